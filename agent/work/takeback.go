@@ -46,7 +46,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		errors.As(err, &few)
 		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
-		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. "+how(at, session.Undo, 2)+" takes back what I did before it, and keeps what the base branch brought.")
+		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. " + how(at, session.Undo, 2) + " takes back what I did before it, and keeps what the base branch brought.")
 	case errors.Is(err, gitops.ErrConflict):
 		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say what should become of them.", wish.Do, untrusted.EscapeLine(err.Error())))
 	case err != nil:
@@ -66,7 +66,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			}
 		}
 		_, list, _ := strings.Cut(made.Message, "\n\n")
-		tell(map[bool]string{false: "Taken back ("+how(at, session.Redo, 1)+" brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
+		tell(map[bool]string{false: "Taken back (" + how(at, session.Redo, 1) + " brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
 		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
 			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
 	}
