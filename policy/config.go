@@ -1,7 +1,10 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,7 +14,7 @@ import (
 type Config struct {
 	Model  string   `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"description=Model that runs sessions."`
 	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Models that may be chosen; empty allows any. A repository can only shorten the server's list."`
-	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
+	Mode   string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"description=Mode of a request that names none.,enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security,default=code"`
 	Modes  []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that may be requested; empty allows all. A repository can only shorten the server's list."`
 	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"description=Turn limit; 0 takes the mode's own.,minimum=0,maximum=1000"`
 
@@ -24,7 +27,7 @@ type Config struct {
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals           Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
-	Branch              string      `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug}"`
+	Branch              string      `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug},default=agent/{number}-{slug}"`
 	Workspace           Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
 	Budget              Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest         PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
@@ -70,7 +73,7 @@ type SensitiveFile struct {
 // sensitive edit waits as a small pull request into the session's branch.
 type Approvals struct {
 	By           string   `yaml:"by,omitempty" json:"by,omitempty" jsonschema:"enum=comment,enum=review,description=How a sensitive edit is asked for: in a comment\\, or as a small pull request that is reviewed."`
-	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero"`
+	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero" jsonschema:"default=72h"`
 	NotRequester *bool    `yaml:"not_requester,omitempty" json:"not_requester,omitempty" jsonschema:"description=The person who asked for the session cannot approve in it."`
 	Approvers    []string `yaml:"approvers,omitempty" json:"approvers,omitempty" jsonschema:"description=Who may approve: user:<id>\\, team:<org>/<slug>\\, codeowners\\, write\\, maintain or admin; empty means write."`
 	Bots         []int64  `yaml:"bots,omitempty" json:"bots,omitempty" jsonschema:"description=Numeric ids of bot accounts that may ask and approve."`
@@ -78,18 +81,18 @@ type Approvals struct {
 
 // Workspace says where a session's commands run and what they may use.
 type Workspace struct {
-	Engine  string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local."`
+	Engine  string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local." only:"server"`
 	Image   string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
-	Images  []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any."`
-	Pull    string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled."`
+	Images  []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
+	Pull    string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
 	Network string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
 	Hosts   []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
-	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero"`
-	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0"`
-	Disk    Size     `yaml:"disk,omitempty" json:"disk,omitzero"`
+	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
+	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
+	Disk    Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`
 
-	Unlimited bool    `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits."`
-	CPUs      float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0"`
+	Unlimited bool    `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits." only:"server"`
+	CPUs      float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`
 }
 
 // PullRequest says how a session's change is offered. Draft is true when
@@ -126,8 +129,11 @@ type Limits struct {
 	Lines  int      `yaml:"lines,omitempty" json:"lines,omitempty" jsonschema:"minimum=0"`
 }
 
-// Duration is a length of time, written like "90s", "30m" or "72h".
+// Duration is a length of time, written like "90s", "30m", "72h" or "90d".
 type Duration time.Duration
+
+// longestTime is a hundred years.
+const longestTime = 36500 * 24 * time.Hour
 
 // String returns the duration as it is written in the configuration.
 func (d Duration) String() string { return time.Duration(d).String() }
@@ -137,10 +143,16 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // UnmarshalText reads a duration that is zero or longer.
 func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m or 72h", text)
+	days, rest, ok := strings.Cut(string(text), "d")
+	if !ok {
+		days, rest = "0", days
 	}
+	n, bad := strconv.ParseUint(days, 10, 16)
+	v, err := time.ParseDuration(cmp.Or(rest, "0s"))
+	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > longestTime || n > uint64(longestTime/(24*time.Hour)) {
+		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m, 72h or 90d", text)
+	}
+	v += time.Duration(n) * 24 * time.Hour
 	if v < 0 {
 		return fmt.Errorf("parse duration: %q is negative", text)
 	}

@@ -4,45 +4,20 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// keyError is a value that cannot be used, with the path to its key: names and
-// indexes.
-type keyError struct {
-	path []any
-	text string
-}
+// problems are values that cannot be used.
+type problems struct{ all strict.Faults }
 
-// Error returns "commands.allow[1]: …".
-func (e *keyError) Error() string {
-	var b strings.Builder
-	for _, step := range e.path {
-		switch s := step.(type) {
-		case int:
-			fmt.Fprintf(&b, "[%d]", s)
-		case string:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(s)
-		}
-	}
-	return b.String() + ": " + e.text
-}
-
-// problems stores the first error. Later ones often follow from it and are dropped.
-type problems struct{ first *keyError }
-
-func (p *problems) add(text string, path ...any) {
-	if p.first == nil {
-		p.first = &keyError{path: path, text: text}
-	}
-}
+func (p *problems) add(text string, path ...any) { p.all = append(p.all, strict.At(text, path...)) }
 
 // oneOf adds a problem unless value is empty or in the list.
 func (p *problems) oneOf(value string, list []string, path ...any) {
@@ -74,7 +49,7 @@ func modeNames() []string {
 	return names
 }
 
-// Validate reports the first key whose value cannot be used.
+// Validate returns the keys whose value cannot be used, as [strict.Faults].
 func (c Config) Validate() error {
 	var p problems
 	p.oneOf(c.Mode, modeNames(), "mode")
@@ -101,10 +76,7 @@ func (c Config) Validate() error {
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
 	c.checkWatch(&p)
-	if p.first != nil {
-		return p.first
-	}
-	return nil
+	return p.all.Err()
 }
 
 // orQuestion makes an empty list entry show up as wrong.
@@ -234,7 +206,7 @@ func (c Config) checkDelivery(p *problems) {
 	p.oneOf(c.Comments.End, []string{"mention", Quiet}, "comments", "end")
 }
 
-// CheckEffect returns an error for the first key that is set and has no effect: a file
+// CheckEffect returns the keys that are set and have no effect, as [strict.Faults]: a file
 // that says what nothing goes by promises what does not happen.
 func (c Config) CheckEffect() error {
 	var p problems
@@ -244,18 +216,27 @@ func (c Config) CheckEffect() error {
 	if c.Undo == "reset" {
 		p.add("no branch is set back, because somebody may have gone on from it: /agent undo makes a commit that takes back, and nothing is lost; take it out", "undo")
 	}
-	if p.first != nil {
-		return p.first
-	}
-	return nil
+	return p.all.Err()
 }
 
-// CheckEffects is [Config.CheckEffect] of a file, with the line.
-func CheckEffects(data []byte) error {
-	var c Config
-	doc, err := LoadStrict(data, &c)
-	if err != nil {
-		return err
+// CheckRepository returns the keys that a repository's file has without effect, because
+// only the server may say them (their fields have the tag only:"server"), as
+// [strict.Faults].
+func (c Config) CheckRepository() error {
+	var p problems
+	p.ofServer(reflect.ValueOf(c), nil)
+	return p.all.Err()
+}
+
+func (p *problems) ofServer(v reflect.Value, path []any) {
+	for _, k := range strict.Keys(v.Type()) {
+		f, _ := v.Type().FieldByName(k.Field)
+		part, below := v.FieldByName(k.Field), append(path[:len(path):len(path)], k.Name)
+		switch {
+		case f.Tag.Get("only") == "server" && !part.IsZero(): //control:keys-of-the-server
+			p.add("only the server's file may say this, below policy; take it out", below...)
+		case part.Kind() == reflect.Struct:
+			p.ofServer(part, below)
+		}
 	}
-	return doc.Locate(c.CheckEffect())
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
 	"pgregory.net/rapid"
+
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 const fullConfig = `
@@ -71,9 +74,9 @@ func TestParseConfig(t *testing.T) {
 	if err := yaml.Load([]byte(fullConfig), &raw); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range keysOf(reflect.TypeFor[Config]()) {
-		if _, ok := raw[k.key]; !ok {
-			t.Errorf("key %s is not in the example", k.key)
+	for _, k := range strict.Keys(reflect.TypeFor[Config]()) {
+		if _, ok := raw[k.Name]; !ok {
+			t.Errorf("key %s is not in the example", k.Name)
 		}
 	}
 	out, err := yaml.Dump(got)
@@ -122,14 +125,14 @@ func TestParseConfigErrors(t *testing.T) {
 		"alias bomb":            {bomb, "line 1: unknown key"},
 		"nested list":           {listBomb, "line 2: cannot use a list as text"},
 		"not yaml":              {"model: [\n", "line 2: did not find expected node content"},
-		"too long":              {"# " + strings.Repeat("x", maxConfig), "at most 131072 are read"},
+		"too long":              {"# " + strings.Repeat("x", 128<<10), "at most 131072 are read"},
 		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, did you mean "code"?`},
 		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
 		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, did you mean "execute"?`},
 		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},
 		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: "?" is not one of auto, required`},
 		"bad glob":              {"sensitive_files: [{pattern: \"a[\", approve: auto}]\n", `"a[" is not a valid glob`},
-		"bad deadline":          {"approvals: {deadline: 30}\n", `"30" is not a length of time such as 90s, 30m or 72h`},
+		"bad deadline":          {"approvals: {deadline: 30}\n", `"30" is not a length of time such as 90s, 30m, 72h or 90d`},
 		"login as approver":     {"approvals: {approvers: [octocat]}\n", `"octocat" is not user:<numeric id>`},
 		"bad memory":            {"workspace: {memory: lots}\n", `"lots" is not a number of bytes such as 512m or 4g`},
 		"infinite cpus":         {"workspace: {cpus: .inf}\n", "workspace.cpus: must be a number from 0 up"},
@@ -155,10 +158,41 @@ func TestParseConfigErrors(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := ParseConfig("agent.yml", []byte(c.in))
-			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "parse config agent.yml: ") {
+			if err == nil || !strings.Contains(inLine(err), c.want) || !strings.HasPrefix(err.Error(), "parse config agent.yml: ") {
 				t.Errorf("got error %v, want %q in it", err, c.want)
 			}
 		})
+	}
+}
+
+// inLine is an error without the columns.
+func inLine(err error) string {
+	return regexp.MustCompile(`(line \d+), column \d+`).ReplaceAllString(err.Error(), "$1")
+}
+
+// TestConfigFaultsAtOnce: one look finds every fault, each with its place.
+func TestConfigFaultsAtOnce(t *testing.T) {
+	_, err := ParseConfig("agent.yml", []byte("mdoel: x\nmode: cod\nturns: many\nworkspace:\n  network: opn\n  pids: -1\napprovals: {approvers: [octocat, admin, bob]}\n"))
+	want := []string{`line 1, column 1: unknown key "mdoel", did you mean "model"?`, `line 2, column 7: mode: "cod"`, "line 3, column 8: cannot use `many`", `line 5, column 12: workspace.network: "opn"`,
+		"line 6, column 9: workspace.pids: must be", "line 7, column 25: approvals.approvers[0]", "line 7, column 41: approvals.approvers[2]"}
+	lines := strings.Split(strings.TrimPrefix(err.Error(), "parse config agent.yml: "), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%d faults: %v", len(lines), err)
+	}
+	for i, line := range lines {
+		if !strings.HasPrefix(line, want[i]) {
+			t.Errorf("fault %d: %q, want %q", i, line, want[i])
+		}
+	}
+}
+
+// TestDays: lengths of time are written in days too.
+func TestDays(t *testing.T) {
+	for text, want := range map[string]time.Duration{"90d": 2160 * time.Hour, "1d12h": 36 * time.Hour, "0": 0, "30m": 30 * time.Minute, "d": -1, "1.5d": -1, "1d-1h": -1, "99999d": -1, "": -1, "-1d": -1, "1h2d": -1} {
+		var d Duration
+		if err := d.UnmarshalText([]byte(text)); (err == nil) != (want >= 0) || err == nil && d != Duration(want) {
+			t.Errorf("%q: %v, %v", text, d, err)
+		}
 	}
 }
 
@@ -238,12 +272,12 @@ func TestSchema(t *testing.T) {
 	if err := json.Unmarshal(out, &s); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range keysOf(reflect.TypeFor[Config]()) {
-		if s.Properties[k.key] == nil {
-			t.Errorf("the schema lacks %s", k.key)
+	for _, k := range strict.Keys(reflect.TypeFor[Config]()) {
+		if s.Properties[k.Name] == nil {
+			t.Errorf("the schema lacks %s", k.Name)
 		}
 	}
-	if s.AdditionalProperties == nil || *s.AdditionalProperties || len(s.Properties) != len(keysOf(reflect.TypeFor[Config]())) {
+	if s.AdditionalProperties == nil || *s.AdditionalProperties || len(s.Properties) != len(strict.Keys(reflect.TypeFor[Config]())) {
 		t.Error("the schema takes unknown keys")
 	}
 	for _, want := range []string{`"critical"`, `"Above"`} {

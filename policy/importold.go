@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 // ImportSensitiveFilePatterns reads a list of {pattern, value} as editor
@@ -13,12 +15,12 @@ import (
 // approve automatically", so true becomes auto and false becomes required.
 // The mapping form {"glob": bool} is read too, in its order.
 func ImportSensitiveFilePatterns(data []byte) ([]SensitiveFile, error) {
-	root, err := singleDocument(data)
+	root, err := strict.Single(data)
 	if err != nil {
 		return nil, fmt.Errorf("import sensitive file patterns: %w", err)
 	}
 	if root != nil && root.Kind == yaml.MappingNode {
-		if inner := child(root, "sensitiveFilePatterns"); inner != nil {
+		if inner := strict.Child(root, "sensitiveFilePatterns"); inner != nil {
 			root = inner
 		}
 	}
@@ -27,7 +29,7 @@ func ImportSensitiveFilePatterns(data []byte) ([]SensitiveFile, error) {
 	case root == nil:
 	case root.Kind == yaml.SequenceNode:
 		for _, item := range root.Content {
-			s, err := importEntry(item, child(item, "pattern"), child(item, "value"))
+			s, err := importEntry(item, strict.Child(item, "pattern"), strict.Child(item, "value"))
 			if err != nil {
 				return nil, err
 			}

@@ -65,15 +65,15 @@ const (
 
 // Comments says what a session writes into its thread beside requests and answers.
 type Comments struct {
-	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset."`
-	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Comments on lines that a review has at most; what is beyond that is told in its summary. 10 when unset."`
-	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset."`
+	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset.,default=edit"`
+	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Comments on lines that a review has at most; what is beyond that is told in its summary. 10 when unset.,default=10"`
+	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset.,default=mention"`
 }
 
 // Push says what waits for a person before it is pushed, because the push
 // would run it elsewhere: CI may have secrets.
 type Push struct {
-	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=What waits for a person before it is pushed because CI would run it; workflows when unset. A repository can only be stricter."`
+	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=What waits for a person before it is pushed because CI would run it; workflows when unset. A repository can only be stricter.,default=workflows"`
 }
 
 // stricterHold returns the server's word, or the repository's where it is stricter.

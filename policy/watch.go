@@ -33,10 +33,10 @@ type Triggers struct {
 // commit. Wait is how long checks that run are waited for. Zero is the default: three, one
 // and six hours.
 type CIFix struct {
-	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks bring one session back; 3 when unset."`
-	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they do for one commit; 1 when unset."`
+	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks bring one session back; 3 when unset.,default=3"`
+	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they do for one commit; 1 when unset.,default=1"`
 
-	Wait Duration `yaml:"wait,omitempty" json:"wait,omitzero"`
+	Wait Duration `yaml:"wait,omitempty" json:"wait,omitzero" jsonschema:"default=6h"`
 }
 
 // Schedule is a session that nobody asks for: by the clock (Cron has five fields, in the
@@ -49,23 +49,23 @@ type Schedule struct {
 	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Cron       string   `yaml:"cron,omitempty" json:"cron,omitempty" jsonschema:"description=Five fields: minute hour day month weekday."`
 	On         string   `yaml:"on,omitempty" json:"on,omitempty" jsonschema:"enum=push,description=In place of the clock: when the default branch changes."`
-	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=What is looked at; task when unset."`
+	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=What is looked at; task when unset.,default=task"`
 	Task       string   `yaml:"task,omitempty" json:"task,omitempty" jsonschema:"description=What to do\\, as in a comment."`
-	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; 14 when unset."`
-	Zone       string   `yaml:"zone,omitempty" json:"zone,omitempty" jsonschema:"description=Time zone of cron\\, such as Europe/Vienna; UTC when unset."`
+	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; 14 when unset.,default=14"`
+	Zone       string   `yaml:"zone,omitempty" json:"zone,omitempty" jsonschema:"description=Time zone of cron\\, such as Europe/Vienna; UTC when unset.,default=UTC"`
 	Jitter     Duration `yaml:"jitter,omitempty" json:"jitter,omitzero"`
-	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=What becomes of times at which no server ran: one run for all of them\\, or none; once when unset."`
+	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=What becomes of times at which no server ran: one run for all of them\\, or none; once when unset.,default=once"`
 	Mode       string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
-	Result     string   `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment"`
+	Result     string   `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment,default=issue"`
 	Number     int      `yaml:"number,omitempty" json:"number,omitempty" jsonschema:"minimum=0"`
-	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset."`
+	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset.,default=deny"`
 }
 
 // ScheduleLimits bound what repositories may schedule. Only the server's count.
 type ScheduleLimits struct {
-	Most  int      `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"minimum=0,description=Schedules of one repository; 5 when unset."`
-	Every Duration `yaml:"every,omitempty" json:"every,omitzero"`
-	Modes []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that schedules may have; those that only read when unset."`
+	Most  int      `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"minimum=0,description=Schedules of one repository; 5 when unset.,default=5" only:"server"`
+	Every Duration `yaml:"every,omitempty" json:"every,omitzero" jsonschema:"default=1h" only:"server"`
+	Modes []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that schedules may have; those that only read when unset." only:"server"`
 }
 
 // reviewActions are what happens to pull requests that may have them reviewed.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/strict"
 	"github.com/handrail-bot/handrail/policy/typo"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -175,10 +176,10 @@ func split(text string) (front, body string, at int, err error) {
 // readHeader reads the header, whose first line is an empty one in place of the dashes.
 func (c *Command) readHeader(front string) error {
 	var h header
-	doc, err := policy.LoadStrict([]byte(front), &h)
+	doc, err := strict.Read([]byte(front), &h)
 	if err != nil {
 		var hint hinted
-		other, hintErr := policy.LoadStrict([]byte(front), &hint)
+		other, hintErr := strict.Read([]byte(front), &hint)
 		if hintErr != nil {
 			return err
 		}

@@ -139,6 +139,15 @@ func (e Entry) Wrong() string {
 	return ""
 }
 
+// Never reports whether the clock of a schedule can be read and has no time.
+func Never(s policy.Schedule) bool {
+	at := Entry{Schedule: s}.times()
+	return at != nil && at.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero()
+}
+
+// Unread returns what cannot be read of the clock of a schedule, or "".
+func Unread(s policy.Schedule) string { return Entry{Schedule: s}.Wrong() }
+
 // tooOften reports whether two of the next times are closer than a pause.
 func (e Entry) tooOften(pause time.Duration) bool {
 	s := e.times()

@@ -124,6 +124,11 @@ func TestAnnotations(t *testing.T) {
 		t.Errorf("printed %q, want %q", b.String(), want)
 	}
 	b.Reset()
+	action.Fault.Print(&b, "parse config a.yml: line 2, column 5: x\nline 3, column 1: y")
+	if want := "::error file=a.yml,line=2,col=5::parse config a.yml: line 2, column 5: x%0Aline 3, column 1: y\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+	b.Reset()
 	action.Notice.Print(&b, "a file: parse config x: line 1: y")
 	if want := "::notice::a file: parse config x: line 1: y\n"; b.String() != want {
 		t.Errorf("printed %q, want %q", b.String(), want)

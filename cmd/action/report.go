@@ -130,13 +130,16 @@ func (a Annotation) Print(w io.Writer, text string) {
 	at := ""
 	if m := inFile.FindStringSubmatch(text); m != nil {
 		at = " file=" + strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes.Replace(m[1])) + ",line=" + m[2]
+		if m[3] != "" {
+			at += ",col=" + m[3]
+		}
 	}
 	fmt.Fprintf(w, "::%s%s::%s\n", a, at, escapes.Replace(text))
 }
 
 // inFile finds the file and the line in the error of a configuration: the server's, or
 // the repository's.
-var inFile = regexp.MustCompile(`^(?:read configuration|parse config) ([^\n]+?): line (\d+): `)
+var inFile = regexp.MustCompile(`^(?:read configuration|parse config) ([^\n]+?): line (\d+)(?:, column (\d+))?: `)
 
 // Mask has the runner hide a value in its log.
 func Mask(w io.Writer, value string) {

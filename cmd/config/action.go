@@ -13,12 +13,11 @@ import (
 // run wins over it.
 func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	a, repo := run.Inputs, run.Repo.Repository()
-	cfg, err := ReadFile(a.Config)
+	cfg, bad, err := load(a.Config)
 	if err != nil {
 		return cfg, err
 	}
-	var bad problemList
-	cfg.environment(getenv, &bad)
+	cfg.environment(getenv, bad)
 	cfg.Data, cfg.GitHub = filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"), GitHub{API: run.API, Repository: repo, Token: run.Token}
 	// What is signed and sealed with this is for the eyes of this repository. Without a
 	// key of its own everybody can make it, and nothing depends on it but the order of
@@ -32,7 +31,7 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	if cfg.Policy.Workspace.Image != "" && cmp.Or(cfg.Workspace, "auto") == "auto" {
 		cfg.Workspace = "docker" // who names an image does not want a machine without it
 	}
-	cfg.complete(&bad)
-	cfg.values(&bad)
+	cfg.complete(bad)
+	cfg.values(bad)
 	return cfg, bad.err()
 }

@@ -9,36 +9,36 @@ import (
 
 // Commits is `commits:` in the server's file.
 type Commits struct {
-	Key string `yaml:"key"` // file with the private key that signs commits
+	Key string `yaml:"key" jsonschema:"description=File with the private key that signs commits."`
 
 	Sign *sign.Key `yaml:"-"`
 }
 
 // read reads the key.
-func (c *Commits) read(bad *problemList) {
+func (c *Commits) read(bad *problems) {
 	if c.Key == "" {
 		return
 	}
 	if strings.Contains(c.Key, "-----BEGIN") {
-		bad.when(true, "commits.key must be the path of a file, not the key itself")
+		bad.when(true, "commits.key", "must be the path of a file, not the key itself")
 		return
 	}
 	data, err := os.ReadFile(c.Key)
 	if err != nil {
-		bad.when(true, "read the key that signs commits: %w", err)
+		bad.when(true, "commits.key", "read the key that signs commits: %v", err)
 		return
 	}
 	c.Sign, err = sign.ReadKey(data)
-	bad.when(err != nil, "commits.key: %s: %w", c.Key, err)
+	bad.when(err != nil, "commits.key", "%s: %v", c.Key, err)
 }
 
 // checkSigning adds a problem when commits cannot be signed as the server wants.
-func (c *Server) checkSigning(bad *problemList) {
+func (c *Server) checkSigning(bad *problems) {
 	switch kind := c.Policy.Commits.Sign; kind {
 	case "ssh", "gpg":
-		bad.when(c.Commits.Key == "", "policy.commits.sign is %s: set commits.key to the file with the private key", kind)
-		bad.when(c.Commits.Sign != nil && c.Commits.Sign.Kind != kind, "policy.commits.sign is %s, and commits.key is a key of another kind", kind)
+		bad.when(c.Commits.Key == "", "policy.commits.sign", "it is %s: set commits.key to the file with the private key", kind)
+		bad.when(c.Commits.Sign != nil && c.Commits.Sign.Kind != kind, "policy.commits.sign", "it is %s, and commits.key is a key of another kind", kind)
 	case "api":
-		bad.when(c.GitHub.Token != "", "policy.commits.sign is api: GitHub signs commits of an App only, and not those made with a token")
+		bad.when(c.GitHub.Token != "", "policy.commits.sign", "it is api: GitHub signs commits of an App only, and not those made with a token")
 	}
 }

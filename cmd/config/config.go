@@ -1,6 +1,6 @@
 // Package config reads what an operator writes: the file of a server, what its
 // environment adds, and what both say of a model. It checks that the whole can
-// work, and names everything that is wrong at once.
+// work, and names everything that is wrong at once, with its place in the file.
 package config
 
 import (
@@ -22,15 +22,16 @@ import (
 
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 // Server is the file that `handrail serve --config` reads. Secrets are
 // not in it: they come from the environment or from files that it names. Every
 // key is described in docs/configuration.md.
 type Server struct {
-	Listen   string        `yaml:"listen"`   // address of the webhook server
-	Data     string        `yaml:"data"`     // directory for mirrors, workspaces and the database
-	Database string        `yaml:"database"` // postgres://… for several servers; a file in Data otherwise
+	Listen   string        `yaml:"listen" jsonschema:"description=Address of the webhook server\\, such as :8080.,default=127.0.0.1:8080"`
+	Data     string        `yaml:"data" jsonschema:"description=Directory for the database\\, mirrors and workspaces.,default=data"`
+	Database string        `yaml:"database" jsonschema:"description=A postgres:// address\\, for several servers\\, or the path of an SQLite file; handrail.db in data when unset. An address with a password belongs into HANDRAIL_DATABASE."`
 	GitHub   GitHub        `yaml:"github"`
 	Model    Model         `yaml:"model"`
 	Sessions Sessions      `yaml:"sessions"`
@@ -39,7 +40,9 @@ type Server struct {
 	Commits  Commits       `yaml:"commits"`
 	Bases    Bases         `yaml:"bases"`
 
-	Workspace string `yaml:"workspace"` // auto, docker, bwrap or local
+	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
+
+	source *source // of each value
 
 	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret where it is not set
 }
@@ -47,21 +50,21 @@ type Server struct {
 // Bases is `bases:` in the server's file: how long the files of commits that no session
 // uses stay, to be there for the next one.
 type Bases struct {
-	Size policy.Size     `yaml:"size"` // of all contents
-	Age  policy.Duration `yaml:"age"`  // since the last use
+	Size policy.Size     `yaml:"size" jsonschema:"default=20g"` // of all contents
+	Age  policy.Duration `yaml:"age" jsonschema:"default=336h"` // since the last use
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
 // are set, or Token and Repository.
 type GitHub struct {
-	API            string `yaml:"api"` // of GitHub Enterprise Server, for example https://github.example/api/v3/
-	AppID          int64  `yaml:"app_id"`
-	PrivateKeyFile string `yaml:"private_key_file"`
-	Repository     string `yaml:"repository"` // with a token: the one repository, owner/name
+	API            string `yaml:"api" jsonschema:"description=Address of the API of GitHub Enterprise Server\\, such as https://github.example/api/v3/; github.com when unset."`
+	AppID          int64  `yaml:"app_id" jsonschema:"description=Number of the GitHub App.,minimum=0"`
+	PrivateKeyFile string `yaml:"private_key_file" jsonschema:"description=The App's private key: the PEM file that GitHub gave."`
+	Repository     string `yaml:"repository" jsonschema:"description=The one repository that a token serves: owner/name."`
 	// Repositories are served: owner/name, or owner/* for all of an owner.
-	Repositories []string `yaml:"repositories"`
+	Repositories []string `yaml:"repositories" jsonschema:"description=Repositories that are served: owner/name\\, or owner/*; all that the App is installed on when unset."`
 	// Apps are those through which people may write, by number.
-	Apps []int64 `yaml:"apps"`
+	Apps []int64 `yaml:"apps" jsonschema:"description=Numbers of Apps through which people may give commands."`
 	// Poll has GitHub asked for what happened, at this distance, with no webhook; 0 for not.
 	Poll policy.Duration `yaml:"poll"`
 
@@ -79,118 +82,100 @@ func (g GitHub) Served() []string {
 	return append([]string{g.Repository}, g.Repositories...)
 }
 
-// Sessions is `sessions:` in the server's file; 0 means no limit.
+// AtOnce is how many sessions run at the same time where nothing is said.
+const AtOnce = 8
+
+// Sessions is `sessions:` in the server's file; 0 means the default.
 type Sessions struct {
-	AtOnce  int `yaml:"at_once"`  // sessions that run at the same time
-	PerUser int `yaml:"per_user"` // of these, for one person
-	PerRepo int `yaml:"per_repo"`
-}
-
-// problemList collects what is wrong, so that everything is told at once.
-type problemList []error
-
-func (p *problemList) add(err error) {
-	if err != nil {
-		*p = append(*p, err)
-	}
-}
-
-func (p *problemList) when(bad bool, format string, args ...any) {
-	if bad {
-		p.add(fmt.Errorf(format, args...))
-	}
-}
-
-func (p *problemList) err() error {
-	if len(*p) == 0 {
-		return nil
-	}
-	return fmt.Errorf("configuration: %w", errors.Join(*p...))
+	AtOnce  int `yaml:"at_once" jsonschema:"description=Sessions that run at the same time.,minimum=0,default=8"`
+	PerUser int `yaml:"per_user" jsonschema:"description=Of these\\, for one person; at_once when unset.,minimum=0,default=at_once"`
+	PerRepo int `yaml:"per_repo" jsonschema:"description=Of these\\, in one repository; at_once when unset.,minimum=0,default=at_once"`
 }
 
 // Read reads the file strictly, adds what the environment says, and checks the
 // whole.
 func Read(path string, getenv func(string) string) (Server, error) {
-	cfg, err := ReadFile(path)
+	cfg, bad, err := load(path)
 	if err != nil {
 		return cfg, err
 	}
-	var bad problemList
-	cfg.environment(getenv, &bad)
-	cfg.complete(&bad)
-	cfg.values(&bad)
+	cfg.environment(getenv, bad)
+	cfg.complete(bad)
+	cfg.values(bad)
 	return cfg, bad.err()
 }
 
 // CheckFile checks a file alone. What the environment of the server
 // must add, such as secrets, is not asked for.
-func CheckFile(path string) error {
-	cfg, err := ReadFile(path)
+func CheckFile(path string) (Server, error) {
+	cfg, bad, err := load(path)
 	if err != nil {
-		return err
+		return cfg, err
 	}
-	var bad problemList
-	cfg.readKey(&bad)
-	cfg.Commits.read(&bad)
-	cfg.values(&bad)
-	return bad.err()
+	cfg.readKey(bad)
+	cfg.Commits.read(bad)
+	cfg.values(bad)
+	return cfg, bad.err()
 }
 
 // ReadFile returns the defaults with the values of the file in their place. Without
 // a path it returns the defaults.
 func ReadFile(path string) (Server, error) {
-	cfg := Server{Listen: "127.0.0.1:8080", Data: "data"}
+	cfg, bad, err := load(path)
+	if err != nil {
+		return cfg, err
+	}
+	return cfg, bad.err()
+}
+
+// load is [ReadFile] with what is wrong apart: the error is that there is no file.
+func load(path string) (Server, *problems, error) {
+	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", source: &source{}}
+	bad := &problems{path: path, source: cfg.source}
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
-			return cfg, fmt.Errorf("read configuration: %w", err)
+			return cfg, bad, fmt.Errorf("read configuration: %w", err)
 		}
-		doc, err := policy.LoadStrict(data, &cfg)
-		if err == nil {
-			err = doc.Locate(cfg.Policy.Validate(), "policy")
-		}
-		if err == nil {
-			err = doc.Locate(cfg.Policy.CheckEffect(), "policy")
-		}
-		if err != nil {
-			return cfg, fmt.Errorf("read configuration %s: %w%s", path, err, otherKind(data, serverKeys, repositoryKeys))
-		}
+		doc, err := strict.Read(data, &cfg)
+		cfg.source.Document = doc
+		bad.hint = otherKind(data, serverKeys, repositoryKeys)
+		bad.read = err
+		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), clocks(cfg.Policy)), "policy"))
 	}
-	if cfg.Model.Ollama != "" && cfg.Model.BaseURL != "" {
-		return cfg, fmt.Errorf("read configuration %s: model.ollama and model.base_url are both set; keep the one where the model runs", path)
-	}
+	bad.when(cfg.Model.Ollama != "" && cfg.Model.BaseURL != "", "model.ollama", "model.ollama and model.base_url are both set; keep the one where the model runs")
 	if engine := cfg.Policy.Workspace.Engine; engine != "" {
-		if cfg.Workspace != "" && cfg.Workspace != engine {
-			return cfg, fmt.Errorf("read configuration %s: workspace is %s and policy.workspace.engine is %s; keep one", path, cfg.Workspace, engine)
-		}
+		bad.when(cfg.Workspace != "" && cfg.Workspace != engine, "workspace", "it is %s and policy.workspace.engine is %s; keep one", cfg.Workspace, engine)
 		cfg.Workspace = engine
 	}
 	if cfg.Workspace == "" {
 		cfg.Workspace = "auto"
 	}
 	cfg.Policy = cfg.Policy.WithDefaults()
-	return cfg, nil
+	return cfg, bad, nil
 }
 
 // environment adds what the environment says; it wins over the file.
-func (c *Server) environment(getenv func(string) string, bad *problemList) {
+func (c *Server) environment(getenv func(string) string, bad *problems) {
 	for _, v := range []struct {
-		name string
-		into *string
+		name, key string
+		into      *string
 	}{
-		{"HANDRAIL_LISTEN", &c.Listen}, {"HANDRAIL_DATA", &c.Data}, {"HANDRAIL_WORKSPACE", &c.Workspace},
-		{"HANDRAIL_MODEL", &c.Model.Name}, {"HANDRAIL_BASE_URL", &c.Model.BaseURL}, {"OLLAMA_HOST", &c.Model.Ollama},
-		{"HANDRAIL_GITHUB_API", &c.GitHub.API}, {"HANDRAIL_REPOSITORY", &c.GitHub.Repository},
-		{"HANDRAIL_PRIVATE_KEY_FILE", &c.GitHub.PrivateKeyFile}, {"HANDRAIL_COMMITS_KEY", &c.Commits.Key},
+		{"HANDRAIL_LISTEN", "listen", &c.Listen}, {"HANDRAIL_DATA", "data", &c.Data}, {"HANDRAIL_WORKSPACE", "workspace", &c.Workspace},
+		{"HANDRAIL_MODEL", "model.name", &c.Model.Name}, {"HANDRAIL_BASE_URL", "model.base_url", &c.Model.BaseURL}, {"OLLAMA_HOST", "model.ollama", &c.Model.Ollama},
+		{"HANDRAIL_GITHUB_API", "github.api", &c.GitHub.API}, {"HANDRAIL_REPOSITORY", "github.repository", &c.GitHub.Repository},
+		{"HANDRAIL_PRIVATE_KEY_FILE", "github.private_key_file", &c.GitHub.PrivateKeyFile}, {"HANDRAIL_COMMITS_KEY", "commits.key", &c.Commits.Key},
 	} {
 		if s := getenv(v.name); s != "" {
 			*v.into = s
+			c.source.set(v.key, v.name)
 		}
 	}
 	if s := getenv("HANDRAIL_APP_ID"); s != "" {
 		id, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
-		bad.when(err != nil, "HANDRAIL_APP_ID must be the number that the App's page shows")
+		bad.when(err != nil, "", "HANDRAIL_APP_ID must be the number that the App's page shows")
 		c.GitHub.AppID = id
+		c.source.set("github.app_id", "HANDRAIL_APP_ID")
 	}
 	database := secret.Value(c.Database)
 	for _, v := range []struct {
@@ -201,12 +186,15 @@ func (c *Server) environment(getenv func(string) string, bad *problemList) {
 		{"HANDRAIL_API_KEY", &c.Model.Key}, {"HANDRAIL_DATABASE", &database}, {"HANDRAIL_LOG_KEY", &c.LogKey},
 	} {
 		s, err := Secret(getenv, v.name)
-		bad.add(err)
+		bad.add("", err)
 		if s != "" {
 			*v.into = s
 		}
 	}
-	c.Database = database.Reveal()
+	if c.Database != database.Reveal() {
+		c.Database = database.Reveal()
+		c.source.set("database", "HANDRAIL_DATABASE")
+	}
 	c.readKey(bad)
 	c.Commits.read(bad)
 }
@@ -262,22 +250,22 @@ func reason(err error) error {
 
 // readKey reads the App's private key. When the file has something else in it, the
 // problem says what.
-func (c *Server) readKey(bad *problemList) {
+func (c *Server) readKey(bad *problems) {
 	file := c.GitHub.PrivateKeyFile
 	if file == "" {
 		return
 	}
 	if strings.Contains(file, "-----BEGIN") {
-		bad.when(true, "github.private_key_file must be the path of a file, not the key itself")
+		bad.when(true, "github.private_key_file", "must be the path of a file, not the key itself")
 		return
 	}
 	key, err := os.ReadFile(file)
 	if err != nil {
-		bad.when(true, "read the App's private key: %w", err)
+		bad.when(true, "github.private_key_file", "read the App's private key: %v", err)
 		return
 	}
 	c.GitHub.Key = key
-	bad.add(checkKey(file, key))
+	bad.add("github.private_key_file", checkKey(file, key))
 }
 
 func checkKey(file string, data []byte) error {
@@ -299,59 +287,63 @@ func checkKey(file string, data []byte) error {
 }
 
 // complete adds a problem for everything that is missing.
-func (c *Server) complete(bad *problemList) {
+func (c *Server) complete(bad *problems) {
 	g := c.GitHub
-	bad.when(g.WebhookSecret == "" && g.Poll == 0, "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. Where GitHub cannot reach this machine, set github.poll in its place")
-	bad.when(g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "", "no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it")
+	bad.when(g.WebhookSecret == "" && g.Poll == 0, "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. Where GitHub cannot reach this machine, set github.poll in its place")
+	bad.when(g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "", "", "no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it")
 	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.Key) > 0
-	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "a GitHub App needs both github.app_id and github.private_key_file")
-	bad.when(!app && g.Token == "", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
-	bad.when(!app && g.Token != "" && g.Repository == "", "a token serves one repository: set github.repository to owner/name")
-	bad.when(c.Model.Name == "" && c.Policy.Model == "", "no model: set model.name or HANDRAIL_MODEL")
+	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "github", "a GitHub App needs both github.app_id and github.private_key_file")
+	bad.when(!app && g.Token == "", "github", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
+	bad.when(!app && g.Token != "" && g.Repository == "", "github", "a token serves one repository: set github.repository to owner/name")
+	bad.when(c.Model.Name == "" && c.Policy.Model == "", "model", "no model: set model.name or HANDRAIL_MODEL")
 }
 
 // values adds a problem for each value that cannot be used. It makes Data absolute.
-func (c *Server) values(bad *problemList) {
-	bad.add(checkListen(c.Listen))
+func (c *Server) values(bad *problems) {
+	bad.add("listen", checkListen(c.Listen))
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) && !strings.HasPrefix(c.Workspace, "unix:/"),
-		"workspace: %q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock", c.Workspace)
-	bad.when(c.GitHub.AppID < 0, "github.app_id: must be the number that the App's page shows")
-	bad.when(c.GitHub.Repository != "" && !repositoryName.MatchString(c.GitHub.Repository), "github.repository: %q is not owner/name", c.GitHub.Repository)
-	for _, name := range c.GitHub.Repositories {
-		bad.when(!repositoryName.MatchString(strings.Replace(name, "/*", "/x", 1)), "github.repositories: %q is neither owner/name nor owner/*", name)
+		"workspace", "%q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock", c.Workspace)
+	c.GitHub.check(bad)
+	for _, s := range []struct {
+		key string
+		n   int
+	}{{"at_once", c.Sessions.AtOnce}, {"per_user", c.Sessions.PerUser}, {"per_repo", c.Sessions.PerRepo}} {
+		bad.when(s.n < 0, "sessions."+s.key, "must be a number from 0 up")
 	}
-	for _, id := range c.GitHub.Apps {
-		bad.when(id <= 0, "github.apps: %d is not the number of an App", id)
-	}
-	bad.when(c.GitHub.AppID == 0 && c.GitHub.Token != "" && len(c.GitHub.Repositories) > 0, "github.repositories: a token serves the one repository of github.repository; an App serves several")
-	bad.when(c.GitHub.Poll != 0 && (c.GitHub.Poll < shortestPoll || c.GitHub.Poll > longestPoll), "github.poll: %s is not between %s and %s", c.GitHub.Poll, shortestPoll, longestPoll)
-	if api := c.GitHub.API; api != "" {
-		u, err := url.Parse(api)
-		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api: %q is not an address like https://github.example/api/v3/", withoutUser(api))
-	}
-	for name, n := range map[string]int{"at_once": c.Sessions.AtOnce, "per_user": c.Sessions.PerUser, "per_repo": c.Sessions.PerRepo} {
-		bad.when(n < 0, "sessions.%s: must be a number from 0 up", name)
-	}
-	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases: size and age must be 0, for their defaults, or more")
+	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
-	bad.add(checkDatabase(c.Database))
-	for _, err := range c.Model.Check() {
-		bad.add(err)
-	}
-	if err := c.Policy.Validate(); err != nil {
-		bad.add(fmt.Errorf("policy: %w", err))
-	}
+	bad.add("database", checkDatabase(c.Database))
+	bad.also(c.Model.Check())
 	abs, err := filepath.Abs(c.Data)
-	bad.add(err)
+	bad.add("data", err)
 	c.Data = abs
+}
+
+// check adds a problem for each value that cannot be used.
+func (g GitHub) check(bad *problems) {
+	bad.when(g.AppID < 0, "github.app_id", "must be the number that the App's page shows")
+	bad.when(g.Repository != "" && !repositoryName.MatchString(g.Repository), "github.repository", "%q is not owner/name", g.Repository)
+	for i, name := range g.Repositories {
+		bad.when(!repositoryName.MatchString(strings.Replace(name, "/*", "/x", 1)), fmt.Sprintf("github.repositories.%d", i), "%q is neither owner/name nor owner/*", name)
+	}
+	for i, id := range g.Apps {
+		bad.when(id <= 0, fmt.Sprintf("github.apps.%d", i), "%d is not the number of an App", id)
+	}
+	bad.when(g.AppID == 0 && g.Token != "" && len(g.Repositories) > 0, "github.repositories", "a token serves the one repository of github.repository; an App serves several")
+	bad.when(g.Poll != 0 && (g.Poll < shortestPoll || g.Poll > longestPoll), "github.poll", "%s is not between %s and %s", g.Poll, shortestPoll, longestPoll)
+	if g.API != "" {
+		u, err := url.Parse(g.API)
+		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api", "%q is not an address like https://github.example/api/v3/", withoutUser(g.API))
+	}
 }
 
 // Check checks a configuration that was not read but made.
 func (c *Server) Check() error {
-	var bad problemList
+	bad := problems{source: c.source}
 	c.complete(&bad)
 	c.values(&bad)
+	bad.add("policy", c.Policy.Validate())
 	return bad.err()
 }
 
@@ -369,14 +361,14 @@ var (
 func checkListen(listen string) error {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("listen: %q is not an address like :8080 or 127.0.0.1:8080", listen)
+		return fmt.Errorf("%q is not an address like :8080 or 127.0.0.1:8080", listen)
 	}
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("listen: %q has no port from 0 to 65535; write for example :8080", listen)
+		return fmt.Errorf("%q has no port from 0 to 65535; write for example :8080", listen)
 	}
 	bare, _, _ := strings.Cut(host, "%") // a zone
 	if host != "" && net.ParseIP(bare) == nil && !hostName.MatchString(host) {
-		return fmt.Errorf("listen: %q is neither an address nor a host name", host)
+		return fmt.Errorf("%q is neither an address nor a host name", host)
 	}
 	return nil
 }
@@ -388,10 +380,10 @@ func checkDatabase(database string) error {
 		return nil
 	}
 	if scheme != "postgres" && scheme != "postgresql" {
-		return errors.New("database: only postgres:// addresses and paths of files are understood")
+		return errors.New("only postgres:// addresses and paths of files are understood")
 	}
 	if u, err := url.Parse(database); err != nil || u.Hostname() == "" && u.Query().Get("host") == "" {
-		return errors.New("database: not an address like postgres://user@host/name (special characters of a password are written %40 and so on)")
+		return errors.New("not an address like postgres://user@host/name (special characters of a password are written %40 and so on)")
 	}
 	return nil
 }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/custom"
+	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 // fileKind is what tells the two kinds of configuration files apart: the keys
@@ -83,12 +85,22 @@ func CheckCommands(file string) error {
 }
 
 // CheckRepositoryFile checks what a repository's file holds.
-func CheckRepositoryFile(name string, data []byte) error {
-	if _, err := policy.ParseConfig(name, data); err != nil {
-		return fmt.Errorf("%w%s", err, otherKind(data, repositoryKeys, serverKeys))
+func CheckRepositoryFile(name string, data []byte) (policy.Config, *strict.Document, error) {
+	cfg, doc, err := policy.Load(data)
+	err = strict.Both(err, doc.Locate(errors.Join(cfg.CheckEffect(), cfg.CheckRepository(), clocks(cfg))))
+	if err != nil {
+		err = fmt.Errorf("parse config %s: %w%s", name, err, otherKind(data, repositoryKeys, serverKeys))
 	}
-	if err := policy.CheckEffects(data); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	return cfg, doc, err
+}
+
+// clocks returns the schedules whose time cannot be read.
+func clocks(cfg policy.Config) error {
+	var bad strict.Faults
+	for i, s := range cfg.Schedules {
+		if text := schedule.Unread(s); text != "" {
+			bad = append(bad, strict.At(strings.TrimPrefix(text, "cron: "), "schedules", i, "cron"))
+		}
 	}
-	return nil
+	return bad.Err()
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 // Model is `model:` in the server's file. Without BaseURL the model runs
 // in Ollama.
 type Model struct {
-	Name        string          `yaml:"name"`
-	Ollama      string          `yaml:"ollama"`   // address of Ollama, as in OLLAMA_HOST
-	BaseURL     string          `yaml:"base_url"` // of an OpenAI-compatible server
-	Temperature *float64        `yaml:"temperature"`
-	Context     int             `yaml:"context"`    // tokens
-	MaxTokens   int             `yaml:"max_tokens"` // of one answer
-	Parallel    int             `yaml:"parallel"`   // sessions that the server has a slot for, 0 when not said
-	KeepAlive   string          `yaml:"keep_alive"` // 30m, or forever; Ollama only
-	Effort      string          `yaml:"effort"`     // of thinking: low, medium or high
-	Cache       openai.Cache    `yaml:"cache"`      // field that tells an OpenAI-compatible server what it can use again
-	Silence     policy.Duration `yaml:"silence"`    // after which an answer counts as cut
+	Name        string          `yaml:"name" jsonschema:"description=Model for requests that name none\\, as its server names it."`
+	Ollama      string          `yaml:"ollama" jsonschema:"description=Address of Ollama\\, as in OLLAMA_HOST.,default=127.0.0.1:11434"`
+	BaseURL     string          `yaml:"base_url" jsonschema:"description=Address of an OpenAI-compatible server\\, such as http://127.0.0.1:8000/v1."`
+	Temperature *float64        `yaml:"temperature" jsonschema:"minimum=0,maximum=2"`
+	Context     int             `yaml:"context" jsonschema:"description=Tokens of context; as many as are needed when unset.,minimum=0"`
+	MaxTokens   int             `yaml:"max_tokens" jsonschema:"description=Tokens of one answer.,minimum=0"`
+	Parallel    int             `yaml:"parallel" jsonschema:"description=Sessions that the model works for at the same time.,minimum=0"`
+	KeepAlive   string          `yaml:"keep_alive" jsonschema:"description=How long Ollama keeps the model loaded: 30m\\, or forever."`
+	Effort      string          `yaml:"effort" jsonschema:"description=How hard a model thinks that knows levels: low\\, medium or high."`
+	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
+	Silence     policy.Duration `yaml:"silence"` // after which an answer counts as cut
 	Can         Abilities       `yaml:"can"`
 
 	Key secret.Value `yaml:"-"`
@@ -34,37 +35,37 @@ type Model struct {
 
 // Abilities are what the operator knows of a model better than its server does.
 type Abilities struct {
-	Tools    *bool `yaml:"tools"`    // calls tools natively; otherwise in its text
-	Thinking *bool `yaml:"thinking"` // thinks before it answers, apart from the answer
-	Vision   *bool `yaml:"vision"`   // sees pictures
-	Context  int   `yaml:"context"`  // tokens that it was made for
+	Tools    *bool `yaml:"tools" jsonschema:"description=It calls tools natively; otherwise in its text."`
+	Thinking *bool `yaml:"thinking" jsonschema:"description=It thinks before it answers\\, apart from the answer."`
+	Vision   *bool `yaml:"vision" jsonschema:"description=It sees pictures."`
+	Context  int   `yaml:"context" jsonschema:"description=Tokens that it was made for.,minimum=0"`
 }
 
-// Check returns an error for each value that cannot work.
-func (m Model) Check() []error {
-	var errs []error
-	add := func(bad bool, format string, args ...any) {
+// Check returns a fault for each value that cannot work.
+func (m Model) Check() strict.Faults {
+	var out strict.Faults
+	add := func(bad bool, key, format string, args ...any) {
 		if bad {
-			errs = append(errs, fmt.Errorf(format, args...))
+			out = append(out, strict.At(fmt.Sprintf(format, args...), Path("model."+key)...))
 		}
 	}
 	if _, err := m.Address(); err != nil {
-		errs = append(errs, err)
+		add(true, map[bool]string{true: "ollama", false: "base_url"}[m.BaseURL == ""], "%v", err)
 	}
-	add(m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2), "model temperature: must be a number from 0 to 2")
-	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "model context: %d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
-	add(m.MaxTokens < 0, "model max_tokens: must be a number from 0 up")
-	add(m.Context > 0 && m.MaxTokens >= m.Context, "model max_tokens: %d leave no room for a question in a context of %d", m.MaxTokens, m.Context)
-	add(m.Parallel < 0, "model parallel: must be a number from 1 up, as OLLAMA_NUM_PARALLEL has it, or left out")
-	add(m.Can.Context < 0, "model can.context: must be a number from 0 up")
+	add(m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2), "temperature", "must be a number from 0 to 2")
+	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "context", "%d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
+	add(m.MaxTokens < 0, "max_tokens", "must be a number from 0 up")
+	add(m.Context > 0 && m.MaxTokens >= m.Context, "max_tokens", "%d leave no room for a question in a context of %d", m.MaxTokens, m.Context)
+	add(m.Parallel < 0, "parallel", "must be a number from 1 up, as OLLAMA_NUM_PARALLEL has it, or left out")
+	add(m.Can.Context < 0, "can.context", "must be a number from 0 up")
 	_, err := m.KeepAliveTime()
-	add(err != nil, "model keep_alive: %w", err)
-	add(m.KeepAlive != "" && m.BaseURL != "", "model keep_alive: only Ollama takes it; leave it out with base_url")
-	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "model cache: prompt_cache_key or cache_control, not %q", m.Cache)
-	add(m.Cache != "" && m.BaseURL == "", "model cache: Ollama keeps prompts by itself; leave it out without base_url")
+	add(err != nil, "keep_alive", "%v", err)
+	add(m.KeepAlive != "" && m.BaseURL != "", "keep_alive", "only Ollama takes it; leave it out with base_url")
+	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "cache", "prompt_cache_key or cache_control, not %q", m.Cache)
+	add(m.Cache != "" && m.BaseURL == "", "cache", "Ollama keeps prompts by itself; leave it out without base_url")
 	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
-	add(m.BaseURL == "" && !known, "model effort: Ollama takes low, medium or high, not %q", m.Effort)
-	return errs
+	add(m.BaseURL == "" && !known, "effort", "Ollama takes low, medium or high, not %q", m.Effort)
+	return out
 }
 
 // Slots is how many sessions the model works for at the same time, 0 for as many as there
@@ -99,7 +100,7 @@ func (m Model) Address() (*url.URL, error) {
 	}
 	u, err := url.Parse(m.BaseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("model base URL %q is not an address like http://127.0.0.1:8000/v1", withoutUser(m.BaseURL))
+		return nil, fmt.Errorf("%q is not an address like http://127.0.0.1:8000/v1", withoutUser(m.BaseURL))
 	}
 	return u, nil
 }
@@ -108,7 +109,7 @@ func (m Model) Address() (*url.URL, error) {
 func OllamaURL(host string) (*url.URL, error) {
 	u, err := ollama.ParseHost(host)
 	if err != nil {
-		return nil, fmt.Errorf("OLLAMA_HOST %q is not an address like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
+		return nil, fmt.Errorf("%q is not an address of Ollama like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
 	}
 	return u, nil
 }

@@ -5,14 +5,14 @@ import "cmp"
 // Quotas is `quotas:` in the server's file: how much may be asked for within
 // an hour, and written to GitHub. 0 is the default, -1 no limit.
 type Quotas struct {
-	Sender          int `yaml:"sender"`       // requests of one person
-	Thread          int `yaml:"thread"`       // in one thread
-	Repository      int `yaml:"repository"`   // in one repository
-	Installation    int `yaml:"installation"` // of one installation
-	Lookups         int `yaml:"lookups"`      // of accounts that turn out to have no rights, in one installation
-	WritesPerMinute int `yaml:"writes_per_minute"`
-	WritesPerHour   int `yaml:"writes_per_hour"`
-	Reserve         int `yaml:"reserve"` // percent of the writes that are for approvals and ends
+	Sender          int `yaml:"sender" jsonschema:"description=Requests of one person within an hour; -1 for no limit.,minimum=-1,default=60"`
+	Thread          int `yaml:"thread" jsonschema:"description=Requests in one thread within an hour; -1 for no limit.,minimum=-1,default=120"`
+	Repository      int `yaml:"repository" jsonschema:"description=Requests in one repository within an hour; -1 for no limit.,minimum=-1,default=400"`
+	Installation    int `yaml:"installation" jsonschema:"description=Requests in all repositories of an installation within an hour; -1 for no limit.,minimum=-1,default=2000"`
+	Lookups         int `yaml:"lookups" jsonschema:"description=Accounts without rights that are looked up within an hour.,minimum=-1,default=600"`
+	WritesPerMinute int `yaml:"writes_per_minute" jsonschema:"description=Writes to GitHub in an installation.,minimum=-1,default=80"`
+	WritesPerHour   int `yaml:"writes_per_hour" jsonschema:"description=Writes to GitHub in an installation.,minimum=-1,default=500"`
+	Reserve         int `yaml:"reserve" jsonschema:"description=Percent of the writes that are for approvals and ends of sessions.,minimum=0,maximum=50,default=20"`
 }
 
 // WithDefaults returns q with defaults in place of what is 0, and 0 for what
@@ -29,12 +29,15 @@ func (q Quotas) WithDefaults() Quotas {
 	return q
 }
 
-func (q Quotas) check(bad *problemList) {
-	for name, n := range map[string]int{
-		"sender": q.Sender, "thread": q.Thread, "repository": q.Repository, "installation": q.Installation,
-		"lookups": q.Lookups, "writes_per_minute": q.WritesPerMinute, "writes_per_hour": q.WritesPerHour,
+func (q Quotas) check(bad *problems) {
+	for _, v := range []struct {
+		key string
+		n   int
+	}{
+		{"sender", q.Sender}, {"thread", q.Thread}, {"repository", q.Repository}, {"installation", q.Installation},
+		{"lookups", q.Lookups}, {"writes_per_minute", q.WritesPerMinute}, {"writes_per_hour", q.WritesPerHour},
 	} {
-		bad.when(n < -1 || n > 1_000_000, "quotas.%s: must be a number up to 1000000, or -1 for no limit", name)
+		bad.when(v.n < -1 || v.n > 1_000_000, "quotas."+v.key, "must be a number up to 1000000, or -1 for no limit")
 	}
-	bad.when(q.Reserve < 0 || q.Reserve > 50, "quotas.reserve: must be a number of percent from 1 to 50")
+	bad.when(q.Reserve < 0 || q.Reserve > 50, "quotas.reserve", "must be a number of percent from 1 to 50")
 }

@@ -208,6 +208,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"no-progress", "false", "./cmd/handrail", "TestScripts/serve_quiet"},
 	{"settled-is-said", "false", "./cmd/handrail", "TestScripts/serve_told_approvers"},
 	{"keys-without-effect", "false", "./cmd/handrail", "TestEveryKeyHasAnEffect"},
+	{"keys-of-the-server", "false", "./cmd/check", "TestFaultsOfARepository"},
 	{"plan-needs-write", `value policy.Allow, ""`, "./cmd/handrail", "TestScripts/serve_plan_not_allowed"},
 	{"plan-mode-allowed", "false", "./cmd/handrail", "TestScripts/serve_plan_not_allowed"},
 	{"plan-replaced", "drop", "./cmd/handrail", "TestScripts/serve_plan"},

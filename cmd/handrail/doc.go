@@ -4,9 +4,10 @@
 // # The parts
 //
 // cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
-// place that picks adapters; cmd/config reads what an operator writes, cmd/door
-// asks one part a question, without a session, and cmd/reader lets tools read
-// what bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
+// place that picks adapters; cmd/config reads what an operator writes, cmd/check
+// says what of it will not work and where each value comes from. cmd/door asks
+// one part a question, without a session, and cmd/reader lets tools read what
+// bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
 // cmd/buildinfo says what the program was built from.
 // cmd/setup is how a server begins. cmd/simulate tries a payload out on a GitHub of its own.
 // cmd/terminal shows a session to the person at it, cmd/local has it work in a clone of theirs, and
@@ -69,7 +70,7 @@
 // says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
 // chat templates;
 // policy/secret finds credentials; policy/pattern has regular expressions that wait,
-// policy/typo counts typing errors, policy/inforce says where settings come from,
+// policy/typo counts typing errors, policy/strict finds every fault of a file, policy/inforce says where settings come from,
 // policy/ignore reads files like .gitignore.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with

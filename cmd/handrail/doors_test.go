@@ -38,7 +38,7 @@ func oneObject(t *testing.T, stdout string) map[string]any {
 
 func keys(v map[string]any) string {
 	var list []string
-	for _, k := range []string{"id", "severity", "reasons", "decision", "digest", "sensitive", "pattern", "ok", "content", "calls", "text", "errors", "error", "line", "version", "commit", "modified", "go", "platform"} {
+	for _, k := range []string{"id", "severity", "reasons", "decision", "digest", "sensitive", "pattern", "ok", "content", "calls", "text", "errors", "error", "faults", "line", "version", "commit", "modified", "go", "platform"} {
 		if _, ok := v[k]; ok {
 			list = append(list, k)
 		}
@@ -233,7 +233,7 @@ func TestWrongUseIsJSONToo(t *testing.T) {
 		"two commands":          {[]string{"policy", "explain", "command", "ls", "pwd", "--json"}, "unexpected argument pwd"},
 		"unknown mode":          {[]string{"policy", "explain", "command", "ls", "--mode", "cod", "--json"}, `unknown mode "cod"`},
 		"no such configuration": {[]string{"policy", "explain", "file", "x", "--config", dir + "/none", "--json"}, "no such file"},
-		"faulty configuration":  {[]string{"policy", "explain", "file", "x", "--config", bad, "--json"}, `line 1: unknown key "mod", did you mean "mode"?`},
+		"faulty configuration":  {[]string{"policy", "explain", "file", "x", "--config", bad, "--json"}, `line 1, column 1: unknown key "mod", did you mean "mode"?`},
 		"word and --stdin":      {[]string{"policy", "explain", "command", "ls", "--stdin", "--json"}, `leave out "ls"`},
 		"no such tools file":    {[]string{"tools", "parse", "--tools", dir + "/none", "--json"}, "no such file"},
 		"faulty tools file":     {[]string{"tools", "parse", "--tools", bad, "--json"}, "expected an array"},

@@ -81,7 +81,7 @@ func TestEveryKeyHasAnEffect(t *testing.T) {
 			t.Errorf("%s: there is no test %s", key, name)
 		}
 	}
-	if err := policy.CheckEffects([]byte("undo: reset")); err == nil {
+	if err := (policy.Config{Delivery: policy.Delivery{Undo: "reset"}}).CheckEffect(); err == nil {
 		t.Error("undo: reset has no effect and is no error")
 	}
 	for key, cfg := range refused {

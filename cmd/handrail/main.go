@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
+	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/logs"
@@ -43,7 +44,7 @@ type cli struct {
 	Policy     door.Policy      `cmd:"" help:"Ask the policy what it would decide."`
 	Tools      door.Tools       `cmd:"" help:"List, parse and call the agent's tools."`
 	Text       door.Text        `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     configCmd        `cmd:"" help:"Check a configuration file."`
+	Config     check.Verbs      `cmd:"" help:"Check a configuration file, show what is in force, print schemas."`
 	Replay     logs.Replay      `cmd:"" help:"Show a session from its log."`
 	Simulate   simulateCmd      `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
 	Audit      logs.Audit       `cmd:"" help:"Check that no log was changed."`

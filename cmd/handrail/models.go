@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 	"net/url"
 	"os"
@@ -45,7 +44,7 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key,
 		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort,
 	}
-	if err := errors.Join(m.Check()...); err != nil {
+	if err := m.Check().Err(); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
 	return opener(m, w.log)

@@ -103,7 +103,7 @@ func TestModelConfigCheck(t *testing.T) {
 		"base URL bare":       {config.Model{BaseURL: "example.com/v1"}, "is not an address like"},
 		"base URL scheme":     {config.Model{BaseURL: "ftp://example.com/v1"}, "is not an address like"},
 		"base URL password":   {config.Model{BaseURL: "ftp://me:hidden-word@example.com/v1"}, "[redacted]@example.com"},
-		"Ollama address":      {config.Model{Ollama: "ftp://x"}, "OLLAMA_HOST"},
+		"Ollama address":      {config.Model{Ollama: "ftp://x"}, "is not an address of Ollama"},
 	} {
 		var said []string
 		for _, err := range c.cfg.Check() {

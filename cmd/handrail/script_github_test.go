@@ -70,7 +70,7 @@ func (s *stage) patience() time.Duration {
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, forks, signing, actions, []scriptVerb{
+	for _, v := range slices.Concat(outages, forks, signing, actions, operators, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
@@ -32,6 +33,9 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	cfg, err := config.Read(c.File, c.getenv)
 	if err != nil {
 		return door.UsageError{Err: err}
+	}
+	for _, f := range check.Server(&cfg) {
+		w.log.Warn("a value of the configuration will not do what it seems to", "file", c.File, "what", f.Error())
 	}
 	s, err := newServer(ctx, w, cfg, w.options)
 	if err != nil {

@@ -58,12 +58,13 @@ func (f files) keep(v *Verb, app newapp.App) (files, error) {
 			return f, err
 		}
 	}
-	return f, config.CheckFile(f.Config)
+	_, err := config.CheckFile(f.Config)
+	return f, err
 }
 
 func (f files) config(v *Verb, app newapp.App) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
+	fmt.Fprintf(&b, "# yaml-language-server: $schema=https://raw.githubusercontent.com/handrail-bot/handrail/main/docs/schema/server.json\n# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
 		strconv.Quote(v.Listen), strconv.Quote(filepath.Join(filepath.Dir(f.Config), "data")), app.ID, strconv.Quote(f.Key))
 	if api := v.choice().API(); api != "" {
 		fmt.Fprintf(&b, "  api: %s\n", strconv.Quote(api))

@@ -46,7 +46,7 @@ func (v *Verb) Run(ctx context.Context, w *door.Console) error {
 	if v.BaseURL != "" {
 		ollama = ""
 	}
-	if err := errors.Join(config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: ollama}.Check()...); err != nil {
+	if err := (config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: ollama}).Check().Err(); err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 // Setting is one key of the configuration with the value that is in force, and where
@@ -20,10 +21,10 @@ type Setting struct {
 
 // Where settings come from.
 const (
-	fromServer     = "server"
-	fromRepository = "repository"
-	fromBoth       = "server and repository"
-	fromDefault    = "default"
+	Server     = "server"
+	Repository = "repository"
+	Both       = "server and repository"
+	Default    = "default"
 )
 
 // Of returns what holds in a repository: the server's configuration joined with
@@ -46,18 +47,18 @@ type leaves struct{ server, repo, merged, all, def reflect.Value }
 
 func (l leaves) walk(key string, out *[]Setting) {
 	if l.all.Kind() == reflect.Struct {
-		for _, k := range keysOf(l.all.Type()) {
-			part := func(v reflect.Value) reflect.Value { return v.FieldByName(k.field) }
-			leaves{part(l.server), part(l.repo), part(l.merged), part(l.all), part(l.def)}.walk(strings.TrimPrefix(key+"."+k.key, "."), out)
+		for _, k := range strict.Keys(l.all.Type()) {
+			part := func(v reflect.Value) reflect.Value { return v.FieldByName(k.Field) }
+			leaves{part(l.server), part(l.repo), part(l.merged), part(l.all), part(l.def)}.walk(strings.TrimPrefix(key+"."+k.Name, "."), out)
 		}
 		return
 	}
 	empty := func(v reflect.Value) bool { return v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 }
 	switch {
 	case !empty(l.all):
-		*out = append(*out, Setting{Key: key, Value: shown(l.all), From: l.from()})
+		*out = append(*out, Setting{Key: key, Value: Shown(l.all), From: l.from()})
 	case !empty(l.repo): // it may not be widened
-		*out = append(*out, Setting{Key: key, Value: "none", From: fromServer})
+		*out = append(*out, Setting{Key: key, Value: "none", From: Server})
 	}
 }
 
@@ -68,17 +69,17 @@ func (l leaves) from() string {
 	}
 	switch {
 	case l.merged.IsZero(), same(l.server) && same(l.def):
-		return fromDefault
+		return Default
 	case same(l.server): // what a repository says as well changes nothing
-		return fromServer
+		return Server
 	case same(l.repo):
-		return fromRepository
+		return Repository
 	}
-	return fromBoth
+	return Both
 }
 
-// shown is a value as it is written in a file.
-func shown(v reflect.Value) string {
+// Shown returns a value as it is written in a file.
+func Shown(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}
@@ -92,30 +93,17 @@ func shown(v reflect.Value) string {
 	case reflect.Slice:
 		var list []string
 		for i := range v.Len() {
-			list = append(list, shown(v.Index(i)))
+			list = append(list, Shown(v.Index(i)))
 		}
 		return "[" + strings.Join(list, ", ") + "]"
 	case reflect.Struct:
 		var list []string
-		for _, k := range keysOf(v.Type()) {
-			if f := v.FieldByName(k.field); !f.IsZero() {
-				list = append(list, k.key+": "+shown(f))
+		for _, k := range strict.Keys(v.Type()) {
+			if f := v.FieldByName(k.Field); !f.IsZero() {
+				list = append(list, k.Name+": "+Shown(f))
 			}
 		}
 		return "{" + strings.Join(list, ", ") + "}"
 	}
 	return fmt.Sprint(v.Interface())
-}
-
-type configKey struct{ key, field string }
-
-// keysOf lists the keys of a part of the configuration in their order.
-func keysOf(t reflect.Type) []configKey {
-	var out []configKey
-	for _, f := range reflect.VisibleFields(t) {
-		if key, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); key != "" && key != "-" {
-			out = append(out, configKey{key: key, field: f.Name})
-		}
-	}
-	return out
 }

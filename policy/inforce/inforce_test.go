@@ -26,19 +26,19 @@ func TestInForce(t *testing.T) {
 		got[s.Key] = s
 	}
 	for _, want := range []Setting{
-		{"model", "b", fromRepository},
-		{"models", "[b]", fromBoth},
-		{"mode", "code", fromDefault},
-		{"turns", "50", fromServer},
-		{"auto_approve_commands", "false", fromRepository},
-		{"always_ask", "[network, delete]", fromBoth},
-		{"commands.deny", "[git push *]", fromServer},
-		{"commands.allow", "none", fromServer},
-		{"approvals.deadline", "24h", fromServer},
-		{"workspace.memory", "1g", fromRepository},
-		{"workspace.disk", "5g", fromDefault},
-		{"undo", "reset", fromRepository},
-		{"sensitive_files", "[{pattern: db/**, approve: required}]", fromRepository},
+		{"model", "b", Repository},
+		{"models", "[b]", Both},
+		{"mode", "code", Default},
+		{"turns", "50", Server},
+		{"auto_approve_commands", "false", Repository},
+		{"always_ask", "[network, delete]", Both},
+		{"commands.deny", "[git push *]", Server},
+		{"commands.allow", "none", Server},
+		{"approvals.deadline", "24h", Server},
+		{"workspace.memory", "1g", Repository},
+		{"workspace.disk", "5g", Default},
+		{"undo", "reset", Repository},
+		{"sensitive_files", "[{pattern: db/**, approve: required}]", Repository},
 	} {
 		if got[want.Key] != want {
 			t.Errorf("%v, want %v", got[want.Key], want)

@@ -1,6 +1,29 @@
 // Package typo counts the errors that somebody makes in a word.
 package typo
 
+// longest is how long words may be that are compared, in bytes.
+const longest = 64
+
+// Nearest returns the candidate closest to word by the errors in it, or "" when none is
+// close enough for a typing error. Of two that are equally close, it returns the one
+// as long as word.
+func Nearest(word string, candidates []string) string {
+	best, least := "", 2*(1+max(1, len(word)/3))
+	for _, c := range candidates {
+		if len(word) > longest || len(c) > longest {
+			continue
+		}
+		d := 2 * Errors(word, c)
+		if len(c) != len(word) {
+			d++
+		}
+		if d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
 // Errors returns how many letters of a and b are missing, too many, wrong, or in the
 // place of their neighbors.
 func Errors(a, b string) int {

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/strict"
+)
+
+// source says where the values of a configuration come from.
+type source struct {
+	*strict.Document // the file, nil without one
+
+	over map[string]string // key → variable of the environment that wins over the file
+}
+
+func (s *source) doc() *strict.Document {
+	if s == nil {
+		return nil
+	}
+	return s.Document
+}
+
+func (s *source) variable(key string) string {
+	if s == nil {
+		return ""
+	}
+	return s.over[key]
+}
+
+func (s *source) set(key, variable string) {
+	if s.over == nil {
+		s.over = map[string]string{}
+	}
+	s.over[key] = variable
+}
+
+// From says where the value of a key comes from: a variable of the environment, or a line
+// of the file. Both are empty where nothing sets the key.
+func (c *Server) From(key string) (variable string, line int) {
+	if v := c.source.variable(key); v != "" {
+		return v, 0
+	}
+	line, _ = c.source.doc().Has(Path(key)...)
+	return "", line
+}
+
+// Idle returns the keys of the server's file that say nothing, as [strict.Document.Idle].
+func (c *Server) Idle() strict.Faults { return c.source.doc().Idle(*c) }
+
+// Locate gives faults their places in the server's file.
+func (c *Server) Locate(err error) error { return c.source.doc().Locate(err) }
+
+// problems are all that is wrong, so that everything is told at once.
+type problems struct {
+	path, hint string // of the file
+	source     *source
+	read       error // what could not be read of the file
+	all        strict.Faults
+}
+
+// when adds a problem of a key, "" for one that is about more.
+func (p *problems) when(bad bool, key, format string, args ...any) {
+	if bad {
+		p.add(key, fmt.Errorf(format, args...))
+	}
+}
+
+func (p *problems) add(key string, err error) {
+	if err == nil {
+		return
+	}
+	for _, f := range strict.Of(err) {
+		f.Path = append(Path(key), f.Path...)
+		f.Key = strict.Join(f.Path)
+		p.also(strict.Faults{f})
+	}
+}
+
+// also adds problems. One of a value that the environment set names the variable.
+func (p *problems) also(found strict.Faults) {
+	for _, f := range found {
+		if v := p.source.variable(f.Key); v != "" {
+			f.Key = v
+		} else {
+			f = strict.Of(p.source.doc().Locate(f))[0]
+		}
+		p.all = append(p.all, f)
+	}
+}
+
+// err returns all of them.
+func (p *problems) err() error {
+	all := strict.Both(p.read, p.all.Err())
+	switch {
+	case all == nil:
+		return nil
+	case p.path == "":
+		return fmt.Errorf("configuration: %w", all)
+	}
+	return fmt.Errorf("read configuration %s: %w%s", p.path, all, p.hint)
+}
+
+// Path is a key as steps: names, and numbers for the items of lists.
+func Path(key string) []any {
+	if key == "" {
+		return nil
+	}
+	var out []any
+	for _, step := range strings.Split(key, ".") {
+		if n, err := strconv.Atoi(step); err == nil {
+			out = append(out, n)
+			continue
+		}
+		out = append(out, step)
+	}
+	return out
+}

@@ -1,0 +1,237 @@
+package strict
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/policy/typo"
+)
+
+// maxFile is the largest file that is read, in bytes.
+const maxFile = 128 << 10
+
+// Read reads one YAML document into the struct that into points to. An unknown key, a
+// value of the wrong type, a tag, a merge key or a second document is a fault; all of
+// them are in the error, which is [Faults]. Then into holds what could be read, and the
+// document knows where it stands. An empty document changes nothing.
+func Read(data []byte, into any) (*Document, error) {
+	if len(data) > maxFile {
+		return &Document{}, Faults{{Text: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data), maxFile)}}
+	}
+	root, err := Single(data)
+	if err != nil || root == nil || root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
+		return &Document{}, err
+	}
+	if root.Kind != yaml.MappingNode {
+		return &Document{}, Faults{on(root, nil, "expected keys and values, such as `model: qwen3:8b`")}
+	}
+	var found reader
+	found.node(root, reflect.TypeOf(into).Elem(), nil)
+	doc := &Document{root: root}
+	if found.deep {
+		return doc, found.faults
+	}
+	err = found.faults.Err()
+	options := []yaml.Option{yaml.WithKnownFields()}
+	if err != nil { // the keys that are not known are told already
+		options = nil
+	}
+	return doc, Both(err, doc.paths(plain(yaml.Load(data, into, options...))))
+}
+
+// Single returns the root of the only document, or nil when there is none.
+func Single(data []byte) (*yaml.Node, error) {
+	loader, err := yaml.NewLoader(strings.NewReader(string(data)))
+	if err != nil {
+		return nil, fmt.Errorf("read yaml: %w", err)
+	}
+	var doc, second yaml.Node
+	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, plain(err)
+	}
+	if err := loader.Load(&second); !errors.Is(err, io.EOF) {
+		if err != nil {
+			return nil, plain(err)
+		}
+		return nil, Faults{on(&second, nil, "a second document begins; put everything into one")}
+	}
+	if len(doc.Content) == 0 {
+		return nil, nil
+	}
+	return doc.Content[0], nil
+}
+
+func on(n *yaml.Node, path []any, format string, args ...any) Fault {
+	return Fault{Path: path, Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...)}
+}
+
+// plain returns an error of the decoder in the words of a person who wrote the file.
+func plain(err error) error {
+	var many *yaml.LoadErrors
+	if errors.As(err, &many) && len(many.Errors) > 0 {
+		var out Faults
+		for _, e := range many.Errors {
+			out = append(out, Fault{Line: e.Mark.Line, Column: e.Mark.Column, Text: plainType(e.Message)})
+		}
+		return out
+	}
+	var one *yaml.LoadError
+	if errors.As(err, &one) {
+		return Faults{{Line: one.Mark.Line, Column: one.Mark.Column, Text: one.Message}}
+	}
+	return err
+}
+
+func plainType(message string) string {
+	return strings.NewReplacer(
+		"cannot construct ", "cannot use ", " into int", " as a whole number", " into bool", " as true or false",
+		" into float64", " as a number", " into string", " as text", " into []", " as a list of ",
+		"!!float ", "", "!!bool ", "", "!!str ", "", "!!int ", "", "!!seq", "a list", "!!map", "a mapping", "policy.", "",
+	).Replace(plainStruct(message))
+}
+
+var structName = regexp.MustCompile(`(into|a list of) [a-z]+\.[A-Z]?[a-zA-Z]+$`)
+
+// plainStruct returns a message of the decoder without the name of a struct, which
+// means nothing to a person who writes a configuration.
+func plainStruct(message string) string {
+	return structName.ReplaceAllStringFunc(message, func(m string) string {
+		if strings.HasPrefix(m, "into") {
+			return "as keys and values"
+		}
+		return "a list of keys and values"
+	})
+}
+
+// paths returns an error of the decoder with the paths of the nodes where its faults
+// are.
+func (d *Document) paths(err error) error {
+	if err == nil {
+		return nil
+	}
+	out := Of(err)
+	for i := range out {
+		out[i].Path = pathTo(d.root, out[i].Line, out[i].Column)
+	}
+	return out
+}
+
+func pathTo(n *yaml.Node, line, column int) []any {
+	if n.Line == line && n.Column == column && n.Kind != yaml.MappingNode {
+		return []any{}
+	}
+	for i, c := range n.Content {
+		var step any = i
+		if n.Kind == yaml.MappingNode {
+			if i%2 == 0 {
+				continue
+			}
+			step = n.Content[i-1].Value
+		}
+		if p := pathTo(c, line, column); p != nil {
+			return append([]any{step}, p...)
+		}
+	}
+	return nil
+}
+
+// reader walks a document beside the type that it is read into. It does not follow
+// aliases, so a bomb of them costs nothing here; the decoder counts them.
+type reader struct {
+	faults Faults
+	deep   bool                  // nested so deeply that it is not read
+	listed map[reflect.Type]bool // whose keys were told
+}
+
+// node checks that keys are known and tags YAML's own.
+func (r *reader) node(n *yaml.Node, t reflect.Type, path []any) {
+	if len(path) > 20 {
+		r.deep = true
+		r.faults = append(r.faults, on(n, path, "nested too deeply"))
+		return
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		r.faults = append(r.faults, on(n, path, "tag %s is not used here; write the plain value", n.Tag))
+		return
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case n.Kind == yaml.SequenceNode && t.Kind() == reflect.Slice:
+		for i, item := range n.Content {
+			r.node(item, t.Elem(), append(path[:len(path):len(path)], i))
+		}
+	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
+		r.mapping(n, t, path)
+	}
+}
+
+func (r *reader) mapping(n *yaml.Node, t reflect.Type, path []any) {
+	fields := map[string]reflect.Type{}
+	for _, k := range Keys(t) {
+		f, _ := t.FieldByName(k.Field)
+		fields[k.Name] = f.Type
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, below := n.Content[i], append(path[:len(path):len(path)], n.Content[i].Value)
+		field, ok := fields[key.Value]
+		switch {
+		case key.Value == "<<":
+			r.faults = append(r.faults, on(key, below, "merge keys (<<) are not supported; write the keys out"))
+		case !ok:
+			r.faults = append(r.faults, on(key, below, "unknown key %q%s", key.Value, r.meant(key.Value, t)))
+		default:
+			r.node(n.Content[i+1], field, below)
+		}
+	}
+}
+
+// Key is a key of a configuration struct, and the field that it is read into.
+type Key struct{ Name, Field string }
+
+// Keys lists the keys of a configuration struct in their declared order.
+func Keys(t reflect.Type) []Key {
+	var out []Key
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("yaml"), ","); name != "" && name != "-" {
+			out = append(out, Key{name, f.Name})
+		}
+	}
+	return out
+}
+
+// renamed are keys that other programs have for the same thing.
+var renamed = map[string]string{
+	"sensitivefilepatterns": `did you mean "sensitive_files"? Its entries are {pattern, approve: auto|required}`,
+}
+
+// meant says which key was probably meant.
+func (r *reader) meant(word string, t reflect.Type) string {
+	var names []string
+	for _, k := range Keys(t) {
+		names = append(names, k.Name)
+	}
+	if near := typo.Nearest(strings.ReplaceAll(strings.ToLower(word), "-", "_"), names); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	if hint := renamed[strings.ToLower(word)]; hint != "" {
+		return ", " + hint
+	}
+	if r.listed[t] {
+		return ""
+	}
+	if r.listed == nil {
+		r.listed = map[reflect.Type]bool{}
+	}
+	r.listed[t] = true
+	return fmt.Sprintf("; known keys here: %s", strings.Join(names, ", "))
+}

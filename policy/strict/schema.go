@@ -1,0 +1,51 @@
+package strict
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Words says how a type is written that is one word: the pattern of the word, what it
+// means, and whether it may also be a whole number from 0 up.
+type Words struct {
+	Pattern, Means string
+	Number         bool
+}
+
+// Schema returns the JSON schema of a configuration, made from the struct that it is
+// read into. It knows what editors need: keys, types and choices; [Read] and the checks of
+// what was read know more.
+func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, error) {
+	r := jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
+	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
+		w, ok := words[t]
+		switch {
+		case !ok:
+			return nil
+		case w.Number:
+			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: w.Pattern}, {Type: "integer", Minimum: "0"}}, Description: w.Means}
+		}
+		return &jsonschema.Schema{Type: "string", Pattern: w.Pattern, Description: w.Means}
+	}
+	r.Namer = func(t reflect.Type) string { // two packages may have the same name
+		if t.PkgPath() == "" {
+			return ""
+		}
+		return path.Base(t.PkgPath()) + "." + t.Name()
+	}
+	s := r.Reflect(of)
+	s.Title, s.Description = title, about
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(s); err != nil {
+		return nil, fmt.Errorf("encode schema: %w", err)
+	}
+	return out.Bytes(), nil
+}
