@@ -115,7 +115,7 @@ func TestSchemaFiles(t *testing.T) {
 	}
 	for name, want := range map[string]string{"agent.json": string(agent), "server.json": string(server)} {
 		if got, err := os.ReadFile("../../docs/schema/" + name); err != nil || string(got) != want {
-			t.Errorf("docs/schema/%s is not what the program prints (%v): go run ./cmd/handrail config schema [--server]", name, err)
+			t.Errorf("docs/schema/%s is not what the program prints (%v); write it anew: go run ./cmd/handrail config schema > docs/schema/agent.json && go run ./cmd/handrail config schema --server > docs/schema/server.json", name, err)
 		}
 	}
 }
