@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/compact"
@@ -100,7 +101,7 @@ func TestFirstPromptOfALargeProject(t *testing.T) {
 	for _, tt := range []struct{ window, most int }{{8192, 2700}, {32768, 7300}} {
 		b := newBench(t, fmt.Sprintf("model: {name: m, tools: true, context: %d}\nturns:\n- {say: \"It is large. [TASK_COMPLETE]\"}\n", tt.window), nil)
 		b.task.Text, b.task.Mode = "what is here?", "ask"
-		b.cfg.Prompt = prompt.Builder{Project: facts.String(), Rules: rules}
+		b.cfg.Prompt = prompt.Builder{Project: facts.String(), Rules: rules, Charted: strings.Repeat("- a/b.go: Event 90\n", 3400/19)}
 		b.must(session.StatusAnswered)
 		got := firstTokens(b.model.Requests()[0])
 		t.Logf("a window of %d: %d tokens", tt.window, got)

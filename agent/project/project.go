@@ -60,6 +60,8 @@ type Facts struct {
 	Tried    bool     // the machine was asked
 	Has      []string // programs that it has
 	lacks    []string // modules of Python that it has not
+	files    []string // as far as they were read, without what comes from elsewhere
+	Charted  string   // the definitions that most files name, see [Facts.Chart]
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -105,6 +107,9 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 		}
 		name := path.Join(strings.TrimPrefix(l.Base, "."), e.Path)
 		t.names[name] = true
+		if !vendored(name) {
+			f.files = append(f.files, name)
+		}
 		if dir, _, below := strings.Cut(name, "/"); below {
 			count[dir]++
 		} else {

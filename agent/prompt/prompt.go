@@ -19,6 +19,7 @@ var parts embed.FS
 // works.
 type Builder struct {
 	Project string // what was found out about the project, see agent/project
+	Charted string // its most used definitions; left out where the window is small
 	Rules   string // instructions of the repository, from its base branch
 }
 
@@ -71,6 +72,9 @@ func (b Builder) Build(in Input) string {
 	}
 	if b.Project != "" {
 		add("# The project\n\n" + marks.Break(shorter(b.Project, in.Small, mostProject, "list_files shows what is there")))
+	}
+	if b.Charted != "" && !in.Small { //control:small-chart
+		add("# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(b.Charted))
 	}
 	if b.Rules != "" {
 		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.Small, mostRules, "read AGENTS.md, or what this repository has of its kind")))

@@ -68,7 +68,7 @@ func TestVariants(t *testing.T) {
 // A small window has room for its work whatever a repository brings; what is left out
 // is said, and a large one gets all of it.
 func TestSmallWindowsKeepRoom(t *testing.T) {
-	b := Builder{Project: strings.Repeat("- fact é\n", 600), Rules: "## AGENTS.md\n\n" + strings.Repeat("Be kind to the ünïcode.\n", 600)}
+	b := Builder{Project: strings.Repeat("- fact é\n", 600), Rules: "## AGENTS.md\n\n" + strings.Repeat("Be kind to the ünïcode.\n", 600), Charted: "- a/b.go: Event 90"}
 	plain := len(Builder{}.Build(Input{Mode: "code", Native: true, Small: true}))
 	small, large := b.Build(Input{Mode: "code", Native: true, Small: true}), b.Build(Input{Mode: "code", Native: true})
 	if n := len(small) - plain; n > 4700 || n < 3000 || !utf8.ValidString(small) {
@@ -78,6 +78,9 @@ func TestSmallWindowsKeepRoom(t *testing.T) {
 		if !strings.Contains(small, want) || strings.Contains(large, want) {
 			t.Errorf("%q: %t in the small prompt, %t in the large one", want, strings.Contains(small, want), strings.Contains(large, want))
 		}
+	}
+	if strings.Contains(small, "a/b.go") || !strings.Contains(large, "# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n- a/b.go: Event 90\n") {
+		t.Error("a large window gets no map, or a small one does")
 	}
 	if !strings.Contains(large, strings.TrimSpace(b.Rules)) {
 		t.Error("a large window does not get all rules")

@@ -109,7 +109,10 @@ func (e *Engine) facts(ctx context.Context, ws *workspace.Workspace, j Job) (pro
 		return facts, err
 	}
 	facts.SetTests(e.cfg.Rules.Test)
-	return facts, facts.Try(ctx, ws)
+	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws) { // what a fork's files are called is nothing to be told of
+		return facts, err
+	}
+	return facts, facts.Chart(ctx, ws)
 }
 
 // projectWords returns what the agent is told of the project: facts from the

@@ -190,6 +190,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
+	cfg.Prompt.Charted = facts.Charted
 	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
 		return nil, err
 	}

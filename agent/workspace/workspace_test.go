@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -142,6 +143,10 @@ func BenchmarkInside(b *testing.B) {
 	for i := range 1000 {
 		lines = fmt.Appendf(lines, "line %d of a file that is read again and again\n", i)
 	}
+	var paths []string // as many as are asked for at the most
+	for i := range 20_000 {
+		paths = append(paths, fmt.Sprintf("d%02d/e%02d/f%d.go", i%50, i/50%20, i))
+	}
 	for name, s := range engines(b) {
 		b.Run(name, func(b *testing.B) {
 			workspacetest.Need(b, s.Engine, "")
@@ -174,6 +179,8 @@ func BenchmarkInside(b *testing.B) {
 				return nil
 			})
 			do("runTrue", func() error { _, err := ws.Run(ctx, workspace.Command{Line: "true"}, nil); return err })
+			do("outline", func() error { _, err := ws.Outline(ctx, workspace.OutlineQuery{Path: "d00"}); return err })
+			do("used", func() error { _, err := ws.Used(ctx, paths, 150*time.Millisecond, 60); return err })
 			do("changes", func() error { _, err := ws.Changes(ctx); return err })
 			for _, s := range searches {
 				do("search/"+s.kind, func() error {

@@ -43,10 +43,13 @@ func NewDefinitions(base string, dir bool) *Definitions {
 	return &Definitions{base: base, dir: dir, unknown: map[string]bool{}}
 }
 
+// IsSource reports whether the definitions of a file can be found, by its name.
+func IsSource(name string) bool { return outline.Language(name) != "" }
+
 // Knows reports whether the definitions of a file can be found, by its name. It keeps the
 // endings of others that look like source code.
 func (d *Definitions) Knows(name string) bool {
-	if outline.Language(name) != "" {
+	if IsSource(name) {
 		return true
 	}
 	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !data[strings.ToLower(ext)] && len(d.unknown) < mostUnknown {

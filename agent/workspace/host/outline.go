@@ -22,6 +22,7 @@ const (
 	outlineTime  = 5 * time.Second
 	mostOutlined = 4000    // files of one outline
 	mostSource   = 1 << 20 // bytes of a file; one with more was written by a program
+	strided      = 16      // neighbours in a list that do not come one after the other
 )
 
 // survey looks through source code.
@@ -69,10 +70,23 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 	return d.Outline(q.Max, len(paths)-done), ctx.Err()
 }
 
-// used finds which definitions of files are named most often by the others.
+// used finds which definitions of files are named most often by the others. It takes files
+// from all over the list, so that the first of them stand for all when the time is over.
 func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.Used, error) {
 	u := find.NewUses()
-	h.sources(ctx, p.Paths[:min(len(p.Paths), mostOutlined)], min(p.Time, outlineTime), u.Add)
+	var known, spread []string
+	for _, name := range p.Paths {
+		if find.IsSource(name) {
+			known = append(known, name)
+		}
+	}
+	step := max(1, (len(known)+mostOutlined-1)/mostOutlined)
+	for from := range step * strided {
+		for i := from; i < len(known); i += step * strided {
+			spread = append(spread, known[i])
+		}
+	}
+	h.sources(ctx, spread[:min(len(spread), mostOutlined)], min(p.Time, outlineTime), u.Add)
 	return u.Most(p.Max), ctx.Err()
 }
 
