@@ -73,7 +73,7 @@ var controlsOfAgent = []control{
 	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
 	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},
 	{"small-rules", "true", "./agent/prompt", "TestSmallWindowsKeepRoom"},
-	{"small-chart", `b.Charted != ""`, "./agent/prompt", "TestSmallWindowsKeepRoom"},
+	{"small-chart", "true", "./agent/prompt", "TestSmallWindowsKeepRoom"},
 	{"chart-names", "false", "./agent/project", "TestChart"},
 	{"recorded-cuts", "value nil", "./agent", "TestPrefixBeginsAnewForAReason"},
 	{"bounded-results", "true", "./agent", "TestResultsFitTheRoom"},
