@@ -2,9 +2,7 @@ package agent
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -14,7 +12,7 @@ import (
 // ask turns a ruling into what a person is asked.
 func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
-		ID: g.askID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
+		ID: g.NewAskID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
 		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
 		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.BaseNow(), Head: g.Published, Bound: ru.bound,
 	}
@@ -47,22 +45,6 @@ func inWords(d policy.Decision) []string {
 		does = append(does, x.Text)
 	}
 	return append(does, rules...)
-}
-
-// askIDLength is how many letters the id of a request has. With 32 to choose from
-// there are 10^12 ids.
-const askIDLength = 8
-
-// askID returns the id of a request: random, so that nobody can say yes to one
-// that they have not seen, and easy to type. No other request of the session has
-// it.
-func (g *gate) askID() string {
-	for {
-		id := strings.ToLower(rand.Text()[:askIDLength])                                                                                    //control:random-id
-		if strings.ContainsAny(id, "0123456789") && !slices.ContainsFunc(g.Requests, func(r *session.Request) bool { return r.ID == id }) { // no word is an id
-			return id
-		}
-	}
 }
 
 // approve puts requests before a person and records the answers, if there

@@ -39,7 +39,7 @@ func (p *planner) propose(ctx context.Context, plan string, because ...string) (
 	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
 	plan, _ = p.redactor.Redact(plan)    // the digest is of what is recorded
 	a := session.Asked{
-		ID: p.gate.askID(), Kind: session.AskPlan, Digest: p.digest(plan), Display: plan, Reasons: because, Base: p.Task.Base, Head: p.Published,
+		ID: p.gate.NewAskID(), Kind: session.AskPlan, Digest: p.digest(plan), Display: plan, Reasons: because, Base: p.Task.Base, Head: p.Published,
 	}
 	if d := p.gate.deadline; d > 0 {
 		a.Deadline = p.gate.now().Add(d).UTC()

@@ -263,7 +263,7 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 
 // question parks the session until a person answers what the model asked.
 func (r *callRunner) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
-	q.ID, q.Kind, q.Call, q.Tool = r.gate.askID(), session.AskQuestion, c.ID, c.Name
+	q.ID, q.Kind, q.Call, q.Tool = r.gate.NewAskID(), session.AskQuestion, c.ID, c.Name
 	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.Turn, q)); err != nil {
 		return nil, err
 	}

@@ -26,14 +26,14 @@ type Config struct {
 	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
-	Approvals           Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
-	Branch              string      `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug},default=agent/{number}-{slug}"`
-	Workspace           Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
-	Budget              Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
-	PullRequest         PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
-	Delivery            `yaml:",inline"`
-	Watch               `yaml:",inline"`
-	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
+	Branch      string      `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"description=Branch of a session; {number} {slug} {session} and {mode} are filled in.,example=agent/{number}-{slug},default=agent/{number}-{slug}"`
+	Workspace   Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
+	Budget      Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
+	PullRequest PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
+	Delivery    `yaml:",inline"`
+	Watch       `yaml:",inline"`
+	Running     `yaml:",inline"`
 
 	// Above is the configuration this one was merged under, see [Merge]; nil
 	// for a configuration that stands alone. Its rules hold on top of these.
@@ -168,6 +168,7 @@ func DefaultConfig() Config {
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
 		Delivery:  Delivery{Push: Push{Hold: "workflows"}},
 		Workspace: Workspace{Engine: "docker", Pull: "missing", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
+		Running:   Running{SetUp: SetUp{Network: "none"}},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
 			Thread:  Limits{Tokens: 10_000_000},

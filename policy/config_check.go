@@ -73,6 +73,7 @@ func (c Config) Validate() error {
 	c.checkSafety(&p)
 	c.checkApprovals(&p)
 	c.checkWorkspace(&p)
+	c.checkSetUp(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
 	c.checkWatch(&p)

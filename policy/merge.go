@@ -22,6 +22,7 @@ func (c Config) WithDefaults() Config {
 	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
 	w.Disk = cmp.Or(w.Disk, dw.Disk)
+	c.SetUp.Network = cmp.Or(c.SetUp.Network, d.SetUp.Network)
 	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
 	c.Budget.Thread = c.Budget.Thread.or(d.Budget.Thread)
 	c.Budget.UserDay = c.Budget.UserDay.or(d.Budget.UserDay)
@@ -76,6 +77,7 @@ func Merge(server, repo Config) Config {
 	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
+	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
 	return out
 }
 

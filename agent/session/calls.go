@@ -1,7 +1,9 @@
 package session
 
 import (
+	"crypto/rand"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
@@ -23,6 +25,10 @@ type Calls struct {
 // PublishTool is the name of the tool in a request to put something sensitive
 // on the branch. No model can call it.
 const PublishTool = "publish"
+
+// SetUpTool is the name of the tool in a request to set a repository up. No model can
+// call it.
+const SetUpTool = "set_up"
 
 // CallState is a call and what became of it so far.
 type CallState struct {
@@ -124,6 +130,22 @@ func (c *Calls) Request(id string) *Request {
 		}
 	}
 	return nil
+}
+
+// askIDLength is how many letters the id of a request has. With 32 to choose from
+// there are 10^12 ids.
+const askIDLength = 8
+
+// NewAskID returns the id of a request: random, so that nobody can say yes to one
+// that they have not seen, and easy to type. No other request of the session has
+// it.
+func (c *Calls) NewAskID() string {
+	for {
+		id := strings.ToLower(rand.Text()[:askIDLength])                   //control:random-id
+		if strings.ContainsAny(id, "0123456789") && c.Request(id) == nil { // no word is an id
+			return id
+		}
+	}
 }
 
 // Plan returns the newest plan that people were asked about, or nil.

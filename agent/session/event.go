@@ -385,6 +385,7 @@ type Note struct {
 	Call   string   `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
 	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text; shortening: they are shortened
 	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece; of the task and the last one eight times as many
+	Layer  string   `json:"layer,omitempty"`  // set-up: digest of what the workspaces lie on from here
 }
 
 // Prompt is the payload of [TypePrompt]. Requests begin with the same bytes until the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,6 +104,35 @@ func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
 		r.Hides, r.Key = hidden.Hides, hidden.Key
 	}
 	return r
+}
+
+// takeOn is [Bases.take] for a workspace that lies on a layer: what a commit does not have
+// any more hides nothing there.
+func (b *Bases) takeOn(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant, layer string) (*gitops.Base, error) {
+	got, err := b.take(ctx, repo, want)
+	if err != nil || got.Over == "" || layer == "" {
+		return got, err
+	}
+	hides := false
+	err = filepath.WalkDir(got.Over, func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.Type()&fs.ModeCharDevice == 0 {
+			return err
+		}
+		if _, err := os.Lstat(filepath.Join(layer, workspace.LayerTree, strings.TrimPrefix(name, got.Over))); err == nil {
+			hides = true
+			return fs.SkipAll
+		}
+		return nil
+	})
+	if err == nil && !hides {
+		return got, nil
+	}
+	got.Drop()
+	if err != nil {
+		return nil, fmt.Errorf("look into the base: %w", err)
+	}
+	want.Layers = false
+	return b.take(ctx, repo, want)
 }
 
 // take returns the files of a commit, but for what is hidden. Give them back with Drop.

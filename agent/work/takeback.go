@@ -76,7 +76,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 // record puts events in the log, and in the state that it says.
 func record(ctx context.Context, j Job, at *session.State, events []*session.Event) error {
 	if err := j.Log.Append(ctx, events...); err != nil {
-		return fmt.Errorf("record what was taken back: %w", err)
+		return fmt.Errorf("append to log: %w", err)
 	}
 	for _, ev := range events {
 		if err := at.Apply(*ev); err != nil {

@@ -5,6 +5,8 @@
 //
 //	work.go        open, run, and close; start reading here
 //	position.go    the state of a session, and of its branch
+//	setup.go       what is set up once for all sessions, and whether people said yes to it
+//	setupbuild.go  how it is made
 //	bases.go       the files of commits, which workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	output.go      what a command at work prints, for people
@@ -37,13 +39,14 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what an engine is made of. All of it is required.
+// Config is what an engine is made of. All of it is required but SetUps.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
 	// Agent returns the parts of an agent that do not depend on git: the model,
 	// its window, and the tools.
 	Agent   func(Need) (agent.Config, error)
+	SetUps  SetUps
 	Secrets Secrets
 	Policy  *policy.Policy
 	Rules   policy.Config // that Policy was made of
@@ -159,15 +162,23 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.takeBack(ctx, j, at); err != nil {
 		return out, err
 	}
+	layer, waits, err := e.layerOf(ctx, j, at)
+	if err != nil {
+		return out, err
+	}
+	if waits != nil {
+		return *waits, nil
+	}
+	defer layer.end()
 	if j.Seat != nil && at.Rest == nil { // before there is a workspace and the time of the run counts
 		if err := j.Seat(ctx, at.ModelName()); err != nil {
 			return out, fmt.Errorf("wait for the model: %w", err)
 		}
 	}
-	ws, closeAll, err := e.open(ctx, j, at)
+	ws, closeAll, err := e.open(ctx, j, at, layer)
 	if errors.Is(err, errNoBase) { // the commit is here, but not all of it
 		if err = e.restore(ctx, j, at); err == nil {
-			ws, closeAll, err = e.open(ctx, j, at)
+			ws, closeAll, err = e.open(ctx, j, at, layer)
 		}
 	}
 	if err != nil {
@@ -214,7 +225,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
-	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws.Workspace, j), j.Confirm
+	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
 }
@@ -227,12 +238,13 @@ func walled(engine, network string) bool {
 
 // approvalFacts returns what an approval depends on besides the call and the
 // session: the workspace that the call would run in, and what the job adds.
-func (e *Engine) approvalFacts(ws *workspace.Workspace, j Job) func(context.Context) ([]session.Fact, error) {
+func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session.Fact, error) {
 	return func(ctx context.Context) ([]session.Fact, error) {
 		facts := []session.Fact{
 			{Name: "workspace engine", Value: ws.Engine()},
 			{Name: "workspace image", Value: e.cfg.Rules.Workspace.Image},
 			{Name: "workspace network", Value: e.cfg.Rules.Workspace.Network},
+			{Name: "set-up", Value: ws.layer},
 		}
 		if j.ApprovalFacts == nil {
 			return facts, nil
@@ -256,17 +268,18 @@ type place struct {
 	*workspace.Workspace
 	rules project.Hidden
 	gone  []string // paths of the saved state that are hidden
+	layer string   // digest of what a set-up made, on which it lies; "" for none
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, func(context.Context) error, error) {
+func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid) (place, func(context.Context) error, error) {
 	hidden, err := e.cfg.Bases.hidden(ctx, j.Repo, j.rulesAt(at.Saved))
 	if err != nil {
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
 	want := gitops.BaseWant{Commit: at.Saved, Rules: rulesOf(j.ignoreAt(), hidden), Layers: ok && layered.Layers()}
-	source, err := e.cfg.Bases.take(ctx, j.Repo, want)
+	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
 	if err != nil {
 		return place{}, nil, err
 	}
@@ -282,7 +295,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, fun
 	}
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, State: filepath.Join(state, "state"), Image: w.Image, Pull: e.cfg.Rules.Pulls(w.Image), Tell: j.OnSetup, Network: w.Network == "open",
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: w.Image, Pull: e.cfg.Rules.Pulls(w.Image), Tell: j.OnSetup, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {
@@ -290,7 +303,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State) (place, fun
 		before.end()
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
-	return place{ws, hidden, source.Gone}, func(ctx context.Context) error {
+	return place{ws, hidden, source.Gone, layer.digest}, func(ctx context.Context) error {
 		defer source.Drop()
 		before.end()
 		return errors.Join(ws.Close(ctx), os.RemoveAll(state))

@@ -57,10 +57,66 @@ func copyTree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-// Copy copies the base files into a new directory, as [copyTree] does.
+// Copy copies the base files into a new directory, as [copyTree] does, and what a set-up
+// made where the base has nothing.
 func (s Spec) Copy(ctx context.Context, dst string) error {
-	if err := copyTree(ctx, s.Source, dst); err != nil || s.Over == "" {
+	if err := copyTree(ctx, s.Source, dst); err != nil {
 		return err
+	}
+	if err := s.copyOver(ctx, dst); err != nil || s.Layer == "" {
+		return err
+	}
+	return addTree(ctx, filepath.Join(s.Layer, LayerTree), dst)
+}
+
+// addTree copies what dst has not.
+func addTree(ctx context.Context, src, dst string) error {
+	root, err := os.OpenRoot(dst)
+	if err != nil {
+		return fmt.Errorf("copy tree: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	err = fs.WalkDir(os.DirFS(src), ".", func(name string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil || name == "." {
+			return err
+		}
+		there, err := root.Lstat(name)
+		switch {
+		case err == nil && d.IsDir() && !there.IsDir():
+			return fs.SkipDir
+		case err == nil:
+			return nil
+		}
+		return copyEntry(root, filepath.Join(src, name), filepath.Join(dst, name), name)
+	})
+	if err != nil {
+		return fmt.Errorf("copy tree: %w", err)
+	}
+	return nil
+}
+
+// copyEntry copies a directory without what is in it, a symlink, or a file. In root, to is
+// name.
+func copyEntry(root *os.Root, from, to, name string) error {
+	info, err := os.Lstat(from)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return root.Mkdir(name, 0o755)
+	case info.Mode().Type() == fs.ModeSymlink:
+		target, err := os.Readlink(from)
+		if err != nil {
+			return err
+		}
+		return root.Symlink(target, name)
+	}
+	return copyFile(from, to)
+}
+
+func (s Spec) copyOver(ctx context.Context, dst string) error {
+	if s.Over == "" {
+		return nil
 	}
 	root, err := os.OpenRoot(dst)
 	if err != nil {
@@ -77,18 +133,7 @@ func (s Spec) Copy(ctx context.Context, dst string) error {
 		if err := root.RemoveAll(name); err != nil || d.Type()&fs.ModeCharDevice != 0 { // it is gone
 			return err
 		}
-		from, to := filepath.Join(s.Over, name), filepath.Join(dst, name)
-		switch {
-		case d.IsDir():
-			return root.Mkdir(name, 0o755)
-		case d.Type() == fs.ModeSymlink:
-			target, err := os.Readlink(from)
-			if err != nil {
-				return err
-			}
-			return root.Symlink(target, name)
-		}
-		return copyFile(from, to)
+		return copyEntry(root, filepath.Join(s.Over, name), filepath.Join(dst, name), name)
 	})
 	if err != nil {
 		return fmt.Errorf("copy tree: %w", err)

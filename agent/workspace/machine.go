@@ -1,6 +1,11 @@
 package workspace
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+)
 
 // Machine is what workspaces see of this machine besides /usr, such as the toolchains
 // of a runner.
@@ -8,6 +13,13 @@ type Machine struct {
 	Dirs   []string          // read-only, at the same paths
 	Hidden []string          // directories in these, or in /usr, that are shown empty
 	Env    map[string]string // PATH, and what else names a place in them
+}
+
+// Programs says what programs workspaces have that see this machine's own: its system, and
+// where they are looked for.
+func Programs(path string) string {
+	system, _ := os.ReadFile("/etc/os-release") // where there is none, nobody says what it is
+	return strings.Join([]string{runtime.GOARCH, path, string(system)}, "\n")
 }
 
 // Etc is what workspaces on this machine's own programs see of /etc.

@@ -51,6 +51,10 @@ type Layers struct {
 	Upper string // upper layer of an overlay on Base, "" for a copy
 	Work  string // the overlay's work directory
 	Cache string // for tools, writable
+	Under string // of a set-up's layer what lies below Base, for an overlay; "" for none
+	// CacheBase is of a set-up's layer what lies below Cache, for an overlay with the work
+	// directory CacheWork; "" for none.
+	CacheBase, CacheWork string
 }
 
 // Lay makes the directories of a workspace: those of an overlay when wanted
@@ -65,6 +69,10 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	if overlay && fitForOverlay(spec) {
 		l.Upper, l.Work = at("upper"), at("work")
 		own = append(own, l.Upper, l.Work)
+		if spec.Layer != "" {
+			l.Under, l.CacheBase, l.CacheWork = filepath.Join(spec.Layer, LayerTree), filepath.Join(spec.Layer, LayerCache), at("cachework")
+			own = append(own, l.CacheWork)
+		}
 	} else {
 		l.Tree = at("tree")
 		own = append(own, l.Tree)
@@ -84,6 +92,14 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	if err := spec.Copy(ctx, l.Tree); err != nil {
 		return l, err
 	}
+	if spec.Layer != "" {
+		if err := addTree(ctx, filepath.Join(spec.Layer, LayerCache), l.Cache); err != nil {
+			return l, err
+		}
+		if err := Give(ctx, l.Cache); err != nil {
+			return l, err
+		}
+	}
 	if spec.Over != "" { // there is no one directory with all of it
 		l.Base = ""
 	}
@@ -93,7 +109,7 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 // fitForOverlay reports whether the source can be the base of an overlay: the user
 // inside owns it, and the paths can stand in mount options.
 func fitForOverlay(spec Spec) bool {
-	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.Over+spec.State, ":,\\\"'") {
+	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.Over+spec.Layer+spec.State, ":,\\\"'") {
 		return false
 	}
 	info, err := os.Stat(spec.Source)

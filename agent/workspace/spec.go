@@ -19,15 +19,15 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	for _, dir := range []string{s.Source, s.Over, s.Git} {
+	for _, dir := range []string{s.Source, s.Over, s.Git, s.Layer} {
 		if dir != "" && !filepath.IsAbs(dir) {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
 	}
-	if s.Over != "" && s.Source == "" {
-		return errors.New("open workspace: there is no source to lay a directory over")
+	if s.Over+s.Layer != "" && s.Source == "" {
+		return errors.New("open workspace: there is no source to lay a directory over or below")
 	}
-	if strings.ContainsAny(s.Source+s.Over+s.Git+s.State, "\n\x00") {
+	if strings.ContainsAny(s.Source+s.Over+s.Git+s.Layer+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {
@@ -41,6 +41,22 @@ func (s Spec) Check() error {
 // GitInside is where [Spec.Git] is shown in a walled workspace, for reading.
 const GitInside = "/handrail/git"
 
+// Where a walled workspace has its caches, with [Spec.Layer] what a set-up made of the
+// tree, and the upper layer of the caches.
+const (
+	CacheInside      = "/cache"
+	LayerInside      = "/handrail/layer"
+	CacheUpperInside = "/handrail/cache"
+)
+
+// Release removes the state directory, unless it is to be kept.
+func (s Spec) Release() error {
+	if s.Keep {
+		return nil
+	}
+	return RemoveTree(s.State)
+}
+
 // Toolhost returns the arguments with which a workspace's tool host is started,
 // before its root. With hold it is the tool host that holds the processes to
 // the limits.
@@ -49,6 +65,9 @@ func (s Spec) Toolhost(hold bool) []string {
 	args := []string{"toolhost", "--init", "--name", s.Name, "--command", l.Command.String(), "--disk", strconv.FormatInt(l.DiskBytes, 10)}
 	if s.Git != "" {
 		args = append(args, "--git", GitInside)
+	}
+	if s.Layer != "" {
+		args = append(args, "--layer", LayerInside)
 	}
 	if hold {
 		args = append(args, "--hold", "--memory", strconv.FormatInt(l.MemoryBytes, 10), "--pids", strconv.FormatInt(l.Pids, 10),

@@ -22,7 +22,9 @@ type Spec struct {
 	Source  string            // absolute path of the host directory with the base files; never written to
 	Over    string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
 	Git     string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
-	State   string            // absolute path of a directory that the engine may fill; removed by Close
+	Layer   string            // of one that a set-up filled: [LayerTree] lies below Source, [LayerCache] below the caches; never written to; "" for none
+	State   string            // absolute path of a directory that the engine may fill; removed by Close, unless Keep
+	Keep    bool              // Close leaves State, with what was added in KeptUpper or KeptTree, and KeptCache
 	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
 	Image   string            // container image, docker only; "" for the engine's own
 	Pull    bool              // get the image where it is missing
@@ -40,6 +42,20 @@ const (
 	GitObjects = "objects"
 	GitReady   = "ready"
 	GitFailed  = "failed"
+)
+
+// Names in [Spec.Layer].
+const (
+	LayerTree  = "tree"
+	LayerCache = "cache"
+)
+
+// Names in a [Spec.State] that was kept: what was added to the tree where that was an
+// overlay, all of the tree where it was a copy, and the caches.
+const (
+	KeptUpper = "upper"
+	KeptTree  = "tree"
+	KeptCache = "cache"
 )
 
 // Limits is what the workspace may use. Zero values mean the defaults of
@@ -73,6 +89,12 @@ type Layered interface {
 // Bounded is an engine that tells how it holds workspaces to their limits.
 type Bounded interface {
 	Bounds(ctx context.Context) Bounds
+}
+
+// Identified is an engine that tells what programs a workspace would have. The same word
+// means the same programs.
+type Identified interface {
+	Programs(ctx context.Context, spec Spec) (string, error)
 }
 
 // Bounds is how the limits are kept on this machine.

@@ -39,6 +39,7 @@ type Server struct {
 	Policy   policy.Config `yaml:"policy"` // the limits that no repository can widen
 	Commits  Commits       `yaml:"commits"`
 	Bases    Bases         `yaml:"bases"`
+	Layers   Bases         `yaml:"layers"`
 
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
 
@@ -48,7 +49,7 @@ type Server struct {
 }
 
 // Bases is `bases:` in the server's file: how long the files of commits that no session
-// uses stay, to be there for the next one.
+// uses stay, to be there for the next one. `layers:` says the same of what set-ups made.
 type Bases struct {
 	Size policy.Size     `yaml:"size" jsonschema:"default=20g"` // of all contents
 	Age  policy.Duration `yaml:"age" jsonschema:"default=336h"` // since the last use
@@ -311,6 +312,7 @@ func (c *Server) values(bad *problems) {
 		bad.when(s.n < 0, "sessions."+s.key, "must be a number from 0 up")
 	}
 	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
+	bad.when(c.Layers.Size < 0 || c.Layers.Age < 0, "layers", "size and age must be 0, for their defaults, or more")
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
 	bad.add("database", checkDatabase(c.Database))

@@ -27,13 +27,13 @@ type fileKind struct {
 
 var (
 	serverKeys = fileKind{
-		[]string{"listen", "data", "database", "github", "sessions", "quotas", "bases", "policy"},
+		[]string{"listen", "data", "database", "github", "sessions", "quotas", "bases", "layers", "policy"},
 		"\nThis looks like a server's file: check it with `handrail config check --server FILE`.",
 	}
 	repositoryKeys = fileKind{
 		[]string{
 			"models", "mode", "modes", "turns", "auto_approve_commands", "auto_approve_sensitive_edits", "commands", "defaults", "always_ask", "sensitive_files",
-			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "test",
+			"approvals", "branch", "budget", "comments", "pull_request", "undo", "push", "triggers", "ci_fix", "schedules", "schedule_limits", "long_running_commands", "setup", "test",
 		},
 		"\nThis looks like a repository's .github/agent.yml; in a server's file these keys stand below `policy:`.",
 	}

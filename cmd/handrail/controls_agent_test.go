@@ -91,7 +91,7 @@ var controlsOfAgent = []control{
 	{"orders-second-look of second-look", "false", "./agent", "TestApprovalInterleavings"},
 	{"orders-denial of denial-wins", "element 1", "./agent", "TestApprovalInterleavings"},
 	{"edit-at-the-door", "false", "./agent", "TestEditIsLookedAtAgainAtTheDoor"},
-	{"random-id", `call ToLower fmt.Sprintf("%08d", len(g.Requests))`, "./agent", "TestApprovalIDs"},
+	{"random-id", `call ToLower strings.Repeat("1", len(c.Requests)+1)`, "./agent", "TestApprovalIDs"},
 	{"computed-blob", `value mode != "x"`, "./agent/session", "TestApprovedUntilPublished"},
 	{"rename-deletes", "value []policy.Effect{{Path: f.Path, Is: f.Blob}}", "./agent/session", "TestEffectsOfARename"},
 	{"consumed-when-published", "value p.Commit, nil, w.Approved", "./agent/session", "TestApprovedUntilPublished"},

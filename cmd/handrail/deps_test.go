@@ -78,6 +78,7 @@ var arrows = map[string][]string{
 	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
+	"agent/layer":                   {"agent/session", "agent/workspace", "gitops/flock", "policy"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},
 	"agent/seat":                    {},
@@ -114,7 +115,8 @@ var arrows = map[string][]string{
 
 	"gitops":       {"gitops/*"},
 	"gitops/...":   {},
-	"gitops/base":  {"gitops/objects"},
+	"gitops/base":  {"gitops/flock", "gitops/objects"},
+	"gitops/flock": {},
 	"gitops/merge": {"gitops/lines", "gitops/objects"},
 
 	"policy":                       {"policy/shell", "policy/strict", "policy/typo", "policy/untrusted"},

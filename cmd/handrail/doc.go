@@ -14,7 +14,8 @@
 // cmd/worktree asks git about the files there. cmd/action is what a workflow run says of itself.
 // cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
 // cmd/usage is about how the command line is written, and what a shell completes.
-// cmd/sessions lists sessions and moves their logs, cmd/runs keeps those of this machine, cmd/logs shows and checks them, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them.
+// cmd/sessions lists sessions and moves their logs, cmd/runs keeps those of this machine, cmd/logs shows and checks them, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them,
+// cmd/setups where set-ups are kept.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease
@@ -32,7 +33,8 @@
 //
 // agent works: one session of model, tools, gate and log. Start at
 // agent/loop.go. agent/session has the events, and what they add up to.
-// agent/work brings a session to a branch; it alone heard of git.
+// agent/work brings a session to a branch; it alone heard of git. agent/layer keeps
+// what set-ups made, on which its workspaces lie.
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
 // model reads, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
@@ -54,7 +56,7 @@
 //
 // gitops saves: mirrors, branches, checkpoints, pushes. It runs no git and
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
-// commits and packs; gitops/base keeps the files of commits as directories for
+// commits and packs; gitops/flock has locks that end with a process, gitops/base keeps the files of commits as directories for
 // workspaces; gitops/lines compares and merges texts, gitops/merge trees,
 // gitops/trailer writes messages, gitops/sign signs.
 //

@@ -18,7 +18,7 @@ import (
 // policy, a test or a story that shows what it does.
 var effects = map[string]string{
 	"listen": "TestServerConfigPrecedence", "data": "TestServerConfigPrecedence", "database": "TestServerConfigPrecedence", "workspace": "TestServerConfigPrecedence",
-	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep",
+	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep", "layers.size": "TestSweep", "layers.age": "TestSweep",
 	"github.api": "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
 	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app", "github.poll": "serve_poll",
 
@@ -37,6 +37,7 @@ var effects = map[string]string{
 	"policy.always_ask": "policy_settings", "policy.sensitive_files.pattern": "TestSensitiveOrder", "policy.sensitive_files.approve": "TestSensitiveOrder",
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
+	"policy.setup.commands": "run_setup", "policy.setup.files": "run_setup", "policy.setup.network": "TestSetUpOnce",
 
 	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.network": "TestWalled", "policy.workspace.unlimited": "TestMustLimit",
 	"policy.workspace.memory": "TestBounds", "policy.workspace.pids": "TestBounds", "policy.workspace.disk": "TestBounds", "policy.workspace.cpus": "TestBounds",

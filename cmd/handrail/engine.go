@@ -19,6 +19,7 @@ import (
 type engineParts struct {
 	dir       string // for workspaces
 	bases     gitops.BasesConfig
+	setups    work.SetUps
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
 	waits     bool // for a model's server that is away
@@ -43,7 +44,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		return nil, err
 	}
 	return work.New(work.Config{
-		Bases: bases, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
+		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Log: p.log,
 	}), nil
 }
 

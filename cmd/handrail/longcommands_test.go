@@ -65,7 +65,7 @@ func TestLongRunningCommands(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rules := policy.Merge(policy.Config{LongRunningCommands: tt.server}, policy.Config{LongRunningCommands: tt.repo})
+			rules := policy.Merge(policy.Config{Running: policy.Running{LongRunningCommands: tt.server}}, policy.Config{Running: policy.Running{LongRunningCommands: tt.repo}})
 			got, err := engineParts{model: func(string) (llm.Model, error) { return nil, nil }}.agent(work.Need{Workspace: ws, Rules: rules})
 			if err != nil {
 				t.Fatal(err)

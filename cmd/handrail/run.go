@@ -14,6 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
+	"github.com/handrail-bot/handrail/cmd/setups"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -169,10 +170,14 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	if err != nil {
 		return out, nil, fmt.Errorf("make state directory: %w", err)
 	}
+	set, err := setups.OfUser(dir)
+	if err != nil {
+		return out, nil, errors.Join(err, workspace.RemoveTree(dir))
+	}
 	end = func() error { return workspace.RemoveTree(dir) }
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
+		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
 	})
 	if err != nil {
 		err = errors.Join(err, end())

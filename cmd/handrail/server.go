@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/seat"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -40,6 +41,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/setups"
 	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -248,9 +250,14 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	}
 	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
+	set, err := setups.OfServer(layer.Config{Dir: filepath.Join(s.cfg.Data, "work", "layers"), MaxBytes: int64(s.cfg.Layers.Size), MaxAge: time.Duration(s.cfg.Layers.Age)}, s.redactedStore.Meta)
+	if err != nil {
+		return err
+	}
 	s.engine, err = newEngine(engineParts{
-		dir:   filepath.Join(s.cfg.Data, "work"),
-		bases: gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		setups: set,
+		dir:    filepath.Join(s.cfg.Data, "work"),
+		bases:  gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})
 	return err
 }

@@ -18,6 +18,8 @@ type toolhostCmd struct {
 	Name    string        `help:"How people call the tree."`
 	Base    string        `help:"Read-only tree of the base."`
 	Upper   string        `help:"Upper layer of the overlay at the root."`
+	Layer   string        `help:"Tree that a set-up made, read-only, which lies below the base."`
+	Cache   string        `help:"Upper layer of the overlay at the caches."`
 	Git     string        `help:"Directory with the past of the base, read-only."`
 	Init    bool          `help:"The process is alone in its namespace: reap orphans."`
 	Command time.Duration `help:"Longest run of one command."`
@@ -40,7 +42,7 @@ func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Clos
 // Run serves until the other side goes away.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
-		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Git: c.Git, Init: c.Init, Hold: c.Hold,
+		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Layer: c.Layer, Cache: c.Cache, Git: c.Git, Init: c.Init, Hold: c.Hold,
 		Env: os.Environ(), Log: w.log,
 		Limits: workspace.Limits{Command: c.Command, DiskBytes: c.Disk, MemoryBytes: c.Memory, Pids: c.Pids, CPUs: c.CPUs},
 	})

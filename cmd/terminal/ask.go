@@ -146,6 +146,8 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 // wanted says what a request is for.
 func wanted(a session.Asked) string {
 	switch {
+	case a.Tool == session.SetUpTool:
+		return "the repository wants to be set up, once for all sessions"
 	case len(a.Paths) == 0:
 		return "the agent wants to run a command"
 	case a.Tool == session.PublishTool:

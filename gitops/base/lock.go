@@ -4,12 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
+
+	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
 // live takes a lock for as long as the process runs.
@@ -19,8 +18,8 @@ func (s *Store) live() error {
 		if err != nil {
 			return err
 		}
-		ok, err := tryLock(f, true)
-		if ok && stillNamed(f) { // nobody took it for one that a dead process left
+		ok, err := flock.Try(f, true)
+		if ok && flock.Named(f) { // nobody took it for one that a dead process left
 			s.alive = f
 			return nil
 		}
@@ -30,62 +29,14 @@ func (s *Store) live() error {
 	}
 }
 
-// tryLock takes a lock that ends with the process, for oneself or with others.
-func tryLock(f *os.File, alone bool) (bool, error) {
-	how := syscall.LOCK_SH
-	if alone {
-		how = syscall.LOCK_EX
-	}
-	err := syscall.Flock(int(f.Fd()), how|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
 // lock waits for a lock.
 func (s *Store) lock(ctx context.Context, name string, alone bool) (*os.File, error) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		f, ok, err := s.lockNow(name, alone)
-		if err != nil {
-			return nil, fmt.Errorf("lock %s: %w", name, err)
-		}
-		if ok {
-			return f, nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
+	return flock.Wait(ctx, s.at("locks/"+name), alone)
 }
 
 // lockNow takes a lock unless others have it.
 func (s *Store) lockNow(name string, alone bool) (*os.File, bool, error) {
-	f, err := os.OpenFile(s.at("locks/"+name), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, false, err
-	}
-	ok, err := tryLock(f, alone)
-	if ok && !stillNamed(f) { // whoever had it has removed it
-		ok = false
-	}
-	if !ok {
-		return nil, false, errors.Join(err, f.Close())
-	}
-	return f, true, nil
-}
-
-func stillNamed(f *os.File) bool {
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(f.Name())
-	return err == nil && os.SameFile(mine, there)
+	return flock.Now(s.at("locks/"+name), alone)
 }
 
 // Temp makes a directory below dir for as long as this process uses it. What a
@@ -126,7 +77,7 @@ func (s *Store) lives(id string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }()
-	ok, err := tryLock(f, true)
+	ok, err := flock.Try(f, true)
 	return !ok || err != nil
 }
 

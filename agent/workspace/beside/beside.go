@@ -31,8 +31,9 @@ type request struct {
 
 // response answers it. What follows is between the tool host and who asked.
 type response struct {
-	Error  string           `json:"error,omitempty"`
-	Bounds workspace.Bounds `json:"bounds"`
+	Error    string           `json:"error,omitempty"`
+	Bounds   workspace.Bounds `json:"bounds"`
+	Programs string           `json:"programs,omitempty"`
 }
 
 // Engine opens workspaces at a socket.
@@ -67,6 +68,12 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	return answer.Bounds
 }
 
+// Programs asks what programs workspaces have.
+func (e *Engine) Programs(ctx context.Context, _ workspace.Spec) (string, error) {
+	answer, err := e.ask(ctx)
+	return answer.Programs, err
+}
+
 func (e *Engine) ask(ctx context.Context) (response, error) {
 	conn, answer, err := e.dial(ctx, request{})
 	if err == nil {
@@ -99,7 +106,7 @@ func (e *Engine) open(ctx context.Context, r request) (*workspace.Workspace, err
 	return workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Log: e.log, Release: func(ctx context.Context) error {
 		// The other side hangs up when everything has ended.
 		conn.wait(ctx)
-		return errors.Join(conn.UnixConn.Close(), workspace.RemoveTree(r.Spec.State))
+		return errors.Join(conn.UnixConn.Close(), r.Spec.Release())
 	}})
 }
 
@@ -192,6 +199,7 @@ func (h *hangUp) wait(ctx context.Context) {
 type Launcher interface {
 	Check(ctx context.Context) error
 	Bounds(ctx context.Context) workspace.Bounds
+	Programs(ctx context.Context, spec workspace.Spec) (string, error)
 	Launch(ctx context.Context, spec workspace.Spec, overlay bool) (io.ReadWriteCloser, func(context.Context) error, error)
 }
 
@@ -241,7 +249,9 @@ func (s served) serve(ctx context.Context) error {
 		answer.Error = fmt.Sprintf("the server speaks version %d, not %d: run the same handrail in both containers", r.Version, workspace.WireVersion)
 	}
 	if answer.Error == "" && r.Spec == nil {
-		if err := s.sandboxes.Check(ctx); err != nil {
+		var err error
+		answer.Programs, err = s.sandboxes.Programs(ctx, workspace.Spec{})
+		if err = errors.Join(err, s.sandboxes.Check(ctx)); err != nil {
 			answer.Error = err.Error()
 		}
 	}
@@ -265,7 +275,7 @@ func (s served) serve(ctx context.Context) error {
 }
 
 func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func(context.Context) error, error) {
-	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.State} {
+	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.Layer, r.Spec.State} {
 		if rel, err := filepath.Rel(s.dir, at); at != "" && (err != nil || !filepath.IsLocal(rel)) { //control:beside-directory
 			return nil, nil, fmt.Errorf("%s is not below %s, the directory that this process shares with the server", at, s.dir)
 		}

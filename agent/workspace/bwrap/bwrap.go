@@ -78,6 +78,11 @@ func (*Engine) Name() string { return "bwrap" }
 // Layers reports whether workspaces are overlays.
 func (e *Engine) Layers() bool { return !e.cfg.Copy }
 
+// Programs says what workspaces see of this machine.
+func (e *Engine) Programs(context.Context, workspace.Spec) (string, error) {
+	return workspace.Programs(e.path), nil
+}
+
 // Check starts a sandbox without a workspace, but with the mounts that a system may
 // refuse.
 func (e *Engine) Check(ctx context.Context) error {
@@ -172,25 +177,25 @@ func (e *Engine) launch(ctx context.Context, spec workspace.Spec, overlay bool) 
 		err = writeEtc(filepath.Join(spec.State, "etc"))
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), spec.Release())
 	}
 	s := stage{engine: e, spec: spec, layers: layers}
 	if e.place.OK() {
 		if s.group, err = e.place.Make(s.groupName(), spec.Limits); err != nil {
-			return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), workspace.RemoveTree(spec.State))
+			return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), spec.Release())
 		}
 	}
 	cmd, err := s.command(context.WithoutCancel(ctx))
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), spec.Release())
 	}
 	p, err := start(cmd)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), workspace.RemoveTree(spec.State))
+		return nil, nil, errors.Join(fmt.Errorf("open bwrap workspace: %w", err), s.group.Remove(), spec.Release())
 	}
 	return p, func(context.Context) error {
 		p.end()
-		return errors.Join(s.group.Remove(), workspace.RemoveTree(spec.State))
+		return errors.Join(s.group.Remove(), spec.Release())
 	}, nil
 }
 

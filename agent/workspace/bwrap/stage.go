@@ -19,17 +19,17 @@ import (
 // setup runs in a mount namespace of its own before bubblewrap: it brings the
 // directories of the workspace to where the user inside can reach them, lays
 // the overlay, enters the control groups, and gives root up. Its arguments
-// are the stage directory, how to lay, lower, upper, work, more commands, and
-// what to execute.
+// are the stage directory, how to lay, lower, upper, work, the layer of a set-up, more
+// commands, and what to execute.
 const setup = `set -e
-stage=$1 how=$2 lower=$3 upper=$4 work=$5 more=$6
-shift 6
+stage=$1 how=$2 lower=$3 upper=$4 work=$5 layer=$6 more=$7
+shift 7
 mount --make-rprivate /
 mount -t tmpfs -o mode=755,size=64k stage "$stage"
-mkdir "$stage/tree" "$stage/base" "$stage/upper" "$stage/state" "$stage/tmp" "$stage/shm" "$stage/vartmp"
+mkdir "$stage/tree" "$stage/base" "$stage/upper" "$stage/state" "$stage/tmp" "$stage/shm" "$stage/vartmp" "$stage/cache" "$stage/layer"
 case $how in
-overlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,redirect_dir=off,metacopy=off" overlay "$stage/tree" ;;
-useroverlay) mount -t overlay -o "lowerdir=$lower,upperdir=$upper,workdir=$work,userxattr" overlay "$stage/tree" ;;
+overlay) mount -t overlay -o "lowerdir=$lower${layer:+:$layer/tree},upperdir=$upper,workdir=$work,redirect_dir=off,metacopy=off" overlay "$stage/tree" ;;
+useroverlay) mount -t overlay -o "lowerdir=$lower${layer:+:$layer/tree},upperdir=$upper,workdir=$work,userxattr" overlay "$stage/tree" ;;
 copy) mount --bind "$upper" "$stage/tree" ;;
 esac
 case $how$lower in
@@ -39,6 +39,11 @@ useroverlay*:*) mount -t overlay -o "ro,lowerdir=$lower,userxattr" base "$stage/
 *) mount --bind "$lower" "$stage/base" ;;
 esac
 [ "$how" = check ] || { mount --bind "$upper" "$stage/upper"; mount --bind "$upper/.." "$stage/state"; }
+[ -z "$layer" ] || mount --bind "$layer/tree" "$stage/layer"
+case $how$layer in
+overlay/*) mount -t overlay -o "lowerdir=$layer/cache,upperdir=$upper/../cache,workdir=$upper/../cachework,redirect_dir=off,metacopy=off" cache "$stage/cache" ;;
+useroverlay/*) mount -t overlay -o "lowerdir=$layer/cache,upperdir=$upper/../cache,workdir=$upper/../cachework,userxattr" cache "$stage/cache" ;;
+esac
 eval "$more"
 exec "$@"
 `
@@ -127,13 +132,13 @@ func (s stage) mounts() []string {
 	l := s.layers
 	switch {
 	case s.check:
-		return []string{"check", "", "", ""}
+		return []string{"check", "", "", "", ""}
 	case l.Upper == "":
-		return []string{"copy", l.Base, l.Tree, ""}
+		return []string{"copy", l.Base, l.Tree, "", s.spec.Layer}
 	case os.Geteuid() == 0:
-		return []string{"overlay", l.Base, l.Upper, l.Work}
+		return []string{"overlay", l.Base, l.Upper, l.Work, s.spec.Layer}
 	}
-	return []string{"useroverlay", l.Base, l.Upper, l.Work}
+	return []string{"useroverlay", l.Base, l.Upper, l.Work, s.spec.Layer}
 }
 
 // binds returns the commands that mount the binary and the toolchains on the stage,
@@ -171,7 +176,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // mountPoint returns a directory to mount the stage on. The stage hides what is
 // there, so nothing that the sandbox needs may be in it.
 func (s stage) mountPoint() (string, error) {
-	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.engine.cfg.Binary}
+	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.engine.cfg.Binary}
 	need = append(need, s.shown()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
@@ -211,7 +216,7 @@ func (s stage) sandbox(at string) []string {
 	}
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
-		"--bind", at+"/tree", "/workspace", "--bind", at+"/state/cache", "/cache", "--ro-bind", at+"/handrail", "/handrail/handrail")
+		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside, "--ro-bind", at+"/handrail", "/handrail/handrail")
 	shown, hidden := s.shown(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
 	slices.Sort(places) // what is above first
@@ -235,6 +240,13 @@ func (s stage) sandbox(at string) []string {
 	if s.spec.Git != "" {
 		a = append(a, "--ro-bind", at+"/git", workspace.GitInside) //control:past-is-read-only-in-bwrap
 	}
+	if s.spec.Layer != "" {
+		a = append(a, "--ro-bind", at+"/layer", workspace.LayerInside) //control:layer-is-read-only
+	}
+	if s.layers.CacheBase != "" {
+		a = append(a, "--ro-bind", at+"/state/cache", workspace.CacheUpperInside)
+		host = append(host, "--cache", workspace.CacheUpperInside)
+	}
 	if s.layers.Upper != "" {
 		a = append(a, "--ro-bind", at+"/upper", "/handrail/upper")
 		host = append(host, "--upper", "/handrail/upper")
@@ -245,6 +257,14 @@ func (s stage) sandbox(at string) []string {
 		a = append(a, "--setenv", name, value)
 	}
 	return append(append(a, "--"), append(host, "/workspace")...)
+}
+
+// cache returns where on the stage the caches are.
+func (s stage) cache() string {
+	if s.layers.CacheBase != "" {
+		return "/cache"
+	}
+	return "/state/cache"
 }
 
 func (s stage) environment() map[string]string {

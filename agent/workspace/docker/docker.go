@@ -146,6 +146,34 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	return b
 }
 
+// Programs returns the id of an image, whatever name it has at the moment.
+func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, error) {
+	if spec.Image == "" && e.cfg.Image == "" {
+		return workspace.Programs(""), nil
+	}
+	image, _, err := e.found(ctx, spec)
+	if err != nil {
+		return "", err
+	}
+	res, err := e.docker.ImageInspect(ctx, image)
+	if err != nil {
+		return "", fmt.Errorf("find image %s: %w", image, err)
+	}
+	return res.ID, nil
+}
+
+// found is [Engine.base] of a workspace. An image that is missing is pulled where that is
+// allowed.
+func (e *Engine) found(ctx context.Context, spec workspace.Spec) (image string, env map[string]string, err error) {
+	image, env, err = e.base(ctx, spec.Image)
+	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
+		if err = e.get(ctx, image, spec.Tell); err == nil {
+			image, env, err = e.base(ctx, spec.Image)
+		}
+	}
+	return image, env, err
+}
+
 // imageEnv returns the environment that an image comes with.
 func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
 	res, err := e.docker.ImageInspect(ctx, image)
@@ -175,12 +203,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if spec.Image == "" && e.cfg.Image == "" {
 		shows = e.cfg.Shows
 	}
-	image, env, err := e.base(ctx, spec.Image)
-	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
-		if err = e.get(ctx, image, spec.Tell); err == nil {
-			image, env, err = e.base(ctx, spec.Image)
-		}
-	}
+	image, env, err := e.found(ctx, spec)
 	if err == nil && image == "" {
 		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
 	}
@@ -205,7 +228,7 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 	spec := plan.spec
 	layers, err := workspace.Lay(ctx, spec, overlay)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), workspace.RemoveTree(spec.State))
+		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), spec.Release())
 	}
 	plan.layers = layers
 	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
@@ -213,10 +236,10 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 		Config: plan.config(), HostConfig: plan.host(),
 	})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open docker workspace: create container: %w", err), workspace.RemoveTree(spec.State))
+		return nil, errors.Join(fmt.Errorf("open docker workspace: create container: %w", err), spec.Release())
 	}
 	release := func(ctx context.Context) error {
-		return errors.Join(e.remove(ctx, made.ID, removeTime), workspace.RemoveTree(spec.State))
+		return errors.Join(e.remove(ctx, made.ID, removeTime), spec.Release())
 	}
 	conn, err := e.start(ctx, made.ID)
 	if err != nil {

@@ -3,6 +3,7 @@ package docker
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/mount"
@@ -39,6 +40,9 @@ func (p plan) config() *container.Config {
 	}
 	if p.layers.Upper != "" {
 		host = append(host, "--upper", "/handrail/upper")
+	}
+	if p.layers.CacheBase != "" {
+		host = append(host, "--cache", workspace.CacheUpperInside)
 	}
 	env := map[string]string{}
 	maps.Copy(env, p.image)
@@ -94,10 +98,7 @@ func (p plan) mounts() []mount.Mount {
 	bind := func(from, to string, ro bool) mount.Mount {
 		return mount.Mount{Type: mount.TypeBind, Source: from, Target: to, ReadOnly: ro}
 	}
-	ms := []mount.Mount{
-		bind(p.engine.cfg.Binary, "/handrail/handrail", true),
-		bind(l.Cache, "/cache", false),
-	}
+	ms := []mount.Mount{bind(p.engine.cfg.Binary, "/handrail/handrail", true)}
 	if p.spec.Git != "" {
 		ms = append(ms, bind(p.spec.Git, workspace.GitInside, true)) //control:past-is-read-only
 	}
@@ -108,6 +109,18 @@ func (p plan) mounts() []mount.Mount {
 		return mount.Mount{Type: mount.TypeVolume, Target: to, ReadOnly: ro,
 			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
 				DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{"type": "overlay", "device": "overlay", "o": options}}}}
+	}
+	const alone = ",redirect_dir=off,metacopy=off"
+	lower := l.Base
+	if p.spec.Layer != "" {
+		ms = append(ms, bind(filepath.Join(p.spec.Layer, workspace.LayerTree), workspace.LayerInside, true)) //control:layer-is-read-only-in-docker
+	}
+	if l.CacheBase == "" {
+		ms = append(ms, bind(l.Cache, workspace.CacheInside, false))
+	} else {
+		lower += ":" + l.Under
+		ms = append(ms, bind(l.Cache, workspace.CacheUpperInside, true),
+			overlay(workspace.CacheInside, "lowerdir="+l.CacheBase+",upperdir="+l.Cache+",workdir="+l.CacheWork+alone, false))
 	}
 	switch {
 	case l.Base == "":
@@ -120,5 +133,5 @@ func (p plan) mounts() []mount.Mount {
 		return append(ms, bind(l.Tree, "/workspace", false))
 	}
 	return append(ms, bind(l.Upper, "/handrail/upper", true),
-		overlay("/workspace", "lowerdir="+l.Base+",upperdir="+l.Upper+",workdir="+l.Work+",redirect_dir=off,metacopy=off", false))
+		overlay("/workspace", "lowerdir="+lower+",upperdir="+l.Upper+",workdir="+l.Work+alone, false))
 }

@@ -24,6 +24,7 @@ type baseline struct {
 	agent *ignores
 	base  *os.Root // the base, when it can be seen
 	upper *os.Root
+	layer *os.Root // what a set-up made, which lies below the base; nil for none
 	tree  *os.Root
 }
 
@@ -47,6 +48,11 @@ func newBaseline(cfg Config, agent *ignores) (*baseline, error) {
 			return nil, fmt.Errorf("open base: %w", err)
 		}
 	}
+	if cfg.Layer != "" {
+		if b.layer, err = os.OpenRoot(cfg.Layer); err != nil {
+			return nil, fmt.Errorf("open layer: %w", err)
+		}
+	}
 	if cfg.Upper == "" {
 		b.files = map[string]stamp{}
 		return b, nil
@@ -62,7 +68,7 @@ func newBaseline(cfg Config, agent *ignores) (*baseline, error) {
 }
 
 func (b *baseline) close() {
-	for _, r := range []*os.Root{b.base, b.upper} {
+	for _, r := range []*os.Root{b.base, b.upper, b.layer} {
 		if r != nil {
 			_ = r.Close()
 		}
@@ -209,7 +215,10 @@ func (d *diff) stamps(ctx context.Context) error {
 		switch {
 		case !ok:
 			d.fresh = append(d.fresh, *n)
-		case old != stampNode(n) && !d.h.base.same(n):
+		case old == stampNode(n):
+		case d.h.base.underneath(n.path):
+			d.create(n)
+		case !d.h.base.same(n):
 			d.out = append(d.out, changeOf(n, workspace.Modified))
 		}
 		d.seen[n.path] = ok
@@ -218,7 +227,7 @@ func (d *diff) stamps(ctx context.Context) error {
 		return err
 	}
 	for p, old := range files {
-		if !d.seen[p] && d.known(p) {
+		if !d.seen[p] && d.known(p) && !d.h.base.underneath(p) {
 			d.out = append(d.out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
 		}
 	}
@@ -248,15 +257,39 @@ const maxCompared = 1 << 20
 
 // same reports whether a touched file is as it was in the base. It reports false
 // where that would take long to find out.
-func (b *baseline) same(n *node) bool {
-	if b.base == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
+func (b *baseline) same(n *node) bool { return b.sameAs(b.base, n) }
+
+// create adds a file that the base has not, unless it is as a set-up made it.
+func (d *diff) create(n *node) {
+	if !d.h.base.sameAs(d.h.base.layer, n) { //control:layer-is-no-change
+		d.fresh = append(d.fresh, *n)
+	}
+}
+
+// underneath reports whether a path is there because a set-up made it, and not in the base.
+func (b *baseline) underneath(name string) bool {
+	if b.layer == nil {
 		return false
 	}
-	old, err := b.base.Lstat(n.path)
+	if b.base != nil {
+		if _, err := b.base.Lstat(name); err == nil {
+			return false
+		}
+	}
+	_, err := b.layer.Lstat(name)
+	return err == nil
+}
+
+// sameAs reports whether a file is as it is in one of the trees below it.
+func (b *baseline) sameAs(below *os.Root, n *node) bool {
+	if below == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
+		return false
+	}
+	old, err := below.Lstat(n.path)
 	if err != nil || !old.Mode().IsRegular() || old.Size() != n.stat.Size || (old.Mode()^n.mode)&0o100 != 0 {
 		return false
 	}
-	return sameBytes(b.base, b.top(), n.path)
+	return sameBytes(below, b.top(), n.path)
 }
 
 // top returns the directory in which the present files can be read.

@@ -29,6 +29,8 @@ type Config struct {
 	Name   string           // see [workspace.Spec]
 	Base   string           // the base as a read-only tree, when the engine can show it
 	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
+	Layer  string           // what a set-up made, as a read-only tree below the base; "" for none
+	Cache  string           // upper layer of the overlay at [workspace.CacheInside], when it is one
 	Git    string           // see [workspace.Spec], as it is called inside; "" for none
 	Env    []string         // the whole environment of commands, KEY=value
 	Dirs   []string         // more directories on the server's disk that the session fills; with Init they are found

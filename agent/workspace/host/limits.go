@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 	"github.com/handrail-bot/handrail/agent/workspace/watch"
 )
@@ -33,12 +34,16 @@ func (h *host) watched() watch.Config {
 		switch {
 		case m.kind == "tmpfs":
 			c.Tmpfs = append(c.Tmpfs, m.at)
-		case h.cfg.Upper == "" || m.at != h.cfg.Root:
+		case h.cfg.Upper != "" && m.at == h.cfg.Root, h.cfg.Cache != "" && m.at == workspace.CacheInside:
+			c.Views = append(c.Views, m.at)
+		default:
 			c.Dirs = append(c.Dirs, m.at)
 		}
 	}
-	if h.cfg.Upper != "" {
-		c.Dirs, c.Views = append(c.Dirs, h.cfg.Upper), []string{h.cfg.Root}
+	for _, upper := range []string{h.cfg.Upper, h.cfg.Cache} {
+		if upper != "" {
+			c.Dirs = append(c.Dirs, upper)
+		}
 	}
 	return c
 }

@@ -39,7 +39,7 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 				d.out = append(d.out, changeOf(n, workspace.Modified))
 			}
 		default:
-			d.fresh = append(d.fresh, *n)
+			d.create(n)
 		}
 		if err != nil {
 			return err
@@ -90,9 +90,22 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 	return nil
 }
 
-// created adds everything in a directory that the base does not have.
+// created adds everything in a directory that the base does not have, and of what a set-up
+// made there what has changed.
 func (d *diff) created(ctx context.Context, dir string) error {
-	return d.tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
+	if d.h.base.layer == nil {
+		return d.tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
+	}
+	w := tracked(d.h.base.upper, d.create)
+	inner := w.visit
+	w.closed = d.shut
+	w.visit = func(n *node) (bool, error) {
+		if odd(n) {
+			d.strange(n)
+		}
+		return inner(n)
+	}
+	return w.walk(ctx, dir)
 }
 
 // entries reads one directory; one that is not there is empty.

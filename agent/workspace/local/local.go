@@ -58,6 +58,9 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
+	if spec.Layer != "" || spec.Keep {
+		return nil, errors.New("open local workspace: without a wall nothing is set up once for all")
+	}
 	cfg, err := e.prepare(ctx, spec)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))

@@ -1,0 +1,359 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// SetUps is what set-ups need; without Layers nothing is set up.
+type SetUps struct {
+	Layers  Layers
+	Answers Answers
+}
+
+// Layers keeps what set-ups made, under the digest that people said yes to. Take returns a
+// directory, "" for none, that stays until drop is called. Make has fill make it in an
+// empty directory, once for all who want it.
+type Layers interface {
+	Take(ctx context.Context, digest string) (dir string, drop func(), err error)
+	Make(ctx context.Context, digest string, fill func(dir string) error) error
+}
+
+// Answers keeps what people said to set-ups, beyond the session in which they were asked.
+type Answers interface {
+	Answer(ctx context.Context, repo, digest string) (said session.Resolved, ok bool, err error)
+	Keep(ctx context.Context, repo, digest string, said session.Resolved) error
+}
+
+// setUp is the set-up of a repository, as it is on the base branch.
+type setUp struct {
+	policy.SetUp
+	repo     string
+	commit   string // of the base branch
+	engine   string
+	image    string // and what it is
+	hidden   project.Hidden
+	named    []string // what its files are
+	call     string
+	action   policy.Action
+	decision policy.Decision
+}
+
+// laid is the layer that a session's workspace lies on; its zero is none. It stays until
+// drop is called.
+type laid struct {
+	dir, digest string
+	drop        func()
+}
+
+func (l laid) end() {
+	if l.drop != nil {
+		l.drop()
+	}
+}
+
+// layerOf returns the layer that a session's workspace lies on. Where nobody has said
+// yes to the set-up so far, people are asked: waits is then how the run ends.
+func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid, waits *session.Outcome, err error) {
+	if e.cfg.SetUps.Layers == nil || len(e.cfg.Rules.SetUp.Commands) == 0 {
+		return laid{}, nil, nil
+	}
+	r := &settingUp{Engine: e, j: j, at: at}
+	if e.cfg.Workspace.Name() == "local" {
+		return laid{}, nil, r.without(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
+	}
+	if r.set, err = e.setUp(ctx, j); err != nil {
+		return laid{}, nil, err
+	}
+	digest, waits, err := r.allowed(ctx)
+	if digest == "" || err != nil {
+		return laid{}, waits, err
+	}
+	l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
+	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.tried() {
+		if err = r.build(ctx); err == nil {
+			l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
+		}
+	}
+	if err != nil || l.dir == "" {
+		return laid{}, nil, err
+	}
+	l.digest = digest
+	text := "The set-up of this repository ran before this session (" + r.set.words() + "). What it installed is in place: do not install it again."
+	return l, nil, r.tell(ctx, session.Note{Text: text, Layer: digest})
+}
+
+// setUp finds out what the set-up of the repository is. Everything comes from the base
+// branch: who opens a pull request says nothing of what runs for others.
+func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
+	s := setUp{SetUp: e.cfg.Rules.SetUp, commit: cmp.Or(j.RulesAt, j.Task.Base), engine: e.cfg.Workspace.Name(), image: e.cfg.Rules.Workspace.Image}
+	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
+	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
+	var err error
+	if s.hidden, err = e.cfg.Bases.hidden(ctx, j.Repo, []string{s.commit}); err != nil {
+		return s, fmt.Errorf("%w: %w", errNoBase, err)
+	}
+	if s.named, err = namedFiles(ctx, j.Repo, s); err != nil {
+		return s, err
+	}
+	is := s.image
+	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok {
+		if is, err = engine.Programs(ctx, workspace.Spec{Image: s.image, Pull: e.cfg.Rules.Pulls(s.image), Tell: j.OnSetup}); err != nil {
+			return s, err
+		}
+	}
+	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.Network, "hidden " + s.hidden.Key}
+	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, s.named) //control:setup-key
+	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
+	s.call = "setup-" + s.action.Digest()[:16]
+	code, err := policy.ParseMode("code")
+	s.decision = e.cfg.Policy.Check(code, s.action)
+	return s, err
+}
+
+// namedFiles returns the files that a set-up hangs on, with their contents' ids.
+func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []string, err error) {
+	for _, name := range s.Named() {
+		data, err := repo.ReadFile(ctx, s.commit, name, mostFile)
+		switch {
+		case errors.Is(err, gitops.ErrNotFound) && len(s.Files) == 0:
+			continue
+		case errors.Is(err, gitops.ErrNotFound):
+			list = append(list, name+" (missing)")
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read %s, which the set-up names: %w", name, err)
+		}
+		list = append(list, name+" "+contentID(data))
+	}
+	return list, nil
+}
+
+// display is what people are shown of a set-up: what runs, and all that a yes holds for.
+func (s setUp) display() string {
+	var b strings.Builder
+	for _, c := range s.Commands {
+		b.WriteString(c + "\n")
+	}
+	fmt.Fprintf(&b, "\n# network: %s\n# workspace: %s", s.Network, s.engine)
+	if s.engine == "docker" {
+		fmt.Fprintf(&b, ", image %s", untrusted.EscapeLine(s.image))
+	}
+	b.WriteString("\n# asked again when one of these changes: ")
+	if len(s.named) == 0 {
+		b.WriteString("the commands")
+	}
+	for i, f := range s.named {
+		name, _, _ := strings.Cut(f, " ")
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(untrusted.EscapeLine(name))
+	}
+	return b.String() + "\n"
+}
+
+func (s setUp) words() string { return untrusted.EscapeLine(strings.Join(s.Commands, "; ")) }
+
+// settingUp is a set-up at the beginning of a run.
+type settingUp struct {
+	*Engine
+	j   Job
+	at  *session.State
+	set setUp
+}
+
+// allowed returns the digest of the layer that people said yes to, in this session or
+// before, "" for none. Waits is how the run ends where they are asked now.
+func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.Outcome, err error) {
+	digest = r.set.action.Digest()
+	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case known && said.Verdict == policy.Approved:
+		return digest, nil, nil
+	case known:
+		return "", nil, r.without(ctx, refusedSetUp(said)) //control:setup-denial-holds
+	case r.set.decision.Verdict == policy.Deny:
+		return "", nil, r.without(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
+	}
+	for {
+		q := r.asked(digest)
+		switch {
+		case q == nil && r.busy(): // what was approved on the layer that there was comes first
+			return r.last(), nil, nil
+		case q == nil:
+			err = r.ask(ctx)
+		case q.Approval.Waits():
+			waits, err = r.wait(ctx, q)
+		case q.Approval.Stands():
+			var ok bool
+			if ok, err = r.confirmed(ctx, q); ok && err == nil {
+				return digest, nil, nil
+			}
+		default:
+			return "", nil, r.refused(ctx, q)
+		}
+		if waits != nil || err != nil {
+			return "", waits, err
+		}
+	}
+}
+
+// last returns the digest of the layer that the session's workspaces lay on, "" for none.
+func (r *settingUp) last() string {
+	for _, m := range slices.Backward(r.at.Timeline) {
+		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
+			return n.Layer
+		}
+	}
+	return ""
+}
+
+// asked returns the newest request about this set-up that means something, nil for none.
+func (r *settingUp) asked(digest string) *session.Request {
+	for _, q := range slices.Backward(r.at.Requests) {
+		if q.Tool == session.SetUpTool && q.Digest == digest { //control:setup-yes-is-for-the-key
+			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
+				return nil
+			}
+			return q
+		}
+	}
+	return nil
+}
+
+// busy reports whether something else waits for a person, or has a yes.
+func (r *settingUp) busy() bool {
+	other := func(a session.Asked) bool { return a.Tool != session.SetUpTool }
+	return slices.ContainsFunc(r.at.Open(), other) || slices.ContainsFunc(r.at.Granted(), other)
+}
+
+func (r *settingUp) ask(ctx context.Context) error {
+	d := r.set.decision
+	a := session.Asked{
+		ID: r.at.NewAskID(), Kind: session.AskApproval, Call: r.set.call, Digest: r.set.action.Digest(),
+		Severity: d.Severity.String(), Tool: session.SetUpTool, Display: r.set.action.Display,
+	}
+	if r.set.Network != "none" {
+		a.Reasons = append(a.Reasons, "it reaches the network")
+	}
+	a.Reasons = append(a.Reasons, "what it leaves is in the workspaces of all sessions that follow")
+	for _, x := range d.Reasons {
+		if x.Rule != d.Rule || d.Verdict == policy.Ask {
+			a.Reasons = append(a.Reasons, x.Text)
+		}
+	}
+	if t := time.Duration(r.cfg.Rules.Approvals.Deadline); t > 0 {
+		a.Deadline = time.Now().Add(t).UTC()
+	}
+	var events []*session.Event
+	for _, q := range r.at.Requests { // what they were about is not set up any more
+		if q.Tool == session.SetUpTool && (q.Approval.Waits() || q.Approval.Stands()) {
+			events = append(events, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"}))
+		}
+	}
+	decision := session.Decision{Call: r.set.call, Kind: policy.Execute, Verdict: policy.Ask, Severity: a.Severity, Rule: "setup", Reasons: a.Reasons, Digest: a.Digest}
+	return r.record(ctx, append(events, session.NewEvent(session.TypeDecision, r.at.Turns, decision), session.NewEvent(session.TypeAsked, r.at.Turns, a))...)
+}
+
+// wait has people asked. Where they answer later, the run ends.
+func (r *settingUp) wait(ctx context.Context, q *session.Request) (*session.Outcome, error) {
+	if r.j.Approver != nil {
+		answers, err := r.j.Approver.Approve(ctx, []session.Asked{q.Asked})
+		if err != nil {
+			return nil, fmt.Errorf("ask for approval: %w", err)
+		}
+		for _, a := range answers {
+			if err := r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, a)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !q.Approval.Waits() {
+		return nil, nil
+	}
+	out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
+	return &out, r.record(ctx, session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}))
+}
+
+// confirmed reports whether a yes counts at this moment, and then keeps it for all sessions.
+func (r *settingUp) confirmed(ctx context.Context, q *session.Request) (bool, error) {
+	if r.j.Confirm != nil {
+		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer) //control:setup-checked-again
+		if err != nil {
+			return false, fmt.Errorf("check approval %s again: %w", q.ID, err)
+		}
+		if why != "" {
+			return false, r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why}))
+		}
+	}
+	return true, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
+}
+
+// refused tells that the set-up does not run. A person's no holds for all sessions.
+func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
+	if q.Answer == nil {
+		return nil
+	}
+	if q.Answer.Verdict == policy.Denied && q.Answer.By != "" {
+		if err := r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer); err != nil {
+			return err
+		}
+	}
+	return r.without(ctx, refusedSetUp(*q.Answer))
+}
+
+func refusedSetUp(said session.Resolved) string {
+	why := "nobody said yes to it in time"
+	switch {
+	case said.Verdict == policy.Denied && said.By != "":
+		why = said.By + " said no to it, which holds until it changes"
+	case said.Verdict == policy.Denied:
+		why = "nobody could be asked"
+	}
+	if said.Reason != "" {
+		why += " (" + untrusted.EscapeLine(strings.TrimRight(said.Reason, ".")) + ")"
+	}
+	return "The set-up of this repository did not run: " + why + "."
+}
+
+// without tells that there is no layer.
+func (r *settingUp) without(ctx context.Context, why string) error {
+	return r.tell(ctx, session.Note{Text: why + " Dependencies may be missing: do what can be done without them, and say what could not be tried."})
+}
+
+// tell tells the model and people what they do not know yet.
+func (r *settingUp) tell(ctx context.Context, n session.Note) error {
+	n.Kind = session.NoteSetUp
+	for _, m := range slices.Backward(r.at.Timeline) {
+		if old, ok := m.(*session.Note); ok && old.Kind == n.Kind {
+			if *old == n {
+				return nil
+			}
+			break
+		}
+	}
+	return r.record(ctx, session.NewEvent(session.TypeNote, r.at.Turns, n))
+}
+
+// record puts events in the log; the session begins with the first.
+func (r *settingUp) record(ctx context.Context, events ...*session.Event) error {
+	if r.at.Seq == 0 {
+		events = append([]*session.Event{session.NewEvent(session.TypeOpened, 0, session.Opened{Task: r.j.Task})}, events...)
+	}
+	return record(ctx, r.j, r.at, events)
+}

@@ -1,0 +1,279 @@
+package work
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// setUpTime is how long one command of a set-up may run.
+const setUpTime = 30 * time.Minute
+
+// mostSaid is how much of a command's output is told when it fails, in bytes.
+const mostSaid = 4000
+
+func contentID(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
+
+// failedSetUp is a set-up that came to nothing.
+type failedSetUp struct{ why string }
+
+func (f *failedSetUp) Error() string { return f.why }
+
+// tried reports whether the set-up failed in this session, which then goes on without.
+func (r *settingUp) tried() bool {
+	for _, m := range r.at.Timeline {
+		if run, ok := m.(*session.ToolRun); ok && run.Title == r.title() && run.Result != nil && !run.Result.OK {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *settingUp) title() string { return "Set up: " + r.set.words() }
+
+// build runs the set-up, unless another session does it at this moment: then that is
+// waited for. What it comes to is told.
+func (r *settingUp) build(ctx context.Context) error {
+	var began time.Time
+	var left []string
+	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
+		began = time.Now()
+		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
+		if q := r.asked(r.set.action.Digest()); q == nil || !q.Approval.Stands() { // the yes is another session's
+			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
+				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"a person said yes to it before"}, Digest: r.set.action.Digest(),
+			})}, events...)
+		}
+		if err := r.record(ctx, events...); err != nil {
+			return err
+		}
+		left, err = r.fill(ctx, dir)
+		return err
+	})
+	var failed *failedSetUp
+	if err != nil && (ctx.Err() != nil || !errors.As(err, &failed)) {
+		return err
+	}
+	if began.IsZero() { // another session did it
+		return nil
+	}
+	res := session.Result{Call: r.set.call, OK: failed == nil, Content: "It is set up.", Millis: time.Since(began).Milliseconds()}
+	if len(left) > 0 {
+		res.Content = "It is set up. Of what it did to files of the repository nothing is kept: " + strings.Join(left, ", ") + "."
+	}
+	if failed != nil {
+		res.Content = failed.why
+	}
+	if err := r.record(ctx, session.NewEvent(session.TypeResult, r.at.Turns, res)); err != nil {
+		return err
+	}
+	if failed != nil {
+		return r.without(ctx, "The set-up of this repository failed: "+failed.why)
+	}
+	if len(left) > 0 {
+		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(left, ", ") + "."})
+	}
+	return nil
+}
+
+// fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
+// takes what they leave. Left names the files of the repository that they changed.
+func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err error) {
+	layered, ok := r.cfg.Workspace.(workspace.Layered)
+	want := gitops.BaseWant{Commit: r.set.commit, Rules: rulesOf("", r.set.hidden), Layers: ok && layered.Layers()} //control:setup-of-the-base
+	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)
+	if err != nil {
+		return nil, err
+	}
+	defer source.Drop()
+	w := r.cfg.Rules.Workspace
+	state := filepath.Join(dir, "state")
+	ws, err := r.cfg.Workspace.Open(ctx, workspace.Spec{
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Image: w.Image, Pull: r.cfg.Rules.Pulls(w.Image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
+		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
+	})
+	if err != nil {
+		return nil, err
+	}
+	left, err = r.run(ctx, ws)
+	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
+		return nil, err
+	}
+	tree := filepath.Join(state, workspace.KeptUpper)
+	if _, err := os.Lstat(tree); err != nil {
+		tree = filepath.Join(state, workspace.KeptTree)
+	}
+	t := trimmer{below: []string{source.Over, source.Source}, hides: r.set.hidden.Hides}
+	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(filepath.Join(state, workspace.KeptCache))); err != nil {
+		return nil, fmt.Errorf("take what the set-up made: %w", err)
+	}
+	return left, errors.Join(os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
+		os.Rename(filepath.Join(state, workspace.KeptCache), filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))
+}
+
+// run runs the commands, and returns the files of the repository that they changed.
+func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []string, err error) {
+	show := r.j.live(r.cfg.Secrets.Redactor)
+	for _, line := range r.set.Commands {
+		if r.j.OnSetup != nil {
+			r.j.OnSetup("running " + line)
+		}
+		res, err := ws.Run(ctx, workspace.Command{Line: line, Timeout: setUpTime}, func(text string) {
+			if show != nil {
+				show(agent.Live{Call: r.set.call, Output: text})
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		if res.Exit == 0 && !res.TimedOut && res.Ended == "" {
+			continue
+		}
+		return nil, &failedSetUp{r.whyFailed(line, res)}
+	}
+	found, err := ws.Changes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		if c.Kind == workspace.Modified || c.Kind == workspace.Deleted {
+			left = append(left, quoted([]string{c.Path}))
+		}
+	}
+	if more := len(left) - mostLeft; more > 0 {
+		left = append(left[:mostLeft], fmt.Sprintf("and %d more", more))
+	}
+	return left, nil
+}
+
+// mostLeft is how many files are named that a set-up changed.
+const mostLeft = 10
+
+// whyFailed says how a command ended that failed, with the end of what it said.
+func (r *settingUp) whyFailed(line string, res workspace.CommandResult) string {
+	how := fmt.Sprintf("ended with %d", res.Exit)
+	switch {
+	case res.TimedOut:
+		how = fmt.Sprintf("did not end within %s", setUpTime)
+	case res.Ended != "":
+		how = "was ended: " + res.Ended
+	}
+	said, _ := untrusted.CleanPlain(res.Output)
+	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
+	if said = strings.TrimSpace(said); len(said) > mostSaid {
+		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
+		said = "…\n" + said
+	}
+	return strings.TrimSpace(quoted([]string{line}) + " " + how + ".\n" + said)
+}
+
+// trimmer takes out of what a workspace left all that is no part of a layer: what the
+// files below have a place for, what is hidden, and what is neither file, directory nor
+// symlink. It trusts nothing that it finds.
+type trimmer struct {
+	below []string // directories, "" for none
+	hides func(name string) bool
+	roots []*os.Root
+}
+
+func (t *trimmer) trim(dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
+	for _, b := range t.below {
+		if b == "" {
+			continue
+		}
+		below, err := os.OpenRoot(b)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = below.Close() }()
+		t.roots = append(t.roots, below)
+	}
+	_, err = t.dir(root, ".")
+	return err
+}
+
+// dir trims a directory, and reports whether nothing is in it.
+func (t *trimmer) dir(root *os.Root, at string) (empty bool, err error) {
+	if err := root.Chmod(at, 0o755); err != nil { // so that it can be looked into, and written to
+		return false, err
+	}
+	list, err := fs.ReadDir(root.FS(), at)
+	if err != nil {
+		return false, err
+	}
+	left := 0
+	for _, e := range list {
+		kept, err := t.entry(root, path.Join(at, e.Name()), e)
+		if err != nil {
+			return false, err
+		}
+		if kept {
+			left++
+		}
+	}
+	return left == 0, nil
+}
+
+func (t *trimmer) entry(root *os.Root, name string, e fs.DirEntry) (kept bool, err error) {
+	there, dirThere := t.isBelow(name)
+	own := t.hides != nil // else it is a cache
+	hidden := name
+	if e.IsDir() {
+		hidden += "/"
+	}
+	switch {
+	case own && (name == ".git" || agent.Scratch(hidden) || t.hides(hidden)): //control:setup-hidden-stays
+		return false, root.RemoveAll(name)
+	case e.IsDir() && (!there || dirThere):
+		empty, err := t.dir(root, name)
+		if err == nil && empty && there {
+			return false, root.Remove(name)
+		}
+		return true, err
+	case there: //control:setup-leaves-the-base
+		return false, root.RemoveAll(name)
+	case e.Type() == fs.ModeSymlink:
+		return true, nil
+	case !e.Type().IsRegular():
+		return false, root.Remove(name)
+	}
+	info, err := e.Info()
+	if err == nil && info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+		err = root.Chmod(name, info.Mode().Perm())
+	}
+	return true, err
+}
+
+// isBelow reports whether a path is in the files below, and whether it is a directory.
+func (t *trimmer) isBelow(name string) (there, dir bool) {
+	for _, root := range t.roots {
+		info, err := root.Lstat(name)
+		if err != nil {
+			continue
+		}
+		if info.Mode()&fs.ModeCharDevice != 0 { // it is gone from what is below
+			return false, false
+		}
+		return true, info.IsDir()
+	}
+	return false, false
+}

@@ -1,0 +1,68 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// Running is the part of a configuration that says how commands run.
+type Running struct {
+	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
+	SetUp               SetUp    `yaml:"setup,omitempty" json:"setup,omitzero"`
+}
+
+// SetUp is what runs once, after a person said yes to it, in a workspace of its own: what
+// it leaves lies in the workspaces of all sessions that follow. A yes holds until
+// Commands, Files, the image or the network change.
+type SetUp struct {
+	Commands []string `yaml:"commands,omitempty" json:"commands,omitempty" jsonschema:"description=Run one after the other at the root of the repository\\, as it is on the base branch."`
+	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose content says whether it has to run anew\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
+	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=open,default=none,description=What the commands can reach. In the server's policy: what repositories may have."`
+}
+
+// setUpNetworks are the words of `setup.network`, the strictest first.
+var setUpNetworks = []string{"none", "open"}
+
+// lockFiles are the files that say what a set-up would fetch, where none are named.
+var lockFiles = []string{
+	"go.mod", "go.sum", "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock",
+	"requirements.txt", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.py", "setup.cfg",
+	"Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts",
+	"gradle.lockfile", "mix.exs", "mix.lock",
+}
+
+// Named returns the files that the set-up depends on.
+func (s SetUp) Named() []string {
+	if len(s.Files) > 0 {
+		return s.Files
+	}
+	return lockFiles
+}
+
+func (c Config) checkSetUp(p *problems) {
+	p.oneOf(c.SetUp.Network, setUpNetworks, "setup", "network")
+	for i, cmd := range c.SetUp.Commands {
+		switch {
+		case strings.TrimSpace(cmd) == "":
+			p.add("an empty command does nothing; write one, such as \"npm ci\"", "setup", "commands", i)
+		case strings.ContainsRune(cmd, 0):
+			p.add("the command has a NUL character", "setup", "commands", i)
+		}
+	}
+	for i, f := range c.SetUp.Files {
+		if f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, "..") {
+			p.add("write the path of a file from the root of the repository, such as go.sum or web/package-lock.json", "setup", "files", i)
+		}
+	}
+}
+
+// mergeSetUp has the repository say what runs, and the server what that can reach.
+func mergeSetUp(server, repo SetUp) SetUp {
+	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files)}
+	out.Network = setUpNetworks[min(setUpReach(server.Network), setUpReach(repo.Network))] //control:setup-network
+	return out
+}
+
+// setUpReach is how far a network reaches, from 0 for nothing.
+func setUpReach(network string) int { return max(0, slices.Index(setUpNetworks, network)) }
