@@ -111,7 +111,7 @@ func (j *journal) sanitize(ctx context.Context, e *session.Event) error {
 			secrets += n
 			return text
 		}
-		if e.Type == session.TypeResult && (key == "content" || key == "title") {
+		if e.Type == session.TypeResult && (key == "content" || key == "title" || key == "output") {
 			var found untrusted.Removed
 			text, found = untrusted.CleanPlain(text) //control:clean-results
 			hidden = hidden.Plus(found)

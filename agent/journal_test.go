@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/base64"
 	"encoding/hex"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -74,5 +75,29 @@ func TestArgumentsLoseKnownSecrets(t *testing.T) {
 		if strings.Contains(string(e.Data), canary) {
 			t.Errorf("event %d (%s) holds the secret: %s", e.Seq, e.Type, e.Data)
 		}
+	}
+}
+
+// The whole output of a command is kept without secrets and escapes, as what the model
+// is told of it at once.
+func TestWholeOutputIsRedacted(t *testing.T) {
+	const canary = "hunter2-canary-5f3a9c1e7b"
+	log := &session.Memory{}
+	j := &journal{history: newHistory(func(string) bool { return false }), log: log, redactor: secret.NewRedactor(secret.Value(canary)), logger: slog.New(slog.DiscardHandler)}
+	out := strings.Repeat("line\n", 500) + "a " + canary[:12] + "\n" + canary[12:] + "\x1b[2K\u200b z\n" + strings.Repeat("line\n", 500)
+	for _, e := range []*session.Event{
+		session.NewEvent(session.TypeOpened, 0, session.Opened{Task: session.Task{Mode: "code"}}),
+		session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Handle: "o1", Output: out, Dir: canary}),
+	} {
+		if err := j.record(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, ok, err := session.OutputOf(t.Context(), log, "o1")
+	if err != nil || !ok || strings.Contains(got, canary[:12]) || strings.Contains(got, canary[12:]) || strings.ContainsAny(got, "\x1b\u200b") || strings.Count(got, "line\n") != 1000 {
+		t.Errorf("kept is %.3000q (%v)", got, err)
+	}
+	if want := (session.Shell{Dir: canary, Handles: 1, Kept: len(got)}); j.Shell != want {
+		t.Errorf("the state has %+v", j.Shell)
 	}
 }

@@ -32,7 +32,7 @@ func (t *toolset) offered() []llm.ToolSpec {
 	small := t.small()
 	for _, s := range t.Specs() {
 		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
-		if offer && s.Description != "" { //control:untold-tools
+		if offer && s.Description != "" && !s.Untold { //control:untold-tools
 			out = append(out, s)
 		}
 	}

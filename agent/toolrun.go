@@ -207,7 +207,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
-		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, NoChange: res.NoChange, Tests: res.Tests, Mistake: res.Mistake, Finding: res.Finding, Dir: res.Dir,
+		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, NoChange: res.NoChange, Tests: res.Tests, Mistake: res.Mistake, Finding: res.Finding, Dir: res.Dir, Handle: res.Handle, Output: res.Output,
 	}
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true

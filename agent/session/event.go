@@ -301,6 +301,10 @@ type Result struct {
 	Tests   *TestRun  `json:"tests,omitempty"` // what of the project's tests the call ran; nil for none
 	Dir     string    `json:"dir,omitempty"`   // where the shell stands after a command, relative to the root
 	Finding *Finding  `json:"finding,omitempty"`
+	// Handle names a command that runs on in the background, or the Output of one: all
+	// that it printed, where Content has only a part.
+	Handle string `json:"handle,omitempty"`
+	Output string `json:"output,omitempty"`
 }
 
 // LeftOut is something that is in no checkpoint. Path is "." for what is about

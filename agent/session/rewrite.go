@@ -36,7 +36,7 @@ func Rewrite(e *Event, f func(key, text string) string) error {
 var nameKeys = map[string]bool{
 	"id": true, "key": true, "call": true, "tool": true, "kind": true, "digest": true, "verdict": true, "severity": true, "rule": true,
 	"session": true, "thread": true, "mode": true, "model": true, "base": true, "head": true, "branch": true, "requester": true, "nonce": true,
-	"commit": true, "tree": true, "parent": true, "path": true, "paths": true, "dir": true, "from": true, "blob": true, "approved": true, "was": true, "is": true,
+	"commit": true, "tree": true, "parent": true, "path": true, "paths": true, "dir": true, "handle": true, "from": true, "blob": true, "approved": true, "was": true, "is": true,
 	"status": true, "by": true, "author": true, "type": true, "data": true, "sealed": true, "do": true, "took_back": true, "deadline": true, "at": true,
 }
 

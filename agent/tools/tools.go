@@ -64,6 +64,8 @@ type Result struct {
 	Tests    *session.TestRun // what of the project's tests it ran; nil for none
 	Finding  *session.Finding // what it reported of the code; nil for nothing
 	Dir      string           // where the shell stands after a command, relative to the root; "" for any other call
+	Handle   string           // of what [session.Result] describes, and of Output
+	Output   string           // all that a command printed, where Content has only a part
 	Complete bool             // the model says that the task is done
 	NoChange string           // why it says that no file had to change; "" where it does not
 	Ask      *session.Asked   // a question that parks the session
@@ -91,6 +93,8 @@ type Config struct {
 	Tests          []string          // beginnings of commands that run the project's tests, beside those that everybody knows
 	Instructions   map[string]string // what fetch_instructions hands out, by task name
 	Shelled        session.Shell     // the shell, as the session left it when it was worked on before
+	// Output returns a whole output that the session has under a handle. Nil: none is kept.
+	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
 }
 
 // Spec is what a tool says of itself: to the model, to the gate, and to the checks
@@ -103,6 +107,7 @@ type Spec struct {
 	Essential bool        // it is offered however small the window is
 	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
 	Modes     []string    // the only modes that are offered it; nil for all
+	Untold    bool        // it is understood, and models are not told of it: what they are told has a price
 }
 
 // In reports whether the tool is offered in a mode.

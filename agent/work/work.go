@@ -61,6 +61,7 @@ type Need struct {
 	Rules     policy.Config
 	Tests     []string // commands that run the project's tests
 	Shell     session.Shell
+	Output    func(ctx context.Context, handle string) (string, bool, error) // that the log has under a handle
 }
 
 // Engine works on sessions: it joins the brain (model, policy, git) with the hands
@@ -197,7 +198,10 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests(), Shell: at.Shell})
+	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests(), Shell: at.Shell,
+		Output: func(ctx context.Context, handle string) (string, bool, error) {
+			return session.OutputOf(ctx, j.Log, handle)
+		}})
 	if err != nil {
 		return nil, err
 	}

@@ -27,9 +27,9 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 			w.mu.Unlock()
 		}()
 	}
-	var res CommandResult
+	var got RunResult
 	done := make(chan error, 1)
-	go func() { done <- w.callID(ctx, id, MethodRun, cmd, &res) }()
+	go func() { done <- w.callID(ctx, id, MethodRun, cmd, &got) }()
 	for {
 		select {
 		case <-t.ready:
@@ -40,6 +40,8 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 			if s := t.take(); s != "" {
 				progress(s)
 			}
+			res := got.CommandResult
+			res.Output = strings.ToValidUTF8(string(got.Text), "\uFFFD")
 			if res.Dir != "" && !fs.ValidPath(res.Dir) {
 				return res, fmt.Errorf("run command: the tool host reports the directory %q", res.Dir)
 			}

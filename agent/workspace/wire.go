@@ -49,6 +49,17 @@ const MaxWrite = 16 << 20
 // MaxChunk is the most data in one chunk of a file on the wire.
 const MaxChunk = 512 << 10
 
+// MaxOutput is how much of one command's output is kept, in bytes.
+const MaxOutput = 8 << 20
+
+// RunResult is a [CommandResult] whose output goes as it is.
+type RunResult struct {
+	CommandResult
+	Text []byte `json:"-"`
+}
+
+func (r *RunResult) bulk() *[]byte { return &r.Text }
+
 // HelloResult introduces the host.
 type HelloResult struct {
 	Version int    `json:"version"`

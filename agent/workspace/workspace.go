@@ -258,9 +258,9 @@ type Command struct {
 }
 
 // CommandResult is how a command ended. Output is combined stdout and stderr
-// without escape sequences, capped at 1 MiB in the middle (Cut bytes left out).
+// without escape sequences, capped at [MaxOutput] in the middle (Cut bytes left out).
 type CommandResult struct {
-	Output   string        `json:"output"`
+	Output   string        `json:"-"`
 	Exit     int           `json:"exit"` // -1 when it did not exit by itself
 	TimedOut bool          `json:"timed_out,omitempty"`
 	Cut      int64         `json:"cut,omitempty"`

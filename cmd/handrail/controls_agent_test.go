@@ -103,6 +103,7 @@ var controlsOfAgent = []control{
 	{"file-in-path", "false", "./agent/tools/builtin", "TestFileInAPath"},
 	{"path-length", "false", "./agent/tools/builtin", "TestEndlessPaths"},
 	{"cwd-outside", "false", "./agent/tools/builtin", "TestCommandsAsGiven"},
+	{"bounded-outputs", "value false", "./agent/tools/shell", "TestKeptIsBounded"},
 	{"directory-judged", `call dir "."`, "./agent/tools/shell", "TestDirectoryStays"},
 	{"directory-clamped", "drop", "./agent/tools/shell", "TestDirectoryStays"},
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},

@@ -36,7 +36,7 @@ func TestCanonical(t *testing.T) {
 
 func TestSpecs(t *testing.T) {
 	b := toolstest.Open(t, nil)
-	if len(b.Tools.Specs()) != 19 {
+	if len(b.Tools.Specs()) != 20 {
 		t.Errorf("%d tools", len(b.Tools.Specs()))
 	}
 	for _, spec := range b.Tools.Specs() {

@@ -40,12 +40,14 @@ func shown(t *testing.T, tool, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, call := map[string]string{}, ""
+	tree, call, before := map[string]string{}, "", ""
 	out := &txtar.Archive{Comment: a.Comment}
 	for _, f := range a.Files {
 		switch f.Name {
 		case "CALL":
 			call = strings.TrimSpace(string(f.Data))
+		case "BEFORE": // a call that comes before it: a name, and arguments
+			before = strings.TrimSpace(string(f.Data))
 		case "INTENT", "RESULT", "CHANGED":
 			continue
 		default:
@@ -54,6 +56,9 @@ func shown(t *testing.T, tool, file string) {
 		out.Files = append(out.Files, f)
 	}
 	b := toolstest.Open(t, tree)
+	if name, arguments, ok := strings.Cut(before, " "); ok {
+		b.Do(name, arguments)
+	}
 	action, res := b.Do(tool, call)
 	add := func(name, text string) {
 		if text != "" {

@@ -25,7 +25,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Kind: policy.Write, Essential: true,
 		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write"},
 		Params: []tools.Param{
-			tools.PathParam("Relative to the workspace root.", true),
+			tools.PathParam("File.", true),
 			{Name: "content", Required: true, Doc: "All of its text.",
 				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
 			{Name: "line_count", Form: tools.Number},

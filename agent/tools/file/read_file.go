@@ -33,7 +33,7 @@ func readFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	path := tools.PathParam("Relative to the workspace root.", false)
+	path := tools.PathParam("File.", false)
 	path.Form, path.Schema = tools.Free, `{"type":"string"}`
 	r := reader{k}
 	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,

@@ -28,11 +28,7 @@ const (
 	maxOutBytes = 48 << 10
 )
 
-func runTerminalCommand(k *tools.Kit) tools.Tool {
-	if k.Shell == nil {
-		return nil
-	}
-	r := runner{k, newStanding(k.Shelled)}
+func runTerminalCommand(r runner) tools.Tool {
 	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
 		Params: []tools.Param{
@@ -52,6 +48,7 @@ func runTerminalCommand(k *tools.Kit) tools.Tool {
 type runner struct {
 	*tools.Kit
 	*standing
+	*kept
 }
 
 func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, error) {
@@ -183,7 +180,9 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		return r.missing(cmd, err)
 	}
 	said := report(cmd, res) + r.moved(cmd, res)
-	return tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}, nil
+	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
+	r.whole(&out, res.Output)
+	return out, nil
 }
 
 func how(res workspace.CommandResult, cmd workspace.Command) string {

@@ -26,7 +26,7 @@ func TestRunTerminalCommand(t *testing.T) {
 	toolstest.Contains(t, res.Content, "hi\n[Exit code 3, ")
 	_, res = b.Do("run_terminal_command", toolstest.Arguments("cmd", "seq 1 250"))
 	lines := strings.Split(res.Content, "\n")
-	if len(lines) != 102 || lines[14] != "15" || lines[15] != "[150 lines truncated]" || lines[16] != "166" || lines[100] != "250" {
+	if len(lines) != 103 || lines[14] != "15" || lines[15] != "[150 lines truncated]" || lines[16] != "166" || lines[100] != "250" {
 		t.Errorf("%d lines, around the cut %q", len(lines), lines[13:18])
 	}
 	for cwd, want := range map[string]string{"sub": b.WS.Root() + "/sub", "/workspace/sub": b.WS.Root() + "/sub", "demo-project/sub": b.WS.Root() + "/sub",

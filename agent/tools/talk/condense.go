@@ -12,7 +12,7 @@ import (
 var condenseDoc string
 
 func condense(*tools.Kit) tools.Tool {
-	return tools.New(tools.Sheet{Name: "condense", Doc: condenseDoc, Kind: policy.Converse,
+	return tools.New(tools.Sheet{Name: "condense", Doc: condenseDoc, Kind: policy.Converse, Untold: true,
 		Params:  []tools.Param{{Name: "why", Aliases: []string{"reason", "message", "context"}}},
 		Example: `{"why":"The search results are no longer needed."}`},
 		func(context.Context, tools.Args) (policy.Action, error) {

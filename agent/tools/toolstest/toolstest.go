@@ -23,6 +23,7 @@ type Bench struct {
 	t     testing.TB
 	WS    *workspace.Workspace
 	Tools *tools.Registry
+	kept  map[string]string // outputs by their handles, as the log of a session has them
 }
 
 // Open makes a workspace with the given files; a name that ends in "@" is a
@@ -59,14 +60,18 @@ func Open(t testing.TB, files map[string]string) *Bench {
 			t.Error(err)
 		}
 	})
+	kept := map[string]string{}
 	list, err := tools.NewRegistry(builtin.Tools(tools.Config{
 		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: "demo-project",
 		Instructions: map[string]string{"release": "Tag, then push."},
+		Output: func(_ context.Context, handle string) (string, bool, error) {
+			return kept[handle], kept[handle] != "", nil
+		},
 	})...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Bench{t, ws, list}
+	return &Bench{t, ws, list, kept}
 }
 
 // Tool returns a tool by its name.
@@ -98,6 +103,9 @@ func (b *Bench) try(name, arguments string) (policy.Action, tools.Result, error)
 		b.t.Fatalf("two intents of one call differ: %+v and %+v (%v)", first, second, err)
 	}
 	res, err := tool.Run(b.t.Context(), Call(name, arguments), nil)
+	if res.Output != "" {
+		b.kept[res.Handle] = res.Output
+	}
 	return first, res, err
 }
 

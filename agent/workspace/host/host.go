@@ -261,7 +261,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	case workspace.MethodUsed:
 		return with(req, func(p workspace.UsedParams) ([]workspace.Used, error) { return survey{h}.used(ctx, p) })
 	case workspace.MethodRun:
-		return with(req, func(c workspace.Command) (workspace.CommandResult, error) { return h.run(ctx, req.ID, c) })
+		return with(req, func(c workspace.Command) (*workspace.RunResult, error) {
+			res, err := h.run(ctx, req.ID, c)
+			return &workspace.RunResult{CommandResult: res, Text: []byte(res.Output)}, err
+		})
 	case workspace.MethodChanges:
 		return h.changes(ctx)
 	case workspace.MethodStart:

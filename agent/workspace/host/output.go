@@ -7,12 +7,14 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
+// Of a command's output so much of the beginning and the end is kept.
 const (
-	outHead = 512 << 10
-	outTail = 512 << 10
+	outHead = workspace.MaxOutput / 2
+	outTail = workspace.MaxOutput / 2
 )
 
 // sink stores the beginning and the end of a command's output, and passes on its
@@ -69,7 +71,7 @@ func (s *sink) follow(p []byte) {
 	}
 	end := bytes.LastIndexByte(p, '\n')
 	if end >= 0 {
-		s.progress(plain(append(s.line, p[:end+1]...)))
+		s.progress(untrusted.Screen(append(s.line, p[:end+1]...)))
 		s.line, p = s.line[:0], p[end+1:]
 	}
 	if room := maxPending - len(s.line); room > 0 {
@@ -82,64 +84,17 @@ func (s *sink) result() (string, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.progress != nil && len(s.line) > 0 {
-		s.progress(plain(s.line))
+		s.progress(untrusted.Screen(s.line))
 	}
 	s.progress, s.line = nil, nil
 	tail := append(append([]byte(nil), s.tail[s.at:]...), s.tail[:s.at]...)
 	if s.dropped == 0 {
-		return plain(append(s.head, tail...)), 0
+		return untrusted.Screen(append(s.head, tail...)), 0
 	}
 	for i := 0; i < utf8.UTFMax && len(tail) > 0 && !utf8.RuneStart(tail[0]); i++ {
 		tail = tail[1:]
 	}
-	return plain(s.head) + fmt.Sprintf("\n[%d bytes of output left out]\n", s.dropped) + plain(tail), s.dropped
-}
-
-// plain turns what a terminal would be sent into the text it would show:
-// without escape sequences, with the last state of lines that were written
-// over, in valid UTF-8.
-func plain(p []byte) string {
-	text := strings.ToValidUTF8(string(p), "\uFFFD")
-	if !strings.ContainsFunc(text, isControl) {
-		return text
-	}
-	text = untrusted.StripEscapes(text)
-	text = strings.ReplaceAll(text, "\r\n", "\n")
-	var out strings.Builder
-	out.Grow(len(text))
-	for line := range strings.Lines(text) {
-		out.WriteString(overwritten(line))
-	}
-	return out.String()
-}
-
-func isControl(r rune) bool { return (r < ' ' && r != '\n' && r != '\t') || (r >= 0x7f && r < 0xa0) }
-
-// overwritten resolves carriage returns and backspaces in one line.
-func overwritten(line string) string {
-	if !strings.ContainsFunc(line, isControl) {
-		return line
-	}
-	body, end := strings.CutSuffix(line, "\n")
-	body = strings.TrimRight(body, "\r")
-	if i := strings.LastIndexByte(body, '\r'); i >= 0 {
-		body = body[i+1:]
-	}
-	var out []rune
-	for _, r := range body {
-		switch {
-		case r == '\b':
-			if len(out) > 0 {
-				out = out[:len(out)-1]
-			}
-		case !isControl(r):
-			out = append(out, r)
-		}
-	}
-	if end {
-		out = append(out, '\n')
-	}
-	return string(out)
+	return untrusted.Screen(s.head) + fmt.Sprintf("\n[%d bytes of output left out]\n", s.dropped) + untrusted.Screen(tail), s.dropped
 }
 
 // validName returns a file name as valid text.

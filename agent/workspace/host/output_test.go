@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 func TestPlain(t *testing.T) {
@@ -21,7 +23,7 @@ func TestPlain(t *testing.T) {
 		{"not UTF-8", "a\xffb", "a\uFFFDb"},
 		{"unfinished escape", "a\x1b[3", "a"},
 	} {
-		if got := plain([]byte(tt.in)); got != tt.want {
+		if got := untrusted.Screen([]byte(tt.in)); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -104,7 +104,7 @@ func deaths(t *testing.T, ws *workspace.Workspace) {
 
 func floods(t *testing.T, ws *workspace.Workspace) {
 	res := run(t, ws, "echo first; head -c 300000000 /dev/zero | tr '\\0' 'y'; echo; echo last")
-	if res.Exit != 0 || len(res.Output) > 1<<20+200 || res.Cut < 290_000_000 {
+	if res.Exit != 0 || len(res.Output) > workspace.MaxOutput+200 || res.Cut < 290_000_000 {
 		t.Errorf("flood: exit %d, %d bytes kept, %d cut", res.Exit, len(res.Output), res.Cut)
 	}
 	if !strings.HasPrefix(res.Output, "first\ny") || !strings.HasSuffix(res.Output, "y\nlast\n") {

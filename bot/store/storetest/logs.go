@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,6 +60,23 @@ func logChain(t *testing.T, e *env) {
 }
 
 // logContention has many goroutines of one holder append to one log.
+// The whole output of a command is in the log, however long it may be.
+func logOutput(t *testing.T, e *env) {
+	ctx := t.Context()
+	f := e.hold(t, "s1", "me").Fence()
+	l := e.Logs.Log(f)
+	out := strings.Repeat("ünïcode \"<&>\"\n", (8<<20)/len("ünïcode \"<&>\"\n"))
+	must(t, l.Append(ctx, note(0, "before"), session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", Handle: "o1", Output: out})))
+	got, ok, err := session.OutputOf(ctx, l, "o1")
+	must(t, err)
+	if !ok || got != out {
+		t.Errorf("%d bytes of %d came back", len(got), len(out))
+	}
+	if _, ok, err := session.OutputOf(ctx, l, "o"); ok || err != nil {
+		t.Errorf("an output that nobody kept: %t, %v", ok, err)
+	}
+}
+
 func logContention(t *testing.T, e *env) {
 	f := e.hold(t, "s1", "me").Fence()
 	errs := parallel(8, func(i int) error {

@@ -41,6 +41,7 @@ func Run(t *testing.T, open Open, orders int) {
 		"session updates do not overwrite":          sessionsUpdate,
 		"a log is a chain":                          logChain,
 		"a log under contention":                    logContention,
+		"a log holds a long output":                 logOutput,
 		"a log refuses without a lease":             logFenced,
 		"a log is imported whole":                   logImport,
 		"golden logs are read":                      logGolden,

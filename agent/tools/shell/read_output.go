@@ -1,0 +1,210 @@
+package shell
+
+import (
+	"context"
+	_ "embed" // the description
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed read_output.md
+var readOutputDoc string
+
+// What one call shows.
+const (
+	pageLines   = 200
+	mostHits    = 100
+	hitContext  = 2
+	mostContext = 20
+)
+
+func readOutput(r runner) tools.Tool {
+	return tools.New(tools.Sheet{Name: "read_output", Doc: readOutputDoc, Kind: policy.Execute,
+		Aliases: []string{"bash_output", "get_output", "read_terminal_output", "get_terminal_output", "get_command_output", "command_output", "terminal_output"},
+		Params: []tools.Param{
+			{Name: "id", Required: true, Doc: "Such as o1.", Aliases: []string{"handle", "output_id", "bash_id", "shell_id", "task_id", "command_id", "terminal_id", "process_id"}},
+			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50.", Aliases: []string{"range", "line_range", "line", "from", "offset", "start_line"}},
+			{Name: "search", Doc: "Regular expression.", Aliases: []string{"query", "pattern", "regex", "grep", "filter"}},
+			{Name: "tail", Form: tools.Number, Aliases: []string{"n", "last", "limit", "max_lines"}},
+			{Name: "context", Form: tools.Number, Aliases: []string{"C", "context_lines"}},
+		},
+		Example: `{"id":"o1","lines":"1-50"}`},
+		func(_ context.Context, a tools.Args) (policy.Action, error) {
+			_, err := a.Need("id")
+			if err == nil {
+				_, err = wish(a)
+			}
+			return policy.Action{Kind: policy.Read}, err
+		}, r.read)
+}
+
+// view is what of an output is to be shown.
+type view struct {
+	from, to int // lines, 1-based; 0 for the end
+	tail     int // so many of the last ones
+	search   *regexp.Regexp
+	around   int
+}
+
+// bounds matches a range of lines as models write it: "5-10", "5-", "-5" for the last
+// ones, "5".
+var bounds = regexp.MustCompile(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
+
+// span reads the lines that a call wants.
+func span(a tools.Args) (v view, err error) {
+	raw, ok := a.Values["lines"]
+	if !ok {
+		return v, nil
+	}
+	text, plain := tools.Plain(raw)
+	m := bounds.FindStringSubmatch(text)
+	if !plain || m == nil {
+		return v, a.WrongType("lines", "a range such as 1-50")
+	}
+	first, _ := strconv.Atoi(m[1]) // digits, or nothing
+	last, _ := strconv.Atoi(m[3])
+	switch {
+	case m[1] == "" && last > 0:
+		v.tail = last
+	case m[2] != "":
+		v.from, v.to = max(first, 1), last
+	case text != "":
+		v.from = max(first, 1)
+	}
+	if last > 0 && m[1] != "" && last < first {
+		return v, a.WrongType("lines", "a range such as 1-50")
+	}
+	return v, nil
+}
+
+// wish reads what a call wants to see.
+func wish(a tools.Args) (v view, err error) {
+	if v, err = span(a); err != nil {
+		return v, err
+	}
+	if n, err := a.Number("tail", 0); err != nil || n < 0 {
+		return v, a.WrongType("tail", "a number of lines")
+	} else if n > 0 && v.from > 0 && v.to == 0 {
+		v.to = v.from + n - 1 // a limit behind an offset
+	} else if n > 0 {
+		v.tail = n
+	}
+	if v.around, err = a.Number("context", hitContext); err != nil {
+		return v, err
+	}
+	v.around = min(max(v.around, 0), mostContext)
+	pattern, err := a.Text("search")
+	if err != nil || pattern == "" {
+		return v, err
+	}
+	if v.search, err = regexp.Compile(pattern); err != nil { // then it is a text
+		v.search = regexp.MustCompile(regexp.QuoteMeta(pattern))
+	}
+	return v, nil
+}
+
+func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+	id, err := a.Need("id")
+	if err != nil {
+		return tools.Result{}, err
+	}
+	v, err := wish(a)
+	if err != nil {
+		return tools.Result{}, err
+	}
+	var text string
+	var ok bool
+	if r.Output != nil {
+		if text, ok, err = r.Output(ctx, id); err != nil {
+			return tools.Result{}, err
+		}
+	}
+	if !ok {
+		return tools.Result{}, gone(r.Shelled, id)
+	}
+	return tools.Result{Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")), Title: "Read output " + id}, nil
+}
+
+// show returns the lines that are wanted, with their numbers.
+func (v view) show(id string, lines []string) string {
+	if v.search != nil {
+		return v.found(id, lines)
+	}
+	from, to := max(v.from, 1), v.to
+	if v.tail > 0 {
+		from, to = max(len(lines)-v.tail+1, 1), 0
+	}
+	if to == 0 || to > len(lines) {
+		to = len(lines)
+	}
+	if from > len(lines) {
+		return fmt.Sprintf("[%s has %d line%s.]", id, len(lines), tools.Plural(len(lines)))
+	}
+	var b strings.Builder
+	at := from
+	for ; at <= to && at < from+pageLines && b.Len() < maxOutBytes; at++ {
+		fmt.Fprintf(&b, "%d | %s\n", at, tools.Shorten(lines[at-1], maxOutLine))
+	}
+	fmt.Fprintf(&b, "[Lines %d-%d of %d", from, at-1, len(lines))
+	if at <= to {
+		fmt.Fprintf(&b, "; go on with {\"id\":%q,\"lines\":\"%d-%d\"}", id, at, min(to, at+pageLines-1))
+	}
+	return b.String() + "]"
+}
+
+// found returns the lines that match, with those around them.
+func (v view) found(id string, lines []string) string {
+	var hits []int
+	for i, l := range lines {
+		if v.search.MatchString(l) && i+1 >= v.from && (v.to == 0 || i < v.to) {
+			hits = append(hits, i)
+		}
+	}
+	if len(hits) == 0 {
+		return fmt.Sprintf("[Nothing in the %d line%s of %s matches %s]", len(lines), tools.Plural(len(lines)), id, v.search)
+	}
+	var b strings.Builder
+	shown, next := 0, 0 // hits, and the first line that was not looked at yet
+	for _, h := range hits[:min(len(hits), mostHits)] {
+		if b.Len() >= maxOutBytes {
+			break
+		}
+		if first := h - v.around; first > next && next > 0 {
+			b.WriteString("--\n")
+		}
+		for i := max(next, h-v.around, 0); i < min(h+v.around+1, len(lines)); i++ {
+			mark := " "
+			if _, hit := slices.BinarySearch(hits, i); hit {
+				mark = ">"
+			}
+			fmt.Fprintf(&b, "%s%d | %s\n", mark, i+1, v.window(lines[i]))
+			next = i + 1
+		}
+		shown++
+	}
+	fmt.Fprintf(&b, "[%d of %d lines match", len(hits), len(lines))
+	if shown < len(hits) {
+		fmt.Fprintf(&b, ", %d are shown; go on with \"lines\":\"%d-\"", shown, hits[shown]+1)
+	}
+	return b.String() + "]"
+}
+
+// window cuts a long line to what is around its first match.
+func (v view) window(line string) string {
+	at := v.search.FindStringIndex(line)
+	if len(line) <= maxOutLine || at == nil || at[0] < maxOutLine/2 {
+		return tools.Shorten(line, maxOutLine)
+	}
+	from := at[0] - maxOutLine/4
+	for !utf8.RuneStart(line[from]) {
+		from--
+	}
+	return "…" + tools.Shorten(line[from:], maxOutLine)
+}
