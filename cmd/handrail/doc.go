@@ -10,8 +10,8 @@
 // bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
 // cmd/buildinfo says what the program was built from.
 // cmd/setup is how a server begins. cmd/simulate tries a payload out on a GitHub of its own.
-// cmd/terminal shows a session to the person at it, cmd/local has it work in a clone of theirs, and
-// cmd/worktree asks git about the files there. cmd/action is what a workflow run says of itself.
+// cmd/terminal shows a session to the person at it, cmd/local has it work in a clone of theirs,
+// cmd/chat talks with it line by line, and cmd/worktree asks git about the files there. cmd/action is what a workflow run says of itself.
 // cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
 // cmd/usage is about how the command line is written, and what a shell completes.
 // cmd/sessions lists sessions and moves their logs, cmd/runs keeps those of this machine, cmd/logs shows and checks them, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them,

@@ -61,6 +61,7 @@ type cli struct {
 // localVerbs are those for sessions in a clone on this machine.
 type localVerbs struct {
 	Run    runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
+	Chat   chatCmd     `cmd:"" help:"Talk with a session in the terminal: one request after the other."`
 	Resume resumeCmd   `cmd:"" help:"Go on with a session of run that parked or was interrupted, or have it do more."`
 	Diff   local.Diff  `cmd:"" help:"Print the change of a session as a patch."`
 	Apply  local.Apply `cmd:"" help:"Put the change of a session onto your files."`

@@ -88,7 +88,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 	}
 	wish := c.wish(w, c.beginFlags)
 	wish.Session, wish.Text = c.Session, task
-	if wish.Images, err = pictures(c.Picture); err != nil {
+	if wish.Images, err = local.Pictures(c.Picture); err != nil {
 		return err
 	}
 	return c.work(ctx, w, wish)
@@ -131,7 +131,7 @@ func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	out, err := s.Work(ctx, e)
-	if err == nil && (out.Status != session.StatusDone && out.Status != session.StatusAnswered || out.Wish == session.Keep) {
+	if err == nil && !local.Fine(out) {
 		err = door.ErrFailed
 	}
 	return err

@@ -31,7 +31,8 @@ type Wish struct {
 	Repo    string // "" for the current directory, or the session's own clone
 	Text    string
 	Images  []session.Blob
-	Branch  string // of a new session; "" for one that the configuration names
+	Context []session.Item // files that come with it
+	Branch  string         // of a new session; "" for one that the configuration names
 	With    policy.Choice
 	Clone   session.Clone // how a new session works
 	Include bool          // changes that are not committed are worked on
@@ -50,11 +51,13 @@ type Session struct {
 	by   gitops.Signature // who commits
 	term *terminal.Terminal
 	end  session.Outcome // of the last stretch of work
+
+	begun bool
 }
 
 // Open begins a session, or goes on with one.
 func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
-	s = &Session{term: term, Task: session.Task{Session: w.Session, Text: w.Text, Images: w.Images, Branch: w.Branch, Clone: w.Clone}}
+	s = &Session{term: term, Task: session.Task{Session: w.Session, Text: w.Text, Images: w.Images, Context: w.Context, Branch: w.Branch, Clone: w.Clone}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
@@ -176,11 +179,11 @@ func (s *Session) goOn(ctx context.Context, w Wish, before *runs.Run) error {
 	if s.log, err = runs.Open(w.Session); err != nil {
 		return err
 	}
-	return s.tell(ctx, w)
+	return s.Tell(ctx, w)
 }
 
-// tell records what a person says to a session that there is already.
-func (s *Session) tell(ctx context.Context, w Wish) error {
+// Tell records what a person says to a session that there is already.
+func (s *Session) Tell(ctx context.Context, w Wish) error {
 	events, err := s.log.Events(ctx, 0)
 	if err != nil {
 		return err
@@ -195,7 +198,7 @@ func (s *Session) tell(ctx context.Context, w Wish) error {
 	if err != nil {
 		return err
 	}
-	said.Images = w.Images
+	said.Images, said.Context = w.Images, w.Context
 	if w.TakeBack == nil {
 		return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
 	}
@@ -219,7 +222,10 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	if err != nil {
 		return s.end, err
 	}
-	s.term.Header(s.Task, e.Workspace)
+	if !s.begun {
+		s.term.Header(s.Task, e.Workspace)
+	}
+	s.begun = true
 	s.term.Begin(before)
 	defer s.term.End()
 	s.end, err = e.Run(ctx, work.Job{
@@ -242,6 +248,14 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil
+}
+
+// Fine reports whether a run did what it was asked for.
+func Fine(out session.Outcome) bool {
+	if out.Wish != "" {
+		return out.Wish != session.Keep
+	}
+	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 
 // agentFor signs as the agent, for the person at this machine.

@@ -46,11 +46,13 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	if t.view.Tokens > 0 {
 		used = l.in(dim, fmt.Sprintf(", %s tokens", tokens(t.view.Tokens)))
 	}
-	t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
+	if out.Wish == "" {
+		t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
+	}
 	if out.Reason != "" {
 		t.Say("%s", l.barred(out.Reason))
 	}
-	if out.Summary != "" {
+	if out.Summary != "" && strings.TrimSpace(out.Summary) != t.said {
 		t.Say("%s", l.barred(out.Summary))
 	}
 	if out.Tests != "" {
@@ -62,6 +64,12 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 			break
 		}
 		t.Say("%s", l.line(fmt.Sprintf("  %s %s (%s)", untrusted.EscapeLine(f.Path), t.counts(f), f.Kind)))
+	}
+	if t.brief {
+		if out.Status.Parked() {
+			t.Say("Go on with /go")
+		}
+		return
 	}
 	if out.Commit != "" && out.Commit != task.Base {
 		t.Say("\nThe result is on branch %s:", task.Branch)

@@ -28,6 +28,8 @@ type Config struct {
 	Look Look
 	In   Input // nil: nobody is there
 	Yes  bool  // requests are answered with yes, all but critical ones
+	// Brief leaves out what to do with a result: whoever talks knows that.
+	Brief bool
 }
 
 // Terminal shows a session and asks the person at it. It is safe for concurrent use.
@@ -35,6 +37,8 @@ type Terminal struct {
 	screen *screen
 	in     Input
 	yes    bool
+	brief  bool
+	said   string // what the model said last
 	clock  func() time.Time
 	start  time.Time
 
@@ -49,7 +53,7 @@ type Terminal struct {
 
 // New returns a terminal.
 func New(c Config) *Terminal {
-	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, clock: time.Now, start: time.Now(), view: session.NewState()}
+	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, brief: c.Brief, clock: time.Now, start: time.Now(), view: session.NewState()}
 	t.screen.now = t.now
 	return t
 }
@@ -166,6 +170,7 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 	if a.Thinking != "" {
 		out = append(out, l.in(dim, fmt.Sprintf("  Thought for %ds", max(1, (a.ThinkingMillis+500)/1000))))
 	}
+	t.said = strings.TrimSpace(a.Content)
 	if a.Content != "" {
 		out = append(out, l.barred(a.Content))
 	}
@@ -181,6 +186,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	l := t.screen.look
 	switch n.Kind {
 	case session.NoteReminder:
+	case session.NoteTookBack: // it is how the run ends
 	case session.NoteContext:
 		for _, label := range n.Labels() {
 			out = append(out, l.line(l.in(dim, "  with the task: "+untrusted.EscapeLine(label))))
@@ -219,7 +225,7 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	failed := strings.HasPrefix(title, "Ran ") && !strings.Contains(title, "(exit code 0)")
 	switch {
 	case !r.OK && l.Live:
-		return []string{l.line(l.in(red, "✗ ") + title), l.line("  " + untrusted.EscapeLine(firstLineOf(r.Content)))}
+		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", firstLineOf(r.Content))}
 	case !r.OK:
 		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(firstLineOf(r.Content))}
 	case failed:

@@ -1,4 +1,4 @@
-package main
+package local
 
 import (
 	"net/http"
@@ -12,8 +12,8 @@ import (
 // mostPicture is the largest picture for the model, in bytes.
 const mostPicture = 8 << 20
 
-// pictures reads files that a vision model is to see.
-func pictures(files []string) ([]session.Blob, error) {
+// Pictures reads files that a vision model is to see.
+func Pictures(files []string) ([]session.Blob, error) {
 	var out []session.Blob
 	for _, name := range files {
 		info, err := os.Stat(name)

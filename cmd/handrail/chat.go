@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/handrail-bot/handrail/cmd/chat"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
+	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/terminal"
+)
+
+type chatCmd struct {
+	Session string `arg:"" optional:"" help:"Session to go on with; a new one otherwise."`
+	beginFlags
+	localFlags
+}
+
+// Run talks with a session in the terminal, or works on the lines of a pipe.
+func (c *chatCmd) Run(ctx context.Context, w *console) error {
+	known, err := environmentSecrets()
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	cfg := chat.Config{Console: w.door(), In: terminal.Lines(w.in, w.out), Wish: c.wish(w, c.beginFlags)}
+	cfg.Wish.Session = c.Session
+	cfg.Redact = func(text string) string { text, _ = known.Redactor.Redact(text); return text }
+	cfg.Engine = func(ctx context.Context, s *local.Session) (local.Engine, func() error, error) {
+		return c.engine(ctx, w, s)
+	}
+	shows := terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), Yes: c.Yes, Brief: true}
+	if in, ok := w.in.(*os.File); ok && shows.Look.Live && terminal.IsPerson(in) {
+		history := ""
+		if dir, err := runs.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
+			history = filepath.Join(filepath.Dir(dir), "history")
+		}
+		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete})
+		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe a line is a request, and no answer
+	}
+	cfg.Term = terminal.New(shows)
+	return chat.Run(ctx, cfg)
+}

@@ -1,0 +1,165 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Editor is an [Input] in which a person can edit what they type, and call back what they
+// typed before. Ctrl-C and, on an empty line, Ctrl-D end a line with io.EOF.
+type Editor struct {
+	// OnEnd is called when a line ended so; nil for nothing. The error is then that of a
+	// context that was ended.
+	OnEnd func()
+
+	fd      int
+	t       *term.Terminal
+	fresh   func() // makes t
+	past    *past
+	waiting chan read // a line that nobody waits for any more
+}
+
+// EditorConfig is what an editor is made of.
+type EditorConfig struct {
+	In       *os.File // a terminal
+	Out      io.Writer
+	History  string                       // file that keeps what was typed; "" for none
+	Complete func(before string) []string // what a line can go on with that begins so
+}
+
+// NewEditor returns an editor.
+func NewEditor(c EditorConfig) *Editor {
+	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History)}
+	e.fresh = func() {
+		e.t = term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{c.In, c.Out}, "")
+		e.t.History = e.past
+		e.t.AutoCompleteCallback = completer(c.Complete)
+	}
+	e.fresh()
+	return e
+}
+
+// completer has Tab type what all completions begin with.
+func completer(complete func(before string) []string) func(string, int, rune) (string, int, bool) {
+	return func(line string, pos int, key rune) (string, int, bool) {
+		if key != '\t' || complete == nil {
+			return "", 0, false
+		}
+		more := common(complete(line[:pos]))
+		return line[:pos] + more + line[pos:], pos + len(more), more != ""
+	}
+}
+
+// common returns what all words begin with.
+func common(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	out := words[0]
+	for _, w := range words[1:] {
+		for !strings.HasPrefix(w, out) {
+			out = out[:len(out)-1]
+		}
+	}
+	return strings.ToValidUTF8(out, "")
+}
+
+// Line implements [Input]. What is pasted in several lines is one.
+func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	before, err := term.MakeRaw(e.fd)
+	if err != nil {
+		return "", fmt.Errorf("edit a line: %w", err)
+	}
+	if w, h, err := term.GetSize(e.fd); err == nil && w > 0 {
+		_ = e.t.SetSize(w, h) // it is what it was otherwise
+	}
+	e.t.SetPrompt(prompt)
+	if e.waiting == nil {
+		e.waiting = make(chan read, 1)
+		e.t.SetBracketedPasteMode(true)
+		go func(got chan<- read) { got <- e.lines() }(e.waiting)
+	}
+	select {
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(e.fd, before))
+	case r := <-e.waiting:
+		e.waiting = nil
+		e.t.SetBracketedPasteMode(false)
+		ended := errors.Is(r.err, io.EOF)
+		if ended {
+			e.fresh() // the old one would read the same key again
+		}
+		if ended && e.OnEnd != nil {
+			e.OnEnd()
+			r.err = context.Canceled
+		}
+		return r.line, errors.Join(r.err, term.Restore(e.fd, before))
+	}
+}
+
+func (e *Editor) lines() read {
+	var all []string
+	for {
+		line, err := e.t.ReadLine()
+		all = append(all, line)
+		if !errors.Is(err, term.ErrPasteIndicator) {
+			return read{strings.Join(all, "\n"), err}
+		}
+	}
+}
+
+// Remember keeps a line that can be called back.
+func (e *Editor) Remember(line string) error { return e.past.keep(line) }
+
+// past is what was typed before, the oldest first. It implements [term.History]; answers
+// to questions are not kept.
+type past struct {
+	file  string
+	lines []string
+}
+
+// mostPast is how many lines are kept.
+const mostPast = 500
+
+func openPast(file string) *past {
+	p := &past{file: file}
+	if data, err := os.ReadFile(file); err == nil {
+		p.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+	}
+	return p
+}
+
+// Add implements [term.History].
+func (p *past) Add(string) {}
+
+// Len implements [term.History].
+func (p *past) Len() int { return len(p.lines) }
+
+// At implements [term.History]; 0 is the newest.
+func (p *past) At(n int) string { return p.lines[len(p.lines)-1-n] }
+
+func (p *past) keep(line string) error {
+	line = strings.ReplaceAll(strings.TrimSpace(line), "\n", " ")
+	if line == "" || len(p.lines) > 0 && p.lines[len(p.lines)-1] == line {
+		return nil
+	}
+	p.lines = append(p.lines, line)
+	p.lines = slices.Clone(p.lines[max(0, len(p.lines)-mostPast):])
+	if p.file == "" {
+		return nil
+	}
+	return os.WriteFile(p.file, []byte(strings.Join(p.lines, "\n")+"\n"), 0o600)
+}
