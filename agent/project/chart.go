@@ -13,7 +13,7 @@ import (
 // What a chart costs at most: of time before the first request, and of the prompt.
 const (
 	fewestFiles = 100 // of a project that is worth one
-	chartTime   = 150 * time.Millisecond
+	chartTime   = 120 * time.Millisecond
 	mostCharted = 60   // definitions
 	mostChart   = 3400 // bytes, some 900 tokens
 )

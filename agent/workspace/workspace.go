@@ -141,6 +141,7 @@ type File struct {
 	Chunks []Chunk `json:"chunks,omitempty"`
 	Binary bool    `json:"binary,omitempty"` // no Chunks then
 	Cut    bool    `json:"cut,omitempty"`    // something was left out of Chunks for size
+	More   string  `json:"more,omitempty"`   // why the file goes on behind Lines; "" where that is all
 }
 
 // Chunk is a run of lines from line From on.

@@ -180,7 +180,7 @@ func BenchmarkInside(b *testing.B) {
 			})
 			do("runTrue", func() error { _, err := ws.Run(ctx, workspace.Command{Line: "true"}, nil); return err })
 			do("outline", func() error { _, err := ws.Outline(ctx, workspace.OutlineQuery{Path: "d00"}); return err })
-			do("used", func() error { _, err := ws.Used(ctx, paths, 150*time.Millisecond, 60); return err })
+			do("used", func() error { _, err := ws.Used(ctx, paths, 120*time.Millisecond, 60); return err })
 			do("changes", func() error { _, err := ws.Changes(ctx); return err })
 			for _, s := range searches {
 				do("search/"+s.kind, func() error {

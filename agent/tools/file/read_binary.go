@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf16"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -25,6 +26,8 @@ const (
 	maxImages   = 10 << 20 // bytes of all pictures of one call
 	maxDocument = 16 << 20 // bytes of a DOCX file
 	maxUnzipped = 64 << 20 // bytes of its text part
+	maxText     = 4 << 20  // bytes of the text of a document
+	pdfTime     = time.Minute
 )
 
 // binary shows what can be shown of a file that is not text.
@@ -82,9 +85,13 @@ func (r reader) document(ctx context.Context, w wanted, f workspace.File, o *out
 		fmt.Fprintf(&o.b, "File: %s\n[no text in it: perhaps scanned pages]\n", f.Path)
 		return nil
 	}
+	more := ""
+	if len(text) > maxText {
+		text, more = strings.ToValidUTF8(text[:maxText], ""), fmt.Sprintf("of a document %d bytes of text are read", maxText)
+	}
 	lines := strings.Split(text, "\n")
 	read := func(r workspace.Range) (workspace.File, error) {
-		doc := workspace.File{Path: f.Path + ", as text", Lines: len(lines)}
+		doc := workspace.File{Path: f.Path + ", as text", Lines: len(lines), More: more}
 		if from := min(r.From, len(lines)+1); from > 0 {
 			doc.Chunks = []workspace.Chunk{{From: from, Lines: slices.Clone(lines[from-1 : max(from-1, min(r.To, len(lines)))])}}
 		}
@@ -106,6 +113,8 @@ func (r reader) pdfText(ctx context.Context, p string) (string, error) {
 	if r.Start == nil {
 		return "", errors.New("there is no pdftotext here")
 	}
+	within, cancel := context.WithTimeout(ctx, pdfTime)
+	defer cancel()
 	prog, err := r.Start.Start(ctx, workspace.Program{Argv: []string{"pdftotext", "-layout", "-q", "./" + p, "-"}})
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) {
@@ -114,9 +123,12 @@ func (r reader) pdfText(ctx context.Context, p string) (string, error) {
 		return "", errors.New("pdftotext (poppler-utils) is not installed in the workspace")
 	}
 	defer prog.Close()
-	stop := context.AfterFunc(ctx, func() { prog.Close() })
+	stop := context.AfterFunc(within, func() { prog.Close() })
 	defer stop()
-	text, err := io.ReadAll(io.LimitReader(prog, maxReadBytes*2))
+	text, err := io.ReadAll(io.LimitReader(prog, maxText+1))
+	if within.Err() != nil && ctx.Err() == nil {
+		return "", fmt.Errorf("pdftotext was not done after %s", pdfTime)
+	}
 	if err != nil && len(text) == 0 {
 		return "", fmt.Errorf("pdftotext: %w", err)
 	}
@@ -180,7 +192,7 @@ func wordText(in io.Reader) (string, error) {
 	d := xml.NewDecoder(in)
 	var b strings.Builder
 	inText, cell := false, 0
-	for b.Len() < maxReadBytes*2 {
+	for b.Len() <= maxText {
 		t, err := d.Token()
 		if errors.Is(err, io.EOF) {
 			return b.String(), nil

@@ -162,6 +162,9 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 		o.b.WriteString("(empty file)\n")
 		return nil
 	}
+	if got.More != "" {
+		fmt.Fprintf(&o.b, "[the file goes on behind line %d: %s]\n", got.Lines, got.More)
+	}
 	ranges := w.ranges
 	if len(ranges) == 0 {
 		ranges = []workspace.Range{{From: 1}}

@@ -206,6 +206,34 @@ func TestReadBinary(t *testing.T) {
 	}
 }
 
+// What is told of how long something is, is true: of a document that is long, and of a
+// text that goes on as something else.
+func TestReadToTheEnd(t *testing.T) {
+	var docx bytes.Buffer
+	z := zip.NewWriter(&docx)
+	w, err := z.Create("word/document.xml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(w, `<w:document xmlns:w="x"><w:body>`)
+	for i := range 60_000 {
+		fmt.Fprintf(w, `<w:p><w:r><w:t>paragraph %d, of which there are many</w:t></w:r></w:p>`, i+1)
+	}
+	fmt.Fprint(w, `</w:body></w:document>`)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b := toolstest.Open(t, map[string]string{"long.docx": docx.String(), "turns.txt": strings.Repeat("text\n", 4000) + "\x00\x01\x02\n", "plain.txt": "text\n"})
+	_, res := b.Do("read_file", `{"path":"long.docx","lines":"59999-60000"}`)
+	toolstest.Contains(t, res.Content, "(lines 59999-60000 of 60000)\n59999 | paragraph 59999, of which there are many\n60000 | paragraph 60000")
+	_, res = b.Do("read_file", `{"path":"turns.txt","lines":"4000"}`)
+	toolstest.Contains(t, res.Content, "of 4000)\n[the file goes on behind line 4000: what comes then is not text]\n4000 | text\n")
+	_, res = b.Do("read_file", `{"path":"plain.txt"}`)
+	if strings.Contains(res.Content, "goes on") {
+		t.Errorf("all of a file is shown as %q", res.Content)
+	}
+}
+
 // pdf is a document of one page that says text.
 func pdf(text string) string {
 	stream := "BT /F1 24 Tf 72 700 Td (" + text + ") Tj ET"

@@ -3,6 +3,7 @@ package find
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -108,6 +109,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 		scanned += int64(len(part))
 		if i := bytes.IndexByte(part, 0); i >= 0 { // text that turns binary, such as a sparse file
 			part, scanned = part[:i], maxScan+1
+			c.file.More = "what comes then is not text"
 		}
 		if len(part) > 0 {
 			open = true
@@ -135,6 +137,7 @@ func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 		}
 		if scanned > maxScan {
 			c.file.Cut = true
+			c.file.More = cmp.Or(c.file.More, "it is too long to be read to its end")
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -33,7 +33,7 @@ func (u *Uses) Add(name string, text []byte) {
 	if !isTest(name) {
 		defs, _, _ := outline.Of(name, text)
 		for _, d := range defs {
-			if d.Exported && d.Depth < 2 && d.Kind != "impl" && d.Kind != "namespace" && d.Kind != "extension" {
+			if d.Exported && d.Kind != "namespace" && d.Kind != "extension" && (d.Depth == 0 && d.Kind != "method" || d.Depth == 1 && d.IsType()) {
 				names = append(names, d.Name)
 			}
 		}
@@ -64,7 +64,9 @@ func wordsOf(text []byte) map[string]bool {
 			i++
 		}
 		if i-from >= fewestLetters && i-from <= 60 && (text[from] < '0' || text[from] > '9') {
-			words[string(text[from:i])] = true
+			if word := text[from:i]; !words[string(word)] {
+				words[string(word)] = true
+			}
 		}
 	}
 	return words

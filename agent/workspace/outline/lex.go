@@ -45,7 +45,7 @@ func (s *source) lex() {
 		}
 		end, kind := s.token(i, last != line)
 		if kind >= 0 {
-			s.toks = append(s.toks, token{text: string(s.src[i:end]), kind: kind, line: line, at: i, first: last != line})
+			s.toks = append(s.toks, token{text: s.all[i:end], kind: kind, line: line, at: i, first: last != line})
 			last = line
 		}
 		i = max(end, i+1)

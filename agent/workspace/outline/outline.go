@@ -70,7 +70,8 @@ type source struct {
 	lang   string
 	rules  *rules
 	src    []byte
-	starts []int // where each line begins
+	all    string // the same
+	starts []int  // where each line begins
 	toks   []token
 	pair   []int // for each bracket the index of its other one, 0 for none
 }
@@ -87,7 +88,7 @@ type file struct {
 }
 
 func newFile(lang string, text []byte) *file {
-	f := &file{source: source{lang: lang, rules: languages[lang], src: text, starts: []int{0}}}
+	f := &file{source: source{lang: lang, rules: languages[lang], src: text, all: string(text), starts: []int{0}}}
 	for i, c := range text {
 		if c == '\n' {
 			f.starts = append(f.starts, i+1)
