@@ -60,7 +60,9 @@ func (c Config) checkSetUp(p *problems) {
 // mergeSetUp has the repository say what runs, and the server what that can reach.
 func mergeSetUp(server, repo SetUp) SetUp {
 	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files)}
-	out.Network = setUpNetworks[min(setUpReach(server.Network), setUpReach(repo.Network))] //control:setup-network
+	if repo.Network != "" {
+		out.Network = setUpNetworks[min(setUpReach(server.Network), setUpReach(repo.Network))] //control:setup-network
+	}
 	return out
 }
 

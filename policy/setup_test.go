@@ -21,7 +21,7 @@ func TestMergeSetUp(t *testing.T) {
 			t.Errorf("server %q, repository %q: %+v, want %q", tt.server, tt.repo, got, tt.want)
 		}
 	}
-	if got := Merge(with(npm, "open"), Config{}).SetUp; !slices.Equal(got.Commands, npm.Commands) || got.Network != "none" {
+	if got := Merge(with(npm, "open"), Config{}).WithDefaults().SetUp; !slices.Equal(got.Commands, npm.Commands) || got.Network != "none" {
 		t.Errorf("of the server alone: %+v", got)
 	}
 }

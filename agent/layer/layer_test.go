@@ -59,6 +59,19 @@ func TestMadeOnce(t *testing.T) {
 	dir := t.TempDir()
 	var made atomic.Int32
 	var work sync.WaitGroup
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	first, other := open(t, Config{Dir: dir}), open(t, Config{Dir: dir})
+	if err := first.Make(t.Context(), key("a"), func(at string) error {
+		made.Add(1)
+		twice := func(string) error { t.Error("another makes it meanwhile"); return nil }
+		if err := other.Make(over, key("a"), twice); !errors.Is(err, context.Canceled) {
+			t.Errorf("another does not wait: %v", err)
+		}
+		return fills("made\n")(at)
+	}); err != nil {
+		t.Fatal(err)
+	}
 	for range 8 {
 		s := open(t, Config{Dir: dir})
 		work.Go(func() {

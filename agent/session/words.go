@@ -133,7 +133,7 @@ const (
 	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, brought them again, or had the base branch taken in
 	NoteConflicts  NoteKind = "conflicts"  // the base branch was taken in, and the model has to settle conflicts
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
-	NoteSetUp      NoteKind = "set up"     // whether the repository was set up, and what became of that
+	NoteSetUp      NoteKind = "set up"     // whether the repository was set up, and what became of that; the first line is for people
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
 )
 

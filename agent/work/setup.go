@@ -91,7 +91,7 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid,
 		return laid{}, nil, err
 	}
 	l.digest = digest
-	text := "The set-up of this repository ran before this session (" + r.set.words() + "). What it installed is in place: do not install it again."
+	text := "The set-up of this repository ran before this session (" + r.set.words() + ").\nWhat it installed is in place: do not install it again."
 	return l, nil, r.tell(ctx, session.Note{Text: text, Layer: digest})
 }
 
@@ -333,7 +333,7 @@ func refusedSetUp(said session.Resolved) string {
 
 // without tells that there is no layer.
 func (r *settingUp) without(ctx context.Context, why string) error {
-	return r.tell(ctx, session.Note{Text: why + " Dependencies may be missing: do what can be done without them, and say what could not be tried."})
+	return r.tell(ctx, session.Note{Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried."})
 }
 
 // tell tells the model and people what they do not know yet.

@@ -58,6 +58,9 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	if asked.Kind == session.AskPlan { // bound to its words and the session, and each step of it is looked at when it comes
 		return yes, nil
 	}
+	if asked.Tool == session.SetUpTool { // bound to its digest alone, by which it is found
+		return yes, nil
+	}
 	now, err := s.Bound(ctx)
 	if err != nil {
 		return yes, err

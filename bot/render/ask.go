@@ -22,22 +22,26 @@ func Approval(a session.Asked, requester string) string {
 		return planText(a, requester)
 	}
 	var b strings.Builder
-	what, lang := "run a command", "sh"
+	who, what, lang := "the agent", "run a command", "sh"
+	approved, denied := "lets exactly this happen, once", "and the agent goes on without"
 	switch a.Tool {
 	case "run_terminal_command":
+	case session.SetUpTool:
+		who, what = "the repository", "be set up, once for all sessions"
+		approved, denied = "lets it happen, for all sessions, until it changes", "for all sessions until it changes"
 	case session.PublishTool:
 		what, lang = "push a change to "+paths(a.Paths), "diff"
 	default:
 		what, lang = "change "+paths(a.Paths), "diff"
 	}
-	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to %s\n\n", a.ID, what)
+	fmt.Fprintf(&b, "### ✋ Approval `%s`: %s wants to %s\n\n", a.ID, who, what)
 	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
 	if !strings.Contains(clean(fenced(lang, shown)), shown) {
 		b.WriteString("In this text a space or a backslash was put where GitHub, a bot or a runner would have acted on it; what is done is without it.\n\n")
 	}
 	b.WriteString(reasons(a) + requestFacts(a, requester))
-	fmt.Fprintf(&b, "`/agent approve %s` lets exactly this happen, once. `/agent deny %s <reason>` refuses it, and the agent goes on without.\n", a.ID, a.ID)
+	fmt.Fprintf(&b, "`/agent approve %s` %s. `/agent deny %s <reason>` refuses it, %s.\n", a.ID, approved, a.ID, denied)
 	return b.String()
 }
 

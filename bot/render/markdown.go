@@ -55,6 +55,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
 	leftOut(&b, s.LeftOut)
+	b.WriteString(notSetUp(s.Timeline))
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
@@ -185,6 +186,17 @@ func leftOut(b *strings.Builder, list []session.LeftOut) {
 		fmt.Fprintf(b, "- %s%s\n", name, words(untrusted.EscapeLine(l.Why)))
 	}
 	b.WriteString("\n")
+}
+
+// notSetUp says why the work goes on without what a set-up installs.
+func notSetUp(timeline []session.Moment) string {
+	for _, m := range slices.Backward(timeline) {
+		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
+			first, _, _ := strings.Cut(n.Text, "\n")
+			return map[bool]string{true: "⚠️ " + clean(first) + "\n\n"}[n.Layer == ""]
+		}
+	}
+	return ""
 }
 
 func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {

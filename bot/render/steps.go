@@ -163,6 +163,10 @@ func noteSteps(p *session.Note) []step {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first})
 	}
+	if p.Kind == session.NoteSetUp { // its first line is for people
+		first, _, _ := strings.Cut(p.Text, "\n")
+		out = append(out, step{text: first, bad: p.Layer == ""})
+	}
 	if p.Kind == session.NoteContext {
 		for _, label := range p.Labels() {
 			out = append(out, step{text: "With the request: " + line(label, 100)})
