@@ -81,15 +81,16 @@ type Approvals struct {
 
 // Workspace says where a session's commands run and what they may use.
 type Workspace struct {
-	Engine  string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local." only:"server"`
-	Image   string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
-	Images  []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
-	Pull    string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
-	Network string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
-	Hosts   []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
-	Memory  Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
-	Pids    int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
-	Disk    Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`
+	Engine     string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local." only:"server"`
+	Image      string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
+	Images     []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
+	Pull       string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
+	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
+	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
+	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
+	Memory     Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
+	Pids       int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
+	Disk       Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`
 
 	Unlimited bool    `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits." only:"server"`
 	CPUs      float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"path"
 	"reflect"
 	"regexp"
 	"slices"
@@ -157,6 +158,11 @@ func (c Config) checkWorkspace(p *problems) {
 	p.atLeastZero(float64(w.Disk), "workspace", "disk")
 	if w.Image != "" && !validImage(w.Image) {
 		p.add(fmt.Sprintf("%q is not an image name", w.Image), "workspace", "image")
+	}
+	for i, dir := range w.Toolchains {
+		if !path.IsAbs(dir) || path.Clean(dir) == "/" {
+			p.add(fmt.Sprintf("%q is not the absolute path of a directory", dir), "workspace", "toolchains", i)
+		}
 	}
 	for i, g := range w.Images {
 		if g == "" || !doublestar.ValidatePattern(g) {

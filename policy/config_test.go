@@ -230,6 +230,7 @@ func TestMerge(t *testing.T) {
 		"disk lower":                {"{workspace: {disk: 2g}}", "{workspace: {disk: 64g}}", func(c Config) bool { return c.Workspace.Disk == 2<<30 }},
 		"unlimited is the server's": {"{workspace: {pids: 5}}", "{workspace: {unlimited: true}}", func(c Config) bool { return !c.Workspace.Unlimited }},
 		"pull is the server's":      {"{workspace: {pull: never}}", "{workspace: {pull: missing}}", func(c Config) bool { return c.Workspace.Pull == "never" }},
+		"toolchains of the server":  {"{workspace: {toolchains: [/opt/a]}}", "{workspace: {toolchains: [/opt/b]}}", func(c Config) bool { return reflect.DeepEqual(c.Workspace.Toolchains, []string{"/opt/a"}) }},
 		"image on the list":         {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: x/y}}", func(c Config) bool { return c.Workspace.Image == "x/y" }},
 		"image off the list":        {"{workspace: {image: a, images: [\"x/*\"]}}", "{workspace: {image: z/y}}", func(c Config) bool { return c.Workspace.Image == "a" }},
 		"deadline lower":            {"{approvals: {deadline: 1h}}", "{approvals: {deadline: 9h}}", func(c Config) bool { return c.Approvals.Deadline == Duration(time.Hour) }},

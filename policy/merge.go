@@ -225,6 +225,7 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 		out.Image = repo.Image
 	}
 	out.Images = slices.Clone(server.Images)
+	out.Toolchains = slices.Clone(server.Toolchains)
 	out.Hosts = slices.Clone(server.Hosts)
 	names := networkNames()
 	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)

@@ -144,6 +144,7 @@ var controlsOfAgent = []control{
 	{"no-namespaces", "call flagged always(unix.SYS_ACCT, unix.EPERM)", "./agent/workspace/docker", "TestSystemCalls"},
 	{"no-reserved-room", "call always rule{call: unix.SYS_ACCT, errno: unix.EPERM}", "./agent/workspace/bwrap", "TestConformance/overlay/quotas"},
 	{"beside-directory", "false", "./agent/workspace/beside", "TestOnlySharedDirectories"},
+	{"named-toolchain", "false", "./agent/workspace/bwrap", "TestToolchains$"},
 	{"pull-never", "without 1", "./policy", "TestPulls"},
 	{"pull-standard-images", "value true", "./policy", "TestPulls"},
 	{"pull-where-allowed", "without 2", "./agent/workspace/docker", "TestPull$"},

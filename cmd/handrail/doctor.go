@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 type doctorCmd struct {
@@ -32,7 +33,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	engines, err := workspaceEngines(ctx, w, self, "")
+	engines, err := workspaceEngines(ctx, w, self, policy.Workspace{})
 	if err != nil {
 		return err
 	}

@@ -157,6 +157,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 		return out, nil, err
 	}
 	cfg := s.Rules
+	cfg.Workspace.Toolchains = nil // a server's, not the repository's
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
 	ws, err := pickWorkspace(ctx, w, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
 	if err != nil {

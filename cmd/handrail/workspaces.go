@@ -24,6 +24,9 @@ import (
 //
 // cfg has the configured container image; without one it is [workspace.DefaultImage].
 func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
+	if len(cfg.Toolchains) > 0 && name != "bwrap" && name != "auto" && name != "" {
+		return nil, door.Usage("workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and what `handrail workspaces` shows is what is in /usr where that runs", name)
+	}
 	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
 		e := beside.New(socket, w.log)
 		if err := e.Check(ctx); err != nil {
@@ -35,7 +38,7 @@ func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Work
 	if err != nil {
 		return nil, fmt.Errorf("find this program to put it into workspaces: %w", err)
 	}
-	engines, err := workspaceEngines(ctx, w, self, cfg.Image)
+	engines, err := workspaceEngines(ctx, w, self, cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -93,8 +96,9 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 	return nil
 }
 
-func workspaceEngines(ctx context.Context, w *console, self, image string) ([]workspace.Engine, error) {
+func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.Workspace) ([]workspace.Engine, error) {
 	var shows workspace.Machine
+	image := cfg.Image
 	if w.options.machine != nil {
 		shows = *w.options.machine
 	} else if image == "" {
@@ -104,9 +108,9 @@ func workspaceEngines(ctx context.Context, w *console, self, image string) ([]wo
 	if err != nil {
 		return nil, err
 	}
-	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Shows: shows, Log: w.log})
+	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Shows: shows, Toolchains: cfg.Toolchains, Log: w.log})
 	if err != nil {
-		return nil, err
+		return nil, door.Usage("policy.workspace.toolchains: %w", err)
 	}
 	l, err := local.New(local.Config{Env: door.PlainEnvironment(), Log: w.log})
 	if err != nil {

@@ -25,11 +25,15 @@ import (
 
 // Config configures the engine. Binary is the program to run inside, as
 // "BINARY toolhost …". Path is the PATH of this machine: what everybody may read of it
-// is shown, read-only, and is on the PATH inside. Shows is shown besides.
+// is shown, read-only, and is on the PATH inside. So is what Toolchains names, before it;
+// what of it cannot be shown is an error. Shows is shown besides.
 type Config struct {
-	Binary   string
-	Path     string
-	Shows    workspace.Machine
+	Binary string
+	Path   string
+	Shows  workspace.Machine
+
+	Toolchains []string
+
 	Copy     bool // never lay overlays
 	NoGroups bool // never make control groups
 	Groups   cgroup.System
@@ -64,7 +68,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		}
 		e.tools[name] = at
 	}
-	e.findToolchains()
+	if err := e.findToolchains(); err != nil {
+		return nil, err
+	}
 	e.none = errors.New("not wanted")
 	if !cfg.NoGroups {
 		e.place, e.none = cgroup.Find(ctx, cfg.Groups)

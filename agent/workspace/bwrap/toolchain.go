@@ -18,10 +18,15 @@ const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 // workspace has of its own.
 const private = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/workspace/cache/handrail/bin/sbin/lib/lib32/lib64/libx32/"
 
-// findToolchains takes what of Path workspaces may see into theirs, and what of that is
-// outside of /usr into the toolchains.
-func (e *Engine) findToolchains() {
+// findToolchains takes the toolchains that are named, and what of Path workspaces may
+// see, into their PATH, and what of that is outside of /usr into the toolchains.
+func (e *Engine) findToolchains() error {
 	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
+	for _, dir := range e.cfg.Toolchains {
+		if err := e.named(filepath.Clean(dir)); err != nil { //control:named-toolchain
+			return fmt.Errorf("show toolchain %s: %w: name the directory of one toolchain that only root can write and everybody may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)", dir, err)
+		}
+	}
 	for _, dir := range filepath.SplitList(e.cfg.Path) {
 		if slices.ContainsFunc(e.cfg.Shows.Dirs, func(shown string) bool { return within(filepath.Clean(dir), shown) }) {
 			e.path += dir + ":"
@@ -33,11 +38,36 @@ func (e *Engine) findToolchains() {
 		} else if e.cfg.Log != nil {
 			e.cfg.Log.Info("programs are not shown in workspaces", "dir", dir, "why", err)
 		}
-		if err == nil && root != "" {
+		if err == nil && root != "" && !slices.Contains(e.toolchains, root) {
 			e.toolchains = append(e.toolchains, root)
 		}
 	}
 	e.path += standardPath
+	return nil
+}
+
+// named takes in a toolchain that is named by its directory, or by that of its programs.
+func (e *Engine) named(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return errors.New("it is no directory")
+	}
+	bin := dir
+	if at, err := os.Stat(filepath.Join(dir, "bin")); err == nil && at.IsDir() {
+		bin = filepath.Join(dir, "bin")
+	}
+	root, err := e.admit(bin)
+	if err != nil {
+		return err
+	}
+	if root != "" && !slices.Contains(e.toolchains, root) {
+		e.toolchains = append(e.toolchains, root)
+	}
+	e.path += bin + ":"
+	return nil
 }
 
 // admit returns the directory to show for one of programs, "" where it is in /usr, or

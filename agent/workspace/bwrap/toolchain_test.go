@@ -12,10 +12,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/workspacetest"
 )
 
-// says returns what a command says in a workspace on an engine with this PATH.
-func says(t *testing.T, path, line string) string {
+// says returns what a command says in a workspace on an engine with this PATH and these
+// toolchains.
+func says(t *testing.T, path, line string, toolchains ...string) string {
 	t.Helper()
-	ws := workspacetest.Open(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Path: path}), Wall: true}, workspacetest.Tree{"a.txt": "a"})
+	ws := workspacetest.Open(t, workspacetest.Subject{Engine: engine(t, bwrap.Config{Path: path, Toolchains: toolchains}), Wall: true}, workspacetest.Tree{"a.txt": "a"})
 	res, err := ws.Run(t.Context(), workspace.Command{Line: line}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +67,7 @@ chmod 600 secret/etc/token
 chown 12345 other/bin/other
 mkdir -p far/state
 chmod 770 far/state
-exec "$0" -test.run '^TestToolchainsInside$' -test.v
+exec "$0" -test.run '^Test(NamedT|T)oolchainsInside$' -test.v
 `
 
 // What is outside of /usr is shown where everybody may read all of it and only root
@@ -82,7 +83,7 @@ func TestToolchains(t *testing.T) {
 	}
 	cmd := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", toolchains, self)
 	cmd.Env = append(os.Environ(), "HANDRAIL_TEST_TOOLCHAINS=1")
-	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestToolchainsInside") {
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestToolchainsInside") || !strings.Contains(string(out), "--- PASS: TestNamedToolchainsInside") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -112,5 +113,33 @@ echo PATH $PATH`)
 	}
 	if t.Failed() {
 		t.Logf("inside it says\n%s", got)
+	}
+}
+
+// A toolchain that is named is there before the PATH of the server, by its directory or
+// by that of its programs. One that may not be shown is an error that says what to do.
+func TestNamedToolchainsInside(t *testing.T) {
+	if os.Getenv("HANDRAIL_TEST_TOOLCHAINS") == "" {
+		t.Skip("TestToolchains runs it where there are toolchains")
+	}
+	got := says(t, "/usr/bin", `good; command -v good; echo x >/opt/good/new; ls /opt; echo PATH $PATH`, "/opt/good/", "/opt/link/bin", "/usr")
+	for _, want := range []string{"good runs\n/opt/good/bin/good\n", "Read-only file system", "\ngood\nlink\n", "PATH /opt/good/bin:/opt/link/bin:/usr/bin:/usr/bin:/usr/local/sbin:"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("it says\n%s\nwant %s", got, want)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		"/opt/open": "others than root may write", "/opt/secret": "not everybody may read", "/opt/other": "others than root may write", "/opt/far": "others than root may write",
+		"/opt/none": "no such file", "/srv/tool": "it is private", "/opt": "others than root may write", "/": "it is private", "/root": "it is private", "opt": "", "/opt/good/bin/good": "no directory",
+		filepath.Dir(self): "it is private",
+	} {
+		_, err := bwrap.New(t.Context(), bwrap.Config{Binary: self, Toolchains: []string{dir}})
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "show toolchain "+dir) || !strings.Contains(err.Error(), "name the directory of one toolchain") {
+			t.Errorf("%s: %v, want %s", dir, err, want)
+		}
 	}
 }
