@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 var basesFiles = flag.Int("bases.files", 50_000, "files of the repository in BenchmarkOpen")
@@ -51,7 +52,7 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		})
 	}
-	engines, err := workspaceEngines(b.Context(), &console{}, p.bin, "")
+	engines, err := workspaceEngines(b.Context(), &console{}, p.bin, policy.Workspace{})
 	fatal(b, err)
 	for _, e := range engines {
 		if e.Name() == "local" {

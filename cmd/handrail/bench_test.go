@@ -171,7 +171,7 @@ func benchCommit(b testing.TB, dir string) {
 // inEach runs f for every kind of workspace that works here.
 func inEach(b *testing.B, f func(b *testing.B, workspace string)) {
 	b.Helper()
-	engines, err := workspaceEngines(b.Context(), &console{}, os.Args[0], "")
+	engines, err := workspaceEngines(b.Context(), &console{}, os.Args[0], policy.Workspace{})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // composeImage is what .ci/image builds.
 const composeImage = "handrail:ci"
 
-// composed is docs/deploy/compose.yaml with a key, a password and the image of
+// composed is a Compose file of docs/deploy with a key, a password and the image of
 // this tree, in a directory of its own.
 type composed struct {
 	t    *testing.T
@@ -22,7 +22,7 @@ type composed struct {
 	tool []string
 }
 
-func newComposed(t *testing.T) *composed {
+func newComposed(t *testing.T, file string) *composed {
 	t.Helper()
 	c := &composed{t: t, dir: filepath.Join(t.TempDir(), "handrail-test-compose"), tool: []string{"docker", "compose"}}
 	if exec.CommandContext(t.Context(), "docker", "compose", "version").Run() != nil {
@@ -47,14 +47,17 @@ func newComposed(t *testing.T) *composed {
 	for name, text := range map[string]string{
 		"app.pem": string(key), "postgres_password": "x",
 		".env":          "HANDRAIL_DATABASE=/var/lib/handrail/data/handrail.db\nHANDRAIL_WEBHOOK_SECRET=only-a-test\n",
-		"override.yaml": "services:\n  handrail: {image: " + composeImage + "}\n  workspaces: {image: " + composeImage + "}\n",
+		"override.yaml": "services:\n  handrail: {image: " + composeImage + "}\n" + map[bool]string{true: "  workspaces: {image: " + composeImage + "}\n"}[file == "compose.bwrap.yaml"],
 	} {
 		if err := os.WriteFile(filepath.Join(c.dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Another server may have the port.
-	text := strings.Replace(document(t, "docs/deploy/compose.yaml"), "127.0.0.1:8080:8080", "127.0.0.1::8080", 1)
+	text := strings.Replace(document(t, "docs/deploy/"+file), "127.0.0.1:8080:8080", "127.0.0.1::8080", 1)
+	if file == "compose.yaml" { // the directory of the machine is another one, and the database a file in it
+		text = strings.ReplaceAll(text, "/var/lib/handrail", filepath.Join(c.dir, "lib"))
+	}
 	if err := os.WriteFile(filepath.Join(c.dir, "compose.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -77,17 +80,10 @@ func (c *composed) run(args ...string) string {
 // TestCompose starts the server and its workspaces as docs/deploy says, on a
 // database in a file, and has a session work there from end to end.
 func TestCompose(t *testing.T) {
-	c := newComposed(t)
+	c := newComposed(t, "compose.bwrap.yaml")
 	c.run("up", "-d", "--no-build", "--no-deps", "workspaces")
 	c.run("up", "-d", "--no-build", "--no-deps", "handrail")
-	ready := false
-	for end := time.Now().Add(30 * time.Second); !ready && time.Now().Before(end); pause(200 * time.Millisecond) {
-		cmd := exec.CommandContext(t.Context(), "docker", "exec", containerOf(c, "handrail"), "handrail", "serve", "--check", "--listen", ":8080")
-		ready = cmd.Run() == nil
-	}
-	if !ready {
-		t.Fatalf("the server is not ready:\n%s", c.run("logs"))
-	}
+	c.ready()
 	type container struct {
 		Config     struct{ Env []string }
 		HostConfig struct {
@@ -124,6 +120,47 @@ func TestCompose(t *testing.T) {
 	}
 	out := c.run("run", "--rm", "--no-deps", "-T", "-e", "TMPDIR=/var/lib/handrail/data/work", "handrail", "demo", "--workspace", "unix:/run/handrail/workspaces.sock")
 	if !strings.Contains(out, "workspace   bwrap") {
+		t.Errorf("the demo says:\n%s", out)
+	}
+}
+
+// ready waits until the server answers.
+func (c *composed) ready() {
+	c.t.Helper()
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); pause(200 * time.Millisecond) {
+		cmd := exec.CommandContext(c.t.Context(), "docker", "exec", containerOf(c, "handrail"), "handrail", "serve", "--check", "--listen", ":8080")
+		if cmd.Run() == nil {
+			return
+		}
+	}
+	c.t.Fatalf("the server is not ready:\n%s", c.run("logs"))
+}
+
+// TestComposeDocker starts the server as docs/deploy says, and has a session work in a
+// container that docker makes, from end to end.
+func TestComposeDocker(t *testing.T) {
+	c := newComposed(t, "compose.yaml")
+	lib := filepath.Join(c.dir, "lib")
+	env := filepath.Join(c.dir, ".env")
+	if err := os.WriteFile(env, []byte("HANDRAIL_DATABASE="+lib+"/data/handrail.db\nHANDRAIL_WEBHOOK_SECRET=only-a-test\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	config := strings.ReplaceAll(document(t, "docs/deploy/handrail.yaml"), "/var/lib/handrail", lib)
+	if err := os.WriteFile(filepath.Join(c.dir, "handrail.yaml"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{c.dir, filepath.Dir(c.dir), filepath.Dir(filepath.Dir(c.dir))} { // the user inside reaches its files
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.run("up", "-d", "--no-build", "--no-deps", "handrail")
+	c.ready()
+	if err := os.MkdirAll(filepath.Join(lib, "demo"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	out := c.run("exec", "-T", "-e", "TMPDIR="+lib+"/demo", "handrail", lib+"/bin/handrail", "demo", "--workspace", "docker")
+	if !strings.Contains(out, "workspace   docker") {
 		t.Errorf("the demo says:\n%s", out)
 	}
 }

@@ -206,16 +206,16 @@ func TestCodeHasLimitsOfItsOwn(t *testing.T) {
 			Environment map[string]string
 		}
 	}
-	if err := yaml.Load([]byte(document(t, "docs/deploy/compose.yaml")), &compose); err != nil {
+	if err := yaml.Load([]byte(document(t, "docs/deploy/compose.bwrap.yaml")), &compose); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"handrail", "workspaces"} {
 		s, all := compose.Services[name], strings.Join(compose.Services[name].SecurityOpt, " ")
 		if s.MemLimit == "" || s.PidsLimit <= 0 || s.CPUs <= 0 || !slices.Contains(s.CapDrop, "ALL") || strings.Contains(all, "seccomp=unconfined") {
-			t.Errorf("compose.yaml: %s: %+v", name, s)
+			t.Errorf("compose.bwrap.yaml: %s: %+v", name, s)
 		}
 		if code := name == "workspaces"; strings.Contains(all, "unconfined") != code || (s.NetworkMode == "none") != code || (len(s.Environment) == 0) != code {
-			t.Errorf("compose.yaml: %s: %+v", name, s)
+			t.Errorf("compose.bwrap.yaml: %s: %+v", name, s)
 		}
 	}
 }

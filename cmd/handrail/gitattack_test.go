@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/handrail-bot/handrail/policy"
 	"net"
 	"os"
 	"os/exec"
@@ -185,7 +186,7 @@ func quoted(t *testing.T, text string) string {
 // needEngine skips, loudly, where an engine does not work.
 func needEngine(t *testing.T, name string) {
 	t.Helper()
-	list, err := workspaceEngines(t.Context(), &console{}, os.Args[0], "")
+	list, err := workspaceEngines(t.Context(), &console{}, os.Args[0], policy.Workspace{})
 	if err != nil {
 		t.Fatal(err)
 	}
