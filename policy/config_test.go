@@ -54,7 +54,7 @@ ci_fix: {attempts: 2, per_head: 1}
 schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]
-setup: {commands: [npm ci], files: [package-lock.json], network: open}
+setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
 test: [make test-all]
 `
 

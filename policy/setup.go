@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ type Running struct {
 type SetUp struct {
 	Commands []string `yaml:"commands,omitempty" json:"commands,omitempty" jsonschema:"description=Run one after the other at the root of the repository\\, as it is on the base branch."`
 	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose content says whether it has to run anew\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
+	Caches   []string `yaml:"caches,omitempty" json:"caches,omitempty" jsonschema:"description=Package managers whose caches the next set-up begins with\\, so that it fetches only what is new.,enum=cargo,enum=gem,enum=go,enum=gradle,enum=maven,enum=npm,enum=pip,enum=pnpm,enum=yarn"`
 	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=open,default=none,description=What the commands can reach. In the server's policy: what repositories may have."`
 }
 
@@ -30,6 +32,22 @@ var lockFiles = []string{
 	"requirements.txt", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.py", "setup.cfg",
 	"Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts",
 	"gradle.lockfile", "mix.exs", "mix.lock",
+}
+
+// caches are the directories of package managers, below that of the caches, in which the
+// home directory is home.
+var caches = map[string][]string{
+	"cargo": {"home/.cargo/registry", "home/.cargo/git"}, "gem": {"home/.bundle/cache", "home/.gem"}, "go": {"go/pkg/mod", "go-build"},
+	"gradle": {"home/.gradle/caches"}, "maven": {"home/.m2/repository"}, "npm": {"home/.npm/_cacache"}, "pip": {"pip"},
+	"pnpm": {"home/.local/share/pnpm/store", "pnpm"}, "yarn": {"home/.yarn/berry/cache", "yarn"},
+}
+
+// CacheDirs returns the directories that the next set-up begins with.
+func (s SetUp) CacheDirs() (dirs []string) {
+	for _, name := range s.Caches {
+		dirs = append(dirs, caches[name]...)
+	}
+	return dirs
 }
 
 // Named returns the files that the set-up depends on.
@@ -50,6 +68,9 @@ func (c Config) checkSetUp(p *problems) {
 			p.add("the command has a NUL character", "setup", "commands", i)
 		}
 	}
+	for i, name := range c.SetUp.Caches {
+		p.oneOf(orQuestion(name), slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
+	}
 	for i, f := range c.SetUp.Files {
 		if f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, "..") {
 			p.add("write the path of a file from the root of the repository, such as go.sum or web/package-lock.json", "setup", "files", i)
@@ -59,7 +80,7 @@ func (c Config) checkSetUp(p *problems) {
 
 // mergeSetUp has the repository say what runs, and the server what that can reach.
 func mergeSetUp(server, repo SetUp) SetUp {
-	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files)}
+	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files), Caches: orList(repo.Caches, server.Caches)}
 	if repo.Network != "" {
 		out.Network = setUpNetworks[min(setUpReach(server.Network), setUpReach(repo.Network))] //control:setup-network
 	}

@@ -32,6 +32,7 @@ func TestSetUpIsChecked(t *testing.T) {
 		"setup: {commands: ['']}":              "line 1, column 20: setup.commands[0]: an empty command does nothing",
 		"setup: {files: [/etc/passwd]}":        "setup.files[0]: write the path of a file from the root",
 		"setup: {files: [../a]}":               "setup.files[0]: write the path",
+		"setup: {caches: [nmp]}":               `setup.caches[0]: "nmp" is not one of`,
 		"setup: {network: bridge}":             `setup.network: "bridge" is not one of none, open`,
 		"setup: {command: [npm ci]}":           `did you mean "commands"?`,
 		"setup: {commands: [npm ci, \"\\0\"]}": "the command has a NUL character",

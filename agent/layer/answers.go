@@ -6,25 +6,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Answers keeps in a directory what people said to set-ups, for one machine.
-type Answers struct{ Dir string }
+// Values keeps values under keys.
+type Values interface {
+	Get(ctx context.Context, key string) ([]byte, error)
+	Set(ctx context.Context, key string, value []byte) error
+}
 
-func (a Answers) file(repo, key string) string {
-	return filepath.Join(a.Dir, fmt.Sprintf("%x.json", sha256.Sum256([]byte(repo+"\x00"+key))))
+// Answers keeps what people said to set-ups. None is the error for a value that is not there.
+type Answers struct {
+	Values Values
+	None   error
+}
+
+func valueKey(repo, digest string) string {
+	return fmt.Sprintf("setup-%x", sha256.Sum256([]byte(repo+"\x00"+digest)))
 }
 
 // Answer returns what a person said to a set-up of a repository; ok is false where nobody
 // said anything.
-func (a Answers) Answer(_ context.Context, repo, key string) (said session.Resolved, ok bool, err error) {
-	data, err := os.ReadFile(a.file(repo, key))
-	if errors.Is(err, fs.ErrNotExist) {
+func (a Answers) Answer(ctx context.Context, repo, digest string) (said session.Resolved, ok bool, err error) {
+	data, err := a.Values.Get(ctx, valueKey(repo, digest))
+	if errors.Is(err, a.None) {
 		return said, false, nil
 	}
 	if err == nil {
@@ -37,24 +45,37 @@ func (a Answers) Answer(_ context.Context, repo, key string) (said session.Resol
 }
 
 // Keep keeps an answer.
-func (a Answers) Keep(_ context.Context, repo, key string, said session.Resolved) error {
+func (a Answers) Keep(ctx context.Context, repo, digest string, said session.Resolved) error {
 	data, err := json.Marshal(said)
 	if err == nil {
-		err = os.MkdirAll(a.Dir, 0o700)
+		err = a.Values.Set(ctx, valueKey(repo, digest), data)
 	}
 	if err != nil {
 		return fmt.Errorf("keep answer to a set-up: %w", err)
-	}
-	f, err := os.CreateTemp(a.Dir, "new-")
-	if err != nil {
-		return fmt.Errorf("keep answer to a set-up: %w", err)
-	}
-	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), a.file(repo, key))
-	}
-	if err != nil {
-		return fmt.Errorf("keep answer to a set-up: %w", errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
+}
+
+// Files are values in a directory.
+type Files string
+
+// Get returns a value, or an error that is [os.ErrNotExist].
+func (f Files) Get(_ context.Context, key string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(string(f), key))
+}
+
+// Set stores a value, whole or not at all.
+func (f Files) Set(_ context.Context, key string, value []byte) error {
+	if err := os.MkdirAll(string(f), 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(string(f), "new-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(value)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp.Name()))
+	}
+	return os.Rename(temp.Name(), filepath.Join(string(f), key))
 }

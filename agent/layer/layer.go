@@ -81,6 +81,30 @@ func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), 
 	}, nil
 }
 
+// Newest is [Store.Take] of the layer that was made last of those whose file "family" says
+// the same.
+func (s *Store) Newest(ctx context.Context, family string) (dir string, drop func(), err error) {
+	list, err := os.ReadDir(s.at("layers"))
+	if err != nil {
+		return "", nil, fmt.Errorf("look for a layer: %w", err)
+	}
+	var last time.Time
+	best := ""
+	for _, e := range list {
+		said, err := os.ReadFile(s.at("layers", e.Name(), "family"))
+		if err != nil || string(said) != family { //control:caches-of-the-family
+			continue
+		}
+		if info, err := os.Stat(s.at("layers", e.Name(), "family")); err == nil && info.ModTime().After(last) {
+			best, last = e.Name(), info.ModTime()
+		}
+	}
+	if best == "" {
+		return "", func() {}, nil
+	}
+	return s.Take(ctx, best)
+}
+
 func ignore(err, target error) error {
 	if errors.Is(err, target) {
 		return nil

@@ -144,6 +144,29 @@ func TestKilledWhileMaking(t *testing.T) {
 	}
 }
 
+// Caches are taken from the newest layer of the same family, and of no other.
+func TestNewest(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir()})
+	for i, k := range []string{"1", "2", "3"} {
+		family := map[bool]string{true: "theirs", false: "ours"}[k == "3"]
+		err := s.Make(t.Context(), key(k), func(dir string) error {
+			at := time.Now().Add(time.Duration(i) * time.Minute)
+			name := filepath.Join(dir, "family")
+			return errors.Join(fills(k)(dir), os.WriteFile(name, []byte(family), 0o600), os.Chtimes(name, at, at))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for family, want := range map[string]string{"ours": s.at("layers", key("2")), "theirs": s.at("layers", key("3")), "others": ""} {
+		dir, drop, err := s.Newest(t.Context(), family)
+		if err != nil || dir != want {
+			t.Errorf("of %s it is %s, %v", family, dir, err)
+		}
+		drop()
+	}
+}
+
 // What nobody used for long goes, and what is too much, the oldest first. What is in use
 // stays.
 func TestSweep(t *testing.T) {
@@ -184,7 +207,7 @@ func TestSweep(t *testing.T) {
 
 // An answer is there for the repository and the set-up that it was given to.
 func TestAnswers(t *testing.T) {
-	a := Answers{Dir: filepath.Join(t.TempDir(), "answers")}
+	a := Answers{Files(filepath.Join(t.TempDir(), "answers")), os.ErrNotExist}
 	if _, ok, err := a.Answer(t.Context(), "team/app", key("a")); ok || err != nil {
 		t.Errorf("before any: %t, %v", ok, err)
 	}

@@ -25,8 +25,10 @@ type SetUps struct {
 
 // Layers keeps what set-ups made, under the digest that people said yes to. Take returns a
 // directory, "" for none, that stays until drop is called. Make has fill make it in an
-// empty directory, once for all who want it.
+// empty directory, once for all who want it. Newest is Take of the layer that was made
+// last of those that say the same in their file [familyFile].
 type Layers interface {
+	Newest(ctx context.Context, family string) (dir string, drop func(), err error)
 	Take(ctx context.Context, digest string) (dir string, drop func(), err error)
 	Make(ctx context.Context, digest string, fill func(dir string) error) error
 }
@@ -45,6 +47,7 @@ type setUp struct {
 	engine   string
 	image    string // and what it is
 	hidden   project.Hidden
+	family   string   // of the set-ups whose caches it can begin with
 	named    []string // what its files are
 	call     string
 	action   policy.Action
@@ -115,6 +118,7 @@ func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
 		}
 	}
 	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.Network, "hidden " + s.hidden.Key}
+	s.family = contentID([]byte(fmt.Sprintf("%q", []string{s.repo, s.engine, is, s.hidden.Key})))
 	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, s.named) //control:setup-key
 	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
 	s.call = "setup-" + s.action.Digest()[:16]

@@ -73,6 +73,16 @@ func (k *kept) Take(_ context.Context, digest string) (string, func(), error) {
 	return filepath.Join(k.dir, digest), func() {}, nil
 }
 
+func (k *kept) Newest(ctx context.Context, family string) (string, func(), error) {
+	list, err := filepath.Glob(filepath.Join(k.dir, "*", familyFile))
+	for _, name := range list {
+		if said, err := os.ReadFile(name); err == nil && string(said) == family {
+			return k.Take(ctx, filepath.Base(filepath.Dir(name)))
+		}
+	}
+	return "", func() {}, err
+}
+
 func (k *kept) Make(_ context.Context, digest string, fill func(string) error) error {
 	dir := filepath.Join(k.dir, "making")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -247,6 +257,21 @@ func TestSetUpOnce(t *testing.T) {
 		if other, _, _ := s.run(s.job()); other.digest == l.digest || len(s.people.asked) != before+1 {
 			t.Errorf("with %s changed the layer is %.8s, and %d more were asked", name, other.digest, len(s.people.asked)-before)
 		}
+	}
+}
+
+// A set-up begins with the caches that it names of the one before, and with nothing else.
+func TestSetUpCaches(t *testing.T) {
+	s := newSetUpTrial(t)
+	install := "[ -e ~/.npm/_cacache/x ] && cp ~/.npm/_cacache/x seen; mkdir -p ~/.npm/_cacache ~/.cargo/registry; cp deps.lock ~/.npm/_cacache/x; ls ~/.cargo/registry >other; cp deps.lock ~/.cargo/registry/x"
+	s.base = s.commit(map[string]string{"install.sh": install})
+	s.rules.SetUp.Caches = []string{"npm"}
+	if l, _, _ := s.run(s.job()); s.read(l, "tree/seen") != "none" || s.read(l, "cache/home/.npm/_cacache/x") != "one\n" {
+		t.Errorf("the first has %q, %q", s.read(l, "tree/seen"), s.read(l, "cache/home/.npm/_cacache/x"))
+	}
+	s.base = s.commit(map[string]string{"deps.lock": "two\n"})
+	if l, _, _ := s.run(s.job()); s.read(l, "tree/seen") != "one\n" || s.read(l, "tree/other") != "" || s.read(l, "cache/home/.npm/_cacache/x") != "two\n" {
+		t.Errorf("the second has %q, %q, %q", s.read(l, "tree/seen"), s.read(l, "tree/other"), s.read(l, "cache/home/.npm/_cacache/x"))
 	}
 }
 

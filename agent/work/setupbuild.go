@@ -26,6 +26,9 @@ const setUpTime = 30 * time.Minute
 // mostSaid is how much of a command's output is told when it fails, in bytes.
 const mostSaid = 4000
 
+// familyFile says in a layer with which set-ups it shares its caches.
+const familyFile = "family"
+
 func contentID(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // failedSetUp is a set-up that came to nothing.
@@ -100,10 +103,20 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 		return nil, err
 	}
 	defer source.Drop()
+	older, drop, err := r.cfg.SetUps.Layers.Newest(ctx, r.set.family)
+	if err != nil {
+		return nil, err
+	}
+	defer drop()
+	var seed string
+	var seeds []string
+	if older != "" {
+		seed, seeds = filepath.Join(older, workspace.LayerCache), r.set.CacheDirs()
+	}
 	w := r.cfg.Rules.Workspace
 	state := filepath.Join(dir, "state")
 	ws, err := r.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Image: w.Image, Pull: r.cfg.Rules.Pulls(w.Image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: w.Image, Pull: r.cfg.Rules.Pulls(w.Image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
 	})
 	if err != nil {
@@ -121,7 +134,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(filepath.Join(state, workspace.KeptCache))); err != nil {
 		return nil, fmt.Errorf("take what the set-up made: %w", err)
 	}
-	return left, errors.Join(os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
+	return left, errors.Join(os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600), os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
 		os.Rename(filepath.Join(state, workspace.KeptCache), filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))
 }
 

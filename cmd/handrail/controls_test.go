@@ -145,6 +145,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"layer-is-read-only-in-docker", "value append(ms, bind(filepath.Join(p.spec.Layer, workspace.LayerTree), workspace.LayerInside, false))", "./agent/workspace/docker", "TestConformance"},
 	{"layer-is-no-change", "true", "./agent/workspace/bwrap", "TestConformance"},
 	{"layer-built-once", `value flock.Wait(ctx, s.at("locks", key+".build"), false)`, "./agent/layer", "TestMadeOnce"},
+	{"caches-of-the-family", "without 2", "./agent/layer", "TestNewest"},
 	{"layer-in-use", "false", "./agent/layer", "TestSweep"},
 	{"setup-network", "value setUpNetworks[setUpReach(repo.Network)]", "./policy", "TestMergeSetUp"},
 	{"setup-key", `value slices.Concat(facts, s.Commands)`, "./agent/work", "TestSetUpOnce"},

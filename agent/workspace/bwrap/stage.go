@@ -271,7 +271,7 @@ func (s stage) environment() map[string]string {
 	env := map[string]string{}
 	maps.Copy(env, s.engine.cfg.Shows.Env)
 	maps.Copy(env, map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
-		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "PATH": s.engine.path})
+		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "CARGO_HOME": "/cache/home/.cargo", "PATH": s.engine.path})
 	return env
 }
 

@@ -47,7 +47,7 @@ func (p plan) config() *container.Config {
 	env := map[string]string{}
 	maps.Copy(env, p.image)
 	maps.Copy(env, map[string]string{"HOME": "/cache/home", "TMPDIR": "/tmp", "USER": "agent", "XDG_CACHE_HOME": "/cache",
-		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go"})
+		"GOCACHE": "/cache/go-build", "GOPATH": "/cache/go", "CARGO_HOME": "/cache/home/.cargo"})
 	maps.Copy(env, p.engine.cfg.Env)
 	return &container.Config{
 		Image: p.spec.Image, User: fmt.Sprintf("%d:%d", uid, gid), Hostname: "workspace",
