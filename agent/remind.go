@@ -59,7 +59,7 @@ func (r *reminder) due() []string {
 	if n := len(r.talk.entries); n > 3 && r.nearlyFull() {
 		say = append(say, "The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".")
 	}
-	return say
+	return append(say, r.requests.tools.News()...)
 }
 
 func items(n int) string {

@@ -222,6 +222,9 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	if res.Ask != nil {
 		return r.question(ctx, c, *res.Ask)
 	}
+	if r.gate.tools.Busy() { //control:beside-is-saved
+		ru.action.Kind = policy.Execute // files may have changed, whatever the call did
+	}
 	events, err = r.outcome(ctx, c, ru.action, out)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ type Sheet struct {
 	Essential bool
 	Edits     bool
 	Modes     []string
+	Beside    Beside
 	Untold    bool
 	Doc       string
 	Params    []Param
@@ -80,7 +81,7 @@ func (s Sheet) ready() Sheet {
 	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
 	s.spec = Spec{
 		ToolSpec: llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(s.Doc), Parameters: json.RawMessage(schema)},
-		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Modes: s.Modes, Untold: s.Untold,
+		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
 	}
 	return s
 }

@@ -87,12 +87,13 @@ type Config struct {
 	Root string // absolute path of the workspace as commands inside see it; "/workspace" is understood as well
 	Name string // how people call the tree; "Name/a.go" finds "a.go" when there is no Name
 
-	CommandTimeout time.Duration     // of a command that asks for none, 0 for 2 minutes
-	MaxTimeout     time.Duration     // longest a command may ask for, 0 for 10 minutes
-	LongCommands   []string          // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
-	Tests          []string          // beginnings of commands that run the project's tests, beside those that everybody knows
-	Instructions   map[string]string // what fetch_instructions hands out, by task name
-	Shelled        session.Shell     // the shell, as the session left it when it was worked on before
+	CommandTimeout time.Duration       // of a command that asks for none, 0 for 2 minutes
+	MaxTimeout     time.Duration       // longest a command may ask for, 0 for 10 minutes
+	LongCommands   []string            // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
+	Tests          []string            // beginnings of commands that run the project's tests, beside those that everybody knows
+	Instructions   map[string]string   // what fetch_instructions hands out, by task name
+	Shelled        session.Shell       // the shell, as the session left it when it was worked on before
+	Redact         func(string) string // takes secrets out of a text before it is shown in parts; nil for nothing
 	// Output returns a whole output that the session has under a handle. Nil: none is kept.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
 }
@@ -107,7 +108,16 @@ type Spec struct {
 	Essential bool        // it is offered however small the window is
 	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
 	Modes     []string    // the only modes that are offered it; nil for all
+	Beside    Beside      // nil where it leaves nothing running
 	Untold    bool        // it is understood, and models are not told of it: what they are told has a price
+}
+
+// Beside is what a tool leaves running beside the calls. Busy reports whether it can have
+// changed files since it was asked before; News says what the model should know of it at the
+// end of a turn.
+type Beside interface {
+	Busy() bool
+	News() []string
 }
 
 // In reports whether the tool is offered in a mode.
@@ -168,6 +178,26 @@ func (r *Registry) Spec(name string) Spec {
 // Specs returns what all tools say of themselves, in order. The caller must
 // not change it.
 func (r *Registry) Specs() []Spec { return r.specs }
+
+// Busy reports whether something beside the calls can have changed files since it was
+// asked before.
+func (r *Registry) Busy() bool {
+	busy := false
+	for _, s := range r.specs {
+		busy = s.Beside != nil && s.Beside.Busy() || busy
+	}
+	return busy
+}
+
+// News returns what the model should know of what runs beside the calls.
+func (r *Registry) News() (say []string) {
+	for _, s := range r.specs {
+		if s.Beside != nil {
+			say = append(say, s.Beside.News()...)
+		}
+	}
+	return say
+}
 
 // ForModel returns what a model is told of tools.
 func ForModel(list []Spec) []llm.ToolSpec {

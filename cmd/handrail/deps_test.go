@@ -107,6 +107,7 @@ var arrows = map[string][]string{
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
 	"agent/tools/...":               {"agent/patch", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy"},
+	"agent/tools/shell":             {"agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
 	"agent/tools/report":            {"agent/llm", "agent/patch", "agent/session", "agent/tools", "policy"},
 	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},
 	"agent/tools/builtin":           {"agent/tools", "agent/tools/*", "policy"},

@@ -33,6 +33,8 @@ func readOutput(r runner) tools.Tool {
 			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50.", Aliases: []string{"range", "line_range", "line", "from", "offset", "start_line"}},
 			{Name: "search", Doc: "Regular expression.", Aliases: []string{"query", "pattern", "regex", "grep", "filter"}},
 			{Name: "tail", Form: tools.Number, Aliases: []string{"n", "last", "limit", "max_lines"}},
+			{Name: "wait", Form: tools.Free, Aliases: []string{"timeout", "wait_seconds"}},
+			{Name: "stop", Form: tools.Flag, Aliases: []string{"kill", "terminate"}},
 			{Name: "context", Form: tools.Number, Aliases: []string{"C", "context_lines"}},
 		},
 		Example: `{"id":"o1","lines":"1-50"}`},
@@ -118,6 +120,9 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	v, err := wish(a)
 	if err != nil {
 		return tools.Result{}, err
+	}
+	if b := r.find(id); b != nil {
+		return r.watch(ctx, a, b, v)
 	}
 	var text string
 	var ok bool

@@ -38,9 +38,10 @@ func runTerminalCommand(r runner) tools.Tool {
 			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
 			{Name: "description"},
-			{Name: "is_background", Form: tools.Flag, Aliases: []string{"background", "run_in_background", "detach"}},
+			{Name: "background", Form: tools.Flag, Doc: "For servers.", Aliases: []string{"is_background", "run_in_background", "detach", "async"}},
 			{Name: "restart", Form: tools.Flag}, // each command has a shell of its own
 		},
+		Beside:  r.jobs,
 		Example: `{"command":"go test ./...","cwd":"."}`},
 		r.intent, r.run)
 }
@@ -49,6 +50,7 @@ type runner struct {
 	*tools.Kit
 	*standing
 	*kept
+	*jobs
 }
 
 func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, error) {
@@ -61,12 +63,6 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	}
 	if strings.IndexByte(line, 0) >= 0 {
 		return workspace.Command{}, a.Wrong("argument %q has a NUL character in it", "command")
-	}
-	if detached, err := a.Flag("is_background", false); detached || err != nil {
-		if err == nil {
-			err = a.Wrong("no command runs on in the background: what one starts ends with it. Start the program, use it and stop it in one command line")
-		}
-		return workspace.Command{}, err
 	}
 	cmd := workspace.Command{Line: line, Cwd: r.dir(), Timeout: r.CommandTimeout} //control:directory-judged
 	cwd, err := a.Text("cwd")
@@ -81,7 +77,7 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	if r.long(line) {
 		cmd.Timeout = r.MaxTimeout
 	}
-	if d, ok, err := readTimeout(a); err != nil {
+	if d, ok, err := seconds(a, "timeout"); err != nil {
 		return cmd, err
 	} else if ok {
 		cmd.Timeout = min(d, r.MaxTimeout)
@@ -114,16 +110,16 @@ func needsQuotes(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@%+", r)
 }
 
-// readTimeout reads seconds as a number or in words such as "30s" or "2m".
-func readTimeout(a tools.Args) (time.Duration, bool, error) {
-	raw, ok := a.Values["timeout"]
+// seconds reads seconds as a number or in words such as "30s" or "2m".
+func seconds(a tools.Args, name string) (time.Duration, bool, error) {
+	raw, ok := a.Values[name]
 	if !ok {
 		return 0, false, nil
 	}
 	s, _ := tools.Plain(raw)
 	s = strings.TrimSpace(s)
 	unit := time.Second
-	if tools.FoldKey(a.Spelled("timeout")) == "timeoutms" {
+	if tools.FoldKey(a.Spelled(name)) == "timeoutms" {
 		unit = time.Millisecond
 	}
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n < 1e9 {
@@ -141,7 +137,7 @@ func readTimeout(a tools.Args) (time.Duration, bool, error) {
 	if s == "" {
 		return 0, false, nil
 	}
-	return 0, false, a.WrongType("timeout", "a number of seconds")
+	return 0, false, a.WrongType(name, "a number of seconds")
 }
 
 // long reports whether a command line is known to take long.
@@ -167,13 +163,25 @@ func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 	if err != nil {
 		return policy.Action{}, err
 	}
-	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: cmd.Line}, nil
+	display := cmd.Line
+	if detached, err := a.Flag("background", false); err != nil {
+		return policy.Action{}, err
+	} else if detached {
+		display += "\n(it runs on in the background)" //control:background-is-said
+	}
+	return policy.Action{Kind: policy.Execute, Command: cmd.Line, Cwd: cmd.Cwd, Display: display}, nil
 }
 
 func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
 	cmd, err := r.command(ctx, a)
 	if err != nil {
 		return tools.Result{}, err
+	}
+	if detached, err := a.Flag("background", false); detached || err != nil {
+		if err != nil {
+			return tools.Result{}, err
+		}
+		return r.detach(ctx, cmd)
 	}
 	res, err := r.Shell.Run(ctx, cmd, func(chunk string) { emit(chunk) })
 	if err != nil {

@@ -54,7 +54,6 @@ func TestRunTerminalCommand(t *testing.T) {
 	b.Fails("run_terminal_command", `{}`, `missing argument "command"`)
 	b.Fails("run_terminal_command", toolstest.Arguments("command", "ls", "timeout", "soon"), `"timeout" must be a number of seconds`)
 	b.Fails("run_terminal_command", toolstest.Arguments("command", "a\x00b"), "NUL")
-	b.Fails("run_terminal_command", toolstest.Arguments("command", "ls", "background", true), "background")
 }
 
 func TestProgressOfCommand(t *testing.T) {
@@ -86,13 +85,11 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// Arguments of other agents' shells: those that change nothing are taken, and a command
-// that is to go on in the background is told that it cannot.
+// Arguments of other agents' shells: those that change nothing are taken.
 func TestArgumentsOfOtherShells(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"a.txt": ""})
 	_, res := b.Do("bash", `{"command":"echo one","restart":true,"run_in_background":false,"description":"say one"}`)
 	toolstest.Contains(t, res.Content, "one\n[Exit code 0")
-	b.Fails("bash", `{"command":"sleep 100","run_in_background":true}`, "in the background", "one command line")
 	b.Fails("bash", `{"command":"sleep 100","is_background":"perhaps"}`, "true or false")
 }
 
