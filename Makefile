@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs outline-judge orders long models models-bad review-eval
+.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs outline-judge orders long pictures first-hour models models-bad review-eval
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -74,6 +74,15 @@ stale:
 # databases and against the bot. Needs PostgreSQL.
 orders:
 	@HANDRAIL_REQUIRE_ENGINES=postgres $(GO) test ./bot -count=1 -run '^Test(Bot)?Orders$$' -v -timeout 30m -args -orders.all $(QUIET)
+
+# The pictures of the handbook, from what the bot says: by GitHub's parser, in Chromium.
+pictures:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestPictures$$' -v -args -pictures.write $(QUIET)
+
+# The first hour of somebody who found this repository, in a minimal Debian and in a plain
+# container. Needs root, mmdebstrap and docker.
+first-hour:
+	@./.ci/first-hour
 
 # A model of a real server (OLLAMA_HOST, or HANDRAIL_BASE_URL) mends real faults, and
 # docs/models.md gets a row. Without MODEL=… it says which models there are.

@@ -33,6 +33,9 @@ func (f files) free() error {
 			return fmt.Errorf("%s is there already: move it away, or write into another directory with --dir", name)
 		}
 	}
+	if err := os.MkdirAll(filepath.Dir(f.Config), 0o700); err != nil {
+		return fmt.Errorf("make the directory for the files: %w", err)
+	}
 	probe, err := os.CreateTemp(filepath.Dir(f.Config), ".handrail-*")
 	if err != nil {
 		return fmt.Errorf("write into %s: %w", filepath.Dir(f.Config), err)
