@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -35,19 +36,36 @@ func (c *verifyCmd) Run(ctx context.Context, w *door.Console) error {
 		return door.Usage("--signed is for the database: an exported log has no signature")
 	}
 	if len(c.Files) > 0 {
-		return c.files(ctx, w)
+		addresses, err := sessions.Each(ctx, w, c.Files)
+		if err != nil {
+			return err
+		}
+		return c.files(ctx, w, addresses)
 	}
-	return c.database(ctx, w)
-}
-
-func (c *verifyCmd) files(ctx context.Context, w *door.Console) error {
-	addresses, err := sessions.Each(ctx, w, c.Files)
-	if err != nil {
+	if !c.Unset() || c.Signed {
+		return c.database(ctx, w)
+	}
+	list, err := runs.List(0) // what cannot be read is broken
+	var here []string
+	for _, r := range list {
+		here = append(here, r.File)
+	}
+	if len(here) > 0 {
+		err = errors.Join(err, c.files(ctx, w, here))
+	}
+	if (err != nil || len(here) > 0) && !c.IsThere() {
 		return err
 	}
+	return errors.Join(err, c.database(ctx, w))
+}
+
+func (c *verifyCmd) files(ctx context.Context, w *door.Console, addresses []string) error {
 	broken, good := false, false
 	for _, path := range addresses {
 		id, events, err := sessions.ReadLog(ctx, w, path)
+		if err == nil {
+			err = session.Verify(events)
+		}
 		if err == nil && len(events) == 0 {
 			err = errors.New("there is no event in it")
 		}

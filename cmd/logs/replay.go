@@ -7,6 +7,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/sessions"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -59,7 +61,7 @@ func (c *Replay) Run(ctx context.Context, w *door.Console) error {
 			err = printEvents(w.Out, events, keys.Contents)
 		}
 	default:
-		err = printStory(w.Out, events)
+		err = printStory(w, events)
 	}
 	return errors.Join(err, torn)
 }
@@ -88,12 +90,25 @@ func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Ev
 	return events, err
 }
 
-// printStory prints the session as its progress comment shows it.
-func printStory(out io.Writer, events []session.Event) error {
+// printStory prints the session as people saw it: on the terminal, or in its progress
+// comment.
+func printStory(w *door.Console, events []session.Event) error {
 	v, err := session.Fold(events)
 	if err != nil {
 		return err
 	}
+	if v.Task.Thread == "" {
+		term := terminal.New(terminal.Config{Out: w.Out, Look: terminal.LookOf(w.Raw), Told: true})
+		term.Header(v.Task, cmp.Or(v.Task.Clone.Workspace, "auto"))
+		for _, e := range events {
+			term.Event(e)
+		}
+		if v.Outcome != nil {
+			term.Outcome(v.Task, *v.Outcome)
+		}
+		return nil
+	}
+	out := w.Out
 	_, err = fmt.Fprintf(out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
 	for _, a := range v.Open() {
 		q := render.Request{Request: &session.Request{Asked: a}}

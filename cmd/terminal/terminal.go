@@ -30,6 +30,8 @@ type Config struct {
 	Yes  bool  // requests are answered with yes, all but critical ones
 	// Brief leaves out what to do with a result: whoever talks knows that.
 	Brief bool
+	// Told has what people said and answered shown too: whoever looks did not say it.
+	Told bool
 }
 
 // Terminal shows a session and asks the person at it. It is safe for concurrent use.
@@ -38,6 +40,7 @@ type Terminal struct {
 	in     Input
 	yes    bool
 	brief  bool
+	tells  bool // what people said, too
 	said   string // what the model said last
 	clock  func() time.Time
 	start  time.Time
@@ -53,7 +56,7 @@ type Terminal struct {
 
 // New returns a terminal.
 func New(c Config) *Terminal {
-	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, brief: c.Brief, clock: time.Now, start: time.Now(), view: session.NewState()}
+	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, brief: c.Brief, tells: c.Told, clock: time.Now, start: time.Now(), view: session.NewState()}
 	t.screen.now = t.now
 	return t
 }
@@ -97,6 +100,12 @@ func (t *Terminal) Event(e session.Event) {
 	if e.Type == session.TypeOpened { // in the log of a job there may be several sessions
 		t.view, t.told, t.running, t.todo = session.NewState(), 0, nil, nil
 	}
+	if t.tells { // it was then
+		t.clock = func() time.Time { return e.Time }
+		if e.Type == session.TypeOpened {
+			t.start = e.Time
+		}
+	}
 	t.view.Take(e, payload)
 	lines := t.follow(payload)
 	for _, m := range t.ended() {
@@ -129,6 +138,8 @@ func (t *Terminal) ended() (out []session.Moment) {
 func (t *Terminal) follow(payload any) []string {
 	l := t.screen.look
 	switch p := payload.(type) {
+	case *session.Opened:
+		return t.message(p.Task.Text)
 	case *session.Started:
 		if isBookkeeping(p.Title) {
 			return nil
@@ -160,8 +171,23 @@ func (t *Terminal) moment(m session.Moment) []string {
 		return t.tool(m)
 	case *session.Note:
 		return t.note(m)
+	case *session.Message:
+		return t.message(m.Text)
+	case *session.Resolved:
+		if l := t.screen.look; t.tells {
+			return []string{l.item("", strings.TrimSuffix(fmt.Sprintf("✋ %s: %s %s", m.ID, m.Verdict, m.Reason), " "))}
+		}
 	}
-	return nil // what people said and answered, they know
+	return nil
+}
+
+// message returns what a person said, who knows it otherwise.
+func (t *Terminal) message(text string) []string {
+	if !t.tells || text == "" {
+		return nil
+	}
+	l := t.screen.look
+	return []string{l.in(bold, "> ") + l.item("", text)}
 }
 
 // answer returns what the model said, and what of it was a call that nobody understood.
@@ -187,6 +213,9 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	switch n.Kind {
 	case session.NoteReminder:
 	case session.NoteTookBack: // it is how the run ends
+		if t.tells {
+			out = append(out, l.barred(n.Text))
+		}
 	case session.NoteContext:
 		for _, label := range n.Labels() {
 			out = append(out, l.line(l.in(dim, "  with the task: "+untrusted.EscapeLine(label))))
