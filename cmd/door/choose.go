@@ -20,7 +20,7 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 		return with, "", Usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
 	if most := cfg.TurnLimit(); most > 0 && with.Turns > most { //control:run-turns-bind
-		note = fmt.Sprintf("! --turns %d: the configuration of this repository gives a session at most %d, so it gets those. When they are used, --session with --turns adds more.", with.Turns, most)
+		note = fmt.Sprintf("! --turns %d: the configuration of this repository gives a session at most %d, so it gets those. When they are used, `handrail resume` with --turns adds more.", with.Turns, most)
 		with.Turns = most
 	}
 	return with, note, nil
@@ -42,7 +42,7 @@ func GoOn(cfg policy.Config, events []session.Event, t *session.Task, asked poli
 			return m, UsageError{Err: err}
 		}
 		if with.Mode = mode.Name; m.Text == "" {
-			return m, Usage("--mode %s with --session says how to do what --task asks for: give --task as well", mode.Name)
+			return m, Usage("--mode %s says how a session that goes on does what --task asks for: give --task as well", mode.Name)
 		}
 	}
 	if err := cfg.Permits(with); err != nil { //control:run-goes-on-allowed

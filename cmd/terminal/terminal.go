@@ -40,7 +40,7 @@ type Terminal struct {
 	in     Input
 	yes    bool
 	brief  bool
-	tells  bool // what people said, too
+	tells  bool   // what people said, too
 	said   string // what the model said last
 	clock  func() time.Time
 	start  time.Time
