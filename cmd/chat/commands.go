@@ -16,19 +16,20 @@ import (
 // order is something that the chat itself does.
 type order struct {
 	name, args, help string
+	about            bool // the session, which must have begun
 	do               func(c *chat, ctx context.Context, rest string) error
 }
 
 func orders() []order {
 	return []order{
-		{"help", "", "this list", (*chat).help},
-		{"diff", "", "what the session has changed, as a patch", (*chat).diff},
-		{"apply", "", "put it onto your files", (*chat).apply},
-		{"undo", "[N]", "take the last step back, or the last N", func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
-		{"redo", "[N]", "bring it again", func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
-		{"image", "FILE", "a picture for the next request", (*chat).image},
-		{"go", "[TURNS]", "go on with work that parked", (*chat).resume},
-		{"quit", "", "end; the session can go on later", func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil }},
+		{"help", "", "this list", false, (*chat).help},
+		{"diff", "", "what the session has changed, as a patch", true, (*chat).diff},
+		{"apply", "", "put it onto your files", true, (*chat).apply},
+		{"undo", "[N]", "take the last step back, or the last N", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
+		{"redo", "[N]", "bring it again", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
+		{"image", "FILE", "a picture for the next request", false, (*chat).image},
+		{"go", "[TURNS]", "go on with work that parked", true, (*chat).resume},
+		{"quit", "", "end; the session can go on later", false, func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil }},
 	}
 }
 
@@ -61,6 +62,8 @@ func (c *chat) obey(ctx context.Context, name, rest string) error {
 		case o.name != name:
 		case o.args == "" && rest != "":
 			return door.Usage("/%s takes no words behind it", name)
+		case o.about && c.Wish.Session == "":
+			return door.Usage("nothing was asked for yet")
 		default:
 			return o.do(c, ctx, rest)
 		}
@@ -94,34 +97,15 @@ func (c *chat) help(context.Context, string) error {
 	return nil
 }
 
-// begun returns the session, or that there is none.
-func (c *chat) begun() (string, error) {
-	if c.Wish.Session == "" {
-		return "", door.Usage("nothing was asked for yet")
-	}
-	return c.Wish.Session, nil
-}
-
 func (c *chat) diff(ctx context.Context, _ string) error {
-	id, err := c.begun()
-	if err != nil {
-		return err
-	}
-	return (&local.Diff{Session: id}).Run(ctx, c.Console)
+	return (&local.Diff{Session: c.Wish.Session}).Run(ctx, c.Console)
 }
 
 func (c *chat) apply(ctx context.Context, _ string) error {
-	id, err := c.begun()
-	if err != nil {
-		return err
-	}
-	return (&local.Apply{Session: id}).Run(ctx, c.Console)
+	return (&local.Apply{Session: c.Wish.Session}).Run(ctx, c.Console)
 }
 
 func (c *chat) takeBack(ctx context.Context, do session.TakeBackKind, n string) error {
-	if _, err := c.begun(); err != nil {
-		return err
-	}
 	steps, err := number(n, 1)
 	if err != nil {
 		return err
@@ -138,9 +122,6 @@ func (c *chat) image(_ context.Context, file string) error {
 }
 
 func (c *chat) resume(ctx context.Context, turns string) error {
-	if _, err := c.begun(); err != nil {
-		return err
-	}
 	more := 0
 	if c.last.Status == session.StatusOutOfBudget {
 		more = 10

@@ -21,24 +21,18 @@ type Diff struct {
 }
 
 // Run prints the change of a session as a patch that git apply takes.
-func (c *Diff) Run(ctx context.Context, w *door.Console) (err error) {
-	r, err := openResult(ctx, c.Session, c.Repo)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.repo.Close()) }()
-	patch, err := r.patch(ctx, r.run.State.Task.Base)
-	switch {
-	case err != nil:
-		return err
-	case patch == "":
-		fmt.Fprintln(w.Err, "Session "+c.Session+" has changed nothing.")
-	}
-	if look := terminal.LookOf(w.Raw); look.Width > 0 {
-		patch = look.Patch(patch)
-	}
-	_, err = io.WriteString(w.Raw, patch) // byte for byte: programs read it
-	return err
+func (c *Diff) Run(ctx context.Context, w *door.Console) error {
+	return withResult(ctx, c.Session, c.Repo, func(r *result) error {
+		patch, err := r.patch(ctx, r.run.State.Task.Base)
+		if err == nil && patch == "" {
+			fmt.Fprintln(w.Err, "Session "+c.Session+" has changed nothing.")
+		}
+		if look := terminal.LookOf(w.Raw); look.Width > 0 {
+			patch = look.Patch(patch)
+		}
+		_, werr := io.WriteString(w.Raw, patch) // byte for byte: programs read it
+		return errors.Join(err, werr)
+	})
 }
 
 // Apply is `handrail apply`.
@@ -48,23 +42,13 @@ type Apply struct {
 }
 
 // Run puts the change of a session onto the files that are checked out.
-func (c *Apply) Run(ctx context.Context, w *door.Console) (err error) {
-	r, err := openResult(ctx, c.Session, c.Repo)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.repo.Close()) }()
-	return r.apply(ctx, w.Out)
+func (c *Apply) Run(ctx context.Context, w *door.Console) error {
+	return withResult(ctx, c.Session, c.Repo, func(r *result) error { return r.apply(ctx, w.Out) })
 }
 
 // Unapply takes the change of a session out of the files again.
-func Unapply(ctx context.Context, out io.Writer, id, repo string) (err error) {
-	r, err := openResult(ctx, id, repo)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.repo.Close()) }()
-	return r.unapply(ctx, out)
+func Unapply(ctx context.Context, out io.Writer, id, repo string) error {
+	return withResult(ctx, id, repo, func(r *result) error { return r.unapply(ctx, out) })
 }
 
 // result is what a session came to, and the files of the clone.
@@ -74,23 +58,19 @@ type result struct {
 	tree worktree.Tree
 }
 
-func openResult(ctx context.Context, id, repo string) (*result, error) {
+func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
 	run, err := runs.Read(id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &result{run: run}
-	path := cmp.Or(repo, run.State.Task.Clone.Path, ".")
+	r, path := &result{run: run}, cmp.Or(repo, run.State.Task.Clone.Path, ".")
 	if r.repo, err = openClone(path, run); err != nil {
-		return nil, err
+		return err
 	}
-	if r.tree, err = worktree.Of(ctx, path); errors.Is(err, worktree.ErrNoGit) {
-		err = nil // to print a patch needs none
+	if r.tree, err = worktree.Of(ctx, path); err == nil || errors.Is(err, worktree.ErrNoGit) { // to print a patch needs none
+		err = do(r)
 	}
-	if err != nil {
-		return nil, errors.Join(err, r.repo.Close())
-	}
-	return r, nil
+	return errors.Join(err, r.repo.Close())
 }
 
 // patch returns what the session did since a commit of its own.

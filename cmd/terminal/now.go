@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -124,13 +123,11 @@ func lastOf(s string) string {
 
 // tokens writes a number of tokens: 950, 3.1k, 1.2M.
 func tokens(n int) string {
-	for _, u := range []struct {
-		of   int
-		name string
-	}{{1_000_000, "M"}, {1000, "k"}} {
-		if n >= u.of {
-			return cmp.Or(strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/float64(u.of)), ".0"), "0") + u.name
-		}
+	switch {
+	case n >= 1_000_000:
+		return fmt.Sprintf("%.1fM", float64(n)/1e6)
+	case n >= 1000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
 	}
 	return fmt.Sprint(n)
 }
