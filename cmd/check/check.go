@@ -35,22 +35,22 @@ type checkCmd struct {
 type result struct {
 	OK       bool    `json:"ok"`
 	Error    string  `json:"error"`
-	Faults   []place `json:"faults,omitempty"`
-	Warnings []place `json:"warnings,omitempty"`
+	Faults   []found `json:"faults,omitempty"`
+	Warnings []found `json:"warnings,omitempty"`
 }
 
-// place is a fault or a warning: 0 is for a line that is not known.
-type place struct {
+// found is a fault or a warning: 0 is for a line that is not known.
+type found struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
 	Key    string `json:"key"`
 	Text   string `json:"text"`
 }
 
-func placesOf(faults strict.Faults) []place {
-	out := []place{}
+func placesOf(faults strict.Faults) []found {
+	out := []found{}
 	for _, f := range faults {
-		out = append(out, place{f.Line, f.Column, strict.Join(f.Path), f.Text})
+		out = append(out, found{f.Line, f.Column, strict.Join(f.Path), f.Text})
 	}
 	return out
 }
@@ -68,38 +68,24 @@ func (c *checkCmd) Run(w *door.Console) error {
 	case strings.HasSuffix(c.File, ".md"):
 		err = config.CheckCommands(c.File)
 	default:
-		if warnings, err = repositoryFile(c.File, data); err == nil {
-			err = config.CheckCommands(c.File)
-		} else {
-			err = errors.Join(err, config.CheckCommands(c.File))
-		}
+		warnings, err = repositoryFile(c.File, data)
+		err = errors.Join(err, config.CheckCommands(c.File))
 	}
 	if c.JSON {
 		res := result{OK: err == nil, Faults: placesOf(strict.Of(err)), Warnings: placesOf(warnings)}
 		if err != nil {
-			res.Error = err.Error()
+			res.Error, err = err.Error(), door.ErrFailed
 		}
-		if err := door.JSONLine(w.Out, res); err != nil {
-			return err
-		}
-	} else {
-		c.say(w, warnings, err)
+		return errors.Join(door.JSONLine(w.Out, res), err)
 	}
-	if err != nil {
-		return door.ErrFailed
-	}
-	return nil
-}
-
-func (c *checkCmd) say(w *door.Console, warnings strict.Faults, err error) {
 	for _, f := range warnings {
 		fmt.Fprintf(w.Err, "handrail: %s: warning: %v\n", c.File, f)
 	}
 	if err != nil {
-		fmt.Fprintf(w.Err, "handrail: %v\n", err)
-		return
+		return err
 	}
 	fmt.Fprintf(w.Out, "%s: ok\n", c.File)
+	return nil
 }
 
 func serverFile(name string) (warnings strict.Faults, err error) {

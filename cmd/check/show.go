@@ -3,7 +3,6 @@ package check
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -62,8 +62,8 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 		return err
 	}
 	list = append(list, repo.settings(&cfg, c.Config)...)
-	if !c.Effective {
-		list = set(list)
+	if !c.Effective { // what nobody set stays out
+		list = slices.DeleteFunc(list, func(s setting) bool { return s.From == inforce.Default })
 	}
 	return c.print(w, list)
 }
@@ -140,11 +140,9 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 func serverSettings(cfg *config.Server, file string) []setting {
 	var out []setting
 	walk(reflect.ValueOf(*cfg), "", func(key string, v reflect.Value, def string) {
-		s := setting{Key: key, From: inforce.Default}
-		if variable, line := cfg.From(key); variable != "" {
-			s.From, s.At = inforce.Server, []string{variable}
-		} else if line != 0 {
-			s.From, s.At = inforce.Server, []string{fmt.Sprintf("%s:%d", file, line)}
+		s := setting{Key: key, From: inforce.Default, At: place(cfg, file, key)}
+		if s.At != nil {
+			s.From = inforce.Server
 		}
 		if s.Value = def; !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
 			s.Value = shown(key, v)
@@ -154,6 +152,18 @@ func serverSettings(cfg *config.Server, file string) []setting {
 		}
 	})
 	return out
+}
+
+// place is where a value of the server is set: a variable, or a line of its file.
+func place(cfg *config.Server, file, key string) []string {
+	variable, line := cfg.From(key)
+	switch {
+	case variable != "":
+		return []string{variable}
+	case line != 0:
+		return []string{fmt.Sprintf("%s:%d", file, line)}
+	}
+	return nil
 }
 
 // shown is a value without what may be a password.
@@ -190,11 +200,7 @@ func (l layer) settings(cfg *config.Server, file string) []setting {
 			if s.Key == "model" && cfg.Policy.Model == "" {
 				key = "model.name"
 			}
-			if variable, line := cfg.From(key); variable != "" {
-				one.At = append(one.At, variable)
-			} else if line != 0 {
-				one.At = append(one.At, fmt.Sprintf("%s:%d", file, line))
-			}
+			one.At = place(cfg, file, key)
 		}
 		if s.From == inforce.Repository || s.From == inforce.Both {
 			if line, ok := l.doc.Has(path...); ok {
@@ -206,24 +212,12 @@ func (l layer) settings(cfg *config.Server, file string) []setting {
 	return out
 }
 
-// set leaves out what nobody set.
-func set(list []setting) (out []setting) {
-	for _, s := range list {
-		if s.From != inforce.Default {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
 func (c *showCmd) print(w *door.Console, list []setting) error {
 	if c.JSON {
-		enc := json.NewEncoder(w.Out)
-		enc.SetEscapeHTML(false)
 		for i := range list {
 			list[i].At = append([]string{}, list[i].At...)
 		}
-		return enc.Encode(append([]setting{}, list...))
+		return door.JSONLine(w.Out, append([]setting{}, list...))
 	}
 	table := tabwriter.NewWriter(w.Out, 0, 0, 2, ' ', 0)
 	for _, s := range list {

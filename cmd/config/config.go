@@ -43,7 +43,7 @@ type Server struct {
 
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
 
-	source *source // of each value
+	source source // of each value
 
 	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret where it is not set
 }
@@ -131,8 +131,8 @@ func ReadFile(path string) (Server, error) {
 
 // load is [ReadFile] with what is wrong apart: the error is that there is no file.
 func load(path string) (Server, *problems, error) {
-	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", source: &source{}}
-	bad := &problems{path: path, source: cfg.source}
+	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", source: source{over: map[string]string{}}}
+	bad := &problems{path: path}
 	if path != "" {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -144,6 +144,7 @@ func load(path string) (Server, *problems, error) {
 		bad.read = err
 		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), clocks(cfg.Policy)), "policy"))
 	}
+	bad.source = cfg.source
 	bad.when(cfg.Model.Ollama != "" && cfg.Model.BaseURL != "", "model.ollama", "model.ollama and model.base_url are both set; keep the one where the model runs")
 	if engine := cfg.Policy.Workspace.Engine; engine != "" {
 		bad.when(cfg.Workspace != "" && cfg.Workspace != engine, "workspace", "it is %s and policy.workspace.engine is %s; keep one", cfg.Workspace, engine)
@@ -169,14 +170,14 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 	} {
 		if s := getenv(v.name); s != "" {
 			*v.into = s
-			c.source.set(v.key, v.name)
+			c.source.over[v.key] = v.name
 		}
 	}
 	if s := getenv("HANDRAIL_APP_ID"); s != "" {
 		id, err := strconv.ParseInt(strings.TrimSpace(s), 10, 64)
 		bad.when(err != nil, "", "HANDRAIL_APP_ID must be the number that the App's page shows")
 		c.GitHub.AppID = id
-		c.source.set("github.app_id", "HANDRAIL_APP_ID")
+		c.source.over["github.app_id"] = "HANDRAIL_APP_ID"
 	}
 	database := secret.Value(c.Database)
 	for _, v := range []struct {
@@ -194,7 +195,7 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 	}
 	if c.Database != database.Reveal() {
 		c.Database = database.Reveal()
-		c.source.set("database", "HANDRAIL_DATABASE")
+		c.source.over["database"] = "HANDRAIL_DATABASE"
 	}
 	c.readKey(bad)
 	c.Commits.read(bad)

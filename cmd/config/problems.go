@@ -15,47 +15,26 @@ type source struct {
 	over map[string]string // key → variable of the environment that wins over the file
 }
 
-func (s *source) doc() *strict.Document {
-	if s == nil {
-		return nil
-	}
-	return s.Document
-}
-
-func (s *source) variable(key string) string {
-	if s == nil {
-		return ""
-	}
-	return s.over[key]
-}
-
-func (s *source) set(key, variable string) {
-	if s.over == nil {
-		s.over = map[string]string{}
-	}
-	s.over[key] = variable
-}
-
 // From says where the value of a key comes from: a variable of the environment, or a line
 // of the file. Both are empty where nothing sets the key.
 func (c *Server) From(key string) (variable string, line int) {
-	if v := c.source.variable(key); v != "" {
+	if v := c.source.over[key]; v != "" {
 		return v, 0
 	}
-	line, _ = c.source.doc().Has(Path(key)...)
+	line, _ = c.source.Has(Path(key)...)
 	return "", line
 }
 
 // Idle returns the keys of the server's file that say nothing, as [strict.Document.Idle].
-func (c *Server) Idle() strict.Faults { return c.source.doc().Idle(*c) }
+func (c *Server) Idle() strict.Faults { return c.source.Idle(*c) }
 
 // Locate gives faults their places in the server's file.
-func (c *Server) Locate(err error) error { return c.source.doc().Locate(err) }
+func (c *Server) Locate(err error) error { return c.source.Locate(err) }
 
 // problems are all that is wrong, so that everything is told at once.
 type problems struct {
 	path, hint string // of the file
-	source     *source
+	source     source
 	read       error // what could not be read of the file
 	all        strict.Faults
 }
@@ -81,10 +60,10 @@ func (p *problems) add(key string, err error) {
 // also adds problems. One of a value that the environment set names the variable.
 func (p *problems) also(found strict.Faults) {
 	for _, f := range found {
-		if v := p.source.variable(f.Key); v != "" {
+		if v := p.source.over[f.Key]; v != "" {
 			f.Key = v
 		} else {
-			f = strict.Of(p.source.doc().Locate(f))[0]
+			f = strict.Of(p.source.Locate(f))[0]
 		}
 		p.all = append(p.all, f)
 	}

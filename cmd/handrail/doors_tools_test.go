@@ -270,6 +270,12 @@ func TestVersionDoor(t *testing.T) {
 }
 
 func TestConfigSchemaDoor(t *testing.T) {
+	for name, args := range map[string][]string{"agent.json": {"config", "schema"}, "server.json": {"config", "schema", "--server"}} {
+		want, _, code := atDoor(t, "", args...)
+		if code != exitDone || document(t, "docs/schema/"+name) != want {
+			t.Errorf("docs/schema/%s is not what the program prints; write it anew: go run ./cmd/handrail %s > docs/schema/%s", name, strings.Join(args, " "), name)
+		}
+	}
 	out, errs, code := atDoor(t, "", "config", "schema")
 	var schema struct {
 		Properties           map[string]any
