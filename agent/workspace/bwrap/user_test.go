@@ -38,7 +38,7 @@ func TestOrdinaryUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	run := "^(TestConformance|TestScope)$/^overlay$/^(together|quotas|limits|tampering|closing)$"
+	run := "^(TestConformance|TestScope)$/^overlay$/^(together|quotas|limits|tampering|closing|set_up)$"
 	cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bwrap.test"), "-test.run", run, "-test.v")
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + dir, "HOME=" + dir, "HANDRAIL_REQUIRE_ENGINES=" + os.Getenv("HANDRAIL_REQUIRE_ENGINES")}
