@@ -253,6 +253,8 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	}
 	failed := strings.HasPrefix(title, "Ran ") && !strings.Contains(title, "(exit code 0)")
 	switch {
+	case !r.OK && strings.HasPrefix(title, "Set up: "):
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
 	case !r.OK && l.Live:
 		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", firstLineOf(r.Content))}
 	case !r.OK:
