@@ -65,6 +65,7 @@ var data = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": tru
 // Add finds the definitions of a file.
 func (d *Definitions) Add(name string, text []byte) {
 	defs, how, ok := outline.Of(name, text)
+	defs = slices.CompactFunc(defs, func(a, b outline.Def) bool { return a.Line == b.Line }) // a line is shown once
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !ok {

@@ -27,14 +27,18 @@ type token struct {
 // marks of several characters that count as one.
 var marks = []string{"=>", "->", "::", "==", "!=", "<=", ">=", "&&", "||", "?.", "??", "+=", "-="}
 
-// mostTokens bounds the work on one file.
-const mostTokens = 2 << 20
+// What bounds the work on one file: its tokens, and the bytes that are looked at, which
+// may be many times those of a file that was made for that.
+const (
+	mostTokens = 2 << 20
+	mostSteps  = 16 << 20
+)
 
 // lex takes the text apart.
 func (s *source) lex() {
 	line := 1
 	last := 0 // line of the last token
-	for i := 0; i < len(s.src) && len(s.toks) < mostTokens; {
+	for i := 0; i < len(s.src) && len(s.toks) < mostTokens && s.steps < mostSteps; {
 		for line < len(s.starts) && s.starts[line] <= i {
 			line++
 		}
@@ -179,11 +183,18 @@ func (s *source) directive(i int) int {
 	}
 }
 
+// step counts a byte that is looked at. It reports false when there were too many: texts
+// with code in them that never end would be read again and again.
+func (s *source) step() bool {
+	s.steps++
+	return s.steps < mostSteps
+}
+
 // textEnd returns where a text ends whose end is given; 0 when that is not on its line and
 // must be.
 func (s *source) textEnd(i int, end string, lines bool) int {
 	raw := s.raw(end)
-	for i < len(s.src) {
+	for i < len(s.src) && s.step() {
 		switch {
 		case s.begins(i, end):
 			return i + len(end)
@@ -228,7 +239,7 @@ func closing(open string) byte {
 // codeEnd returns where code in a text ends: behind the bracket that closes it.
 func (s *source) codeEnd(i int, end byte, depth int) int {
 	open := map[byte]byte{')': '(', '}': '{'}[end]
-	for level := 1; i < len(s.src); {
+	for level := 1; i < len(s.src) && s.step(); {
 		c := s.src[i]
 		switch {
 		case c == end:
@@ -253,7 +264,7 @@ func (s *source) codeEnd(i int, end byte, depth int) int {
 
 // nestedText is textEnd inside of code in a text.
 func (s *source) nestedText(i int, end byte, depth int) int {
-	for i < len(s.src) {
+	for i < len(s.src) && s.step() {
 		switch {
 		case s.src[i] == end:
 			return i + 1
@@ -300,10 +311,10 @@ func (s *source) brackets() {
 		case ")", "]", "}":
 			want := map[string]string{")": "(", "]": "[", "}": "{"}[t.text]
 			k := len(open) - 1
-			for k >= 0 && s.toks[open[k]].text != want {
+			for k >= 0 && len(open)-k < 4 && s.toks[open[k]].text != want {
 				k--
 			}
-			if k >= 0 && len(open)-k < 4 {
+			if k >= 0 && s.toks[open[k]].text == want {
 				s.pair[i], s.pair[open[k]] = open[k], i
 				open = slices.Delete(open, k, len(open))
 			}

@@ -189,7 +189,7 @@ func (s *source) nameBefore(k, after int) int {
 	n := k - 1
 	if s.tok(n) == ">" {
 		depth := 0
-		for ; n > after; n-- {
+		for ; n > after && k-n < 400; n-- {
 			switch s.toks[n].text {
 			case ">":
 				depth++

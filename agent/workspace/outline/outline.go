@@ -73,6 +73,7 @@ type source struct {
 	all    string // the same
 	starts []int  // where each line begins
 	toks   []token
+	steps  int   // bytes that were looked at to find where texts end
 	pair   []int // for each bracket the index of its other one, 0 for none
 }
 

@@ -15,6 +15,9 @@ const (
 	inRound         // ( or [
 )
 
+// deepest is how many brackets may be open: what has more is no code to read.
+const deepest = 1000
+
 // scope is a pair of brackets that is open.
 type scope struct {
 	in      int
@@ -28,7 +31,7 @@ type scope struct {
 // parse looks at each token, and keeps which brackets are open.
 func (f *file) parse() {
 	f.scopes = []scope{{in: inSpace}}
-	for i := 0; i < len(f.toks); {
+	for i := 0; i < len(f.toks) && len(f.scopes) < deepest; {
 		t := f.toks[i]
 		if t.kind == aHash {
 			f.hashed(t)
@@ -119,7 +122,7 @@ func (f *file) isNew(i int) bool {
 func (f *file) hashed(t token) {
 	word := strings.TrimSpace(strings.TrimPrefix(t.text, "#"))
 	switch {
-	case strings.HasPrefix(word, "if"):
+	case strings.HasPrefix(word, "if") && len(f.saved) < deepest/10:
 		f.saved = append(f.saved, append([]scope(nil), f.scopes...))
 	case strings.HasPrefix(word, "el"):
 		if n := len(f.saved); n > 0 {

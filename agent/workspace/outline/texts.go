@@ -170,6 +170,7 @@ func (s *source) rubyText(i int) int {
 		return -len(s.src)
 	case s.begins(i, "<<"):
 		m := rubyHere.FindSubmatch(s.src[i:min(len(s.src), i+80)])
+		s.steps += (len(s.src) - i) / 16 // what looking for its end may cost
 		if m != nil && s.mayBegin(i+2) && bytes.Contains(s.src[i:], []byte(string(m[2])+"\n")) {
 			return s.here(i, string(m[2]), false)
 		}
@@ -227,7 +228,7 @@ func (s *source) mayBegin(behind int) bool {
 // delimited returns where a text between brackets ends.
 func (s *source) delimited(i int, open, end byte) int {
 	depth := 0
-	for j := i; j < len(s.src); j++ {
+	for j := i; j < len(s.src) && s.step(); j++ {
 		switch c := s.src[j]; {
 		case c == '\\':
 			j++
