@@ -197,7 +197,7 @@ func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.
 	for {
 		q := r.asked(digest)
 		switch {
-		case q == nil && r.busy(): // what was approved on the layer that there was comes first
+		case q == nil && (r.busy() || !r.needs()): // what was approved on the layer that there was comes first
 			return r.last(), nil, nil
 		case q == nil:
 			err = r.ask(ctx)
@@ -238,6 +238,13 @@ func (r *settingUp) asked(digest string) *session.Request {
 		}
 	}
 	return nil
+}
+
+// needs reports whether the work is in a mode that runs any command. A question, a plan or
+// a review does not wait for a set-up; it has the layer where people said yes before.
+func (r *settingUp) needs() bool {
+	m, err := policy.ParseMode(r.at.ModeName())
+	return err == nil && m.Allows(policy.Delete)
 }
 
 // busy reports whether something else waits for a person, or has a yes.

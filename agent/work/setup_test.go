@@ -329,6 +329,27 @@ func TestSetUpWaits(t *testing.T) {
 	}
 }
 
+// A question or a review asks for no set-up, and has the layer where there is one.
+func TestSetUpInOtherModes(t *testing.T) {
+	s := newSetUpTrial(t)
+	for _, there := range []bool{false, true} {
+		for _, mode := range []string{"ask", "plan", "review"} {
+			j := s.job()
+			j.Task.Mode = mode
+			at, err := stateOf(t.Context(), j.Log, j.Task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			asked := len(s.people.asked)
+			l, waits, err := s.engine().layerOf(t.Context(), j, at)
+			if err != nil || waits != nil || (l.dir != "") != there || len(s.people.asked) != asked {
+				t.Errorf("in mode %s, a layer there: %t: %+v, %+v, %v", mode, there, l, waits, err)
+			}
+		}
+		s.run(s.job())
+	}
+}
+
 // What is set up is the base branch, whatever the session works on.
 func TestSetUpIsOfTheBase(t *testing.T) {
 	s := newSetUpTrial(t)
