@@ -118,7 +118,7 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 	if cfg.GitHub.AppID == 0 && cfg.GitHub.Token == "" {
 		return nil, door.Usage("to read it from GitHub, say which server's access to use: --config FILE, with its secrets in the environment")
 	}
-	app, err := ghapp.New(ghapp.Config{APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal()})
+	app, err := ghapp.New(ghapp.Config{APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(), Transport: config.Transport(cfg.GitHub.Trusted, nil)})
 	if err != nil {
 		return nil, err
 	}

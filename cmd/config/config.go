@@ -69,9 +69,12 @@ type GitHub struct {
 	// Poll has GitHub asked for what happened, at this distance, with no webhook; 0 for not.
 	Poll policy.Duration `yaml:"poll"`
 
-	Key           []byte       `yaml:"-"`
-	Token         secret.Value `yaml:"-"`
-	WebhookSecret secret.Value `yaml:"-"`
+	CAFile string `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
+
+	Trusted       *x509.CertPool `yaml:"-"` // from CAFile
+	Key           []byte         `yaml:"-"`
+	Token         secret.Value   `yaml:"-"`
+	WebhookSecret secret.Value   `yaml:"-"`
 }
 
 // Served returns the repositories that are served, nothing for all that
@@ -197,6 +200,7 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 		c.Database = database.Reveal()
 		c.source.over["database"] = "HANDRAIL_DATABASE"
 	}
+	c.readHeaders(getenv, bad)
 	c.readKey(bad)
 	c.Commits.read(bad)
 }
@@ -306,6 +310,7 @@ func (c *Server) values(bad *problems) {
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) && !strings.HasPrefix(c.Workspace, "unix:/"),
 		"workspace", "%q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock", c.Workspace)
 	c.GitHub.check(bad)
+	c.readReach(bad)
 	for _, s := range []struct {
 		key string
 		n   int

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"crypto/x509"
 	"fmt"
 	"net/url"
 	"slices"
@@ -29,8 +30,13 @@ type Model struct {
 	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
 	Silence     policy.Duration `yaml:"silence"` // after which an answer counts as cut
 	Can         Abilities       `yaml:"can"`
+	CAFile      string          `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
 
-	Key secret.Value `yaml:"-"`
+	Headers map[string]string `yaml:"headers" jsonschema:"description=Headers of each request to the model's server: the name of each\\, and the variable of the environment that holds its value."`
+
+	Trusted *x509.CertPool          `yaml:"-"` // from CAFile
+	Sent    map[string]secret.Value `yaml:"-"` // from Headers
+	Key     secret.Value            `yaml:"-"`
 }
 
 // Abilities are what the operator knows of a model better than its server does.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -72,14 +73,15 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 	if err != nil {
 		return nil, err
 	}
+	client := &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}
 	shared := llm.Shared(func(name string) (model llm.Model, err error) {
 		if m.BaseURL != "" {
 			model, err = openai.New(openai.Config{
-				URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
+				HTTP: client, URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
 				Effort: m.Effort, Cache: m.Cache, Idle: time.Duration(m.Silence), Log: log,
 			})
 		} else {
-			model, err = ollama.New(ollama.Config{URL: u, Model: name, KeepAlive: keepAlive, Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log})
+			model, err = ollama.New(ollama.Config{HTTP: client, URL: u, Model: name, KeepAlive: keepAlive, Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log})
 		}
 		if err != nil {
 			return nil, err

@@ -170,7 +170,7 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 	if s.opt.transport != nil {
 		return s.opt.transport
 	}
-	t, ok := http.DefaultTransport.(*http.Transport)
+	t, ok := config.Transport(s.cfg.GitHub.Trusted, nil).(*http.Transport)
 	if !ok {
 		return http.DefaultTransport
 	}

@@ -1,0 +1,104 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// authorities returns the system's authorities and those in a file, nil without one: the
+// system's alone.
+func authorities(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool() // a system that has none
+	}
+	if !pool.AppendCertsFromPEM(data) {
+		return nil, fmt.Errorf("%s holds no certificate in PEM form", file)
+	}
+	return pool, nil
+}
+
+// Transport returns how a server is reached: by the proxy of the environment
+// (HTTPS_PROXY, NO_PROXY; never for this machine), with these authorities besides the
+// system's, and with a secret header for each name.
+func Transport(also *x509.CertPool, headers map[string]secret.Value) http.RoundTripper {
+	t := http.DefaultTransport
+	if plain, ok := t.(*http.Transport); ok && also != nil {
+		plain = plain.Clone()
+		plain.TLSClientConfig = &tls.Config{RootCAs: also, MinVersion: tls.VersionTLS12}
+		t = plain
+	}
+	if len(headers) == 0 {
+		return t
+	}
+	return headed{t, headers}
+}
+
+// headed adds headers to each request.
+type headed struct {
+	next    http.RoundTripper
+	headers map[string]secret.Value
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range h.headers {
+		r.Header.Set(name, value.Reveal())
+	}
+	return h.next.RoundTrip(r)
+}
+
+var (
+	headerName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
+
+// readReach reads the authorities of both servers, and checks the names of headers.
+func (c *Server) readReach(bad *problems) {
+	var err error
+	if c.GitHub.Trusted, err = authorities(c.GitHub.CAFile); err != nil {
+		bad.add("github.ca_file", err)
+	}
+	if c.Model.Trusted, err = authorities(c.Model.CAFile); err != nil {
+		bad.add("model.ca_file", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Model.Headers)) {
+		bad.when(!headerName.MatchString(name), "model.headers", "%q cannot be the name of a header", name)
+		bad.when(!variableName.MatchString(c.Model.Headers[name]), "model.headers", "the value of %s must be the name of a variable of the environment that holds it, not the value itself", name)
+	}
+}
+
+// readHeaders reads the values of headers from the environment.
+func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
+	for name, variable := range c.Model.Headers {
+		if !variableName.MatchString(variable) {
+			continue // told without it: it may be the secret
+		}
+		value, err := Secret(getenv, variable)
+		if err == nil && value == "" {
+			err = errors.New("for the header " + name + " neither " + variable + " nor " + variable + "_FILE is set")
+		}
+		bad.add("model.headers", err)
+		if c.Model.Sent == nil {
+			c.Model.Sent = map[string]secret.Value{}
+		}
+		c.Model.Sent[name] = value
+	}
+}
