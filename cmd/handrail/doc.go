@@ -5,7 +5,8 @@
 //
 // cmd chooses: cmd/handrail has a file per verb and the wiring, and is the only
 // place that picks adapters; cmd/config reads what an operator writes, cmd/check
-// says what of it will not work and where each value comes from. cmd/door asks
+// says what of it will not work and where each value comes from, cmd/doctor what
+// of all that a server needs is not there. cmd/door asks
 // one part a question, without a session, and cmd/reader lets tools read what
 // bot/ghapp/reads finds, cmd/clone answers for the bot from a clone.
 // cmd/buildinfo says what the program was built from.
@@ -26,7 +27,8 @@
 // bot/notice says who is told of an end, bot/render turns a session's state into
 // Markdown, which bot/render/split cuts where it is too long; bot/render/usage says how commands are written. bot/ghapp writes to GitHub
 // so that it can be repeated, within what bot/quota lets it; bot/ghapp/reads asks
-// it what a thread is about, bot/ghapp/etag what has not changed since, bot/ghapp/needs what an App must be allowed, with which bot/ghapp/newapp creates one. bot/store has the words for what is stored:
+// it what a thread is about, bot/ghapp/etag what has not changed since, bot/ghapp/needs what an
+// App must be allowed, bot/ghapp/granted what it is, bot/ghapp/newapp creates one. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/threadref all of a thread in one, bot/store/archive logs in files, bot/store/anchor signs
 // the ends of logs.

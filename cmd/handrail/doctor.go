@@ -3,31 +3,42 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/exam"
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 type doctorCmd struct {
-	Machine doctorMachineCmd `cmd:"" default:"1" help:"Look for a container runtime or sandbox and for the model server."`
+	Machine doctorMachineCmd `cmd:"" default:"withargs" help:"Look for a container runtime or sandbox and for the model server."`
 	Model   doctorModelCmd   `cmd:"" help:"Try out what a session needs of a model: context, calls, repairs, refusals."`
 }
 
 type doctorMachineCmd struct {
-	JSON bool `name:"json" help:"Print one JSON object."`
+	Config string `short:"c" type:"path" help:"A server's file: check everything that this server needs, with a remedy for what is wrong. Its secrets are read from the environment."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
 	modelFlags
 }
 
 // Run checks what every session needs.
 func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
+	if c.Config != "" {
+		return c.server(ctx, w)
+	}
 	d := exam.Diagnosis{Advice: []string{}}
 	self, err := os.Executable()
 	if err != nil {
@@ -54,7 +65,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if !walled {
 		d.Advice = append(d.Advice, "Install Docker or bubblewrap: without one of them commands run without a wall.")
 	}
-	server := c.server(ctx)
+	server := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
 	if !server.OK {
 		d.Advice = append(d.Advice, "Start the model server, or set OLLAMA_HOST or --base-url to its address.")
@@ -65,8 +76,74 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	return printDiagnosis(w, d, c.JSON)
 }
 
-// server asks the model server for its version or its models.
-func (c *doctorMachineCmd) server(ctx context.Context) exam.Finding {
+// server checks what the server with this configuration needs.
+func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
+	cfg, bad := config.Read(c.Config, (&serveCmd{}).getenv)
+	var missing *fs.PathError
+	if errors.As(bad, &missing) && missing.Path == c.Config {
+		return door.UsageError{Err: bad}
+	}
+	inner := *w
+	inner.log = slog.New(slog.DiscardHandler)
+	report := doctor.Report{OK: bad == nil}
+	for _, f := range strict.Of(bad) {
+		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: "See docs/configuration.md.", Needed: true})
+	}
+	for _, f := range check.Server(&cfg) {
+		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error()})
+	}
+	if bad == nil {
+		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", OK: true, Detail: c.Config})
+	}
+	d := doctorOf(cfg, inner.log)
+	d.Engines = func(ctx context.Context) []doctor.Finding { return enginesOf(ctx, &inner, cfg) }
+	found := d.Examine(ctx)
+	report.OK, report.Findings = report.OK && found.OK, append(report.Findings, found.Findings...)
+	if c.JSON {
+		if err := door.JSONLine(w.out, report); err != nil {
+			return err
+		}
+	} else {
+		doctor.Say(w.out, report)
+	}
+	if !report.OK {
+		return door.ErrFailed
+	}
+	return nil
+}
+
+// doctorOf is what looks at a server from outside.
+func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
+	return doctor.Config{
+		Server: cfg, Log: log, GitHub: http.DefaultTransport, HTTP: http.DefaultTransport,
+		Model: func(name string) (llm.Model, error) {
+			open, err := opener(cfg.Model, log)
+			if err != nil {
+				return nil, err
+			}
+			return open(name)
+		},
+	}
+}
+
+// enginesOf says where the tools of a server's sessions would run.
+func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Finding {
+	e, err := pickWorkspace(ctx, w, cfg.Workspace, cfg.Policy.Workspace)
+	if err == nil {
+		err = mustLimit(ctx, e, cfg.Policy.Workspace.Unlimited)
+	}
+	if err != nil {
+		return []doctor.Finding{{Name: "workspace", Detail: err.Error(), Remedy: "See `handrail doctor` for what this machine has.", Needed: true}}
+	}
+	out := []doctor.Finding{{Name: "workspace", OK: true, Detail: e.Name() + ": " + boundsOf(ctx, e)}}
+	if err := e.Check(ctx); err != nil { // its image is missing, and is pulled
+		out = append(out, doctor.Finding{Name: "image", Detail: err.Error(), Remedy: "It is pulled when a session needs it first; `docker pull` it now to be sure."})
+	}
+	return out
+}
+
+// modelServer asks the model server for its version or its models.
+func (c *doctorMachineCmd) modelServer(ctx context.Context) exam.Finding {
 	f := exam.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()

@@ -44,12 +44,16 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	if err := s.start(ctx); err != nil {
 		return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 	}
+	look, enough := context.WithCancel(ctx)
+	defer enough()
+	s.wait.Go(func() { s.firstLook(look) })
 	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.workspace, cfg.Model.Name)
 	select {
 	case <-ctx.Done():
 		w.log.Info("going down")
 	case err = <-s.failed:
 	}
+	enough()
 	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 }
 
@@ -102,4 +106,15 @@ func (c *serveCmd) check(ctx context.Context) error {
 		return fmt.Errorf("the server on %s is not ready: %s\n%s", listen, resp.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
+}
+
+// firstLook says in the log what is wrong with what the server needs, and what to do. The
+// server runs all the same: most of it can be mended meanwhile.
+func (s *server) firstLook(ctx context.Context) {
+	d := doctorOf(s.cfg, s.log)
+	for _, f := range d.Quick(ctx) {
+		if !f.OK && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "something that the server needs is not as it should be", "what", f.Name, "is", f.Detail, "remedy", f.Remedy)
+		}
+	}
 }

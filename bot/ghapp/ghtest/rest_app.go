@@ -14,7 +14,7 @@ func getApp(c *call) (int, any, error) { return 200, c.s.appShape(), nil }
 
 func eventNames() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",
-		"push", "check_run", "check_suite", "repository_dispatch"}
+		"repository", "push", "check_run", "check_suite", "workflow_run", "status", "repository_dispatch"}
 }
 
 func (s *shaper) installationShape(in *hub.Installation) object {

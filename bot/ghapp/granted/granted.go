@@ -1,0 +1,183 @@
+// Package granted asks GitHub what it lets the bot do: the App and each of its
+// installations, or a token in its repository. It changes nothing.
+package granted
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/bradleyfalzon/ghinstallation/v2"
+
+	"github.com/handrail-bot/handrail/bot/ghapp/needs"
+)
+
+// Config says who asks: an App with its key, or a token for a repository.
+type Config struct {
+	API        string // base address; "" for github.com
+	AppID      int64
+	Key        []byte // in PEM form
+	Token      string
+	Repository string // owner/name, of a token
+	Transport  http.RoundTripper
+}
+
+// Grant is what an App, or an installation of it, may do and hears.
+type Grant struct {
+	Account     string // that it is installed for; "" for the App itself
+	Permissions map[string]string
+	Events      []string
+	Page        string // where people change it
+	Suspended   bool
+}
+
+// Answer is what GitHub said.
+type Answer struct {
+	Date          time.Time // of GitHub's clock; zero when it said nothing
+	Name          string    // of the App
+	App           Grant
+	Installations []Grant
+	Push          bool // a token may push to its repository
+}
+
+// Refused is an answer that is none of the API's, or a refusal.
+type Refused struct {
+	Address string
+	Status  int
+}
+
+// Error says who answered what.
+func (r *Refused) Error() string {
+	return fmt.Sprintf("%s answers %d %s", r.Address, r.Status, http.StatusText(r.Status))
+}
+
+// Ask asks GitHub. With an error the answer holds what is known all the same.
+func Ask(ctx context.Context, cfg Config) (Answer, error) {
+	if cfg.API == "" {
+		cfg.API = "https://api.github.com/"
+	}
+	a := asker{api: strings.TrimRight(cfg.API, "/"), client: &http.Client{Transport: cfg.Transport, Timeout: 15 * time.Second}}
+	if cfg.Token != "" {
+		a.token = cfg.Token
+		var repo struct{ Permissions struct{ Push bool } }
+		err := a.get(ctx, "/repos/"+cfg.Repository, &repo)
+		return Answer{Date: a.date, Push: repo.Permissions.Push}, err
+	}
+	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	if err != nil {
+		return Answer{}, errors.New("the App's private key cannot be read")
+	}
+	a.client.Transport = apps
+	var app struct {
+		Name        string
+		HTMLURL     string `json:"html_url"`
+		Permissions map[string]string
+		Events      []string
+	}
+	err = a.get(ctx, "/app", &app)
+	out := Answer{Date: a.date, Name: app.Name, App: Grant{Permissions: app.Permissions, Events: app.Events, Page: app.HTMLURL}}
+	if err != nil {
+		return out, err
+	}
+	out.Installations, err = a.installations(ctx)
+	return out, err
+}
+
+// Elsewhere reports whether a GitHub Enterprise Server has its API at /api/v3 of an
+// address.
+func Elsewhere(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", false
+	}
+	u.Path, u.RawQuery = "/api/v3", ""
+	a := asker{api: u.String(), client: &http.Client{Transport: transport, Timeout: 15 * time.Second}}
+	var meta json.RawMessage
+	err = a.get(ctx, "/meta", &meta)
+	var refused *Refused
+	return u.String() + "/", err == nil || errors.As(err, &refused) && refused.Status == http.StatusUnauthorized
+}
+
+type asker struct {
+	api, token string
+	client     *http.Client
+	date       time.Time
+}
+
+func (a *asker) installations(ctx context.Context) ([]Grant, error) {
+	var out []Grant
+	for page := 1; page <= 10; page++ {
+		var list []struct {
+			HTMLURL     string `json:"html_url"`
+			Account     struct{ Login string }
+			Permissions map[string]string
+			Events      []string
+			SuspendedAt *time.Time `json:"suspended_at"`
+		}
+		if err := a.get(ctx, fmt.Sprintf("/app/installations?per_page=100&page=%d", page), &list); err != nil {
+			return out, err
+		}
+		for _, i := range list {
+			out = append(out, Grant{Account: i.Account.Login, Permissions: i.Permissions, Events: i.Events, Page: i.HTMLURL, Suspended: i.SuspendedAt != nil})
+		}
+		if len(list) < 100 {
+			break
+		}
+	}
+	return out, nil
+}
+
+func (a *asker) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.api+path, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/vnd.github+json")
+	req.Header.Set("X-GitHub-Api-Version", "2022-11-28")
+	if a.token != "" {
+		req.Header.Set("Authorization", "Bearer "+a.token)
+	}
+	resp, err := a.client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		a.date = at
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 8<<20))
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return &Refused{a.api, resp.StatusCode}
+	}
+	if err := json.Unmarshal(body, into); err != nil { // a page
+		return &Refused{a.api, http.StatusNotFound}
+	}
+	return nil
+}
+
+// Lacks returns the permissions, as "checks: write", and the events that the bot needs
+// and does not have.
+func (g Grant) Lacks() (permissions, events []string) {
+	rank := map[string]int{"read": 1, "write": 2, "admin": 3}
+	for _, p := range needs.Permissions() {
+		if rank[g.Permissions[p.Name]] < rank[p.Level] {
+			permissions = append(permissions, p.Name+": "+p.Level)
+		}
+	}
+	for _, e := range needs.Events() {
+		if !slices.Contains(g.Events, e) {
+			events = append(events, e)
+		}
+	}
+	return permissions, events
+}

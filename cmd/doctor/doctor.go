@@ -1,0 +1,190 @@
+// Package doctor checks everything that must hold for a server to work: each thing is a
+// line, and what does not hold has a remedy.
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/records"
+)
+
+// Finding is one line of a report. Remedy says what to do where it is not OK. Without
+// what is Needed no session works.
+type Finding struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"`
+	Needed bool   `json:"needed"`
+	Millis int64  `json:"ms"`
+}
+
+// Report is what `doctor --config --json` prints.
+type Report struct {
+	OK       bool      `json:"ok"`
+	Findings []Finding `json:"findings"`
+}
+
+// Config is the server to look at, and how its parts are reached.
+type Config struct {
+	Server  config.Server
+	Model   func(name string) (llm.Model, error)
+	Engines func(ctx context.Context) []Finding // nil to leave them out
+	GitHub  http.RoundTripper
+	HTTP    http.RoundTripper // to the model
+	Log     *slog.Logger
+	Now     func() time.Time // nil for the real time
+}
+
+func (c *Config) now() time.Time {
+	if c.Now != nil {
+		return c.Now()
+	}
+	return time.Now()
+}
+
+// well and wrong are the two ends of a check.
+func well(name, format string, args ...any) Finding {
+	return Finding{Name: name, OK: true, Detail: fmt.Sprintf(format, args...)}
+}
+
+func wrong(name, remedy, format string, args ...any) Finding {
+	return Finding{Name: name, Detail: fmt.Sprintf(format, args...), Remedy: remedy, Needed: true}
+}
+
+// Quick is what can be asked within seconds: the model's server, GitHub, the clock and
+// the disk.
+func (c *Config) Quick(ctx context.Context) []Finding {
+	return gather(ctx, c.model, c.github, c.data)
+}
+
+// Examine checks everything.
+func (c *Config) Examine(ctx context.Context) Report {
+	checks := []func(context.Context) []Finding{c.model, c.github, c.deliveries, c.database, c.data}
+	if c.Engines != nil {
+		checks = append(checks, c.Engines)
+	}
+	out := Report{OK: true, Findings: gather(ctx, checks...)}
+	for _, f := range out.Findings {
+		out.OK = out.OK && (f.OK || !f.Needed)
+	}
+	return out
+}
+
+func gather(ctx context.Context, checks ...func(context.Context) []Finding) []Finding {
+	var out []Finding
+	for _, check := range checks {
+		start := time.Now()
+		found := check(ctx)
+		for i := range found {
+			found[i].Millis = cmp.Or(found[i].Millis, time.Since(start).Milliseconds())
+		}
+		out = append(out, found...)
+	}
+	return out
+}
+
+// Say writes a report for a person.
+func Say(w io.Writer, r Report) {
+	for _, f := range r.Findings {
+		mark := "✔"
+		switch {
+		case !f.OK && f.Needed:
+			mark = "✗"
+		case !f.OK:
+			mark = "!"
+		}
+		fmt.Fprintf(w, "%s %-14s %s\n", mark, f.Name, f.Detail)
+		if f.Remedy != "" {
+			fmt.Fprintf(w, "  → %s\n", f.Remedy)
+		}
+	}
+	if r.OK {
+		fmt.Fprintln(w, "Everything that a server needs is there.")
+		return
+	}
+	fmt.Fprintln(w, "The server will not work until what has a ✗ is mended.")
+}
+
+// database opens the database, as the server does at its start.
+func (c *Config) database(ctx context.Context) []Finding {
+	const name = "database"
+	if !config.IsPostgres(c.Server.Database) {
+		path := config.SQLitePath(c.Server)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return []Finding{well(name, "%s is made when the server starts", path)}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	kept, err := records.Open(ctx, c.Server, c.Log)
+	if err != nil {
+		remedy := "Is the file one of handrail's, and can this user read and write it?"
+		if config.IsPostgres(c.Server.Database) {
+			remedy = "Does PostgreSQL run there, and do the name, the password and the database exist? The address comes from database or HANDRAIL_DATABASE."
+		}
+		return []Finding{wrong(name, remedy, "it cannot be opened: %v", err)}
+	}
+	if err := kept.Close(); err != nil {
+		return []Finding{wrong(name, "Look at the disk.", "it cannot be closed: %v", err)}
+	}
+	if config.IsPostgres(c.Server.Database) {
+		return []Finding{well(name, "PostgreSQL answers, with the tables of this version")}
+	}
+	return []Finding{well(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
+}
+
+// littleRoom is when a disk is told to be nearly full.
+const littleRoom = 2 << 30
+
+// data checks that the data directory can be written, and how much room is left there.
+func (c *Config) data(context.Context) []Finding {
+	const name = "data"
+	dir := c.Server.Data
+	at := dir
+	for { // what is there of it
+		if is, err := os.Stat(at); err == nil && is.IsDir() {
+			break
+		} else if err == nil {
+			return []Finding{wrong(name, "Name a directory: data, or HANDRAIL_DATA.", "%s is no directory", at)}
+		} else if filepath.Dir(at) == at {
+			return []Finding{wrong(name, "Name another directory: data, or HANDRAIL_DATA.", "%s: %v", dir, err)}
+		}
+		at = filepath.Dir(at)
+	}
+	probe, err := os.CreateTemp(at, ".handrail-doctor-*")
+	if err != nil {
+		return []Finding{wrong(name, "Give this directory to the user that the server runs as, or name another: data, or HANDRAIL_DATA.", "%s cannot be written: %v", at, err)}
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return []Finding{wrong(name, "Look at the disk.", "%s: %v", at, err)}
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(at, &s); err != nil {
+		return []Finding{well(name, "%s can be written", dir)}
+	}
+	free := int64(s.Bavail) * int64(s.Bsize)
+	if free < littleRoom {
+		f := wrong(name, "Make room there; bases.size says how much of it files of commits may take.", "%s has %d MiB left", dir, free>>20)
+		f.Needed = free < littleRoom/64
+		return []Finding{f}
+	}
+	return []Finding{well(name, "%s can be written, %d GiB are left", dir, free>>30)}
+}
+
+// onePerLine makes one line of what may be several.
+func onePerLine(text string) string { return strings.Join(strings.Fields(text), " ") }
