@@ -86,7 +86,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 		}
 		remedy := "Can this machine reach it? github.api is its address; HTTPS_PROXY names a proxy."
 		if strings.Contains(err.Error(), "certificate") {
-			remedy = "The certificate is of an authority that this machine does not know: install it there."
+			remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in github.ca_file."
 		}
 		return wrong("GitHub", remedy, "it does not answer: %v", err)
 	}

@@ -103,7 +103,7 @@ func away(u *url.URL, err error, start string) Finding {
 	}
 	remedy := start
 	if strings.Contains(err.Error(), "certificate") {
-		remedy = "The certificate is of an authority that this machine does not know: install it there."
+		remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in model.ca_file."
 	}
 	return wrong("model", remedy, "%s does not answer: %v", u.Redacted(), err)
 }

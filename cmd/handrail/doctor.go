@@ -115,7 +115,7 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 // doctorOf is what looks at a server from outside.
 func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 	return doctor.Config{
-		Server: cfg, Log: log, GitHub: http.DefaultTransport, HTTP: http.DefaultTransport,
+		Server: cfg, Log: log, GitHub: config.Transport(cfg.GitHub.Trusted, nil), HTTP: config.Transport(cfg.Model.Trusted, cfg.Model.Sent),
 		Model: func(name string) (llm.Model, error) {
 			open, err := opener(cfg.Model, log)
 			if err != nil {
