@@ -317,15 +317,15 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 		l.in.Close()
 		<-sent
 	}
+	marks := l.marks
 	for {
 		select {
-		case line, ok := <-l.marks:
+		case line, ok := <-marks:
 			got, rest, _ := strings.Cut(line, " ")
 			status, at, _ := strings.Cut(rest, " ")
-			if !ok {
-				<-l.died
-				kill()
-				return workspace.CommandResult{Exit: exitOf(l.cmd), Restart: true}, nil
+			if !ok { // the shell ends, or has another program take its place, which may run on
+				marks = nil
+				continue
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent

@@ -146,6 +146,7 @@ func kill(t *testing.T, s Subject) {
 		{"children in pipes", "(" + nap + " | " + nap + ") & " + nap},
 		{"shell loop", "while :; do :; done"},
 		{"ignores signals", "trap '' TERM INT HUP; sh -c 'trap \"\" TERM INT HUP; " + nap + "'"},
+		{"in the shell's place", "exec " + nap},
 		{"own session", "setsid " + nap + " & setsid -f sh -c 'setsid " + nap + "' ; " + nap},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
