@@ -364,7 +364,7 @@ func TestPulls(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := under(tt.server)
-			if allows, pulls := c.allowsImage(tt.image), c.Pulls(tt.image); allows != tt.allows || pulls != tt.pulls {
+			if allows, pulls := c.AllowsImage(tt.image), c.Pulls(tt.image); allows != tt.allows || pulls != tt.pulls {
 				t.Errorf("%s: allowed %v, pulled %v; want %v, %v", tt.image, allows, pulls, tt.allows, tt.pulls)
 			}
 		})

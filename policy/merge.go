@@ -271,8 +271,8 @@ func (c Config) top() Config {
 	return c
 }
 
-// allowsImage reports whether a repository may choose an image.
-func (c Config) allowsImage(image string) bool {
+// AllowsImage reports whether a repository may choose an image.
+func (c Config) AllowsImage(image string) bool {
 	return validImage(image) && imageAllowed(c.top().Workspace.Images, image)
 }
 

@@ -410,6 +410,17 @@ type Update struct {
 	Todo []Todo `json:"todo,omitempty"`
 	Mode string `json:"mode,omitempty"`
 	Plan string `json:"plan,omitempty"`
+	// Image is what commands run in from here on; nil where that stays.
+	Image *Image `json:"image,omitempty"`
+}
+
+// Image is a container image that commands run in. Why says who chose it, Notes what
+// was not taken, for people. Guess means that nobody named it for the agent.
+type Image struct {
+	Name  string   `json:"image"`
+	Why   string   `json:"why"`
+	Notes []string `json:"notes,omitempty"`
+	Guess bool     `json:"guess,omitempty"`
 }
 
 // Todo is one line of the agent's list.

@@ -6,8 +6,8 @@ import (
 )
 
 // Moment is something that happened and that people are told of: a
-// [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note] or
-// [*Push].
+// [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note],
+// [*Image] or [*Push].
 type Moment interface{ moment() }
 
 // ToolRun is a tool at work. Result is nil while it runs, and stays so where the
@@ -26,6 +26,7 @@ func (*Request) moment()  {}
 func (*Resolved) moment() {}
 func (*ToolRun) moment()  {}
 func (*Note) moment()     {}
+func (*Image) moment()    {}
 func (*Push) moment()     {}
 
 // tell puts an event that the state has taken in on the timeline.
@@ -49,6 +50,10 @@ func (s *State) tell(payload any) {
 		if s.Over() {
 			s.cutOff()
 		}
+	case *Update:
+		if p.Image != nil {
+			s.Timeline = append(s.Timeline, p.Image)
+		}
 	case *Checkpoint:
 		if p.Sent != nil {
 			s.Timeline = append(s.Timeline, s.Sent[len(s.Sent)-1])
@@ -63,6 +68,16 @@ func (s *State) AtWork() *ToolRun {
 	if n := len(s.Timeline); n > 0 {
 		if run, ok := s.Timeline[n-1].(*ToolRun); ok && run.Result == nil && !run.CutOff {
 			return run
+		}
+	}
+	return nil
+}
+
+// Image returns what commands run in, nil where that was not said.
+func (s *State) Image() *Image {
+	for _, m := range slices.Backward(s.Timeline) {
+		if image, ok := m.(*Image); ok {
+			return image
 		}
 	}
 	return nil

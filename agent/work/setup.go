@@ -101,7 +101,7 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid,
 // setUp finds out what the set-up of the repository is. Everything comes from the base
 // branch: who opens a pull request says nothing of what runs for others.
 func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
-	s := setUp{SetUp: e.cfg.Rules.SetUp, commit: cmp.Or(j.RulesAt, j.Task.Base), engine: e.cfg.Workspace.Name(), image: e.cfg.Rules.Workspace.Image}
+	s := setUp{SetUp: e.cfg.Rules.SetUp, commit: cmp.Or(j.RulesAt, j.Task.Base), engine: e.cfg.Workspace.Name(), image: cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)}
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	var err error

@@ -116,7 +116,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 	w := r.cfg.Rules.Workspace
 	state := filepath.Join(dir, "state")
 	ws, err := r.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: w.Image, Pull: r.cfg.Rules.Pulls(w.Image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
 	})
 	if err != nil {

@@ -7,6 +7,7 @@
 //	position.go    the state of a session, and of its branch
 //	setup.go       what is set up once for all sessions, and whether people said yes to it
 //	setupbuild.go  how it is made
+//	image.go       what the workspace is made from
 //	bases.go       the files of commits, which workspaces are laid over
 //	files.go       the files of a commit, and what the agent is told of them
 //	output.go      what a command at work prints, for people
@@ -39,7 +40,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what an engine is made of. All of it is required but SetUps.
+// Config is what an engine is made of. All of it is required but SetUps and Image.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
@@ -50,6 +51,7 @@ type Config struct {
 	Secrets Secrets
 	Policy  *policy.Policy
 	Rules   policy.Config // that Policy was made of
+	Image   Finder        // nil for the engine's own image
 	Log     *slog.Logger
 }
 
@@ -106,7 +108,8 @@ type Job struct {
 	Equip        func(*agent.Config) // adds what this job alone has, such as tools of its thread; nil for nothing
 	Inbox        func(context.Context) error
 	Shown
-	Shares agent.Shares // nil for none
+	image  session.Image // what commands run in, once it is known
+	Shares agent.Shares  // nil for none
 	// Seat waits until the model named has a slot for this run; nil for no wait.
 	Seat    func(ctx context.Context, model string) error
 	Onto    string // the branch that the work goes to; "" for the repository's standard
@@ -163,6 +166,11 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.takeBack(ctx, j, at); err != nil {
 		return out, err
 	}
+	image, err := e.image(ctx, j, at)
+	if err != nil {
+		return out, err
+	}
+	j.image = image
 	layer, waits, err := e.layerOf(ctx, j, at)
 	if err != nil {
 		return out, err
@@ -186,6 +194,9 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return out, err
 	}
 	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
+	if err := e.tellImage(ctx, j, at, j.image); err != nil {
+		return out, err
+	}
 	a, err := e.agent(ctx, ws, j, at)
 	if err != nil {
 		return out, err
@@ -246,7 +257,7 @@ func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session
 	return func(ctx context.Context) ([]session.Fact, error) {
 		facts := []session.Fact{
 			{Name: "workspace engine", Value: ws.Engine()},
-			{Name: "workspace image", Value: e.cfg.Rules.Workspace.Image},
+			{Name: "workspace image", Value: j.image.Name},
 			{Name: "workspace network", Value: e.cfg.Rules.Workspace.Network},
 			{Name: "set-up", Value: ws.layer},
 		}
@@ -299,7 +310,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 	}
 	w := e.cfg.Rules.Workspace
 	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: w.Image, Pull: e.cfg.Rules.Pulls(w.Image), Tell: j.OnSetup, Network: w.Network == "open",
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup, Network: w.Network == "open",
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	})
 	if err != nil {

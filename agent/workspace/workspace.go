@@ -88,6 +88,11 @@ type Layered interface {
 	Layers() bool
 }
 
+// Imaged is an engine whose workspaces may be made of images that a project chooses.
+type Imaged interface {
+	Images() bool
+}
+
 // Bounded is an engine that tells how it holds workspaces to their limits.
 type Bounded interface {
 	Bounds(ctx context.Context) Bounds

@@ -72,9 +72,20 @@ func steps(timeline []session.Moment) []step {
 			}
 		case *session.Note:
 			out = append(out, noteSteps(m)...)
+		case *session.Image:
+			out = append(out, imageSteps(m)...)
 		case *session.Push:
 			out = append(out, pushSteps(m)...)
 		}
+	}
+	return out
+}
+
+// imageSteps say what commands run in, and what was not taken.
+func imageSteps(i *session.Image) []step {
+	out := []step{{text: "Commands run in the image " + code(line(i.Name, 255)) + ": " + words(line(i.Why, 200)), how: asMarkdown}}
+	for _, note := range i.Notes {
+		out = append(out, step{text: "About the image: " + words(line(note, 700)), how: asMarkdown, bad: true})
 	}
 	return out
 }

@@ -38,7 +38,7 @@
 // agent/work brings a session to a branch; it alone heard of git. agent/layer keeps
 // what set-ups made, on which its workspaces lie.
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
-// model reads, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
+// model reads, agent/project/image finds what its commands run in, also by agent/project/devcontainer, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
 // in text and agent/llm/mend mends their JSON, agent/exam tries a model out,
 // agent/seat shares it among runs. agent/tools has the words for a tool;

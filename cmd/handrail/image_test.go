@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/docker/dockertest"
 )
 
-// On GitHub people see that an image is pulled, how far that is, and, where it is not to
-// be had, why and what to do.
+// On GitHub people see which image commands run in and why, how far it is on its way,
+// and, where it is not to be had, why that is and what to do.
 func TestImageOnGitHub(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "docker", "version").CombinedOutput(); err != nil {
 		missing(t, "docker", "%v: %s", err, out)
@@ -20,15 +20,15 @@ func TestImageOnGitHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStory(t, map[string]string{"a.txt": "a\n"}, `
-- calls: [{name: run_terminal_command, arguments: {command: "echo made for $MADE_FOR >a.txt"}}]
-- say: "Done. [TASK_COMPLETE]"
-`)
 	r := dockertest.New(t)
 	_, name := r.Put(t, "acme/tool:1", dockertest.Layer(t, "bash", self))
 	t.Cleanup(func() { // it may not have come
 		_ = exec.CommandContext(context.WithoutCancel(t.Context()), "docker", "rmi", "-f", name).Run()
 	})
+	s := newStory(t, map[string]string{"a.txt": "a\n", ".devcontainer.json": "{\"image\": \"" + name + "\", \"features\": {\"acme/tools:1\": {}}}\n"}, `
+- calls: [{name: run_terminal_command, arguments: {command: "echo made for $MADE_FOR >a.txt"}}]
+- say: "Done. [TASK_COMPLETE]"
+`)
 	s.stop()
 	s.cfg.Workspace, s.cfg.Policy.Workspace.Image = "docker", strings.Replace(name, ":1", ":2", 1)
 	s.start()
@@ -38,11 +38,11 @@ func TestImageOnGitHub(t *testing.T) {
 	held := r.Hold()
 	defer held.Release()
 	s.stop()
-	s.cfg.Policy.Workspace.Image = name
+	s.cfg.Policy.Workspace.Image, s.cfg.Policy.Workspace.Images = "", []string{r.Address + "/acme/*"}
 	s.start()
 	s.say("you", "/agent retry")
 	s.until("The workspace is being made: `pulling image " + name)
 	held.Release()
-	s.until("Done.")
+	s.until("Done.", "Commands run in the image `"+name+"`: .devcontainer.json names it", "features (acme/tools:1), which are left out")
 	s.has(storyBranch, map[string]string{"a.txt": "made for acme/tool:1\n"})
 }

@@ -171,6 +171,8 @@ func (t *Terminal) moment(m session.Moment) []string {
 		return t.tool(m)
 	case *session.Note:
 		return t.note(m)
+	case *session.Image:
+		return t.image(m)
 	case *session.Message:
 		return t.message(m.Text)
 	case *session.Resolved:
@@ -222,6 +224,16 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 		}
 	default:
 		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))
+	}
+	return out
+}
+
+// image returns what commands run in, and what was not taken, with the commands for it.
+func (t *Terminal) image(i *session.Image) []string {
+	l := t.screen.look
+	out := []string{l.line(l.in(dim, "  image "+untrusted.EscapeLine(i.Name)+": "+untrusted.EscapeLine(i.Why)))}
+	for _, note := range i.Notes {
+		out = append(out, l.in(yellow, "! "+untrusted.EscapeLine(note)))
 	}
 	return out
 }

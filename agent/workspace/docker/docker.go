@@ -78,6 +78,10 @@ func (e *Engine) Layers() bool { return !e.cfg.Copy && os.Geteuid() == 0 }
 // Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
+// Images reports whether workspaces are made of images: they are, but for those that
+// run on this machine's own programs.
+func (e *Engine) Images() bool { return e.cfg.Shows == nil }
+
 // Check asks the daemon for a sign of life, whether it sees the files of this machine,
 // and for the image when the configuration names one. The error is
 // [workspace.ErrNoImage] where only that is missing: another one may be there, or come.

@@ -1,0 +1,119 @@
+// Package devcontainer reads what a repository says of the container that people
+// develop it in.
+package devcontainer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+)
+
+// Files is the tree that is read. The error for a file that does not exist wraps
+// [fs.ErrNotExist].
+type Files interface {
+	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
+}
+
+// Config is what a devcontainer.json says.
+type Config struct {
+	Path       string // of the file
+	Image      string
+	Dockerfile string   // that the image is built from; "" for none
+	Compose    bool     // the container is one of several
+	Features   []string // what is put into the image, by name
+}
+
+// places are where the file may be, the first one that is there counts.
+var places = [...]string{".devcontainer/devcontainer.json", ".devcontainer.json"}
+
+// most is how much of the file is read, in bytes.
+const most = 256 << 10
+
+// Read returns what a tree says, nil for nothing.
+func Read(ctx context.Context, files Files) (*Config, error) {
+	for _, path := range places {
+		data, _, err := files.ReadAll(ctx, path, most)
+		if err != nil { // it is not there, or is no file that says anything
+			continue
+		}
+		c, err := parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		c.Path = path
+		return c, nil
+	}
+	return nil, nil
+}
+
+func parse(data []byte) (*Config, error) {
+	var said struct {
+		Image      string
+		DockerFile string
+		Build      struct{ Dockerfile string }
+		Compose    any `json:"dockerComposeFile"`
+		Features   map[string]any
+	}
+	if err := json.Unmarshal(plain(data), &said); err != nil {
+		return nil, err
+	}
+	c := &Config{Image: said.Image, Dockerfile: said.DockerFile, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
+	if said.Build.Dockerfile != "" {
+		c.Dockerfile = said.Build.Dockerfile
+	}
+	return c, nil
+}
+
+// plain returns JSON without the comments and the commas before a closing bracket that
+// such files may have. What is left stands where it stood.
+func plain(data []byte) []byte {
+	out := slices.Clone(data)
+	blank := func(from, to int) {
+		for i := from; i < min(to, len(out)); i++ {
+			if out[i] != '\n' {
+				out[i] = ' '
+			}
+		}
+	}
+	comma := -1 // of a comma that nothing but space follows so far
+	for i := 0; i < len(out); i++ {
+		switch c := out[i]; {
+		case c == '"':
+			comma = -1
+			for i++; i < len(out) && out[i] != '"'; i++ {
+				if out[i] == '\\' {
+					i++
+				}
+			}
+		case c == '/' && i+1 < len(out) && (out[i+1] == '/' || out[i+1] == '*'):
+			end := endOfComment(out, i)
+			blank(i, end)
+			i = end - 1
+		case c == ',':
+			comma = i
+		case (c == ']' || c == '}') && comma >= 0:
+			blank(comma, comma+1)
+			comma = -1
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma = -1
+		}
+	}
+	return out
+}
+
+// endOfComment returns where the comment that begins at i ends.
+func endOfComment(text []byte, i int) int {
+	line := text[i+1] == '/'
+	for j := i + 2; j < len(text); j++ {
+		if line && text[j] == '\n' {
+			return j
+		}
+		if !line && text[j] == '*' && j+1 < len(text) && text[j+1] == '/' {
+			return j + 2
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,66 @@
+package devcontainer
+
+import (
+	"context"
+	"io/fs"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// tree is a tree of files in memory.
+type tree map[string]string
+
+func (t tree) ReadAll(_ context.Context, name string, _ int64) ([]byte, fs.FileMode, error) {
+	if text, ok := t[name]; ok {
+		return []byte(text), 0, nil
+	}
+	return nil, 0, fs.ErrNotExist
+}
+
+func TestRead(t *testing.T) {
+	for _, tt := range []struct {
+		name, text string
+		want       *Config
+	}{
+		{"an image", `{"image": "node:20"}`, &Config{Image: "node:20"}},
+		{"comments and commas", "// ours\n{\n  /* the \"image\" */ \"image\": \"a//b:1\", // \"image\": \"c\",\n  \"features\": {\"x/go:1\": {}, \"x/aws:1\": {\"v\": [1, 2, ], },},\n}\n", &Config{Image: "a//b:1", Features: []string{"x/aws:1", "x/go:1"}}},
+		{"a comment before the bracket", "{\"image\": \"a\", // last\n /* */ }", &Config{Image: "a"}},
+		{"commas in words", `{"image": "a,}", "name": "b,]\",}"}`, &Config{Image: "a,}"}},
+		{"a Dockerfile", `{"build": {"dockerfile": "Dockerfile", "args": {"A": "1"}}}`, &Config{Dockerfile: "Dockerfile"}},
+		{"as it was written earlier", `{"dockerFile": "../Dockerfile"}`, &Config{Dockerfile: "../Dockerfile"}},
+		{"several containers", `{"dockerComposeFile": ["a.yml"], "service": "app"}`, &Config{Compose: true}},
+		{"not JSON", `{"image": node}`, nil},
+		{"an open comment", `{"image": "a"} /* `, &Config{Image: "a"}},
+		{"an open text", `{"image": "a\`, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Read(t.Context(), tree{".devcontainer/devcontainer.json": tt.text, ".devcontainer.json": `{"image": "other"}`})
+			if tt.want == nil && err == nil {
+				t.Fatalf("%+v, want an error", got)
+			}
+			if tt.want != nil {
+				tt.want.Path = ".devcontainer/devcontainer.json"
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("-want +got, %v:\n%s", err, diff)
+			}
+		})
+	}
+	if got, err := Read(t.Context(), tree{".devcontainer.json": `{"image": "other"}`}); err != nil || got.Image != "other" || got.Path != ".devcontainer.json" {
+		t.Errorf("at the root: %+v, %v", got, err)
+	}
+	if got, err := Read(t.Context(), tree{}); got != nil || err != nil {
+		t.Errorf("without one: %+v, %v", got, err)
+	}
+}
+
+func FuzzPlain(f *testing.F) {
+	f.Add([]byte("{\"a\": [1,], // x\n}"))
+	f.Add([]byte(`{"a": "\\", /*`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got := plain(data); len(got) != len(data) {
+			t.Errorf("%q became %q", data, got)
+		}
+	})
+}

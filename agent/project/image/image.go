@@ -1,0 +1,95 @@
+// Package image finds the container image that fits a repository: the one of its
+// development container, or a standard one for the language that its manifests are in.
+package image
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/project/devcontainer"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Limits of what is read.
+const (
+	mostFiles = 5000
+	mostRead  = 256 << 10 // of one file
+)
+
+// Find returns the image for a repository, without a name where nothing says which.
+// files must be the base branch: who can change it chooses, among the images that allows
+// permits. What was said and is not taken is noted.
+func Find(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error) {
+	l, err := files.List(ctx, ".", false, mostFiles)
+	if err != nil {
+		return session.Image{}, fmt.Errorf("find image: %w", err)
+	}
+	t := tree{names: make([]string, 0, len(l.Entries)), read: func(name string) string {
+		data, _, err := files.ReadAll(ctx, name, mostRead)
+		if err != nil { // it is not there, or says nothing
+			return ""
+		}
+		return strings.ToValidUTF8(string(data), "")
+	}}
+	for _, e := range l.Entries {
+		t.names = append(t.names, e.Path)
+	}
+	out := session.Image{Guess: true}
+	take := func(name, why string) bool {
+		if !allows(name) {
+			out.Notes = append(out.Notes, fmt.Sprintf("%s, but the server does not let repositories choose the image %q (workspace.images)", why, name))
+			return false
+		}
+		out.Name, out.Why = name, why
+		return true
+	}
+	dev, err := devcontainer.Read(ctx, files)
+	if err != nil {
+		out.Notes = append(out.Notes, err.Error())
+	}
+	if dev != nil {
+		out.Notes = append(out.Notes, beyond(*dev)...)
+		if dev.Image != "" && take(dev.Image, dev.Path+" names it") {
+			return out, nil
+		}
+	}
+	found := t.languages()
+	for i, f := range found {
+		if take(f.image, f.why) {
+			if more := found[i+1:]; len(more) > 0 {
+				out.Notes = append(out.Notes, fmt.Sprintf("there is also %s: for more than one language, name an image that has them, as workspace: {image: …}", more[0].manifest))
+			}
+			return out, nil
+		}
+	}
+	out.Guess = false
+	return out, nil
+}
+
+// beyond says what of a development container is not done.
+func beyond(dev devcontainer.Config) (notes []string) {
+	switch {
+	case dev.Compose:
+		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))
+	case dev.Dockerfile != "" && dev.Image == "":
+		dir := path.Dir(dev.Path)
+		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine: build it yourself where the server's docker is, for example \"docker build -t acme/dev:1 -f %s %s\", and name it as workspace: {image: acme/dev:1}", dev.Path, path.Join(dir, dev.Dockerfile), dir))
+	}
+	if len(dev.Features) > 0 {
+		names := dev.Features[:min(3, len(dev.Features))]
+		notes = append(notes, fmt.Sprintf("%s wants features (%s), which are left out: take an image that has them", dev.Path, strings.Join(names, ", ")))
+	}
+	return notes
+}
+
+// tree is the root of a repository.
+type tree struct {
+	names []string
+	read  func(name string) string
+}
+
+func (t tree) has(name string) bool { return slices.Contains(t.names, name) }

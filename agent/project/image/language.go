@@ -1,0 +1,239 @@
+package image
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// language is how a repository in one is known, and which image fits.
+type language struct {
+	manifests []string // the first one that is there names it; may be patterns
+	said      func(t tree) (version, from string)
+	image     func(version string) string
+	tools     []string // its names in .tool-versions
+	name      string
+}
+
+// languages are in the order in which they count where a repository has several: what
+// is often there only for tools comes last.
+var languages = [...]language{
+	{[]string{"go.mod"}, goVersion, minor("golang"), []string{"golang", "go"}, "Go"},
+	{[]string{"Cargo.toml"}, rustVersion, func(v string) string { return "rust:" + cmp.Or(v, "1") }, []string{"rust"}, "Rust"},
+	{[]string{"pom.xml"}, javaVersion, func(v string) string { return "maven:3-eclipse-temurin-" + jdk(v) }, []string{"java"}, "Java"},
+	{[]string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}, javaVersion, func(v string) string { return "gradle:8-jdk" + jdk(v) }, []string{"java"}, "Java"},
+	{[]string{"global.json", "*.sln", "*.slnx", "*.csproj", "*.fsproj"}, dotnetVersion, func(v string) string { return "mcr.microsoft.com/dotnet/sdk:" + cmp.Or(parts(v, 2), "10.0") }, []string{"dotnet", "dotnet-core"}, ".NET"},
+	{[]string{"composer.json"}, phpVersion, phpImage, []string{"php"}, "PHP"},
+	{[]string{"Gemfile", ".ruby-version"}, rubyVersion, func(v string) string { return "ruby:" + cmp.Or(v, "3") }, []string{"ruby"}, "Ruby"},
+	{[]string{"mix.exs"}, unsaid, minor("elixir"), []string{"elixir"}, "Elixir"},
+	{[]string{"pubspec.yaml"}, unsaid, func(string) string { return "dart:stable" }, nil, "Dart"},
+	{[]string{"Package.swift"}, unsaid, func(v string) string { return "swift:" + cmp.Or(parts(v, 2), "latest") }, []string{"swift"}, "Swift"},
+	{[]string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", ".python-version"}, pythonVersion, func(v string) string { return "python:" + cmp.Or(parts(v, 2), "3") }, []string{"python"}, "Python"},
+	{[]string{"deno.json", "deno.jsonc"}, unsaid, func(string) string { return "denoland/deno:debian" }, nil, "Deno"},
+	{[]string{"package.json", ".nvmrc", ".node-version"}, nodeVersion, func(v string) string { return "node:" + cmp.Or(v, "lts") }, []string{"nodejs", "node"}, "Node"},
+}
+
+// fit is a language that a repository is in.
+type fit struct{ image, why, manifest string }
+
+// languages returns those that a repository is in, the one that counts first.
+func (t tree) languages() (out []fit) {
+	tools := toolVersions(t.read(".tool-versions"))
+	for _, l := range languages {
+		manifest := t.first(l.manifests)
+		if manifest == "" {
+			continue
+		}
+		version, from := l.said(t)
+		for _, tool := range l.tools {
+			if version == "" && tools[tool] != "" {
+				version, from = number.FindString(tools[tool]), ".tool-versions"
+			}
+		}
+		why := fmt.Sprintf("there is a %s", manifest)
+		if version != "" {
+			why = fmt.Sprintf("%s says %s %s", from, l.name, version)
+		}
+		image := l.image(version)
+		if !slices.ContainsFunc(out, func(f fit) bool { return f.image == image }) {
+			out = append(out, fit{image, why, manifest})
+		}
+	}
+	return out
+}
+
+// first returns the first file that one of the patterns means, in their order.
+func (t tree) first(patterns []string) string {
+	for _, p := range patterns {
+		for _, name := range t.names {
+			if ok, err := path.Match(p, name); err == nil && ok {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// number is a version of numbers alone.
+var number = regexp.MustCompile(`\d+(\.\d+)*`)
+
+// parts returns the first n numbers of a version.
+func parts(version string, n int) string {
+	list := strings.Split(version, ".")
+	return strings.Join(list[:min(n, len(list))], ".")
+}
+
+func minor(image string) func(string) string {
+	return func(v string) string { return image + ":" + cmp.Or(parts(v, 2), "1") }
+}
+
+func unsaid(tree) (string, string) { return "", "" }
+
+// match returns what the first group of a pattern is in a file, and the file's name.
+func (t tree) match(name, pattern string) (version, from string) {
+	if found := regexp.MustCompile(pattern).FindStringSubmatch(t.read(name)); found != nil {
+		return found[1], name
+	}
+	return "", ""
+}
+
+// line returns the version that a file consists of.
+func (t tree) line(name, prefix string) (version, from string) {
+	text := strings.TrimPrefix(strings.TrimSpace(t.read(name)), prefix)
+	if v := number.FindString(text); v != "" && strings.HasPrefix(text, v) {
+		return v, name
+	}
+	return "", ""
+}
+
+// either returns the first version that is said.
+func either(t tree, ways ...func(tree) (string, string)) (version, from string) {
+	for _, say := range ways {
+		if version, from = say(t); version != "" {
+			return version, from
+		}
+	}
+	return "", ""
+}
+
+func in(name, pattern string) func(tree) (string, string) {
+	return func(t tree) (string, string) { return t.match(name, pattern) }
+}
+
+func only(name, prefix string) func(tree) (string, string) {
+	return func(t tree) (string, string) { return t.line(name, prefix) }
+}
+
+func goVersion(t tree) (string, string) {
+	return either(t, in("go.mod", `(?m)^toolchain go(\d+\.\d+[.\d]*)`), in("go.mod", `(?m)^go (\d+\.\d+[.\d]*)`))
+}
+
+// rustVersion is the exact one: rustup would fetch another.
+func rustVersion(t tree) (string, string) {
+	const channel = `(?m)^\s*channel\s*=\s*["'](\d+\.\d+(?:\.\d+)?)["']`
+	return either(t, in("rust-toolchain.toml", channel), in("rust-toolchain", channel), only("rust-toolchain", ""))
+}
+
+// rubyVersion is the exact one: Bundler refuses another.
+func rubyVersion(t tree) (string, string) {
+	return either(t, only(".ruby-version", "ruby-"), in("Gemfile", `(?m)^\s*ruby\s+["'](\d+\.\d+(?:\.\d+)?)["']`))
+}
+
+func pythonVersion(t tree) (string, string) {
+	return either(t, only(".python-version", ""),
+		in("pyproject.toml", `(?m)^\s*requires-python\s*=\s*["'](?:[^"']*,)?\s*(?:>=|==|~=)\s*(\d+\.\d+)`),
+		in("pyproject.toml", `(?m)^\s*python\s*=\s*["'](?:\^|~|>=|==)?\s*(\d+\.\d+)`),
+		in("setup.cfg", `(?m)^\s*python_requires\s*=\s*(?:>=|==|~=)\s*(\d+\.\d+)`))
+}
+
+func javaVersion(t tree) (string, string) {
+	return either(t, only(".java-version", ""),
+		in("pom.xml", `<(?:maven\.compiler\.release|java\.version|release|maven\.compiler\.target|maven\.compiler\.source)>\s*(?:1\.)?(\d+)\s*<`),
+		in("build.gradle", `JavaLanguageVersion\.of\(\s*["']?(\d+)`), in("build.gradle.kts", `(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*["']?(\d+)`),
+		in("build.gradle", `(?:sourceCompatibility|targetCompatibility)\s*=?\s*(?:JavaVersion\.VERSION_|["'])?(?:1[._])?(\d+)`),
+		in("build.gradle.kts", `(?:sourceCompatibility|targetCompatibility)\s*=\s*JavaVersion\.VERSION_(?:1_)?(\d+)`))
+}
+
+// jdk returns the first version with long support that a version of Java runs on.
+func jdk(version string) string {
+	v, err := strconv.Atoi(parts(version, 1))
+	if err != nil {
+		return "21"
+	}
+	for _, long := range [...]int{8, 11, 17, 21} {
+		if v <= long {
+			return strconv.Itoa(long)
+		}
+	}
+	return "25"
+}
+
+func dotnetVersion(t tree) (version, from string) {
+	if version, from = t.match("global.json", `"version"\s*:\s*"(\d+\.\d+)`); version != "" {
+		return version, from
+	}
+	return t.match(t.first([]string{"*.csproj", "*.fsproj", "Directory.Build.props"}), `<TargetFrameworks?>(?:[^<]*;)?net(\d+\.\d+)`)
+}
+
+func phpVersion(t tree) (string, string) {
+	return t.match("composer.json", `"php"\s*:\s*"[^"0-9]*(\d+\.\d+)`)
+}
+
+// phpImage returns an image with Composer where no version is wanted.
+func phpImage(version string) string {
+	if version == "" {
+		return "composer:2"
+	}
+	return "php:" + parts(version, 2) + "-cli"
+}
+
+var longSupport = regexp.MustCompile(`^lts/([a-z]+|\*)\s*$`)
+
+func nodeVersion(t tree) (version, from string) {
+	for _, name := range [...]string{".nvmrc", ".node-version"} {
+		if found := longSupport.FindStringSubmatch(t.read(name)); found != nil {
+			return strings.ReplaceAll(found[1], "*", "lts"), name
+		}
+		if version, from = t.line(name, "v"); version != "" {
+			return parts(version, 1), from
+		}
+	}
+	var said struct{ Engines struct{ Node string } }
+	if json.Unmarshal([]byte(t.read("package.json")), &said) != nil {
+		return "", ""
+	}
+	return newest(said.Engines.Node), "package.json"
+}
+
+var bound = regexp.MustCompile(`(<=?|>=?|\^|~|=)?\s*v?(\d+)[\d.x*]*`)
+
+// newest returns the newest version that a range names, without those that it ends before.
+func newest(versions string) string {
+	most := 0
+	for _, found := range bound.FindAllStringSubmatch(versions, -1) {
+		if v, err := strconv.Atoi(found[2]); err == nil && found[1] != "<" {
+			most = max(most, v)
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return strconv.Itoa(most)
+}
+
+// toolVersions reads the versions of a .tool-versions.
+func toolVersions(text string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(text) {
+		line, _, _ = strings.Cut(line, "#")
+		if f := strings.Fields(line); len(f) > 1 {
+			out[f[0]] = f[1]
+		}
+	}
+	return out
+}

@@ -1,0 +1,95 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// image returns what the workspace of a job is made from: the image that the
+// configuration names, else one that the base branch asks for or that fits it, which is
+// there then. It has no name where it is the engine's own.
+func (e *Engine) image(ctx context.Context, j Job, at *session.State) (session.Image, error) {
+	imaged, ok := e.cfg.Workspace.(workspace.Imaged)
+	if name := e.cfg.Rules.Workspace.Image; name != "" && ok {
+		return session.Image{Name: name, Why: "the configuration names it"}, nil
+	} else if !ok || !imaged.Images() {
+		return session.Image{Name: name}, nil
+	}
+	var found session.Image
+	from := j.RulesAt
+	if from == "" {
+		from = at.Task.Base
+	}
+	if from != "" && e.cfg.Image != nil {
+		var err error
+		if found, err = e.cfg.Image(ctx, commitFiles{j.Repo, from}, e.cfg.Rules.AllowsImage); err != nil {
+			return found, err
+		}
+	}
+	if found.Name == "" {
+		found.Why = "nothing names another one"
+	}
+	return e.atHand(ctx, found, j.OnSetup)
+}
+
+// atHand returns a guess when that image can be had, and otherwise the engine's own.
+func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(string)) (session.Image, error) {
+	engine, ok := e.cfg.Workspace.(workspace.Identified)
+	if !ok || !guess.Guess {
+		return guess, nil
+	}
+	_, err := engine.Programs(ctx, workspace.Spec{Image: guess.Name, Pull: e.cfg.Rules.Pulls(guess.Name), Tell: tell})
+	if err == nil || !errors.Is(err, workspace.ErrNoImage) || ctx.Err() != nil {
+		return guess, err
+	}
+	if _, again := engine.Programs(ctx, workspace.Spec{}); again != nil {
+		return guess, errors.Join(err, again)
+	}
+	return session.Image{Why: "the one that fits is not there", Notes: append(guess.Notes, fmt.Sprintf("%s: %s; but %v", guess.Name, guess.Why, err))}, nil
+}
+
+// tellImage records what commands run in, where that is new.
+func (e *Engine) tellImage(ctx context.Context, j Job, at *session.State, image session.Image) error {
+	if image.Why == "" {
+		return nil
+	}
+	if image.Name == "" {
+		image.Name = workspace.DefaultImage
+	}
+	if last := at.Image(); last != nil && reflect.DeepEqual(*last, image) {
+		return nil
+	}
+	var events []*session.Event
+	if at.Seq == 0 {
+		events = append(events, session.NewEvent(session.TypeOpened, 0, session.Opened{Task: j.Task}))
+	}
+	events = append(events, session.NewEvent(session.TypeState, at.Turns, session.Update{Image: &image}))
+	for _, ev := range events {
+		err := session.Rewrite(ev, func(_, text string) string {
+			text, _ = e.cfg.Secrets.Redactor.Redact(text)
+			return text
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if err := j.Log.Append(ctx, events...); err != nil {
+		return fmt.Errorf("append to log: %w", err)
+	}
+	for _, ev := range events {
+		if j.OnEvent != nil {
+			j.OnEvent(*ev)
+		}
+	}
+	return nil
+}
+
+// Finder finds the image that fits the files of a repository, among those that allows
+// lets it choose.
+type Finder func(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error)

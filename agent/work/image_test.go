@@ -1,0 +1,65 @@
+package work
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// shelf is an engine with some images.
+type shelf struct {
+	workspace.Engine
+	has    string
+	images bool
+	opened []string
+}
+
+func (s *shelf) Images() bool { return s.images }
+
+func (s *shelf) Programs(_ context.Context, spec workspace.Spec) (string, error) {
+	s.opened = append(s.opened, fmt.Sprintf("%s %v", spec.Image, spec.Pull))
+	if !strings.Contains(s.has, "<"+spec.Image+">") {
+		return "", fmt.Errorf("find image %q: %w", spec.Image, workspace.ErrNoImage)
+	}
+	return "id", nil
+}
+
+// The configuration's image goes before one that was found, and a guess that is not to be
+// had before the engine's own, which is said. What was named is never replaced.
+func TestImage(t *testing.T) {
+	for _, tt := range []struct {
+		name, configured, found, has string
+		own                          bool // the engine has images of its own alone
+		opened, image                string
+		says                         string
+	}{
+		{"configured", "acme/a:1", "golang:1", "<golang:1><>", false, "", "acme/a:1", "the configuration names it"},
+		{"found", "", "golang:1", "<golang:1><>", false, "golang:1 true", "golang:1", "it fits"},
+		{"found, and away", "", "golang:1", "<>", false, "golang:1 true, false", "", "golang:1: it fits; but find image"},
+		{"found, and all away", "", "golang:1", "", false, "golang:1 true, false", "", `find image ""`},
+		{"none", "", "", "<>", false, "", "", "nothing names another one"},
+		{"a machine's own programs", "", "golang:1", "<>", true, "", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &shelf{has: tt.has, images: !tt.own}
+			rules := policy.Config{Workspace: policy.Workspace{Image: tt.configured}}
+			e := New(Config{Workspace: s, Rules: rules, Image: func(context.Context, project.Files, func(string) bool) (session.Image, error) {
+				return session.Image{Name: tt.found, Why: map[bool]string{true: "it fits"}[tt.found != ""], Guess: tt.found != ""}, nil
+			}})
+			image, err := e.image(t.Context(), Job{RulesAt: "c"}, session.NewState())
+			says := fmt.Sprint(image.Why, image.Notes)
+			if err != nil {
+				image.Name, says = "", err.Error()
+			}
+			if got := strings.Join(s.opened, ","); got != tt.opened || image.Name != tt.image || !strings.Contains(says, tt.says) {
+				t.Errorf("opened %q in %q: %s", got, image.Name, says)
+			}
+		})
+	}
+}
