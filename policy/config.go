@@ -87,13 +87,17 @@ type Workspace struct {
 	Pull       string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
 	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
 	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
-	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches."`
+	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches: names\\, *.NAME for all below one\\, either with a port in place of 80 and 443."`
+	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
 	Memory     Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
 	Pids       int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
 	Disk       Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`
 
-	Unlimited bool    `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits." only:"server"`
-	CPUs      float64 `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`
+	// Inside is where hosts of a network of one's own are, by name: an address, or a
+	// range that theirs must be in. All others are reached at public addresses only.
+	Inside    map[string]string `yaml:"inside,omitempty" json:"inside,omitempty" jsonschema:"description=Only in the server's configuration: hosts that may be inside a network\\, with their address or a range of addresses." only:"server"`
+	Unlimited bool              `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits." only:"server"`
+	CPUs      float64           `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`
 }
 
 // PullRequest says how a session's change is offered. Draft is true when

@@ -2,8 +2,8 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"math"
-	"net/netip"
 	"path"
 	"reflect"
 	"regexp"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/handrail-bot/handrail/policy/reach"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
@@ -170,21 +171,25 @@ func (c Config) checkWorkspace(p *problems) {
 		}
 	}
 	for i, h := range w.Hosts {
-		if !validHost(h) {
-			p.add(fmt.Sprintf("%q is not a host name such as proxy.example.org or *.example.org", h), "workspace", "hosts", i)
+		if err := reach.Check(h); err != nil {
+			p.add(err.Error(), "workspace", "hosts", i)
+		}
+	}
+	for i, name := range w.Presets {
+		p.oneOf(orQuestion(name), reach.Presets(), "workspace", "presets", i)
+	}
+	for _, host := range slices.Sorted(maps.Keys(w.Inside)) {
+		if _, ok := reach.Name(host); !ok {
+			p.add("it is not the name of a host, such as mirror.example.org", "workspace", "inside", host)
+		}
+		if _, err := reach.Place(w.Inside[host]); err != nil {
+			p.add(err.Error(), "workspace", "inside", host)
 		}
 	}
 }
 
 func validImage(s string) bool {
 	return len(s) <= 255 && regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/:@-]*$`).MatchString(s)
-}
-
-func validHost(s string) bool {
-	if addr, err := netip.ParseAddr(s); err == nil {
-		return addr.Zone() == ""
-	}
-	return len(s) <= 253 && regexp.MustCompile(`^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$`).MatchString(s)
 }
 
 func (c Config) checkBudget(p *problems) {
@@ -217,8 +222,14 @@ func (c Config) checkDelivery(p *problems) {
 // that says what nothing goes by promises what does not happen.
 func (c Config) CheckEffect() error {
 	var p problems
-	if len(c.Workspace.Hosts) > 0 { //control:keys-without-effect
-		p.add("single hosts cannot be opened yet, so this would do nothing; take it out, and use network: open where the workspace needs a network", "workspace", "hosts")
+	switch w := c.Workspace; {
+	case w.Network == "allowlist" && w.Engine == "local":
+		p.add("a local workspace has no wall, so a list of hosts cannot be kept there: use docker or bwrap", "workspace", "network")
+	case w.Network == "allowlist":
+	case len(w.Hosts) > 0: //control:keys-without-effect
+		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "workspace", "hosts")
+	case len(w.Presets) > 0:
+		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "workspace", "presets")
 	}
 	if c.Undo == "reset" {
 		p.add("no branch is set back, because somebody may have gone on from it: /agent undo makes a commit that takes back, and nothing is lost; take it out", "undo")

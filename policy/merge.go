@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/handrail-bot/handrail/policy/reach"
 )
 
 // WithDefaults returns c with [DefaultConfig]'s value for every key that is
@@ -217,6 +219,16 @@ func mergeApprovals(server, repo Approvals) Approvals {
 	return out
 }
 
+// Reaches returns the hosts that network: allowlist reaches, those of the presets
+// included.
+func (w Workspace) Reaches() []string {
+	out := slices.Clone(w.Hosts)
+	for _, name := range w.Presets {
+		out = union(out, reach.Preset(name))
+	}
+	return out
+}
+
 func networkNames() []string { return []string{"none", "allowlist", "open"} }
 
 func mergeWorkspace(server, repo Workspace) Workspace {
@@ -224,19 +236,20 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	if repo.Image != "" && imageAllowed(server.Images, repo.Image) {
 		out.Image = repo.Image
 	}
-	out.Images = slices.Clone(server.Images)
+	out.Images, out.Hosts, out.Presets = slices.Clone(server.Images), slices.Clone(server.Hosts), slices.Clone(server.Presets)
 	out.Toolchains = slices.Clone(server.Toolchains)
-	out.Hosts = slices.Clone(server.Hosts)
 	names := networkNames()
 	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)
 	if want >= 0 && want < have {
 		out.Network = repo.Network
 	}
 	switch {
-	case out.Network == server.Network && repo.Hosts != nil:
-		out.Hosts = slices.DeleteFunc(slices.Clone(repo.Hosts), func(h string) bool { return !hostCovered(server.Hosts, h) })
 	case out.Network != server.Network:
-		out.Hosts = slices.Clone(repo.Hosts)
+		out.Hosts, out.Presets = slices.Clone(repo.Hosts), slices.Clone(repo.Presets)
+	case repo.Hosts != nil || repo.Presets != nil: // by name, since a part of a preset may be left
+		all := server.Reaches()
+		out.Presets = nil
+		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(all, h) }) //control:hosts-narrow
 	}
 	out.Memory = lower(server.Memory, repo.Memory)
 	out.Pids = lower(server.Pids, repo.Pids)
@@ -296,13 +309,6 @@ func (c Config) Pulls(image string) bool {
 		name = name[:i]
 	}
 	return imageAllowed(standardImages, name) //control:pull-standard-images
-}
-
-func hostCovered(list []string, host string) bool {
-	return slices.ContainsFunc(list, func(h string) bool {
-		tail, wild := strings.CutPrefix(strings.ToLower(h), "*")
-		return strings.EqualFold(h, host) || wild && strings.HasSuffix(strings.ToLower(host), tail)
-	})
 }
 
 // approverGroups returns the lists of approvers that hold together: an

@@ -1,6 +1,15 @@
 package work
 
-import "testing"
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
 
 func TestWalled(t *testing.T) {
 	for _, c := range []struct {
@@ -12,5 +21,41 @@ func TestWalled(t *testing.T) {
 		if got := walled(c.engine, c.network); got != c.want {
 			t.Errorf("walled(%q, %q) is %t", c.engine, c.network, got)
 		}
+	}
+}
+
+type wayOut struct{ policy.Workspace }
+
+func (wayOut) Serve(context.Context, net.Conn) {}
+func (wayOut) Refused() []string               { return nil }
+
+// A workspace reaches all, single hosts, or nothing, and an approval is bound to which.
+func TestReaches(t *testing.T) {
+	e := New(Config{Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, _ *slog.Logger) (workspace.Egress, error) { return wayOut{w}, nil }})
+	list := policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}, Presets: []string{"go"}, Inside: map[string]string{"a.example": "10.0.0.1"}}
+	for _, tt := range []struct {
+		w     policy.Workspace
+		open  bool
+		bound string
+	}{
+		{policy.Workspace{Network: "none"}, false, "none"},
+		{policy.Workspace{}, false, ""},
+		{policy.Workspace{Network: "open"}, true, "open"},
+		{list, false, "allowlist: a.example proxy.golang.org sum.golang.org a.example=10.0.0.1"},
+	} {
+		var spec workspace.Spec
+		if err := e.reaches(&spec, tt.w); err != nil {
+			t.Fatal(err)
+		}
+		if spec.Network != tt.open || (spec.Egress != nil) != (tt.w.Network == "allowlist") {
+			t.Errorf("%+v opens %+v", tt.w, spec)
+		}
+		if got := networkOf(tt.w); got != tt.bound {
+			t.Errorf("an approval is bound to %q, want %q", got, tt.bound)
+		}
+	}
+	var spec workspace.Spec
+	if err := New(Config{}).reaches(&spec, list); err == nil || spec.Network || !strings.Contains(err.Error(), "allowlist") {
+		t.Errorf("without a way out: %+v, %v", spec, err)
 	}
 }

@@ -28,8 +28,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent"
@@ -40,14 +43,17 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what an engine is made of. All of it is required but SetUps and Image.
+// Config is what an engine is made of. All of it is required but SetUps, Image and Egress.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
 	// Agent returns the parts of an agent that do not depend on git: the model,
 	// its window, and the tools.
-	Agent   func(Need) (agent.Config, error)
-	SetUps  SetUps
+	Agent  func(Need) (agent.Config, error)
+	SetUps SetUps
+	// Egress makes the way out of one workspace that reaches single hosts, as the rules
+	// say which; nil where no workspace can.
+	Egress  func(policy.Workspace, *slog.Logger) (workspace.Egress, error)
 	Secrets Secrets
 	Policy  *policy.Policy
 	Rules   policy.Config // that Policy was made of
@@ -258,7 +264,7 @@ func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session
 		facts := []session.Fact{
 			{Name: "workspace engine", Value: ws.Engine()},
 			{Name: "workspace image", Value: j.image.Name},
-			{Name: "workspace network", Value: e.cfg.Rules.Workspace.Network},
+			{Name: "workspace network", Value: networkOf(e.cfg.Rules.Workspace)},
 			{Name: "set-up", Value: ws.layer},
 		}
 		if j.ApprovalFacts == nil {
@@ -267,6 +273,33 @@ func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session
 		more, err := j.ApprovalFacts(ctx)
 		return append(facts, more...), err
 	}
+}
+
+// networkOf says what a workspace reaches, as an approval is bound to it.
+func networkOf(w policy.Workspace) string {
+	if w.Network != "allowlist" {
+		return w.Network
+	}
+	hosts := w.Reaches()
+	for _, name := range slices.Sorted(maps.Keys(w.Inside)) {
+		hosts = append(hosts, name+"="+w.Inside[name])
+	}
+	return w.Network + ": " + strings.Join(hosts, " ") //control:egress-bound
+}
+
+// reaches sets what a workspace reaches of the network: everything, single hosts, or
+// nothing.
+func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace) error {
+	spec.Network = w.Network == "open"
+	if w.Network != "allowlist" {
+		return nil
+	}
+	if e.cfg.Egress == nil {
+		return errors.New("open workspace: network: allowlist is not offered here: take it out of the configuration")
+	}
+	var err error
+	spec.Egress, err = e.cfg.Egress(w, e.cfg.Log.With("session", spec.Session))
+	return err
 }
 
 // limits are those of the rules, as the agent counts them.
@@ -309,10 +342,14 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		return place{}, nil, errors.Join(fmt.Errorf("make workspace directory: %w", err), os.RemoveAll(state))
 	}
 	w := e.cfg.Rules.Workspace
-	ws, err := e.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup, Network: w.Network == "open",
+	spec := workspace.Spec{
+		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
-	})
+	}
+	var ws *workspace.Workspace
+	if err = e.reaches(&spec, w); err == nil {
+		ws, err = e.cfg.Workspace.Open(ctx, spec)
+	}
 	if err != nil {
 		source.Drop()
 		before.end()

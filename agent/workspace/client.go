@@ -28,10 +28,13 @@ type Workspace struct {
 	release func(context.Context) error
 	ids     atomic.Uint64
 
-	mu    sync.Mutex
-	runs  map[uint64]*tail
-	progs map[uint64]*process
-	wrote map[string]bool
+	egress Egress
+
+	mu      sync.Mutex
+	runs    map[uint64]*tail
+	progs   map[uint64]*process
+	streams map[uint64]*stream // nil when there are no more
+	wrote   map[string]bool
 
 	watch    sync.WaitGroup
 	closing  sync.Once
@@ -44,6 +47,7 @@ type Workspace struct {
 type Config struct {
 	Engine  string
 	Conn    io.ReadWriteCloser
+	Egress  Egress // of the [Spec]
 	Release func(context.Context) error
 	Log     *slog.Logger
 }
@@ -52,16 +56,19 @@ type Config struct {
 // the workspace when the host has answered. When it fails everything is
 // released.
 func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
-	w := &Workspace{engine: cfg.Engine, release: cfg.Release,
-		runs: map[uint64]*tail{}, progs: map[uint64]*process{}}
+	w := &Workspace{engine: cfg.Engine, release: cfg.Release, egress: cfg.Egress,
+		runs: map[uint64]*tail{}, progs: map[uint64]*process{}, streams: map[uint64]*stream{}}
 	logger := cfg.Log
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	w.conn = NewConn(context.WithoutCancel(ctx), cfg.Conn, handlerFunc(w.notified), logger)
+	alive, end := context.WithCancel(context.WithoutCancel(ctx))
+	w.conn = NewConn(alive, cfg.Conn, handlerFunc(w.notified), logger)
 	w.watch.Go(func() {
 		<-w.conn.Gone()
+		end()
 		w.endPrograms()
+		w.endStreams()
 	})
 	var hello HelloResult
 	if err := w.call(ctx, MethodHello, nil, &hello); err != nil {
@@ -72,6 +79,11 @@ func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 		return nil, errors.Join(err, w.Close(context.WithoutCancel(ctx)))
 	}
 	w.root = hello.Root
+	if w.egress != nil {
+		if err := w.call(ctx, MethodListen, nil, nil); err != nil {
+			return nil, errors.Join(fmt.Errorf("let hosts through: %w", err), w.Close(context.WithoutCancel(ctx)))
+		}
+	}
 	return w, nil
 }
 
@@ -248,7 +260,7 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	err := w.conn.call(ctx, id, method, params, result)
+	err := w.conn.Call(ctx, id, method, params, result)
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		// A failure here means the connection is gone, and the request with it.
 		_ = w.conn.Notify(context.WithoutCancel(ctx), MethodCancel, CancelParams{ID: id})
@@ -256,10 +268,11 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	return decodeError(err)
 }
 
-// notified takes a notification of the host. It runs on the reading goroutine, so
+// notified takes what comes from the host without being an answer. It runs on the reading goroutine, so
 // it only hands the notification over.
-func (w *Workspace) notified(_ context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+func (w *Workspace) notified(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	if !req.Notif {
+		w.asked(ctx, req)
 		return
 	}
 	switch req.Method {

@@ -42,6 +42,9 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 			}
 			res := got.CommandResult
 			res.Output = strings.ToValidUTF8(string(got.Text), "\uFFFD")
+			if w.egress != nil {
+				res.Refused = w.egress.Refused() //control:egress-told
+			}
 			if res.Dir != "" && !fs.ValidPath(res.Dir) {
 				return res, fmt.Errorf("run command: the tool host reports the directory %q", res.Dir)
 			}

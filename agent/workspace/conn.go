@@ -30,8 +30,9 @@ func NewConn(ctx context.Context, conn io.ReadWriteCloser, h jsonrpc2.Handler, l
 	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received), jsonrpc2.SetLogger(rpcLog{log}))}
 }
 
-// call asks for method under id, and fills result, a pointer, from the answer.
-func (c *Conn) call(ctx context.Context, id uint64, method string, params, result any) error {
+// Call asks for method under id, which no other call of this end has meanwhile, and fills
+// result, a pointer, from the answer; nil for nothing.
+func (c *Conn) Call(ctx context.Context, id uint64, method string, params, result any) error {
 	x := &exchange{}
 	var err error
 	if x.sent, err = encodeBody(params); err != nil {

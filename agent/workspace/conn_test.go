@@ -57,7 +57,7 @@ func TestBodies(t *testing.T) {
 	})
 	for i, data := range []string{"", "\n", "a\nb\n", "{\"json\":1}", "\x00\xff\xfe\n\n", strings.Repeat("long \xf0\n", 1<<18)} {
 		var got ChunkResult
-		if err := client.call(t.Context(), uint64(i+1), "echo", &WriteParams{Path: []byte("p"), Data: []byte(data)}, &got); err != nil {
+		if err := client.Call(t.Context(), uint64(i+1), "echo", &WriteParams{Path: []byte("p"), Data: []byte(data)}, &got); err != nil {
 			t.Fatal(err)
 		}
 		if string(got.Data) != data || got.Stamp != "p" {
@@ -76,11 +76,11 @@ func TestNoParams(t *testing.T) {
 // TestTooLargeMessage: nothing of it is sent, and the connection stays.
 func TestTooLargeMessage(t *testing.T) {
 	client := pair(t, func(c *Conn, req *jsonrpc2.Request) error { return c.Reply(t.Context(), req.ID, nil) })
-	err := client.call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, maxMessage)}, nil)
+	err := client.Call(t.Context(), 1, "echo", &WriteParams{Data: make([]byte, maxMessage)}, nil)
 	if !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v, want ErrTooLarge", err)
 	}
-	if err := client.call(t.Context(), 2, "echo", nil, nil); err != nil {
+	if err := client.Call(t.Context(), 2, "echo", nil, nil); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -24,6 +24,9 @@ func (s Spec) Check() error {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
 	}
+	if s.Network && s.Egress != nil {
+		return errors.New("open workspace: where everything is reached, nothing can be let through by name")
+	}
 	if s.Over+s.Layer != "" && s.Source == "" {
 		return errors.New("open workspace: there is no source to lay a directory over or below")
 	}

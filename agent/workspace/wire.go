@@ -17,7 +17,8 @@ const WireVersion = 5
 
 // Methods of the wire. The client calls, the host answers; MethodProgress and
 // MethodOutput are notifications from the host, MethodCancel and MethodStop
-// notifications from the client.
+// notifications from the client. MethodDial and MethodUp are the host's calls: see
+// [Egress].
 const (
 	MethodHello    = "hello"
 	MethodRead     = "read"
@@ -37,6 +38,10 @@ const (
 	MethodInput    = "input"
 	MethodOutput   = "output"
 	MethodStop     = "stop"
+	MethodListen   = "listen"
+	MethodDial     = "dial"
+	MethodUp       = "up"
+	MethodDown     = "down"
 )
 
 // maxMessage is the largest message in either direction: what comes from the
@@ -171,7 +176,8 @@ type StartParams struct {
 }
 
 // StreamParams carries bytes of a started program: its input, its output, or
-// with End that there is no more of it.
+// with End that there is no more of it. Those of a connection to the proxy go in the same
+// form.
 type StreamParams struct {
 	ID   uint64 `json:"id"`
 	Data []byte `json:"-"`

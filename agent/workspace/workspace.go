@@ -31,7 +31,8 @@ type Spec struct {
 	Image   string            // container image, docker only; "" for the engine's own
 	Pull    bool              // get the image where it is missing
 	Tell    func(string)      `json:"-"` // is told how far that is, in a few words; nil for nobody
-	Network bool              // false: no network at all
+	Network bool              // false: no network at all, or only what Egress lets through
+	Egress  Egress            `json:"-"` // nil: no way out besides Network
 	Env     map[string]string // added to a clean environment; never secrets
 	Limits  Limits
 }
@@ -277,6 +278,7 @@ type CommandResult struct {
 	Ended    string        `json:"ended,omitempty"`   // why everything that ran was ended, such as too much memory; "" where it was not
 	Dir      string        `json:"dir,omitempty"`     // where the shell stands now, relative to the root; "" where it ended
 	Left     string        `json:"left,omitempty"`    // where it stood, when that is outside of the root or gone: then Dir is the root
+	Refused  []string      `json:"-"`                 // what of the network was not reached since the command before, and why
 	Ran      []Ran         `json:"ran,omitempty"`     // the commands of a line of several, as far as their ends are known
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/policy/reach"
 )
 
 // outside returns a transport that connects to public addresses only. It
@@ -30,7 +32,7 @@ func outside() *http.Transport {
 // onlyPublic refuses a connection right before it is made.
 func onlyPublic(network, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err != nil || network != "tcp4" && network != "tcp6" || !isPublic(at.Addr()) { //control:picture-dialed
+	if err != nil || network != "tcp4" && network != "tcp6" || !reach.Public(at.Addr()) { //control:picture-dialed
 		return refused("its address is inside a network")
 	}
 	return nil

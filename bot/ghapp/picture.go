@@ -12,7 +12,6 @@ import (
 	_ "image/png"
 	"io"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"path"
 	"regexp"
@@ -298,24 +297,6 @@ func (h hops) RoundTrip(r *http.Request) (*http.Response, error) {
 		return h.app.cfg.Transport.RoundTrip(r)
 	}
 	return h.app.outside.RoundTrip(r)
-}
-
-// special are the ranges that no server of the public internet has, besides
-// those that netip knows.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"), netip.MustParsePrefix("203.0.113.0/24"), netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"), netip.MustParsePrefix("2001::/23"), netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("fec0::/10"),
-}
-
-// isPublic reports whether a is an address of the public internet.
-func isPublic(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	return a.IsGlobalUnicast() && !a.IsPrivate() &&
-		!slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
 // HostOf returns the host of an address, as far as it can be one.

@@ -51,7 +51,8 @@
 // agent/workspace/find says which files and lines a query means, and
 // agent/workspace/outline which definitions a file has;
 // agent/workspace/gitdir makes the repository in there;
-// agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
+// agent/workspace/egress lets a workspace reach single hosts, and agent/workspace/forward carries
+// what commands say to it. agent/workspace/beside has it opened by another process. agent/workspace/cgroup has the kernel hold a session to
 // its limits, agent/workspace/watch does it where the kernel does not, and
 // agent/workspace/seccomp has the filters of system calls.
 // agent/testrun finds in what ran the tests and how they went.
@@ -74,7 +75,7 @@
 // says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
 // chat templates;
 // policy/secret finds credentials; policy/pattern has regular expressions that wait,
-// policy/typo counts typing errors, policy/strict finds every fault of a file, policy/inforce says where settings come from,
+// policy/reach says which hosts and addresses may be reached, policy/typo counts typing errors, policy/strict finds every fault of a file, policy/inforce says where settings come from,
 // policy/ignore reads files like .gitignore.
 //
 // Small real counterparts, for tests and the demo: bot/ghapp/ghtest, with

@@ -11,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/egress"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -46,6 +47,9 @@ func newEngine(p engineParts) (*work.Engine, error) {
 	}
 	return work.New(work.Config{
 		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Log: p.log,
+		Egress: func(w policy.Workspace, log *slog.Logger) (workspace.Egress, error) {
+			return egress.New(egress.Config{Hosts: w.Reaches(), Inside: w.Inside, Log: log})
+		},
 	}), nil
 }
 

@@ -249,6 +249,9 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		return err
 	}
 	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
+	if err := s.cfg.Policy.CheckEffect(); err != nil { // which engine there is counts
+		return fmt.Errorf("policy.%w", err)
+	}
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
 	set, err := setups.OfServer(layer.Config{Dir: filepath.Join(s.cfg.Data, "work", "layers"), MaxBytes: int64(s.cfg.Layers.Size), MaxAge: time.Duration(s.cfg.Layers.Age)}, s.redactedStore.Meta)
 	if err != nil {

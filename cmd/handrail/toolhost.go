@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/forward"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
@@ -39,11 +40,15 @@ type stdio struct {
 // Close ends both directions.
 func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
 
+func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
+	return forward.Listen(ctx, conn)
+}
+
 // Run serves until the other side goes away.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
 		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Layer: c.Layer, Cache: c.Cache, Git: c.Git, Init: c.Init, Hold: c.Hold,
-		Env: os.Environ(), Log: w.log,
+		Env: os.Environ(), Log: w.log, Way: wayOut,
 		Limits: workspace.Limits{Command: c.Command, DiskBytes: c.Disk, MemoryBytes: c.Memory, Pids: c.Pids, CPUs: c.CPUs},
 	})
 }

@@ -194,6 +194,13 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 }
 
 func how(res workspace.CommandResult, cmd workspace.Command) string {
+	if n := len(res.Refused); n > 0 { //control:refused-in-the-title
+		first := res.Refused[0]
+		if res.Refused = nil; n > 1 {
+			first += fmt.Sprintf(", and %d more", n-1)
+		}
+		return how(res, cmd) + "; network: " + first
+	}
 	switch {
 	case res.Ended != "":
 		return "ended: " + res.Ended //control:limit-in-the-title
@@ -230,6 +237,9 @@ func report(cmd workspace.Command, res workspace.CommandResult) string {
 	}
 	if worse := hidden(res); len(worse) > 0 {
 		fmt.Fprintf(&b, "\n[In this line: %s]", strings.Join(worse, "; "))
+	}
+	for _, line := range res.Refused {
+		fmt.Fprintf(&b, "\n[Network: %s]", line)
 	}
 	if dir := path.Clean(cmd.Cwd); dir != "." {
 		fmt.Fprintf(&b, "\n[Directory: %s]", dir)

@@ -131,3 +131,17 @@ func TestEndedForALimit(t *testing.T) {
 		}
 	}
 }
+
+// What of the network was refused is told to the model, and people see the first of it.
+func TestRefused(t *testing.T) {
+	refused := []string{"refused a.example:443, not on workspace.hosts", "refused b.example:443, not on workspace.hosts"}
+	tool := shell.Tools(tools.NewKit(tools.Config{Shell: ended{Output: "no\n", Exit: 7, Refused: refused}}))[0]
+	res, err := tool.Run(t.Context(), toolstest.Call("bash", `{"command":"fetch"}`), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	toolstest.Contains(t, res.Content, "no\n[Exit code 7, ", "\n[Network: "+refused[0]+"]\n[Network: "+refused[1]+"]")
+	if !strings.HasSuffix(res.Title, "(exit code 7; network: "+refused[0]+", and 1 more)") {
+		t.Errorf("people are told %q", res.Title)
+	}
+}

@@ -103,7 +103,7 @@ func (e *Engine) open(ctx context.Context, r request) (*workspace.Workspace, err
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	return workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Log: e.log, Release: func(ctx context.Context) error {
+	return workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Egress: r.Spec.Egress, Log: e.log, Release: func(ctx context.Context) error {
 		// The other side hangs up when everything has ended.
 		conn.wait(ctx)
 		return errors.Join(conn.UnixConn.Close(), r.Spec.Release())

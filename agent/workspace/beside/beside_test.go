@@ -71,6 +71,12 @@ func TestConformance(t *testing.T) {
 	workspacetest.Run(t, workspacetest.Subject{Engine: beside.New(socket, nil), Wall: true})
 }
 
+// What gets out is decided by who asked for the workspace, not by who makes it.
+func TestEgress(t *testing.T) {
+	socket, _ := serve(t, os.TempDir())
+	workspacetest.Egress(t, workspacetest.Subject{Engine: beside.New(socket, nil), Wall: true})
+}
+
 func TestWorkspaceOfAnotherProcess(t *testing.T) {
 	dir := t.TempDir()
 	socket, stop := serve(t, dir)

@@ -158,7 +158,7 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 	if err != nil {
 		return nil, err
 	}
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: p, Log: e.cfg.Log, Release: release})
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: p, Egress: spec.Egress, Log: e.cfg.Log, Release: release})
 	if err != nil {
 		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.Complaint())
 	}

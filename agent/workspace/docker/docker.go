@@ -249,7 +249,7 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), release(context.WithoutCancel(ctx)))
 	}
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Release: release, Log: e.cfg.Log})
+	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Egress: spec.Egress, Release: release, Log: e.cfg.Log})
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w: %s", err, conn.complaint())
 	}

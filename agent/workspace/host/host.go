@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -37,7 +38,17 @@ type Config struct {
 	Init   bool             // the process has this namespace for itself: reap and kill orphans
 	Hold   bool             // nothing else holds the processes to their limits
 	Limits workspace.Limits // Command and DiskBytes; the others with Hold
-	Log    *slog.Logger
+	// Way opens the way out where there is a [workspace.Egress], nil where there never is.
+	Way func(context.Context, *workspace.Conn) (Way, error)
+	Log *slog.Logger
+}
+
+// Way carries what commands say to the proxy. Down takes a piece of what that says,
+// Environ is what commands are told of it.
+type Way interface {
+	Down(p workspace.StreamParams) error
+	Environ() []string
+	Close()
 }
 
 // host serves one connection.
@@ -53,6 +64,7 @@ type host struct {
 	procs   *processes
 	shell   *shell
 	progs   programs
+	way     wayOut
 	watch   *watch.Watch // set before base is known
 	past    gitdir.Maker // guarded by the turn of the shell
 	wasFull []string     // places that were full, likewise
@@ -101,6 +113,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	h.stops = nil
 	h.mu.Unlock()
 	h.progs.stopAll(h)
+	h.way.close()
 	h.work.Wait()
 	h.shell.close()
 	if h.base.err != nil && !errors.Is(h.base.err, context.Canceled) {
@@ -269,10 +282,53 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return h.changes(ctx)
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
+	case workspace.MethodListen:
+		return nil, h.way.begin(ctx, h)
+	case workspace.MethodDown:
+		return with(req, func(p workspace.StreamParams) (any, error) { return nil, h.way.down(p) })
 	case workspace.MethodInput:
 		return with(req, func(p workspace.StreamParams) (any, error) { return nil, h.progs.input(p) })
 	}
 	return nil, fmt.Errorf("answer client: unknown method %q: mount the same binary", req.Method)
+}
+
+// wayOut is where commands get out by name, once there is one.
+type wayOut struct {
+	mu   sync.Mutex
+	to   Way
+	over bool
+}
+
+// begin opens the way out, before anything runs that could take its place.
+func (w *wayOut) begin(ctx context.Context, h *host) (err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if h.cfg.Way == nil || w.to != nil || w.over {
+		return errors.New("open the way out: there is none here")
+	}
+	if w.to, err = h.cfg.Way(ctx, h.conn); err == nil {
+		h.cfg.Env = append(h.cfg.Env, w.to.Environ()...)
+	}
+	return err
+}
+
+func (w *wayOut) down(p workspace.StreamParams) error {
+	w.mu.Lock()
+	to := w.to
+	w.mu.Unlock()
+	if to == nil {
+		return fmt.Errorf("carry to command: %w", net.ErrClosed)
+	}
+	return to.Down(p)
+}
+
+func (w *wayOut) close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	if w.to != nil {
+		w.to.Close()
+	}
 }
 
 func with[P, R any](req *jsonrpc2.Request, f func(P) (R, error)) (any, error) {

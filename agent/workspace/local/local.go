@@ -61,6 +61,9 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if spec.Layer != "" || spec.Keep {
 		return nil, errors.New("open local workspace: without a wall nothing is set up once for all")
 	}
+	if spec.Egress != nil { //control:egress-not-local
+		return nil, errors.New("open local workspace: network: allowlist cannot be kept here, because a local workspace has no wall: use docker or bwrap, or take network and hosts out of the configuration where everything may be reached")
+	}
 	cfg, err := e.prepare(ctx, spec)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))

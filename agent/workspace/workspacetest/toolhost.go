@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/forward"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
@@ -18,6 +19,12 @@ import (
 func Toolhost(environ []string) bool {
 	if len(os.Args) == 2 && os.Args[1] == "probe" {
 		probe()
+		return true
+	}
+	if len(os.Args) == 3 && os.Args[1] == "try" {
+		if err := tryAll(context.Background(), os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
 		return true
 	}
 	if len(os.Args) < 2 || os.Args[1] != "toolhost" {
@@ -49,8 +56,12 @@ func toolhost(ctx context.Context, args, environ []string) error {
 	if err := set.Parse(args); err != nil {
 		return err
 	}
-	cfg.Root, cfg.Env, cfg.Limits = set.Arg(0), environ, limits
+	cfg.Root, cfg.Env, cfg.Limits, cfg.Way = set.Arg(0), environ, limits, wayOut
 	return host.Serve(ctx, stdio{os.Stdin, os.Stdout}, cfg)
+}
+
+func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
+	return forward.Listen(ctx, conn)
 }
 
 type stdio struct {

@@ -40,6 +40,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("together", func(t *testing.T) { together(t, s) })
 	t.Run("quotas", func(t *testing.T) { quotas(t, s) })
 	t.Run("tampering", func(t *testing.T) { tampering(t, s) })
+	t.Run("way", func(t *testing.T) { Egress(t, s) })
 	t.Run("secrets", func(t *testing.T) { secrets(t, s) })
 }
 

@@ -1,0 +1,79 @@
+package egress
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ours are headers that are between two ends of a connection, and not passed on.
+var ours = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings"}
+
+// plain passes one request of plain HTTP on and its answer back. It follows no redirect:
+// the client asks again, and is looked at again.
+func (p *Proxy) plain(ctx context.Context, c client, h head) error {
+	moved, end := idle(c)
+	defer end()
+	body := &metered{Conn: c, left: maxUp, moved: moved}
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	req, err := http.ReadRequest(bufio.NewReader(io.MultiReader(bytes.NewReader(h.raw), body)))
+	if err != nil || !strings.EqualFold(strings.TrimSuffix(req.URL.Host, ":80"), strings.TrimSuffix(h.at(), ":80")) {
+		return malformed("it cannot be read")
+	}
+	if strings.EqualFold(req.Header.Get("Expect"), "100-continue") {
+		if _, err := io.WriteString(c, "HTTP/1.1 100 Continue\r\n\r\n"); err != nil {
+			return err
+		}
+	}
+	strip(req.Header)
+	req.RequestURI, req.Close = "", true
+	if req.Header.Get("User-Agent") == "" {
+		req.Header.Set("User-Agent", "") // none of ours
+	}
+	out := &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			conn, err := p.dial(ctx, h)
+			if err != nil {
+				return nil, err
+			}
+			return &metered{Conn: conn, left: maxDown, moved: moved}, nil
+		},
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: 256 << 10, ResponseHeaderTimeout: idleTime,
+	}
+	defer out.CloseIdleConnections()
+	resp, err := out.RoundTrip(req.WithContext(ctx))
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		return r
+	case err != nil:
+		return &refusal{status: http.StatusBadGateway, at: h.at(), why: "it does not answer", err: err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		return &refusal{status: http.StatusBadGateway, at: h.at(), why: "it changed the protocol, which nobody asked for"}
+	}
+	strip(resp.Header)
+	resp.Close = true
+	return resp.Write(body)
+}
+
+// strip removes what is between two ends, and what Connection says is.
+func strip(h http.Header) {
+	for _, list := range h.Values("Connection") {
+		for name := range strings.SplitSeq(list, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range ours {
+		h.Del(name)
+	}
+}

@@ -1,0 +1,113 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/handrail-bot/handrail/policy/reach"
+)
+
+// helloTime is how long a client may take to begin with TLS.
+const helloTime = 30 * time.Second
+
+// tunnel joins two connections after the client has begun with TLS for the name that it
+// asked for. What is inside cannot be seen.
+func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
+	up, err := p.dial(ctx, h)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = up.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = up.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return err
+	}
+	if err := c.SetDeadline(time.Now().Add(helloTime)); err != nil {
+		return err
+	}
+	begin, name, err := readHello(c)
+	switch n, _ := reach.Name(name); {
+	case errors.Is(err, errSilent):
+		return err
+	case err != nil: //control:egress-tls
+		return &refusal{at: h.at(), why: "because what came through it was no TLS", err: err, begun: true}
+	case n != h.host: //control:egress-sni
+		_, _ = c.Write(unrecognized)
+		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quoted(name) + ", another name", begun: true}
+	}
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	if _, err := up.Write(begin); err != nil {
+		return err
+	}
+	moved, end := idle(c, up)
+	join(&metered{Conn: c, left: maxUp, moved: moved}, &metered{Conn: up, left: maxDown, moved: moved})
+	end()
+	return nil
+}
+
+// unrecognized is the alert of TLS for a name that is not served.
+var unrecognized = []byte{21, 3, 3, 0, 2, 2, 112}
+
+// join passes everything on between the two until the host has said all.
+func join(c, up *metered) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if _, err := io.Copy(up, c); err != nil || up.CloseWrite() != nil {
+			_ = up.Close()
+		}
+	}()
+	_, _ = io.Copy(c, up) // whichever end fails, it is over
+	_ = c.Close()
+	_ = up.Close()
+	<-done
+}
+
+// encryptedHello is the extension that hides which name is meant.
+const encryptedHello = 0xfe0d
+
+var (
+	errHello  = errors.New("read")
+	errHidden = errors.New("the name is hidden")
+	errSilent = errors.New("nothing came")
+)
+
+// readHello reads the first message of TLS. It returns all that was read, and the name
+// that it is for.
+func readHello(r io.Reader) (raw []byte, name string, err error) {
+	var seen bytes.Buffer
+	err = errors.New("no TLS")
+	var hidden bool
+	// The library's own reading of a hello, which ends before anything is answered.
+	handshake := tls.Server(listening{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+		name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
+		return nil, errHello
+	}}).Handshake()
+	switch {
+	case err != nil && seen.Len() == 0:
+		return nil, "", errSilent
+	case err != nil:
+		return nil, "", handshake
+	case hidden: //control:egress-hidden-name
+		return nil, "", errHidden
+	}
+	return seen.Bytes(), name, nil
+}
+
+// listening is a connection that says nothing.
+type listening struct {
+	net.Conn
+	r io.Reader
+}
+
+func (l listening) Read(b []byte) (int, error)  { return l.r.Read(b) }
+func (l listening) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,45 @@
+package forward_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/sourcegraph/jsonrpc2"
+	"go.uber.org/goleak"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/forward"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Where there is another network, a proxy would be no wall.
+func TestListen(t *testing.T) {
+	all, err := net.Interfaces()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := ""
+	for _, i := range all {
+		if i.Flags&net.FlagLoopback == 0 && i.Flags&net.FlagUp != 0 {
+			other = i.Name
+		}
+	}
+	if other == "" {
+		t.Skip("NEEDS A NETWORK: this machine has none")
+	}
+	near, far := net.Pipe()
+	defer far.Close()
+	conn := workspace.NewConn(t.Context(), near, jsonrpc2.HandlerWithError(func(context.Context, *jsonrpc2.Conn, *jsonrpc2.Request) (any, error) { return nil, nil }), slog.New(slog.DiscardHandler))
+	defer func() { _ = conn.Close() }()
+	f, err := forward.Listen(t.Context(), conn)
+	if err == nil {
+		f.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "a network of its own") {
+		t.Errorf("beside %s: %v", other, err)
+	}
+}
