@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool
 // host; both come out of one binary, so a difference means a wrong mount.
-const WireVersion = 5
+const WireVersion = 6
 
 // Methods of the wire. The client calls, the host answers; MethodProgress and
 // MethodOutput are notifications from the host, MethodCancel and MethodStop
