@@ -247,9 +247,8 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	case out.Network != server.Network:
 		out.Hosts, out.Presets = slices.Clone(repo.Hosts), slices.Clone(repo.Presets)
 	case repo.Hosts != nil || repo.Presets != nil: // by name, since a part of a preset may be left
-		all := server.Reaches()
 		out.Presets = nil
-		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(all, h) }) //control:hosts-narrow
+		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(server.Reaches(), h) }) //control:hosts-narrow
 	}
 	out.Memory = lower(server.Memory, repo.Memory)
 	out.Pids = lower(server.Pids, repo.Pids)

@@ -68,12 +68,12 @@ var errTooMuch = errors.New("more than one connection may carry")
 
 // Read reads what is allowed.
 func (m *metered) Read(b []byte) (int, error) {
-	if m.left <= 0 { //control:egress-bounded
-		return 0, errTooMuch
-	}
-	n, err := m.Conn.Read(b[:min(int64(len(b)), m.left)])
+	n, err := m.Conn.Read(b)
 	m.left -= int64(n)
 	m.moved()
+	if m.left < 0 { //control:egress-bounded
+		return 0, errTooMuch
+	}
 	return n, err
 }
 
