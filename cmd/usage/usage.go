@@ -96,10 +96,12 @@ func Nothing(k *kong.Kong, out io.Writer) error {
 }
 
 var (
-	unexpected = regexp.MustCompile(`^unexpected argument (.*?)(?:, did you mean (?:one of )?.*\?)?$`)
+	unexpected = regexp.MustCompile(`(?s)^unexpected argument (.*?)(?:, did you mean (?:one of )?.*\?)?$`)
 	unknown    = regexp.MustCompile(`^unknown flag (\S+?)(?:, did you mean .*\?)?$`)
 	valueless  = regexp.MustCompile(`^(--\S+): expected .* but got "EOL"`)
 	noneOf     = regexp.MustCompile(`^(.*) must be one of (.*) but got "(.*)"$`)
+	noNumber   = regexp.MustCompile(`^(\S+): expected (?:a valid \d+ bit u?int|an int|a float) but got ("[^"]*")`)
+	hyphened   = regexp.MustCompile(`^(--\S+): expected .* but got "(-.*)" \(`)
 )
 
 // reworded returns what kong says in words for people.
@@ -114,6 +116,12 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 		return needs(at, strings.TrimPrefix(said, "expected "))
 	case len(verbs(at)) > 0 && has(unexpected):
 		return noVerb(app, at, args, found[1])
+	case has(unexpected):
+		return "unexpected argument " + found[1] + together(at)
+	case has(noNumber):
+		return found[1] + " takes a number, not " + found[2]
+	case has(hyphened):
+		return fmt.Sprintf("%s needs a value; one that begins with a hyphen is given as %s=%s", found[1], found[1], found[2])
 	case has(valueless):
 		return found[1] + " needs a value"
 	case has(noneOf):
@@ -123,6 +131,20 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 		return "unknown flag " + found[1] + meant(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
 	}
 	return said
+}
+
+// together says where words go that a verb does not take like that: people leave a flag
+// out, or the quotes around a text.
+func together(at *kong.Node) string {
+	for _, f := range at.Flags {
+		if f.Name == "task" {
+			return `: what to do goes behind --task, in quotes, as in --task "fix it"`
+		}
+	}
+	if len(at.Positional) == 1 {
+		return ": " + strings.ToUpper(at.Positional[0].Name) + " is one word; put quotes around a text with spaces"
+	}
+	return ""
 }
 
 // needs says which argument is missing, and what it is.

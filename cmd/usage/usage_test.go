@@ -20,7 +20,10 @@ type sample struct {
 		Mode  string   `help:"How."`
 		Place string   `enum:"auto,docker,local" default:"auto" help:"Where."`
 		Many  []string `help:"Again."`
-		Yes   bool     `short:"y"`
+		Task  string   `help:"What to do."`
+		Turns int
+		Heat  float64
+		Yes   bool `short:"y"`
 	} `cmd:"" help:"Work."`
 	Sessions struct {
 		List struct {
@@ -80,14 +83,19 @@ func TestWrong(t *testing.T) {
 		"sessions":              "`tool sessions` needs a verb: list or export (see `tool sessions --help`)",
 		"sessions lst":          "`tool sessions` has no verb \"lst\", did you mean tool sessions list? (see `tool sessions --help`)",
 		"sessions export":       "`tool sessions export` needs SESSION: Which one (see `tool sessions export --help`)",
-		"sessions export a b":   "unexpected argument b (see `tool sessions export --help`)",
+		"sessions export a b":   "unexpected argument b: SESSION is one word; put quotes around a text with spaces (see `tool sessions export --help`)",
+		"sessions list b":       "unexpected argument b (see `tool sessions list --help`)",
+		"run --turns many":      "--turns takes a number, not \"many\" (see `tool run --help`)",
+		"run --heat hot":        "--heat takes a number, not \"hot\" (see `tool run --help`)",
+		"run --turns -1":        "--turns needs a value; one that begins with a hyphen is given as --turns=-1 (see `tool run --help`)",
+		"run --task -x":         "--task needs a value; one that begins with a hyphen is given as --task=-x (see `tool run --help`)",
 		"run --mdoe x":          "unknown flag --mdoe, did you mean --mode? (see `tool run --help`)",
 		"run --x":               "unknown flag --x (see `tool run --help`)",
 		"run --mode":            "--mode needs a value (see `tool run --help`)",
 		"run --place dokcer":    "--place is auto, docker or local, not \"dokcer\", did you mean docker? (see `tool run --help`)",
 		"run --level zzz":       "--level is debug or info, not \"zzz\" (see `tool run --help`)",
 		"a\u202eb\x1b[2Jb":      "`tool` has no verb \"a\\u202eb\\u001b[2Jb\": it has run, sessions or explain (see `tool --help`)",
-		"run a\u202eb\nc\x1b[m": "unexpected argument a\\u202eb\\nc\\u001b[m (see `tool run --help`)",
+		"run a\u202eb\nc\x1b[m": "unexpected argument a\\u202eb\\nc\\u001b[m: what to do goes behind --task, in quotes, as in --task \"fix it\" (see `tool run --help`)",
 	} {
 		k := parser(t)
 		args := strings.Split(line, " ")
@@ -117,7 +125,7 @@ func TestComplete(t *testing.T) {
 		"sessions export ":             "s1 t2 :files",
 		"sessions export s":            "s1 :files",
 		"sessions export s1 ":          "",
-		"run --":                       "--help --level --many --mode --place --repo --yes",
+		"run --":                       "--heat --help --level --many --mode --place --repo --task --turns --yes",
 		"run --mode x --m":             "--many",
 		"run --many x --ma":            "--many",
 		"run --place ":                 "auto docker local",
