@@ -116,7 +116,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"no idea":               {"zzzzzzzz: 1\n", "known keys here: model, models, mode"},
 		"old name":              {"sensitiveFilePatterns: []\n", `did you mean "sensitive_files"?`},
 		"float for whole":       {"turns: 1.5\n", "line 1: cannot use `1.5` as a whole number"},
-		"text for bool":         {"mode: ask\nauto_approve_commands: \"true\"\n", "line 2: cannot use `true` as true or false"},
+		"text for bool":         {"mode: ask\nauto_approve_commands: \"true\"\n", "line 2: `true` stands in quotes, which makes a text of it"},
 		"list for mapping":      {"commands: [a]\n", "line 1: cannot use a list"},
 		"second document":       {"mode: ask\n---\nmode: code\n", "line 2: a second document begins"},
 		"empty second document": {"mode: ask\n---\n", "a second document begins"},

@@ -90,24 +90,30 @@ func plain(err error) error {
 	return err
 }
 
+// quoted is a number or a switch in quotes, which YAML takes for a text.
+var quoted = regexp.MustCompile("!!str (`(?:-?[0-9.]+|true|false)`) into (?:u?int|float|bool)")
+
 func plainType(message string) string {
+	if m := quoted.FindStringSubmatch(message); m != nil {
+		return m[1] + " stands in quotes, which makes a text of it: write it without them"
+	}
 	return strings.NewReplacer(
-		"cannot construct ", "cannot use ", " into int", " as a whole number", " into bool", " as true or false",
-		" into float64", " as a number", " into string", " as text", " into []", " as a list of ",
+		"cannot construct ", "cannot use ", " into int64", " as a whole number", " into int", " as a whole number", " into bool", " as true or false",
+		" into float64", " as a number", " into string", " as text", " into []string", " as a list of texts", " into []int", " as a list of whole numbers", " into []", " as a list of ",
 		"!!float ", "", "!!bool ", "", "!!str ", "", "!!int ", "", "!!seq", "a list", "!!map", "a mapping", "policy.", "",
 	).Replace(plainStruct(message))
 }
 
-var structName = regexp.MustCompile(`(into|a list of) [a-z]+\.[A-Z]?[a-zA-Z]+$`)
+var structName = regexp.MustCompile(`into (\[\])?\*?[a-z]+\.[A-Z]?[a-zA-Z]+$`)
 
 // plainStruct returns a message of the decoder without the name of a struct, which
 // means nothing to a person who writes a configuration.
 func plainStruct(message string) string {
 	return structName.ReplaceAllStringFunc(message, func(m string) string {
-		if strings.HasPrefix(m, "into") {
-			return "as keys and values"
+		if strings.HasPrefix(m, "into []") {
+			return "as a list of keys and values"
 		}
-		return "a list of keys and values"
+		return "as keys and values"
 	})
 }
 

@@ -13,9 +13,13 @@ func TestRead(t *testing.T) {
 		Mode string `yaml:"mode"`
 	}
 	type file struct {
-		Listen string `yaml:"listen"`
-		Inner  inner  `yaml:"inner"`
-		Rules  rules  `yaml:"rules"`
+		Listen string   `yaml:"listen"`
+		Inner  inner    `yaml:"inner"`
+		Rules  rules    `yaml:"rules"`
+		Large  int64    `yaml:"large"`
+		Names  []string `yaml:"names"`
+		Many   []rules  `yaml:"many"`
+		On     bool     `yaml:"on"`
 		hidden string
 	}
 	for name, c := range map[string]struct{ text, want string }{
@@ -23,11 +27,17 @@ func TestRead(t *testing.T) {
 		"only a comment":      {"# nothing yet\n", ""},
 		"null":                {"---\n~\n", ""},
 		"values":              {"listen: :80\ninner: {port: 3}\nrules: {mode: ask}\n", ""},
-		"unknown key":         {"listen: x\ncolour: y\n", `line 2, column 1: unknown key "colour"; known keys here: listen, inner, rules`},
+		"unknown key":         {"listen: x\ncolour: y\n", `line 2, column 1: unknown key "colour"; known keys here: listen, inner, rules, large, names, many, on`},
 		"slip":                {"listn: x\n", `did you mean "listen"?`},
 		"unknown below":       {"inner:\n  prt: 3\n", `line 2, column 3: unknown key "prt", did you mean "port"?`},
 		"unexported field":    {"hidden: x\n", "unknown key"},
 		"text for a number":   {"inner: {port: x}\n", "line 1, column 15: cannot use `x` as a whole number"},
+		"text, not a number":  {"large: abc\n", "cannot use `abc` as a whole number"},
+		"quoted number":       {"inner: {port: \"3\"}\n", "line 1, column 15: `3` stands in quotes, which makes a text of it: write it without them"},
+		"quoted switch":       {"\"on\": 'true'\n", "`true` stands in quotes"},
+		"a text for a list":   {"names: qwen\n", "cannot use `qwen` as a list of texts"},
+		"keys for a list":     {"names: {a: b}\n", "cannot use a mapping as a list of texts"},
+		"a text for a list 2": {"many: yes\n", "cannot use `yes` as a list of keys and values"},
 		"number for keys":     {"inner: 3\n", "line 1, column 8: cannot use `3` as keys and values"},
 		"text as document":    {"hello\n", "expected keys and values"},
 		"list as document":    {"- a\n", "expected keys and values"},
