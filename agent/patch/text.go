@@ -3,6 +3,7 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,16 +43,18 @@ func withEOL(s, eol string) string {
 
 func manyTimes(before, old string, n int) error {
 	var starts []int
-	for from, i := 0, 0; i < 7; i++ {
+	for from := 0; len(starts) < 7; {
 		k := strings.Index(before[from:], old)
 		if k < 0 {
 			break
 		}
-		starts = append(starts, strings.Count(before[:from+k], "\n"))
+		if at := strings.Count(before[:from+k], "\n"); !slices.Contains(starts, at) {
+			starts = append(starts, at) // a line is named once, however often it has the text
+		}
 		from += k + len(old)
 	}
 	d := newDocument(before)
-	return fmt.Errorf("apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or ask for all of them", n,
+	return fmt.Errorf("apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or replace all of them (replace_all)", n,
 		d.list(starts, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
 }
 

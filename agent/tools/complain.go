@@ -3,8 +3,8 @@ package tools
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -44,5 +44,17 @@ type told struct {
 	hint string
 }
 
-func (e *told) Error() string { return fmt.Sprintf("%v. %s", e.err, e.hint) }
+// calls are names of system calls, at the beginning of an error, and what they mean.
+var calls = strings.NewReplacer("openat ", "open ", "statat ", "look at ", "fstatat ", "look at ", "lstat ", "look at ", "stat ", "look at ", "unlinkat ", "delete ", "mkdirat ", "make ")
+
+func (e *told) Error() string {
+	said := e.err.Error()
+	if call, _, ok := strings.Cut(said, " "); ok {
+		said = calls.Replace(call+" ") + said[len(call)+1:]
+	}
+	if !strings.HasSuffix(said, "?") {
+		said += "."
+	}
+	return said + " " + e.hint
+}
 func (e *told) Unwrap() error { return e.err }

@@ -25,8 +25,9 @@ func TestEditFile(t *testing.T) {
 			b.Is("a.go", tt.want)
 		})
 	}
-	b := toolstest.Open(t, map[string]string{"a.go": before})
+	b := toolstest.Open(t, map[string]string{"a.go": before, "c.txt": "x x\nx\n"})
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "old_string", "two()", "new_string", "2()"), "2 times", "line 6", "line 7")
+	b.Fails("edit_file", toolstest.Arguments("path", "c.txt", "old_string", "x", "new_string", "y"), "3 times:\n  line 1, at the beginning of the file\n  line 2, after", "replace_all")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "old_string", "three()", "new_string", "2()"), "a.go", "not fit")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "old_string", "one"), `missing argument "new_string"`, "A correct call")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go"), `missing argument "old_string"`)

@@ -79,7 +79,7 @@ func (f finder) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.
 	n := len(found.Paths)
 	title := fmt.Sprintf("Looked for files named %s (%d)", q.Pattern, n+found.Left)
 	if n == 0 {
-		return tools.Result{Content: fmt.Sprintf("No file is named %s in %s. What .gitignore and .agentignore exclude is not looked at. Try a shorter part of the name, or search_workspace for text in files.", q.Pattern, q.Path), Title: title}, nil
+		return tools.Result{Content: fmt.Sprintf("No file is named %s in %s. What .gitignore and .agentignore exclude is not looked at. Try a shorter part of the name, or search_workspace for text in files.", q.Pattern, place(q.Path)), Title: title}, nil
 	}
 	var b strings.Builder
 	if found.Near {
@@ -93,4 +93,12 @@ func (f finder) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.
 		fmt.Fprintf(&b, "[%d more not shown; give more of the name, or a path]\n", found.Left)
 	}
 	return tools.Result{Content: b.String(), Title: title}, nil
+}
+
+// place names a directory in a sentence, where a dot would be read as its end.
+func place(dir string) string {
+	if dir == "." {
+		return "the workspace"
+	}
+	return dir
 }

@@ -103,7 +103,7 @@ func (d definer) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 		return d.others(ctx, q, o, title)
 	}
 	if len(o.Files) == 0 {
-		return tools.Result{Content: fmt.Sprintf("Nothing in %s defines anything. What .gitignore and .agentignore exclude is not looked at.", of), Title: title}, nil
+		return tools.Result{Content: fmt.Sprintf("Nothing in %s defines anything. What .gitignore and .agentignore exclude is not looked at.", place(of)), Title: title}, nil
 	}
 	return tools.Result{Content: outlineText(o, of), Title: title}, nil
 }

@@ -154,7 +154,7 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 		if q.Regex {
 			hint = "Try a simpler pattern."
 		}
-		return tools.Result{Content: fmt.Sprintf("No matches for %q in %s. %s", q.Pattern, q.Path, hint), Title: "Searched " + q.Pattern + " (0)"}, nil
+		return tools.Result{Content: fmt.Sprintf("No matches for %q in %s. %s", q.Pattern, place(q.Path), hint), Title: "Searched " + q.Pattern + " (0)"}, nil
 	}
 	return tools.Result{Content: text, Title: fmt.Sprintf("Searched %s (%d)", q.Pattern, hits+m.Left)}, nil
 }
