@@ -108,6 +108,8 @@ func openClone(path string, before *runs.Run) (*gitops.Mirror, error) {
 	switch {
 	case err != nil && before != nil && path == before.State.Task.Clone.Path:
 		return nil, door.Usage("the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w", before.ID, err)
+	case errors.Is(err, gitops.ErrNotFound):
+		return nil, door.Usage("%s is not in a git repository; name the clone to work in with --repo DIR", path)
 	case err != nil:
 		return nil, door.UsageError{Err: err}
 	}

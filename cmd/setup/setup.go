@@ -71,7 +71,7 @@ func (v *Verb) Run(ctx context.Context, w *door.Console) error {
 	v.ollama = ollama
 	l, err := net.Listen("tcp", v.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w", v.Listen, err)
+		return fmt.Errorf("listen on %s: %w; name another address with --listen, such as 127.0.0.1:8081", v.Listen, err)
 	}
 	done, end := context.WithCancel(ctx)
 	defer end()

@@ -72,10 +72,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		return
 	}
 	if out.Commit != "" && out.Commit != task.Base {
-		t.Say("\nThe result is on branch %s:", task.Branch)
-		t.Say("  %s     shows it", Command("diff", task.Session))
-		t.Say("  %s    puts it onto your files", Command("apply", task.Session))
-		t.Say("  %s     takes the last step back", Command("undo", task.Session))
+		t.result(task, out.Wish != "" && len(out.Files) == 0)
 	}
 	if out.Status.Parked() {
 		more := []string{"resume", task.Session}
@@ -84,6 +81,20 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		}
 		t.Say("\nGo on with: %s", Command(more...))
 	}
+}
+
+// result says what can be done with what is on the branch, which is nothing when all of
+// it was taken back.
+func (t *Terminal) result(task session.Task, nothing bool) {
+	if nothing {
+		t.Say("\nNothing of it is left on branch %s:", task.Branch)
+		t.Say("  %s     brings the last step again", Command("undo", task.Session, "--redo"))
+		return
+	}
+	t.Say("\nThe result is on branch %s:", task.Branch)
+	t.Say("  %s     shows it", Command("diff", task.Session))
+	t.Say("  %s    puts it onto your files", Command("apply", task.Session))
+	t.Say("  %s     takes the last step back", Command("undo", task.Session))
 }
 
 func plural(n int, what string) string {
