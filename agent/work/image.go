@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -44,14 +46,57 @@ func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(stri
 	if !ok || !guess.Guess {
 		return guess, nil
 	}
-	_, err := engine.Programs(ctx, workspace.Spec{Image: guess.Name, Pull: e.cfg.Rules.Pulls(guess.Name), Tell: tell})
+	before := e.away.why(guess.Name)
+	_, err := engine.Programs(ctx, workspace.Spec{Image: guess.Name, Pull: before == nil && e.cfg.Rules.Pulls(guess.Name), Tell: tell, Patience: patience})
 	if err == nil || !errors.Is(err, workspace.ErrNoImage) || ctx.Err() != nil {
 		return guess, err
+	}
+	if before != nil {
+		err = before
+	} else {
+		e.away.note(guess.Name, err)
 	}
 	if _, again := engine.Programs(ctx, workspace.Spec{}); again != nil {
 		return guess, errors.Join(err, again)
 	}
 	return session.Image{Why: "the one that fits is not there", Notes: append(guess.Notes, fmt.Sprintf("%s: %s; but %v", guess.Name, guess.Why, err))}, nil
+}
+
+// A guess is not worth a long wait: how long its registry may take to answer, and how
+// long after it did not come it is not asked again.
+const (
+	patience = 20 * time.Second
+	awayTime = 10 * time.Minute
+)
+
+// away is which guesses did not come lately. It is safe for concurrent use.
+type away struct {
+	mu   sync.Mutex
+	less map[string]lack // by image
+}
+
+// lack is why an image did not come, and when.
+type lack struct {
+	err error
+	at  time.Time
+}
+
+func (a *away) why(image string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if time.Since(a.less[image].at) >= awayTime {
+		delete(a.less, image)
+	}
+	return a.less[image].err
+}
+
+func (a *away) note(image string, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.less == nil {
+		a.less = map[string]lack{}
+	}
+	a.less[image] = lack{err, time.Now()}
 }
 
 // tellImage records what commands run in, where that is new.

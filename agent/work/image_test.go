@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -62,4 +64,32 @@ func TestImage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A guess that did not come is not asked for again for a while, unless it is there by then.
+func TestImageAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{has: "<>", images: true}
+		first := New(Config{Workspace: s, Image: func(context.Context, project.Files, func(string) bool) (session.Image, error) {
+			return session.Image{Name: "golang:1", Why: "it fits", Guess: true}, nil
+		}})
+		look := func(name, opened string) {
+			t.Helper()
+			e, err := first.Under(policy.Config{}) // as each session has it
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.opened = nil
+			image, err := e.image(t.Context(), Job{RulesAt: "c"}, session.NewState())
+			if got := strings.Join(s.opened, ","); err != nil || got != opened || image.Name != name || name == "" && !strings.Contains(fmt.Sprint(image.Notes), "golang:1: it fits; but find image") {
+				t.Errorf("opened %q in %q %q, %v; want %q in %q", got, image.Name, image.Notes, err, opened, name)
+			}
+		}
+		look("", "golang:1 true, false")
+		look("", "golang:1 false, false")
+		<-time.After(awayTime)
+		look("", "golang:1 true, false")
+		s.has = "<golang:1>"
+		look("golang:1", "golang:1 false")
+	})
 }

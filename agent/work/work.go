@@ -75,11 +75,12 @@ type Need struct {
 // Engine works on sessions: it joins the brain (model, policy, git) with the hands
 // (a workspace). It is safe for concurrent use.
 type Engine struct {
-	cfg Config
+	cfg  Config
+	away *away
 }
 
 // New returns an engine.
-func New(cfg Config) *Engine { return &Engine{cfg} }
+func New(cfg Config) *Engine { return &Engine{cfg, &away{}} }
 
 // Under returns the engine under other rules, those of one repository.
 func (e *Engine) Under(rules policy.Config) (*Engine, error) {
@@ -89,7 +90,7 @@ func (e *Engine) Under(rules policy.Config) (*Engine, error) {
 	}
 	cfg := e.cfg
 	cfg.Policy, cfg.Rules = p, rules
-	return &Engine{cfg}, nil
+	return &Engine{cfg, e.away}, nil
 }
 
 // Job is one stretch of work on one session.

@@ -18,23 +18,24 @@ import (
 
 // Spec says what to open.
 type Spec struct {
-	Session string            // names the workspace; letters, digits, "-"
-	Source  string            // absolute path of the host directory with the base files; never written to
-	Over    string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
-	Git     string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
-	Layer   string            // of one that a set-up filled: [LayerTree] lies below Source, [LayerCache] below the caches; never written to; "" for none
-	Seed    string            // of caches to begin with: its Seeds are copied; never written to; "" for none
-	Seeds   []string          // directories in Seed
-	State   string            // absolute path of a directory that the engine may fill; removed by Close, unless Keep
-	Keep    bool              // Close leaves State, with what was added in KeptUpper or KeptTree, and KeptCache
-	Name    string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
-	Image   string            // container image, docker only; "" for the engine's own
-	Pull    bool              // get the image where it is missing
-	Tell    func(string)      `json:"-"` // is told how far that is, in a few words; nil for nobody
-	Network bool              // false: no network at all, or only what Egress lets through
-	Egress  Egress            `json:"-"` // nil: no way out besides Network
-	Env     map[string]string // added to a clean environment; never secrets
-	Limits  Limits
+	Session  string            // names the workspace; letters, digits, "-"
+	Source   string            // absolute path of the host directory with the base files; never written to
+	Over     string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
+	Git      string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
+	Layer    string            // of one that a set-up filled: [LayerTree] lies below Source, [LayerCache] below the caches; never written to; "" for none
+	Seed     string            // of caches to begin with: its Seeds are copied; never written to; "" for none
+	Seeds    []string          // directories in Seed
+	State    string            // absolute path of a directory that the engine may fill; removed by Close, unless Keep
+	Keep     bool              // Close leaves State, with what was added in KeptUpper or KeptTree, and KeptCache
+	Name     string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name
+	Image    string            // container image, docker only; "" for the engine's own
+	Pull     bool              // get the image where it is missing
+	Tell     func(string)      `json:"-"` // is told how far that is, in a few words; nil for nobody
+	Patience time.Duration     // how long a registry may take to answer; 0 for as long as it likes
+	Network  bool              // false: no network at all, or only what Egress lets through
+	Egress   Egress            `json:"-"` // nil: no way out besides Network
+	Env      map[string]string // added to a clean environment; never secrets
+	Limits   Limits
 }
 
 // Names in [Spec.Git]: the files that a repository inside begins with, the objects that

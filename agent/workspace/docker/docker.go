@@ -171,7 +171,7 @@ func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, err
 func (e *Engine) found(ctx context.Context, spec workspace.Spec) (image string, env map[string]string, err error) {
 	image, env, err = e.base(ctx, spec.Image)
 	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
-		if err = e.get(ctx, image, spec.Tell); err == nil {
+		if err = e.get(ctx, image, spec); err == nil {
 			image, env, err = e.base(ctx, spec.Image)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -30,14 +31,18 @@ type pull struct {
 	ended  chan struct{}
 	err    error // once it has ended
 
+	answered atomic.Bool // by the registry
+
 	mu   sync.Mutex
 	tell map[int]func(string)
 	last string
 }
 
-// get pulls an image unless that is being done, and waits. tell, when not nil, is given
-// how far it is, from one goroutine at a time.
-func (e *Engine) get(ctx context.Context, image string, tell func(string)) error {
+// get pulls an image unless that is being done, and waits, with the patience of spec.
+// Its Tell is called from one goroutine at a time.
+func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) error {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	e.pulls.mu.Lock()
 	p := e.pulls.busy[image]
 	if p == nil {
@@ -45,7 +50,14 @@ func (e *Engine) get(ctx context.Context, image string, tell func(string)) error
 	}
 	p.wanted++
 	e.pulls.mu.Unlock()
-	defer p.hear(tell)()
+	defer p.hear(spec.Tell)()
+	if spec.Patience > 0 {
+		defer time.AfterFunc(spec.Patience, func() {
+			if !p.answered.Load() {
+				giveUp(noImage{fmt.Errorf("its registry did not answer within %s: see that this machine reaches it, or name an image that is there", spec.Patience)})
+			}
+		}).Stop()
+	}
 	select {
 	case <-p.ended:
 		return p.err
@@ -162,6 +174,7 @@ func (e *Engine) receive(ctx context.Context, image, auth string, p *pull) error
 		if err != nil {
 			return err
 		}
+		p.answered.Store(true)
 		if m.Error != nil {
 			return m.Error
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,6 +105,21 @@ func TestPullFails(t *testing.T) {
 	fails(p.name, `run "docker login `+p.Address+`" as the user that runs Handrail`)
 	_, _, err := p.open(t.Context(), "t", workspace.DefaultImage+"-not")
 	if !errors.Is(err, workspace.ErrNoImage) {
+		t.Error(err)
+	}
+}
+
+// Who has little patience waits no longer for a registry that does not answer.
+func TestPullUnanswered(t *testing.T) {
+	e := engine(t, docker.Config{})
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0") // accepts, and says nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	image := silent.Addr().String() + "/acme/tool:1"
+	_, err = e.Programs(t.Context(), workspace.Spec{Image: image, Pull: true, Patience: 50 * time.Millisecond})
+	if !errors.Is(err, workspace.ErrNoImage) || !strings.Contains(err.Error(), "pull image "+image+": its registry did not answer within 50ms") {
 		t.Error(err)
 	}
 }
