@@ -56,7 +56,7 @@ func (c Config) Validate() error {
 	var p problems
 	p.oneOf(c.Mode, modeNames(), "mode")
 	for i, m := range c.Modes {
-		p.oneOf(orQuestion(m), modeNames(), "modes", i)
+		p.someOf(m, modeNames(), "modes", i)
 	}
 	if c.Mode != "" && len(c.Modes) > 0 && !slices.Contains(c.Modes, c.Mode) {
 		p.add(fmt.Sprintf("%q is not among modes: %s", c.Mode, strings.Join(c.Modes, ", ")), "mode")
@@ -82,12 +82,13 @@ func (c Config) Validate() error {
 	return p.all.Err()
 }
 
-// orQuestion makes an empty list entry show up as wrong.
-func orQuestion(s string) string {
-	if s == "" {
-		return "?"
+// someOf is oneOf for a value that must be there.
+func (p *problems) someOf(value string, list []string, path ...any) {
+	if value == "" {
+		p.add("a value is needed: "+strings.Join(list, ", "), path...)
+		return
 	}
-	return s
+	p.oneOf(value, list, path...)
 }
 
 func (c Config) checkSafety(p *problems) {
@@ -107,7 +108,7 @@ func (c Config) checkSafety(p *problems) {
 	p.oneOf(d.Execute, verdictNames(), "defaults", "execute")
 	p.oneOf(d.Network, verdictNames(), "defaults", "network")
 	for i, k := range c.AlwaysAsk {
-		p.oneOf(orQuestion(k), kindNames(), "always_ask", i)
+		p.someOf(k, kindNames(), "always_ask", i)
 	}
 	for i, s := range c.SensitiveFiles {
 		if strings.TrimSpace(s.Pattern) == "" {
@@ -115,7 +116,7 @@ func (c Config) checkSafety(p *problems) {
 		} else if !doublestar.ValidatePattern(foldPattern(s.Pattern)) {
 			p.add(fmt.Sprintf("%q is not a valid glob", s.Pattern), "sensitive_files", i, "pattern")
 		}
-		p.oneOf(orQuestion(s.Approve), []string{"auto", "required"}, "sensitive_files", i, "approve")
+		p.someOf(s.Approve, []string{"auto", "required"}, "sensitive_files", i, "approve")
 	}
 }
 
@@ -176,7 +177,7 @@ func (c Config) checkWorkspace(p *problems) {
 		}
 	}
 	for i, name := range w.Presets {
-		p.oneOf(orQuestion(name), reach.Presets(), "workspace", "presets", i)
+		p.someOf(name, reach.Presets(), "workspace", "presets", i)
 	}
 	for _, host := range slices.Sorted(maps.Keys(w.Inside)) {
 		if _, ok := reach.Name(host); !ok {

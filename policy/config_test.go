@@ -131,7 +131,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
 		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, did you mean "execute"?`},
 		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},
-		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: "?" is not one of auto, required`},
+		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: a value is needed: auto, required`},
 		"bad glob":              {"sensitive_files: [{pattern: \"a[\", approve: auto}]\n", `"a[" is not a valid glob`},
 		"bad deadline":          {"approvals: {deadline: 30}\n", `"30" is not a length of time such as 90s, 30m, 72h or 90d`},
 		"login as approver":     {"approvals: {approvers: [octocat]}\n", `"octocat" is not user:<numeric id>`},

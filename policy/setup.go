@@ -69,7 +69,7 @@ func (c Config) checkSetUp(p *problems) {
 		}
 	}
 	for i, name := range c.SetUp.Caches {
-		p.oneOf(orQuestion(name), slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
+		p.someOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
 	}
 	for i, f := range c.SetUp.Files {
 		if f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, "..") {

@@ -100,7 +100,7 @@ func (c Config) checkWatch(p *problems) {
 		p.add(fmt.Sprintf("%q is not the login of an account", a), "triggers", "assignee")
 	}
 	for i, r := range c.Triggers.Review {
-		p.oneOf(orQuestion(r), reviewActions(), "triggers", "review", i)
+		p.someOf(r, reviewActions(), "triggers", "review", i)
 	}
 	for key, n := range map[string]int{"attempts": c.CIFix.Attempts, "per_head": c.CIFix.PerHead} {
 		if n < 0 || n > 20 {
@@ -108,7 +108,7 @@ func (c Config) checkWatch(p *problems) {
 		}
 	}
 	for i, m := range c.ScheduleLimits.Modes {
-		p.oneOf(orQuestion(m), modeNames(), "schedule_limits", "modes", i)
+		p.someOf(m, modeNames(), "schedule_limits", "modes", i)
 	}
 	p.atLeastZero(float64(c.ScheduleLimits.Most), "schedule_limits", "most")
 	seen := map[string]bool{}
