@@ -177,7 +177,7 @@ func (t *Terminal) moment(m session.Moment) []string {
 		return t.message(m.Text)
 	case *session.Resolved:
 		if l := t.screen.look; t.tells {
-			return []string{l.item("", strings.TrimSuffix(fmt.Sprintf("✋ %s: %s %s", m.ID, m.Verdict, m.Reason), " "))}
+			return []string{l.item("", strings.TrimSuffix(fmt.Sprintf("✋ %s: %s: %s", m.ID, m.Verdict, m.Reason), ": "))}
 		}
 	}
 	return nil
@@ -222,6 +222,8 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 		for _, label := range n.Labels() {
 			out = append(out, l.line(l.in(dim, "  with the task: "+untrusted.EscapeLine(label))))
 		}
+	case session.NoteTodo, session.NoteRefused, session.NoteTests: // the "you" in it is the model
+		out = append(out, l.line(l.in(yellow, "! sent back to the model: "+untrusted.EscapeLine(firstLineOf(n.Text)))))
 	default:
 		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))
 	}
