@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
@@ -136,10 +137,20 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 		return []doctor.Finding{{Name: "workspace", Detail: err.Error(), Remedy: "See `handrail doctor` for what this machine has.", Needed: true}}
 	}
 	out := []doctor.Finding{{Name: "workspace", OK: true, Detail: e.Name() + ": " + boundsOf(ctx, e)}}
-	if err := e.Check(ctx); err != nil { // its image is missing, and is pulled
-		out = append(out, doctor.Finding{Name: "image", Detail: err.Error(), Remedy: "It is pulled when a session needs it first; `docker pull` it now to be sure."})
+	imaged, ok := e.(workspace.Imaged)
+	if !ok || !imaged.Images() {
+		return out
 	}
-	return out
+	image := doctor.Finding{Name: "image", OK: true, Detail: cfg.Policy.Workspace.Image + ", which is there"}
+	remedy := "It is pulled when a session needs it first; `docker pull` it now to be sure."
+	if cfg.Policy.Workspace.Image == "" {
+		image.Detail = "what fits a repository, else " + workspace.DefaultImage + ", which is there"
+		remedy = "Repositories that an image fits get that; for all others, make this one."
+	}
+	if err := e.Check(ctx); err != nil {
+		image.OK, image.Detail, image.Remedy = false, err.Error(), remedy
+	}
+	return append(out, image)
 }
 
 // modelServer asks the model server for its version or its models.

@@ -33,7 +33,9 @@ func TestImageOnGitHub(t *testing.T) {
 	s.cfg.Workspace, s.cfg.Policy.Workspace.Image = "docker", strings.Replace(name, ":1", ":2", 1)
 	s.start()
 	s.say("you", "/agent write down what it is made for")
-	s.until("there is no image for commands to run in", "its registry does not have it", "`/agent retry`")
+	if told := s.until("The session could not go on"); !containsAllOf(told, []string{"there is no image for commands to run in", "its registry does not have it", "`/agent retry`"}) {
+		t.Fatalf("it is told:\n%s", told)
+	}
 
 	held := r.Hold()
 	defer held.Release()
