@@ -89,6 +89,7 @@ type Workspace struct {
 	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
 	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches: names\\, *.NAME for all below one\\, either with a port in place of 80 and 443."`
 	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
+	Paths      []string `yaml:"paths,omitempty" json:"paths,omitempty" jsonschema:"description=Directories of the repository that are in the workspace\\, with the files that lie directly in those above them; empty is all of it.,maxItems=100"`
 	Memory     Size     `yaml:"memory,omitempty" json:"memory,omitzero" jsonschema:"default=4g"`
 	Pids       int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
 	Disk       Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`

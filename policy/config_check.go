@@ -171,6 +171,7 @@ func (c Config) checkWorkspace(p *problems) {
 			p.add(fmt.Sprintf("%q is not a valid glob", g), "workspace", "images", i)
 		}
 	}
+	w.checkPaths(p)
 	for i, h := range w.Hosts {
 		if err := reach.Check(h); err != nil {
 			p.add(err.Error(), "workspace", "hosts", i)

@@ -250,6 +250,7 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 		out.Presets = nil
 		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(server.Reaches(), h) }) //control:hosts-narrow
 	}
+	out.Paths = orList(repo.Paths, server.Paths) // it is no wall
 	out.Memory = lower(server.Memory, repo.Memory)
 	out.Pids = lower(server.Pids, repo.Pids)
 	out.CPUs = lower(server.CPUs, repo.CPUs)

@@ -1,8 +1,11 @@
 package policy
 
 import (
+	"fmt"
 	"path"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"golang.org/x/text/cases"
@@ -217,4 +220,57 @@ func foldPath(name string) string {
 		parts[i] = part
 	}
 	return path.Clean(strings.Join(parts, "/"))
+}
+
+// mostPaths is how many directories a workspace can be limited to.
+const mostPaths = 100
+
+// Outside reports whether a path of the repository is not among those that the workspace
+// has: what is in its paths, and the files that lie directly in the root and in the
+// directories above them, as with git's sparse checkout in cone mode. The path of a
+// directory ends in a slash. Without paths everything is in it.
+func (w Workspace) Outside(name string) bool {
+	if len(w.Paths) == 0 {
+		return false
+	}
+	dir, isDir := strings.CutSuffix(name, "/")
+	if !isDir {
+		dir = path.Dir(name)
+	}
+	return dir != "." && !slices.ContainsFunc(w.Paths, func(p string) bool {
+		return dir == p || strings.HasPrefix(dir, p+"/") || strings.HasPrefix(p, dir+"/")
+	})
+}
+
+func (w Workspace) checkPaths(p *problems) {
+	if len(w.Paths) > mostPaths {
+		p.add(fmt.Sprintf("at most %d directories; name those above them", mostPaths), "workspace", "paths")
+	}
+	for i, dir := range w.Paths {
+		if why := notOneDirectory(dir); why != "" {
+			p.add(fmt.Sprintf("%q %s; write a directory of the repository, such as services/api", dir, why), "workspace", "paths", i)
+		}
+	}
+}
+
+// notOneDirectory says why a text is not the path of a directory below the root.
+func notOneDirectory(dir string) string {
+	parts := strings.Split(dir, "/")
+	switch {
+	case dir == "" || dir == "." || dir == "./":
+		return "is all of the repository, which is what there is without paths"
+	case path.IsAbs(dir):
+		return "begins with a slash: paths begin at the root of the repository"
+	case slices.Contains(parts, ".."):
+		return "leads upwards"
+	case strings.ContainsAny(dir, "*?[]{}!\\"):
+		return "is a pattern, and only plain paths are known here"
+	case strings.EqualFold(parts[0], ".git"):
+		return "is git's own directory"
+	case path.Clean(dir) != dir:
+		return fmt.Sprintf("is written shorter as %q", path.Clean(dir))
+	case strings.ContainsFunc(dir, unicode.IsControl) || len(dir) > 4096:
+		return "is not a path that people can read"
+	}
+	return ""
 }

@@ -134,6 +134,7 @@ const (
 	NoteConflicts  NoteKind = "conflicts"  // the base branch was taken in, and the model has to settle conflicts
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
 	NoteSetUp      NoteKind = "set up"     // whether the repository was set up, and what became of that; the first line is for people
+	NotePaths      NoteKind = "paths"      // which part of the repository the workspace has; the first line is for people
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
 )
 

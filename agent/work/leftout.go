@@ -44,6 +44,8 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 			continue
 		case c.hidden.covers(f): //control:hidden-stays
 			why = "`.agentignore` hides what is there from the agent"
+		case c.hidden.outside(f): //control:outside-stays
+			why = "outside of `workspace.paths`: the branch keeps what it has there"
 		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":
@@ -72,9 +74,14 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 
 // covers reports whether a change is at a hidden path, or would take the place of
 // something hidden: a commit keeps that as it was.
-func (p place) covers(f workspace.Change) bool {
-	return p.rules.Hides(f.Path) || f.Kind != workspace.Deleted && !f.Mode.IsDir() &&
-		slices.ContainsFunc(p.gone, func(gone string) bool { return strings.HasPrefix(gone, f.Path+"/") })
+func (p place) covers(f workspace.Change) bool { return p.at(f, p.rules.Hides) }
+
+// outside is [place.covers] for what the workspace's paths leave out.
+func (p place) outside(f workspace.Change) bool { return p.at(f, p.shows.Outside) }
+
+func (p place) at(f workspace.Change, not func(name string) bool) bool {
+	return not(f.Path) || f.Kind != workspace.Deleted && !f.Mode.IsDir() &&
+		slices.ContainsFunc(p.gone, func(gone string) bool { return strings.HasPrefix(gone, f.Path+"/") && not(gone) })
 }
 
 // leftover reports whether a new file is what a build or a test leaves behind, and

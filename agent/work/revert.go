@@ -94,7 +94,7 @@ func (c *checkpoints) discard(ctx context.Context, found []workspace.Change) err
 		case f.Path == ".":
 			c.spoiled = f.Why
 		case agent.Scratch(f.Path):
-		case c.hidden.covers(f):
+		case c.hidden.covers(f) || c.hidden.outside(f):
 			c.clear(ctx, f.Path)
 		default:
 			paths = append(paths, f.Path)

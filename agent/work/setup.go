@@ -118,7 +118,12 @@ func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
 		}
 	}
 	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.Network, "hidden " + s.hidden.Key}
-	s.family = contentID([]byte(fmt.Sprintf("%q", []string{s.repo, s.engine, is, s.hidden.Key})))
+	family := []string{s.repo, s.engine, is, s.hidden.Key}
+	if len(e.cfg.Rules.Workspace.Paths) > 0 {
+		paths := "paths " + pathsKey(e.cfg.Rules.Workspace)
+		facts, family = append(facts, paths), append(family, paths)
+	}
+	s.family = contentID([]byte(fmt.Sprintf("%q", family)))
 	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, s.named) //control:setup-key
 	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
 	s.call = "setup-" + s.action.Digest()[:16]
@@ -349,7 +354,7 @@ func (r *settingUp) without(ctx context.Context, why string) error {
 
 // tell tells the model and people what they do not know yet.
 func (r *settingUp) tell(ctx context.Context, n session.Note) error {
-	n.Kind = session.NoteSetUp
+	n.Kind = cmp.Or(n.Kind, session.NoteSetUp)
 	for _, m := range slices.Backward(r.at.Timeline) {
 		if old, ok := m.(*session.Note); ok && old.Kind == n.Kind {
 			if *old == n {

@@ -249,6 +249,7 @@ func TestSetUpOnce(t *testing.T) {
 		"a command":       func() { s.rules.SetUp.Commands = []string{"sh ./install.sh", "true"} },
 		"the network":     func() { s.rules.SetUp.Network = "open" },
 		"the image":       func() { s.rules.Workspace.Image = "other:1" },
+		"the paths":       func() { s.rules.Workspace.Paths = []string{"lib"} },
 		"what is hidden":  func() { s.base = s.commit(map[string]string{".agentignore": ".env\nnew.txt\n"}) },
 		"the named files": func() { s.rules.SetUp.Files = []string{"deps.lock", "a.txt"} },
 	} {

@@ -97,7 +97,7 @@ func (r *settingUp) build(ctx context.Context) error {
 // takes what they leave. Left names the files of the repository that they changed.
 func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err error) {
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
-	want := gitops.BaseWant{Commit: r.set.commit, Rules: rulesOf("", r.set.hidden), Layers: ok && layered.Layers()} //control:setup-of-the-base
+	want := gitops.BaseWant{Commit: r.set.commit, Rules: within(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
 	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)
 	if err != nil {
 		return nil, err

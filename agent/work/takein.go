@@ -51,6 +51,9 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
+	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(unseen) > 0 {
+		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, listed(unseen))}, nil
+	}
 	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
 		return nil, err
 	}

@@ -173,6 +173,9 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.takeBack(ctx, j, at); err != nil {
 		return out, err
 	}
+	if err := e.tellPaths(ctx, j, at); err != nil {
+		return out, err
+	}
 	image, err := e.image(ctx, j, at)
 	if err != nil {
 		return out, err
@@ -312,12 +315,14 @@ func (e *Engine) limits() agent.Limits {
 	}
 }
 
-// place is a workspace without what is hidden from the agent.
+// place is a workspace without what is hidden from the agent, and what is outside of its
+// paths.
 type place struct {
 	*workspace.Workspace
 	rules project.Hidden
-	gone  []string // paths of the saved state that are hidden
-	layer string   // digest of what a set-up made, on which it lies; "" for none
+	shows policy.Workspace // its paths
+	gone  []string         // paths of the saved state that are hidden, or outside
+	layer string           // digest of what a set-up made, on which it lies; "" for none
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
@@ -327,7 +332,8 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
-	want := gitops.BaseWant{Commit: at.Saved, Rules: rulesOf(j.ignoreAt(), hidden), Layers: ok && layered.Layers()}
+	w := e.cfg.Rules.Workspace
+	want := gitops.BaseWant{Commit: at.Saved, Rules: within(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
 	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
 	if err != nil {
 		return place{}, nil, err
@@ -342,7 +348,6 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		source.Drop()
 		return place{}, nil, errors.Join(fmt.Errorf("make workspace directory: %w", err), os.RemoveAll(state))
 	}
-	w := e.cfg.Rules.Workspace
 	spec := workspace.Spec{
 		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
@@ -356,7 +361,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		before.end()
 		return place{}, nil, errors.Join(err, os.RemoveAll(state))
 	}
-	return place{ws, hidden, source.Gone, layer.digest}, func(ctx context.Context) error {
+	return place{ws, hidden, w, source.Gone, layer.digest}, func(ctx context.Context) error {
 		defer source.Drop()
 		before.end()
 		return errors.Join(ws.Close(ctx), os.RemoveAll(state))

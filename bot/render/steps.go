@@ -174,9 +174,9 @@ func noteSteps(p *session.Note) []step {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first})
 	}
-	if p.Kind == session.NoteSetUp { // its first line is for people
+	if p.Kind == session.NoteSetUp || p.Kind == session.NotePaths { // its first line is for people
 		first, _, _ := strings.Cut(p.Text, "\n")
-		out = append(out, step{text: first, bad: p.Layer == ""})
+		out = append(out, step{text: first, bad: p.Kind == session.NoteSetUp && p.Layer == ""})
 	}
 	if p.Kind == session.NoteContext {
 		for _, label := range p.Labels() {

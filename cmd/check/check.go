@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -101,7 +102,18 @@ func repositoryFile(name string, data []byte) (warnings strict.Faults, err error
 	if err != nil {
 		return nil, err
 	}
-	return repository(cfg, doc), nil
+	return repository(cfg, doc, rootOf(name)), nil
+}
+
+// rootOf returns the root of the repository that a file is the configuration of, "" where
+// it lies somewhere else.
+func rootOf(name string) string {
+	name, err := filepath.Abs(name)
+	dir, ok := strings.CutSuffix(filepath.ToSlash(name), "/.github/agent.yml")
+	if err != nil || !ok {
+		return ""
+	}
+	return filepath.FromSlash(dir + "/")
 }
 
 type importCmd struct {

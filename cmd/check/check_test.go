@@ -56,26 +56,30 @@ func TestServerWarnings(t *testing.T) {
 func TestRepositoryWarnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, want string }{
-		"nothing":            {"mode: code\ncommands: {allow: [\"go test *\"], deny: []}\n", ""},
-		"allowed by itself":  {"auto_approve_commands: true\n", "line 1, column 24: auto_approve_commands: counts only where the server's file allows it too"},
-		"not allowed":        {"auto_approve_commands: false\n", ""},
-		"opens the network":  {"workspace: {network: open}\n", "workspace.network: counts only"},
-		"team in capitals":   {"approvals: {approvers: [write, \"team:acme/Security\"]}\n", "line 1, column 32: approvals.approvers[1]: no team can have this name"},
-		"team":               {"approvals: {approvers: [\"team:acme/security_2\"]}\n", ""},
-		"commands joined":    {"commands: {allow: [\"go vet && go test\"]}\n", "commands.allow[0]: matches nothing"},
-		"a word of a shell":  {"commands: {allow: [\"find . -exec cat {} ;\"]}\n", ""},
-		"too often":          {"schedules: [{name: a, task: x, cron: \"*/5 * * * *\"}]\n", "schedules[0]: it may run every 1h0m0s at most, unless the server's file"},
-		"little memory":      {"workspace: {memory: 1m}\n", "too little for most programs"},
-		"short deadline":     {"approvals: {deadline: 2s}\n", "shorter than a person takes"},
-		"no rounds":          {"ci_fix: {attempts: 0}\n", "0 counts as not set, which means 3"},
-		"label without mode": {"modes: [ask]\nmode: ask\ntriggers: {labels: {agent: code}}\n", "triggers.labels.agent: code is not among modes"},
+		"nothing":              {"mode: code\ncommands: {allow: [\"go test *\"], deny: []}\n", ""},
+		"allowed by itself":    {"auto_approve_commands: true\n", "line 1, column 24: auto_approve_commands: counts only where the server's file allows it too"},
+		"not allowed":          {"auto_approve_commands: false\n", ""},
+		"opens the network":    {"workspace: {network: open}\n", "workspace.network: counts only"},
+		"team in capitals":     {"approvals: {approvers: [write, \"team:acme/Security\"]}\n", "line 1, column 32: approvals.approvers[1]: no team can have this name"},
+		"team":                 {"approvals: {approvers: [\"team:acme/security_2\"]}\n", ""},
+		"commands joined":      {"commands: {allow: [\"go vet && go test\"]}\n", "commands.allow[0]: matches nothing"},
+		"a word of a shell":    {"commands: {allow: [\"find . -exec cat {} ;\"]}\n", ""},
+		"too often":            {"schedules: [{name: a, task: x, cron: \"*/5 * * * *\"}]\n", "schedules[0]: it may run every 1h0m0s at most, unless the server's file"},
+		"paths that are there": {"workspace: {paths: [cmd/check, docs]}\n", ""},
+		"no such path":         {"workspace: {paths: [docs, nowhere/at/all]}\n", "line 1, column 27: workspace.paths[1]: there is no directory nowhere/at/all here"},
+		"path in a path":       {"workspace: {paths: [cmd/check, cmd]}\n", "workspace.paths[0]: cmd/check is there already"},
+		"path twice":           {"workspace: {paths: [docs, docs]}\n", "workspace.paths[1]: docs is there already"},
+		"little memory":        {"workspace: {memory: 1m}\n", "too little for most programs"},
+		"short deadline":       {"approvals: {deadline: 2s}\n", "shorter than a person takes"},
+		"no rounds":            {"ci_fix: {attempts: 0}\n", "0 counts as not set, which means 3"},
+		"label without mode":   {"modes: [ask]\nmode: ask\ntriggers: {labels: {agent: code}}\n", "triggers.labels.agent: code is not among modes"},
 	} {
 		cfg, doc, err := config.CheckRepositoryFile("agent.yml", []byte(c.file))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := repository(cfg, doc).Error(); c.want == "" && got != "" || !strings.Contains(got, c.want) {
+		if got := repository(cfg, doc, "../..").Error(); c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

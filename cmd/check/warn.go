@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -52,13 +53,17 @@ func Server(cfg *config.Server) strict.Faults {
 
 // repository returns what in a repository's file will not work, though nothing of it is
 // wrong.
-func repository(cfg policy.Config, doc *strict.Document) strict.Faults {
+// nothing is known of its root when that is "".
+func repository(cfg policy.Config, doc *strict.Document, root string) strict.Faults {
 	var w warnings
 	w.all = doc.Idle(cfg)
 	const both = "counts only where the server's file allows it too, below policy"
 	w.when(cfg.AutoApproveCommands != nil && *cfg.AutoApproveCommands, "auto_approve_commands", both)
 	w.when(cfg.AutoApproveSensitiveEdits != nil && *cfg.AutoApproveSensitiveEdits, "auto_approve_sensitive_edits", both)
 	w.when(cfg.Workspace.Network != "" && cfg.Workspace.Network != "none", "workspace.network", both)
+	for i, dir := range cfg.Workspace.Paths {
+		w.when(root != "" && !isDir(filepath.Join(root, dir)), fmt.Sprintf("workspace.paths.%d", i), "there is no directory %s here", dir)
+	}
 	for i, e := range schedule.Of("owner/name", policy.Config{}, cfg) {
 		w.when(e.Refused != "", fmt.Sprintf("schedules.%d", i), "%s, unless the server's file says something else in policy.schedule_limits", e.Refused)
 	}
@@ -117,6 +122,10 @@ func (w *warnings) policy(under string, c policy.Config) {
 		for i, p := range list {
 			w.when(joined.MatchString(p), fmt.Sprintf("%scommands.%s.%d", under, name, i), "matches nothing: the commands of a line are looked at one by one; write a pattern for each")
 		}
+	}
+	for i, dir := range c.Workspace.Paths {
+		in := slices.IndexFunc(c.Workspace.Paths, func(p string) bool { return strings.HasPrefix(dir, p+"/") })
+		w.when(in >= 0 || slices.Index(c.Workspace.Paths, dir) < i, fmt.Sprintf("%sworkspace.paths.%d", under, i), "%s is there already, by another entry of the list", dir)
 	}
 	n := c.Workspace.Memory
 	w.when(n > 0 && n < 64<<20, under+"workspace.memory", "%s is too little for most programs", n)

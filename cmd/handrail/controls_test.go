@@ -158,6 +158,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"setup-leaves-the-base", "false", "./agent/work", "TestSetUpOnce"},
 	{"bounded-trees", "false", "./gitops", "TestFilesLimits"},
 	{"hidden-stays", "false", "./cmd/handrail", "TestScripts/serve_hidden_files"},
+	{"outside-stays", "false", "./cmd/handrail", "TestScripts/run_paths"},
 	{"closed-branch", "false", "./gitops", "TestPushSafe"},
 	{"fallback-branch", "false", "./gitops", "TestPushSafe"},
 	{"dropped-by-a-rewrite", "drop", "./gitops", "TestPushSafeAfterARewrite"},

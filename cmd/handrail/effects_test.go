@@ -37,7 +37,7 @@ var effects = map[string]string{
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",
 	"policy.setup.commands": "run_setup", "policy.setup.files": "run_setup", "policy.setup.network": "TestSetUpOnce", "policy.setup.caches": "TestSetUpCaches",
 
-	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.toolchains": "TestToolchains", "policy.workspace.network": "TestWalled", "policy.workspace.hosts": "TestReaches", "policy.workspace.presets": "TestReaches", "policy.workspace.inside": "TestReaches", "policy.workspace.unlimited": "TestMustLimit",
+	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.toolchains": "TestToolchains", "policy.workspace.network": "TestWalled", "policy.workspace.hosts": "TestReaches", "policy.workspace.presets": "TestReaches", "policy.workspace.inside": "TestReaches", "policy.workspace.paths": "run_paths", "policy.workspace.unlimited": "TestMustLimit",
 	"policy.workspace.memory": "TestBounds", "policy.workspace.pids": "TestBounds", "policy.workspace.disk": "TestBounds", "policy.workspace.cpus": "TestBounds",
 
 	"policy.budget.session.turns": "serve_limits", "policy.budget.session.tokens": "TestBudgets", "policy.budget.session.time": "TestWallBudget", "policy.budget.session.edits": "TestBudgets", "policy.budget.session.lines": "TestBudgets",

@@ -96,6 +96,10 @@ type Want struct {
 type Rules struct {
 	Hides func(name string) bool // of paths; those of directories end in a slash
 	Key   string                 // the same for the same Hides
+	// Outside are paths that are left out because nobody needs them: they are as gone as
+	// hidden ones, and no secret. OutsideKey is the same for the same Outside.
+	Outside    func(name string) bool
+	OutsideKey string
 	// Name is that of the files in which the rules are. With From they are those of
 	// another commit, and the base has them in place of its own.
 	Name, From string

@@ -194,6 +194,33 @@ func TestPastHidesWhatMoved(t *testing.T) {
 	}
 }
 
+// What is outside is in no commit that git shows and is no secret: the same content
+// elsewhere stays. What is hidden there is one, wherever it was before.
+func TestPastOutside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	s := openStore(t, t.TempDir())
+	first := r.start(tree{"in/a": "1\n", "in/b": "same\n", "in/env": "secret one\n", "out/b": "same\n", "out/c": "elsewhere\n"})
+	head := r.branch("main", first, tree{"in/b": "other\n", "in/env": "", "out/key": "secret one\n"}, tree{"out/c": "elsewhere again\n"}, tree{"in/a": "2\n"})
+	r.open(s, Past{Want: Want{Commit: head, Rules: hides("key")}, Branch: "b"})
+	in := r.open(s, Past{Want: Want{Commit: head, Rules: outside(hides("key"), "out/")}, Branch: "b", Main: "main", MainAt: head})
+	if got := in.git("", "log", "-p", "--all"); strings.Contains(got, "secret") || strings.Contains(got, "elsewhere") || !strings.Contains(got, "-same") {
+		t.Errorf("the past is\n%s", got)
+	}
+	if got := in.git("", "ls-tree", "-r", "--name-only", "HEAD"); got != "in/a\nin/b" {
+		t.Errorf("the last commit has %q", got)
+	}
+	if got := in.git("", "rev-list", "--count", "HEAD"); got != "5" { // also the one that changed nothing in here
+		t.Errorf("there are %s commits, want 5", got)
+	}
+	for _, line := range in.objects() {
+		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if text := in.git("", "cat-file", "-p", id); kind == "blob" && (strings.Contains(text, "secret") || strings.Contains(text, "elsewhere")) {
+			t.Errorf("%s %s is %q", kind, id, text)
+		}
+	}
+}
+
 // A past ends where there is much of it, and shows where the work parted from its
 // branch in any case.
 func TestLongPast(t *testing.T) {

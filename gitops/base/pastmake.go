@@ -149,8 +149,10 @@ func (h *historian) finish(temp, key string, a pastAbout) error {
 // A content that is hidden in one commit is not shown in another before it either: who
 // hides a file may have moved it first.
 func (h *historian) show(ctx context.Context) error {
-	secret := contents{}
-	err := h.each(ctx, nil, func(st *step, v view) error {
+	secret, show := contents{}, h.want.Rules
+	hidden := show
+	hidden.Outside, hidden.OutsideKey = nil, "" // what nobody needs is no secret
+	err := h.each(ctx, hidden, nil, func(st *step, v view) error {
 		err := h.collect(ctx, st.tree, v.Gone, secret)
 		st.tree = v.Tree
 		return err
@@ -160,21 +162,21 @@ func (h *historian) show(ctx context.Context) error {
 			return r.blobs(ctx, h.view.Tree, func(id plumbing.Hash) { delete(secret, id) })
 		})
 	}
-	if err != nil || len(secret) == 0 {
+	if err != nil || len(secret) == 0 && show.Outside == nil {
 		return err
 	}
 	h.key += secret.key()
-	return h.each(ctx, secret, func(st *step, v view) error {
+	return h.each(ctx, show, secret, func(st *step, v view) error {
 		st.tree = v.Tree
 		return nil
 	})
 }
 
-// each calls f with the view of each commit.
-func (h *historian) each(ctx context.Context, without contents, f func(st *step, v view) error) error {
+// each calls f with the view of each commit under rules.
+func (h *historian) each(ctx context.Context, rules Rules, without contents, f func(st *step, v view) error) error {
 	for i := range h.steps {
 		w := h.want
-		w.Commit = h.steps[i].id.String()
+		w.Commit, w.Rules = h.steps[i].id.String(), rules
 		v, err := h.s.viewWithout(ctx, h.repo, w, without) //control:past-hides-contents
 		if err == nil {
 			err = f(&h.steps[i], v)

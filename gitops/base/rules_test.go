@@ -135,3 +135,29 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// What is outside is not there, as what is hidden is, in bases of its own.
+func TestOutside(t *testing.T) {
+	t.Parallel()
+	r := newRepo(t)
+	s := openStore(t, t.TempDir())
+	files := tree{"a.txt": "a\n", "in/b": "b\n", "in/key": "secret one\n", "out/c": "c\n", "out/in/d": "d\n"}
+	commit := r.commit(files)
+	r.take(s, Want{Commit: commit, Layers: true}).Drop()
+	rules := outside(hides("key"), "out/")
+	for _, commit := range []string{commit, r.commit(files.with(tree{"out/c": "changed\n", "out/new": "new\n"}))} {
+		b := r.take(s, Want{Commit: commit, Rules: rules, Layers: true})
+		wantSeen(t, b, tree{"a.txt": "a\n", "in/b": "b\n"})
+		if diff := cmp.Diff([]string{"in/key", "out/"}, slices.Sorted(slices.Values(b.Gone))); diff != "" {
+			t.Errorf("gone (-want +got):\n%s", diff)
+		}
+	}
+	wantSeen(t, r.take(s, Want{Commit: commit, Rules: outside(Rules{}, "in/"), Layers: true}), tree{"a.txt": "a\n", "out/c": "c\n", "out/in/d": "d\n"})
+	wantSeen(t, r.take(s, Want{Commit: commit, Rules: outside(Rules{}, "out/"), Layers: true}), tree{"a.txt": "a\n", "in/b": "b\n", "in/key": "secret one\n"})
+}
+
+// outside adds paths that are left out to rules.
+func outside(r Rules, names ...string) Rules {
+	r.OutsideKey, r.Outside = strings.Join(names, " "), func(name string) bool { return slices.Contains(names, name) }
+	return r
+}

@@ -180,6 +180,9 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 	if sh.rules.Hides != nil || w.Rules.From != "" {
 		v.key = digest(w.Rules.Key, w.Rules.Name, w.Rules.From != "", sh.theirs) + contents.key()
 	}
+	if sh.rules.Outside != nil {
+		v.key = digest(v.key, "outside", w.Rules.OutsideKey)
+	}
 	err = s.read(repo, func(r reader) error {
 		tree, err := r.repo.TreeOf(id)
 		if err != nil {
@@ -288,7 +291,10 @@ func (s *shaper) dir(ctx context.Context, p pair, at string) (plumbing.Hash, err
 	return s.r.own.WriteTree(out)
 }
 
-func (s *shaper) hides(name string) bool { return s.rules.Hides != nil && s.rules.Hides(name) }
+func (s *shaper) hides(name string) bool {
+	r := s.rules
+	return r.Hides != nil && r.Hides(name) || r.Outside != nil && r.Outside(name)
+}
 
 // remember keeps what is known of a tree.
 func (s *Store) remember(place string, tree plumbing.Hash, what any) {
