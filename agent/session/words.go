@@ -44,6 +44,12 @@ func (p Phase) Waits() bool {
 	return p == PhaseAwaitingApproval || p == PhaseAwaitingAnswer || p == PhaseOutOfBudget || p == PhasePlanned
 }
 
+// Over reports whether a session in this phase has ended: nobody works on it, nothing goes
+// on by itself, and nobody is waited for. Of a word that is not known it is false.
+func (p Phase) Over() bool {
+	return slices.Contains([]Phase{PhaseDone, PhaseAnswered, PhaseReviewed, PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed}, p)
+}
+
 // Away is why a session cannot be worked on now, which has nothing to do with
 // its work: it goes on by itself when what it waits for is back.
 type Away struct {

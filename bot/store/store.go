@@ -28,6 +28,7 @@ var (
 	ErrConflict = errors.New("changed by somebody else in the meantime")
 	ErrHeld     = errors.New("lease is held by another worker")
 	ErrPutOff   = errors.New("put off after a failure")
+	ErrNotOver  = errors.New("not over, or something waits for it")
 	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
 )
 

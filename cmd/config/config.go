@@ -40,6 +40,7 @@ type Server struct {
 	Commits  Commits       `yaml:"commits"`
 	Bases    Bases         `yaml:"bases"`
 	Layers   Bases         `yaml:"layers"`
+	Retain   Retention     `yaml:"retention"`
 
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
 
@@ -53,6 +54,11 @@ type Server struct {
 type Bases struct {
 	Size policy.Size     `yaml:"size" jsonschema:"default=20g"` // of all contents
 	Age  policy.Duration `yaml:"age" jsonschema:"default=336h"` // since the last use
+}
+
+// Retention is `retention:` in the server's file: how long data stays that is not needed.
+type Retention struct {
+	Logs policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
@@ -319,6 +325,7 @@ func (c *Server) values(bad *problems) {
 	}
 	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
 	bad.when(c.Layers.Size < 0 || c.Layers.Age < 0, "layers", "size and age must be 0, for their defaults, or more")
+	bad.when(c.Retain.Logs < 0 || c.Retain.Logs > 0 && c.Retain.Logs < policy.Duration(24*time.Hour), "retention.logs", "must be 0, for ever, or a day or more, such as 90d")
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
 	bad.add("database", checkDatabase(c.Database))

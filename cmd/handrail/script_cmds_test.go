@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -38,6 +39,10 @@ func scriptSessionID(ts *testscript.TestScript, neg bool, args []string) {
 	want(ts, neg, args)
 	found, err := filepath.Glob(filepath.Join(ts.Getenv("XDG_STATE_HOME"), "handrail", "sessions", "*.jsonl"))
 	ts.Check(err)
+	if m := regexp.MustCompile(`"session":"(\w+)"`).FindStringSubmatch(ts.ReadFile("stdout")); len(found) == 0 && m != nil {
+		ts.Setenv("SESSION", m[1])
+		return
+	}
 	if len(found) == 0 {
 		ts.Fatalf("there is no session")
 	}

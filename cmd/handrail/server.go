@@ -33,6 +33,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/ready"
+	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -311,6 +312,7 @@ func (s *server) beside(ctx context.Context) {
 	})
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
+	s.wait.Go(func() { s.retain(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
 		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: s.bot.Source, Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
 		s.wait.Go(func() { p.Run(ctx) })
@@ -322,6 +324,14 @@ func (s *server) beside(ctx context.Context) {
 	}
 	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
 	s.wait.Go(func() { sw.Run(ctx) })
+}
+
+// retain deletes old sessions at start and then daily, until ctx ends.
+func (s *server) retain(ctx context.Context) {
+	k := retain.Keeper{Store: s.store.Store, Retired: s.store, Key: s.secrets.signing, Now: s.opt.now, Log: s.log}
+	sweep.Every{Pause: 24 * time.Hour, Log: s.log}.Run(ctx, "delete sessions that ended long ago", func(ctx context.Context) error {
+		return k.Logs(ctx, time.Duration(s.cfg.Retain.Logs))
+	})
 }
 
 func (s *server) url() string { return "http://" + s.addr.String() }

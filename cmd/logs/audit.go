@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -16,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Audit is handrail audit.
@@ -123,6 +125,11 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 		return err
 	}
 	fmt.Fprintf(w.Out, "%d logs, %s\n", n, sum)
+	bad, err := c.deleted(ctx, w, s, keys.Signing)
+	if err != nil {
+		return err
+	}
+	sum.broken += bad
 	if sum.sealed+sum.unsigned > 0 {
 		fmt.Fprintln(w.Out, "Of a log whose signature was not checked it cannot be told whether its whole chain was made anew.")
 	}
@@ -130,6 +137,40 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 		return door.ErrFailed
 	}
 	return nil
+}
+
+// deleted says of how many sessions there is only left that they were deleted, and why. It
+// returns of how many that is not true.
+func (c *verifyCmd) deleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
+	list, err := s.Deleted(ctx)
+	if err != nil {
+		return 0, err
+	}
+	whys := map[string]*logCounts{}
+	for _, d := range list {
+		r, err := anchor.CheckDeleted(key, &d)
+		if err == nil && c.Signed && r.Signed == 0 && r.Key != "" {
+			err = errors.New("the signature of its deletion cannot be checked: " + keyWords(r, key))
+		}
+		if err == nil && c.Signed && d.Key == "" {
+			err = errors.New("its deletion is not signed")
+		}
+		if err != nil {
+			bad++
+			fmt.Fprintf(w.Out, "%s: BROKEN: %v\n", untrusted.EscapeLine(d.Session), err)
+			continue
+		}
+		sum := whys[d.Why]
+		if sum == nil {
+			sum = &logCounts{}
+			whys[d.Why] = sum
+		}
+		sum.count(r, nil)
+	}
+	for _, why := range slices.Sorted(maps.Keys(whys)) {
+		fmt.Fprintf(w.Out, "sessions deleted (%s): %s\n", untrusted.EscapeLine(why), whys[why].kinds())
+	}
+	return bad, nil
 }
 
 // logCounts counts logs by what is known of them.
@@ -150,16 +191,21 @@ func (c *logCounts) count(r anchor.Report, err error) {
 
 // String names the kinds that there are, and always the broken ones.
 func (c logCounts) String() string {
-	out := fmt.Sprintf("%d broken", c.broken)
+	return strings.TrimSuffix(fmt.Sprintf("%d broken, %s", c.broken, c.kinds()), ", ")
+}
+
+// kinds names those that are not broken.
+func (c logCounts) kinds() string {
+	var out []string
 	for _, kind := range []struct {
 		n    int
 		what string
 	}{{c.signed, "signed"}, {c.sealed, "signed with a key that is not here"}, {c.unsigned, "not signed"}} {
 		if kind.n > 0 {
-			out += fmt.Sprintf(", %d %s", kind.n, kind.what)
+			out = append(out, fmt.Sprintf("%d %s", kind.n, kind.what))
 		}
 	}
-	return out
+	return strings.Join(out, ", ")
 }
 
 // signedWords says what is known of a log besides its chain. key is the one that

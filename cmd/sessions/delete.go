@@ -4,22 +4,33 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/bot/retain"
+	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 type deleteCmd struct {
+	records.Flags `embed:""`
+
 	Session []string `arg:"" help:"Ids of the sessions."`
 }
 
-// Run deletes sessions, or none when one of them is not there or is running.
+// Run deletes sessions, or none when one of them is not there or is not over.
 func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
-	var list []*runs.Run
+	var here []*runs.Run
+	var there []string
 	for _, id := range c.Session {
+		if !c.Unset() || !runs.Has(id) && c.IsThere() {
+			there = append(there, id)
+			continue
+		}
 		r, err := runs.Read(id)
 		if err != nil {
 			return err
@@ -27,8 +38,59 @@ func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
 		if r.Running {
 			return door.Usage("session %s is running: interrupt it first", id)
 		}
-		list = append(list, r)
+		here = append(here, r)
 	}
+	if len(there) > 0 {
+		if err := c.ofDatabase(ctx, w, there); err != nil {
+			return err
+		}
+	}
+	return ofMachine(ctx, w, here)
+}
+
+// ofDatabase deletes sessions of a server.
+func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []string) (err error) {
+	s, err := c.Open(ctx, w.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	keys, err := records.EnvironmentKeys(os.Getenv)
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	var list []*store.Session
+	for _, id := range ids {
+		row, err := s.Sessions.Session(ctx, id)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+			return door.Usage("there is no session %s in the database: `handrail sessions list` shows them", id)
+		case err != nil:
+			return err
+		case !row.State.Over():
+			return door.Usage("session %s is %s: have it end first, by `/agent stop` in %s", id, untrusted.EscapeLine(string(row.State)), untrusted.EscapeLine(row.Thread))
+		}
+		list = append(list, row)
+	}
+	k := retain.Keeper{Store: s.Store, Retired: s, Key: keys.Signing, Log: w.Log}
+	for _, row := range list {
+		err := k.Delete(ctx, "handrail sessions delete", row)
+		if errors.Is(err, store.ErrNotOver) {
+			return fmt.Errorf("%w: try again when the server has worked on it", err)
+		}
+		if err != nil {
+			return err
+		}
+		said := "deleted session " + row.ID + " of " + row.Thread + " with its log; what it wrote on GitHub stays"
+		if _, err := fmt.Fprintln(w.Out, untrusted.EscapeLine(said)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofMachine deletes sessions of handrail run.
+func ofMachine(ctx context.Context, w *door.Console, list []*runs.Run) error {
 	for _, r := range list {
 		if err := r.Delete(); err != nil {
 			return err

@@ -164,3 +164,12 @@ func TestCut(t *testing.T) {
 		must(t, err)
 	}
 }
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	server := storetest.StartPostgres(t, false)
+	storetest.Delete(t, func(t *testing.T, now func() time.Time) (store.Store, store.Retired) {
+		s := open(t, postgres.Config{URL: server.Database(t), Now: now})
+		return s.Store, s
+	})
+}

@@ -53,3 +53,11 @@ func TestCrashChild(t *testing.T) {
 func BenchmarkStore(b *testing.B) {
 	storetest.Bench(b, func() store.Store { return open(b, sqlite.Config{Path: filepath.Join(b.TempDir(), "bot.db")}).Store })
 }
+
+func TestDelete(t *testing.T) {
+	t.Parallel()
+	storetest.Delete(t, func(t *testing.T, now func() time.Time) (store.Store, store.Retired) {
+		s := open(t, sqlite.Config{Now: now})
+		return s.Store, s
+	})
+}

@@ -179,6 +179,9 @@ func (s *logs) Import(ctx context.Context, id string, events []session.Event) er
 		if err == nil && n == 0 {
 			err = store.ErrExists
 		}
+		if err == nil { // what was deleted is back
+			_, err = q.exec(ctx, `DELETE FROM deleted WHERE session = ?`, id)
+		}
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,117 @@
+// Package retain deletes sessions that are over: those that ended long ago, and those that
+// somebody names. What is left of each says that it was deleted, when, and why.
+package retain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/store/anchor"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// Keeper deletes sessions.
+type Keeper struct {
+	Store   store.Store
+	Retired store.Retired
+	Key     *secret.Key      // signs what is left; nil for none
+	Now     func() time.Time // nil for time.Now
+	Log     *slog.Logger
+}
+
+func (k Keeper) now() time.Time {
+	if k.Now == nil {
+		return time.Now()
+	}
+	return k.Now()
+}
+
+// page is how many sessions are looked at together.
+const page = 100
+
+// Logs deletes the sessions that are over and were written to last before keep ago, and
+// logs how many. With keep 0 it deletes none. One that cannot be deleted is skipped,
+// and tried again the next time.
+func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
+	if keep <= 0 {
+		return nil
+	}
+	limit := k.now().Add(-keep)
+	heads, err := k.heads(ctx) // before the rows: a log that moves after them is not deleted
+	if err != nil {
+		return err
+	}
+	old, err := k.old(ctx, limit)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	deleted, kept := 0, 0
+	for _, s := range old {
+		err := k.delete(ctx, s, heads[s.ID], fmt.Sprintf("retention.logs, after %d days", keep/(24*time.Hour)))
+		switch {
+		case errors.Is(err, store.ErrNotOver), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
+			kept++ // somebody works on it again, or has deleted it
+		case err != nil:
+			return fmt.Errorf("delete old sessions: %d deleted, then: %w", deleted, err)
+		default:
+			deleted++
+		}
+	}
+	k.Log.InfoContext(ctx, "deleted sessions that ended long ago", "deleted", deleted, "kept", kept, "before", limit.UTC().Format(time.RFC3339))
+	return nil
+}
+
+// old returns the sessions that are over and were not written to since limit.
+func (k Keeper) old(ctx context.Context, limit time.Time) (old []*store.Session, err error) {
+	q := store.Query{Before: limit, Limit: page}
+	for _, p := range session.Phases() {
+		if p.Over() {
+			q.States = append(q.States, p)
+		}
+	}
+	for {
+		list, err := k.Store.Sessions.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range list {
+			if s.Updated.Before(limit) { //control:delete-only-old
+				old = append(old, s)
+			}
+		}
+		if len(list) < page {
+			return old, nil
+		}
+		q.Before = list[len(list)-1].Created
+	}
+}
+
+func (k Keeper) heads(ctx context.Context) (map[string]store.Head, error) {
+	list, err := k.Store.Logs.Heads(ctx)
+	heads := map[string]store.Head{}
+	for _, h := range list {
+		heads[h.Session] = h
+	}
+	return heads, err
+}
+
+// Delete deletes a session that somebody names. why is kept.
+func (k Keeper) Delete(ctx context.Context, why string, s *store.Session) error {
+	heads, err := k.heads(ctx)
+	if err != nil {
+		return err
+	}
+	return k.delete(ctx, s, heads[s.ID], why)
+}
+
+func (k Keeper) delete(ctx context.Context, s *store.Session, h store.Head, why string) error {
+	d := &store.Deleted{Head: h, Time: k.now().UTC().Truncate(time.Microsecond), Why: why}
+	d.Session = s.ID // also of a session that has no log yet
+	anchor.SignDeleted(k.Key, d)
+	return k.Retired.Delete(ctx, d)
+}
