@@ -82,12 +82,7 @@ type Config struct {
 // Model tries out what a session needs of a model. It is an error only when the
 // model could not be tried out at all.
 func Model(ctx context.Context, cfg Config) (Diagnosis, error) {
-	x := &exam{model: cfg.Model, parser: toolcall.New(cfg.Tools, cfg.Canonical), d: &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}}}
-	for _, s := range cfg.Tools {
-		if s.Name == "read_file" {
-			x.read = s
-		}
-	}
+	x := begin(cfg)
 	if !x.probe(ctx, "server", true, x.reach) {
 		return *x.d, ctx.Err()
 	}
@@ -106,6 +101,32 @@ func Model(ctx context.Context, cfg Config) (Diagnosis, error) {
 	}
 	x.advise()
 	return *x.d, ctx.Err()
+}
+
+// Calls tries out only the least: the model answers, and calls a tool. It takes one answer,
+// or two where the first call does not come.
+func Calls(ctx context.Context, cfg Config) (Diagnosis, error) {
+	x := begin(cfg)
+	if !x.probe(ctx, "server", true, x.reach) {
+		return *x.d, ctx.Err()
+	}
+	if x.caps.Tools && x.probe(ctx, "native calls", false, x.native) {
+		x.d.Figures.Calls = "native"
+	} else if x.probe(ctx, "text calls", true, x.printed) {
+		x.d.Figures.Calls = "text"
+	}
+	x.d.OK = x.d.Figures.Calls != "none"
+	return *x.d, ctx.Err()
+}
+
+func begin(cfg Config) *exam {
+	x := &exam{model: cfg.Model, parser: toolcall.New(cfg.Tools, cfg.Canonical), d: &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}}}
+	for _, s := range cfg.Tools {
+		if s.Name == "read_file" {
+			x.read = s
+		}
+	}
+	return x
 }
 
 // probe runs one trial and adds the finding. It reports whether the trial passed.

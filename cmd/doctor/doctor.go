@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
@@ -43,12 +44,16 @@ type Report struct {
 type Config struct {
 	Server  config.Server
 	Model   func(name string) (llm.Model, error)
-	Engines func(ctx context.Context) []Finding // nil to leave them out
+	Exam    func(name string) (exam.Config, error) // what Try tries the model with
+	Engines func(ctx context.Context) []Finding    // nil to leave them out
 	GitHub  http.RoundTripper
 	HTTP    http.RoundTripper // to the model
 	Log     *slog.Logger
 	Now     func() time.Time // nil for the real time
 }
+
+// Of returns how the parts of a server are reached.
+type Of func(cfg config.Server, log *slog.Logger) Config
 
 func (c *Config) now() time.Time {
 	if c.Now != nil {
@@ -100,7 +105,17 @@ func gather(ctx context.Context, checks ...func(context.Context) []Finding) []Fi
 
 // Say writes a report for a person.
 func Say(w io.Writer, r Report) {
-	for _, f := range r.Findings {
+	List(w, r.Findings)
+	if r.OK {
+		fmt.Fprintln(w, "Everything that a server needs is there.")
+		return
+	}
+	fmt.Fprintln(w, "The server will not work until what has a ✗ is mended.")
+}
+
+// List writes findings for a person, a line each, and what to do.
+func List(w io.Writer, list []Finding) {
+	for _, f := range list {
 		mark := "✔"
 		switch {
 		case !f.OK && f.Needed:
@@ -113,11 +128,6 @@ func Say(w io.Writer, r Report) {
 			fmt.Fprintf(w, "  → %s\n", f.Remedy)
 		}
 	}
-	if r.OK {
-		fmt.Fprintln(w, "Everything that a server needs is there.")
-		return
-	}
-	fmt.Fprintln(w, "The server will not work until what has a ✗ is mended.")
 }
 
 // database opens the database, as the server does at its start.

@@ -16,11 +16,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
+	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -265,4 +267,31 @@ func TestExamine(t *testing.T) {
 	if r.OK || !strings.Contains(out.String(), "✗ model") || !strings.Contains(out.String(), "  → Start Ollama") || !strings.Contains(out.String(), "✔ workspace") || !strings.HasSuffix(out.String(), "until what has a ✗ is mended.\n") {
 		t.Errorf("it says\n%s", out.String())
 	}
+}
+
+// TestPing: a ping that did not arrive is sent again, and what came of it is said.
+func TestPing(t *testing.T) {
+	t.Parallel()
+	gh := withRepo(t, hub(t, ghtest.Config{}))
+	c := asApp(gh)
+	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub sent no ping yet")
+	var status atomic.Int32
+	status.Store(http.StatusBadGateway)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) }))
+	defer srv.Close()
+	gh.SetWebhook(srv.URL)
+	check := &ghcheck.Server{Server: gh}
+	if _, err := check.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub's ping did not arrive: the answer was 502 Bad Gateway | GitHub does not reach the server")
+	status.Store(http.StatusUnauthorized)
+	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub's ping was refused | The secret")
+	status.Store(http.StatusOK)
+	wants(t, c.deliveries(t.Context()), "ok webhook: GitHub's ping arrived", "ok deliveries: ")
+	gh.SetWebhook("http://127.0.0.1:1/webhook")
+	if _, err := check.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub's ping did not arrive: nobody answered")
 }

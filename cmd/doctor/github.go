@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -147,6 +148,15 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{{Name: "deliveries", Detail: onePerLine(err.Error()), Remedy: "Mend what is wrong with GitHub first."}}
 	}
+	var out []Finding
+	if slices.ContainsFunc(list, isPing) {
+		out = append(out, c.Ping(ctx))
+	}
+	return append(out, events(slices.DeleteFunc(list, isPing)))
+}
+
+// events looks whether what people did arrived.
+func events(list []ghapp.Delivery) Finding {
 	arrived, last := map[string]bool{}, map[string]int{}
 	for _, d := range list {
 		arrived[d.GUID] = arrived[d.GUID] || d.OK()
@@ -162,9 +172,9 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	}
 	switch {
 	case len(arrived) == 0:
-		return []Finding{well("deliveries", "none within a day")}
+		return well("deliveries", "none within a day")
 	case failed == 0:
-		return []Finding{well("deliveries", "all %d of a day arrived", len(arrived))}
+		return well("deliveries", "all %d of a day arrived", len(arrived))
 	}
 	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? Where it cannot be, set github.poll.", "%d of %d of a day did not arrive; nobody answered", failed, len(arrived))
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest {
@@ -174,5 +184,5 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 		f.Detail = strings.TrimSuffix(f.Detail, "nobody answered") + "the last answer was " + http.StatusText(status)
 	}
 	f.Needed = failed == len(arrived)
-	return []Finding{f}
+	return f
 }

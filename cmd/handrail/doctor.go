@@ -115,16 +115,30 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 
 // doctorOf is what looks at a server from outside.
 func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
-	return doctor.Config{
-		Server: cfg, Log: log, GitHub: config.Transport(cfg.GitHub.Trusted, nil), HTTP: config.Transport(cfg.Model.Trusted, cfg.Model.Sent),
-		Model: func(name string) (llm.Model, error) {
-			open, err := opener(cfg.Model, log)
-			if err != nil {
-				return nil, err
-			}
-			return open(name)
-		},
+	model := func(name string) (llm.Model, error) {
+		open, err := opener(cfg.Model, log)
+		if err != nil {
+			return nil, err
+		}
+		return open(name)
 	}
+	return doctor.Config{
+		Server: cfg, Log: log, GitHub: config.Transport(cfg.GitHub.Trusted, nil), HTTP: config.Transport(cfg.Model.Trusted, cfg.Model.Sent), Model: model,
+		Exam: func(name string) (exam.Config, error) { return examOf(model, name) },
+	}
+}
+
+// examOf is what a model is tried out with: the tools of a session.
+func examOf(open func(name string) (llm.Model, error), name string) (exam.Config, error) {
+	model, err := open(name)
+	if err != nil {
+		return exam.Config{}, err
+	}
+	all, err := door.BuiltinTools(nil)
+	if err != nil {
+		return exam.Config{}, err
+	}
+	return exam.Config{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical}, nil
 }
 
 // enginesOf says where the tools of a server's sessions would run.
@@ -250,15 +264,12 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
-	model, err := open(name)
+	with, err := examOf(open, name)
 	if err != nil {
 		return err
 	}
-	all, err := door.BuiltinTools(nil)
-	if err != nil {
-		return err
-	}
-	d, err := exam.Model(ctx, exam.Config{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical, Context: c.Context})
+	with.Context = c.Context
+	d, err := exam.Model(ctx, with)
 	if err != nil {
 		return err
 	}

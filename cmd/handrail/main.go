@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/buildinfo"
 	"github.com/handrail-bot/handrail/cmd/check"
+	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/logs"
@@ -152,7 +153,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	}
 	w.log = logger(w.err, c.LogLevel)
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	parsed.Bind(w, w.door())
+	parsed.Bind(w, w.door(), doctor.Of(doctorOf))
 	return parsed.Run()
 }
 

@@ -43,6 +43,7 @@ type stage struct {
 	installation int64
 	model        *front // where the model is reached
 	workflows    *runner
+	begun        *beginning // handrail init
 	act          *actRunner // that runs workflows; nil for the action alone
 }
 
@@ -70,7 +71,7 @@ func (s *stage) patience() time.Duration {
 // described in testdata/script/README.md.
 func githubVerbs(t *testing.T) map[string]func(*testscript.TestScript, bool, []string) {
 	verbs := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, v := range slices.Concat(outages, forks, signing, actions, operators, []scriptVerb{
+	for _, v := range slices.Concat(outages, forks, signing, actions, operators, firstHour, []scriptVerb{
 		{"github", "DIR", 1, 1, (*stage).open},
 		{"person", "USER ROLE", 2, 2, (*stage).person},
 		{"issue", "USER TITLE [TEXT | -file FILE]", 2, 4, (*stage).issue},

@@ -23,6 +23,11 @@ func filesIn(dir string) files {
 	return f
 }
 
+// doctor is the line that checks a server with these files.
+func (f files) doctor() string {
+	return fmt.Sprintf("set -a; . %s; set +a; handrail doctor --config %s", quoted(f.Environment), quoted(f.Config))
+}
+
 // quoted returns a path as a shell reads it.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
@@ -45,7 +50,8 @@ func (f files) free() error {
 
 // keep writes everything, the key first: GitHub gives it once.
 func (f files) keep(v *Verb, app newapp.App) (files, error) {
-	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + rand.Text() + rand.Text() + "\n"
+	v.secrets = map[string]string{"HANDRAIL_LOG_KEY": rand.Text() + rand.Text()}
+	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + v.secrets["HANDRAIL_LOG_KEY"] + "\n"
 	hook := app.WebhookSecret.Reveal()
 	if strings.ContainsAny(hook, "\n\r'") {
 		return f, errors.New("GitHub's secret of the webhook cannot be written into a file for shells")
@@ -54,6 +60,7 @@ func (f files) keep(v *Verb, app newapp.App) (files, error) {
 		if hook == "" {
 			return f, errors.New("GitHub gave no secret of the webhook")
 		}
+		v.secrets["HANDRAIL_WEBHOOK_SECRET"] = hook
 		env += "HANDRAIL_WEBHOOK_SECRET='" + hook + "'\n"
 	}
 	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env}, {f.Config, f.config(v, app)}} {

@@ -33,6 +33,7 @@ type page struct {
 	browser string // cookie of the browser that used it
 	state   string // GitHub brings it back; "" while none is under way
 	over    bool
+	app     newapp.App
 }
 
 func newPage(c newapp.Choice, keep func(newapp.App) (files, error), end context.CancelFunc) *page {
@@ -78,11 +79,11 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isOver reports whether the App is there.
-func (p *page) isOver() bool {
+// made returns the App, and whether it is there.
+func (p *page) made() (newapp.App, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.over
+	return p.app, p.over
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
@@ -116,7 +117,7 @@ func (p *page) created(r *http.Request, code string) shown {
 	if err == nil {
 		var kept files
 		if kept, err = p.keep(app); err == nil {
-			p.over = true
+			p.app, p.over = app, true
 			p.end()
 			return shown{Choice: p.Choice, App: app.Page, Files: kept}
 		}

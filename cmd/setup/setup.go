@@ -15,6 +15,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -28,8 +29,10 @@ type Verb struct {
 	Organization string `help:"Organization that owns the App; without it, your account."`
 	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
 	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
+	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
-	ollama string // its address, "" for the usual one
+	ollama  string            // its address, "" for the usual one
+	secrets map[string]string // of the server, which are written
 }
 
 func (v *Verb) choice() newapp.Choice {
@@ -40,8 +43,8 @@ func (v *Verb) choice() newapp.Choice {
 	return c
 }
 
-// Run serves the page until the App is there.
-func (v *Verb) Run(ctx context.Context, w *door.Console) error {
+// Run serves the page until the App is there, and then goes on to the first comment.
+func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	ollama := os.Getenv("OLLAMA_HOST")
 	if v.BaseURL != "" {
 		ollama = ""
@@ -73,6 +76,15 @@ func (v *Verb) Run(ctx context.Context, w *door.Console) error {
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; name another address with --listen, such as 127.0.0.1:8081", v.Listen, err)
 	}
+	app, err := v.create(ctx, w, l, f)
+	if err != nil {
+		return err
+	}
+	return v.after(w, app, f, of).goOn(ctx)
+}
+
+// create serves the page, and returns the App that came of it.
+func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (newapp.App, error) {
 	done, end := context.WithCancel(ctx)
 	defer end()
 	p := newPage(v.choice(), func(app newapp.App) (files, error) { return f.keep(v, app) }, end)
@@ -85,20 +97,19 @@ func (v *Verb) Run(ctx context.Context, w *door.Console) error {
 	go func() { failed <- s.Serve(l) }()
 	select {
 	case <-done.Done():
-	case err = <-failed:
-		return fmt.Errorf("serve the page: %w", err)
+	case err := <-failed:
+		return newapp.App{}, fmt.Errorf("serve the page: %w", err)
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	err = s.Shutdown(grace)
+	err := s.Shutdown(grace)
 	<-failed
+	app, made := p.made()
 	switch {
 	case err != nil:
-		return fmt.Errorf("close the page: %w", errors.Join(err, s.Close()))
-	case !p.isOver():
-		return errors.New("no App was created")
+		return app, fmt.Errorf("close the page: %w", errors.Join(err, s.Close()))
+	case !made:
+		return app, errors.New("no App was created")
 	}
-	_, err = fmt.Fprintf(w.Out, "\nThe App is there, and these files:\n\n  %s\n  %s\n  %s\n\nInstall the App on your repositories, as the page says. Try the model:\n\n  handrail doctor model %s\n\nStart the bot:\n\n%s\n\nThe first comment, in an issue:\n\n  /agent ask what is this repository about?\n",
-		f.Config, f.Environment, f.Key, quoted(v.Model), "  "+strings.ReplaceAll(f.Start, "\n", "\n  "))
-	return err
+	return app, nil
 }

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -26,6 +27,7 @@ import (
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp/needs"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -62,6 +64,12 @@ func hub(t *testing.T) (address, key string) {
 	return srv.URL, key
 }
 
+// unasked has a model that nobody answers for.
+func unasked(cfg config.Server, log *slog.Logger) doctor.Config {
+	cfg.Model.Ollama = "127.0.0.1:1"
+	return doctor.Config{Server: cfg, Log: log, GitHub: http.DefaultTransport, HTTP: http.DefaultTransport}
+}
+
 // begun is a handrail init that waits.
 type begun struct {
 	t     *testing.T
@@ -77,9 +85,9 @@ func begin(t *testing.T, v *Verb) *begun {
 	ctx, stop := context.WithCancel(t.Context())
 	b := &begun{t: t, rest: bufio.NewReader(r), ended: make(chan error, 1), stop: stop}
 	t.Cleanup(stop)
-	v.Listen, v.Model = "127.0.0.1:0", "qwen3:8b"
+	v.Listen, v.Model, v.NoWait = "127.0.0.1:0", "qwen3:8b", true
 	go func() {
-		err := v.Run(ctx, &door.Console{Out: out, Err: out})
+		err := v.Run(ctx, &door.Console{Out: out, Err: out}, unasked)
 		out.CloseWithError(errors.Join(err, io.EOF))
 		b.ended <- err
 	}()
@@ -283,7 +291,7 @@ func TestNothingIsOverwritten(t *testing.T) {
 		t.Errorf("it holds %s %v", text, err)
 	}
 	v := &Verb{Dir: filepath.Dir(name), Model: "m", Listen: "127.0.0.1:0"}
-	if err := v.Run(t.Context(), &door.Console{Out: io.Discard, Err: io.Discard}); err == nil || !strings.Contains(err.Error(), "there already") {
+	if err := v.Run(t.Context(), &door.Console{Out: io.Discard, Err: io.Discard}, unasked); err == nil || !strings.Contains(err.Error(), "there already") {
 		t.Errorf("with files that are there it says %v", err)
 	}
 }
@@ -297,7 +305,7 @@ func TestWrongUse(t *testing.T) {
 	} {
 		v.Dir, v.Listen = t.TempDir(), "127.0.0.1:0"
 		var use door.UsageError
-		if err := v.Run(t.Context(), &door.Console{Out: io.Discard, Err: io.Discard}); !errors.As(err, &use) {
+		if err := v.Run(t.Context(), &door.Console{Out: io.Discard, Err: io.Discard}, unasked); !errors.As(err, &use) {
 			t.Errorf("%s: %v", fmt.Sprintf("%+v", v), err)
 		}
 	}

@@ -36,6 +36,8 @@ type Grant struct {
 	Events      []string
 	Page        string // where people change it
 	Suspended   bool
+
+	id int64
 }
 
 // Answer is what GitHub said.
@@ -105,6 +107,72 @@ func Elsewhere(ctx context.Context, address string, transport http.RoundTripper)
 	return u.String() + "/", err == nil || errors.As(err, &refused) && refused.Status == http.StatusUnauthorized
 }
 
+// Repository is one that the App is installed on.
+type Repository struct {
+	Name   string // owner/name
+	Issues bool   // people can open issues there
+}
+
+// Repositories asks for the repositories that the App is installed on, up to 300 of each
+// account.
+func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
+	if cfg.API == "" {
+		cfg.API = "https://api.github.com/"
+	}
+	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	if err != nil {
+		return nil, errors.New("the App's private key cannot be read")
+	}
+	api := strings.TrimRight(cfg.API, "/")
+	apps.BaseURL = api
+	list, err := (&asker{api: api, client: stays(apps)}).installations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Repository
+	for _, in := range list {
+		if in.Suspended {
+			continue
+		}
+		t := ghinstallation.NewFromAppsTransport(apps, in.id)
+		t.BaseURL = api
+		there, err := (&asker{api: api, client: stays(t)}).repositories(ctx)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, there...)
+	}
+	return out, nil
+}
+
+// stays is a client that takes a key nowhere else.
+func stays(t http.RoundTripper) *http.Client {
+	return &http.Client{Transport: t, Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+func (a *asker) repositories(ctx context.Context) ([]Repository, error) {
+	var out []Repository
+	for page := 1; page <= 3; page++ {
+		var list struct {
+			Repositories []struct {
+				FullName  string `json:"full_name"`
+				HasIssues bool   `json:"has_issues"`
+				Archived  bool
+			}
+		}
+		if err := a.get(ctx, fmt.Sprintf("/installation/repositories?per_page=100&page=%d", page), &list); err != nil {
+			return out, err
+		}
+		for _, r := range list.Repositories {
+			out = append(out, Repository{Name: r.FullName, Issues: r.HasIssues && !r.Archived})
+		}
+		if len(list.Repositories) < 100 {
+			break
+		}
+	}
+	return out, nil
+}
+
 type asker struct {
 	api, token string
 	client     *http.Client
@@ -115,6 +183,7 @@ func (a *asker) installations(ctx context.Context) ([]Grant, error) {
 	var out []Grant
 	for page := 1; page <= 10; page++ {
 		var list []struct {
+			ID          int64
 			HTMLURL     string `json:"html_url"`
 			Account     struct{ Login string }
 			Permissions map[string]string
@@ -125,7 +194,7 @@ func (a *asker) installations(ctx context.Context) ([]Grant, error) {
 			return out, err
 		}
 		for _, i := range list {
-			out = append(out, Grant{Account: i.Account.Login, Permissions: i.Permissions, Events: i.Events, Page: i.HTMLURL, Suspended: i.SuspendedAt != nil})
+			out = append(out, Grant{Account: i.Account.Login, Permissions: i.Permissions, Events: i.Events, Page: i.HTMLURL, Suspended: i.SuspendedAt != nil, id: i.ID})
 		}
 		if len(list) < 100 {
 			break
