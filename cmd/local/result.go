@@ -56,6 +56,7 @@ type result struct {
 	run  *runs.Run
 	repo *gitops.Mirror
 	tree worktree.Tree
+	bare error // why there is none
 }
 
 func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
@@ -67,7 +68,11 @@ func withResult(ctx context.Context, id, repo string, do func(*result) error) er
 	if r.repo, err = openClone(path, run); err != nil {
 		return err
 	}
-	if r.tree, err = worktree.Of(ctx, path); err == nil || errors.Is(err, worktree.ErrNoGit) { // to print a patch needs none
+	r.tree, err = worktree.Of(ctx, path)
+	if errors.Is(err, worktree.ErrBare) {
+		r.bare, err = door.UsageError{Err: err}, nil
+	}
+	if err == nil || errors.Is(err, worktree.ErrNoGit) { // to print a patch needs none
 		err = do(r)
 	}
 	return errors.Join(err, r.repo.Close())
@@ -87,6 +92,9 @@ func (r *result) patch(ctx context.Context, from string) (string, error) {
 }
 
 func (r *result) apply(ctx context.Context, out io.Writer) error {
+	if r.bare != nil {
+		return r.bare
+	}
 	base := r.run.State.Task.Base
 	done, err := r.run.Applied()
 	if err != nil {
@@ -124,6 +132,9 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 }
 
 func (r *result) unapply(ctx context.Context, out io.Writer) error {
+	if r.bare != nil {
+		return r.bare
+	}
 	done, err := r.run.Applied()
 	if err != nil {
 		return err

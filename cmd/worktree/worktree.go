@@ -21,12 +21,18 @@ import (
 // ErrNoGit says that there is no git on this machine.
 var ErrNoGit = errors.New("git is not installed")
 
+// ErrBare says that a clone has no files beside its commits.
+var ErrBare = errors.New("this clone is bare, it has no files: take the branch, or pipe `handrail diff` into `git apply` where files are")
+
 // Tree is the checked out files of a clone.
 type Tree struct{ dir string }
 
 // Of returns the tree at dir or above it.
 func Of(ctx context.Context, dir string) (Tree, error) {
 	top, err := Tree{dir}.git(ctx, nil, "rev-parse", "--show-toplevel")
+	if err != nil && strings.Contains(err.Error(), "must be run in a work tree") {
+		err = ErrBare
+	}
 	return Tree{strings.TrimSuffix(top, "\n")}, err
 }
 
