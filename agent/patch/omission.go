@@ -3,6 +3,7 @@ package patch
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -32,12 +33,12 @@ func Omission(name, before, content string) (int, string) {
 }
 
 // leader is what a line that is nothing but a comment begins with.
-var leader = lazily(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{!--|\{#|\.\.\.|…)\s*`)
+var leader = lazily(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`)
 
 // omitted are the words for text that was left out.
 var omitted = lazily(`(?i)` + strings.Join([]string{
 	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
-	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept|as before|preserved|unmodified|as is)\b`,
+	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept$|as before|preserved|unmodified|as is)\b`,
 	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)\b`,
 	`\b(keep|leave|same as|insert|add|put|copy|include)( in| here)?( all| the| your)*( rest| existing| remaining| previous| original)( of)?( the)? (code|content|contents|file|implementation|functions?|methods?|logic|imports?)\b`,
 	`\b(code|content|lines?|implementation|functions?|methods?|section|part)s? (is |are |was |were |has been )?(omitted|truncated|elided|unchanged|skipped|left out|removed) ?(for brevity)?\b`,
@@ -75,15 +76,31 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	}
 	body := strings.TrimSpace(strings.TrimRight(s[at[1]:], "*/->)]}#'\" "))
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
-	if !dots && bracketed(s[:at[1]]) {
+	switch {
+	case !dots && prose(ext) && (s[0] == '#' || s[0] == '*'):
+		return false // a heading or an item of a list
+	case !dots && bracketed(s[:at[1]]) && (s[0] != '\'' || !basic(ext)):
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
-	bare := strings.Trim(body, ".…([{ ")
+	return saysSo(s, body, dots, shrinks)
+}
+
+// saysSo reports whether the words of a comment say that text was left out.
+func saysSo(s, body string, dots, shrinks bool) bool {
+	bare := strings.Trim(body, ".…([{<=~- ")
 	if dots && dotsAtAnEnd(s, body) && len(strings.Fields(bare)) <= 8 && dotted().MatchString(bare) {
 		return true
 	}
-	return omitted().MatchString(bare) || shrinks && andSoOn().MatchString(bare)
+	return omitted().MatchString(bare) || shrinks && (andSoOn().MatchString(bare) || stays().MatchString(bare))
 }
+
+// stays are words for a rest that is as it was: they stand for text in a file that loses
+// some.
+var stays = lazily(`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
+	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`)
+
+// basic reports whether ' begins a comment in files of this kind.
+func basic(ext string) bool { return slices.Contains([]string{".bas", ".cls", ".vb", ".vbs"}, ext) }
 
 // andSoOn are words that stand for text only in a file that loses some.
 var andSoOn = lazily(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)

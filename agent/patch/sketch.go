@@ -3,6 +3,7 @@ package patch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -139,6 +140,11 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 		return from, nil
 	}
 	last := s.lines[n-1]
+	if oneBlock(s.lines) {
+		if to, ok := m.blockEnd(from, last, level); ok {
+			return to, nil
+		}
+	}
 	best := -1
 	for k := 1; k <= n; k++ {
 		found := m.left(s.lines[n-k:], level, from)
@@ -146,16 +152,41 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 			break
 		}
 		best = k
-		if len(found) == 1 {
-			return found[0] + k - 1, nil
+		if to := found[0] + k - 1; len(found) == 1 && !m.loses(s.lines, from, to) {
+			return to, nil
+		} else if len(found) == 1 {
+			break
 		}
 	}
 	if best > 0 {
-		if to, ok := m.blockEnd(from, last, level); ok {
+		if to, ok := m.blockEnd(from, last, level); ok && !m.loses(s.lines, from, to) {
 			return to, nil
 		}
 	}
 	return 0, m.unsettled(s, last, "ends", "after")
+}
+
+// loses reports whether lines from to to of the file define something at the level of
+// the first of them or above it that is not in the segment: then it ends before that.
+func (m *merger) loses(lines []string, from, to int) bool {
+	depth := len(indentOf(m.doc.lines[from].text))
+	for _, l := range m.doc.lines[from+1 : to+1] {
+		if len(indentOf(l.text)) > depth || defined(l.text, false) == nil {
+			continue
+		}
+		words := defined(l.text, false)
+		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(defined(s, false), words) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// oneBlock reports whether the last of the lines closes what the first one opens.
+func oneBlock(lines []string) bool {
+	depth, n := len(indentOf(lines[0])), len(lines)-1
+	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(indentOf(s)) > depth }
+	return len(indentOf(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
 }
 
 // blockEnd finds the line that closes the block which line from opens: the
@@ -182,8 +213,35 @@ func (m *merger) unsettled(s segment, anchor, verb, side string) error {
 		where = "is in the file only where another part of the edit already is, or does not settle it alone"
 	}
 	return fmt.Errorf("merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
-		"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text",
-		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side)
+		"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
+		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side, m.region(s, found))
+}
+
+// region shows the text of the file that a segment may be about: around each place of
+// its anchor, or else what is most like it.
+func (m *merger) region(s segment, found []int) string {
+	n, most := 2, 3
+	if len(found) == 0 {
+		var at int
+		if at, n = m.doc.nearest(s.lines); n == 0 {
+			at, n, _ = m.doc.alike(s.lines)
+		}
+		if n == 0 {
+			return ""
+		}
+		found, n = []int{at}, min(n, 12)
+	}
+	var b strings.Builder
+	b.WriteString(". The file has there\n")
+	for i, at := range found[:min(most, len(found))] {
+		if i > 0 {
+			b.WriteString("…\n")
+		}
+		for k := max(0, at-2); k < min(len(m.doc.lines), at+n); k++ {
+			fmt.Fprintf(&b, "%d | %s\n", k+1, cut(m.doc.lines[k].text))
+		}
+	}
+	return b.String()
 }
 
 // reindent moves a segment to the indentation of its anchors in the file.
