@@ -77,6 +77,8 @@ type Work struct {
 	// Shares returns the budgets that the session has in common with others, given
 	// what it has used by now; see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
+	// Post makes a write of the model to the thread happen, once for its key.
+	Post func(context.Context, ghapp.Write) (ghapp.Ref, error)
 	// SawGreen is told which checks of a commit are content with it.
 	SawGreen func(commit string, checks []string)
 	// Unsigned is called when GitHub does not sign commits, and the repository asks for that.

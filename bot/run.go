@@ -222,7 +222,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 				return l.Try(ctx, ghapp.Write{Key: "unsigned-" + l.Row.ID, Kind: ghapp.WriteComment, Body: render.NotSigned})
 			},
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
-			ApprovalFacts: asks.Bound, Confirm: asks.Confirm,
+			ApprovalFacts: asks.Bound, Confirm: asks.Confirm, Post: l.Ensure,
 			SawGreen: func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
 		})
 		return err

@@ -63,7 +63,7 @@ func (p *Policy) Walled(tests ...string) *Policy {
 }
 
 func defaultVerdicts(d Defaults) [Converse + 1]Verdict {
-	return [Converse + 1]Verdict{
+	out := [Converse + 1]Verdict{
 		Read:     verdictOr(d.Read, Allow),
 		Write:    verdictOr(d.Write, Allow),
 		Delete:   verdictOr(d.Delete, Allow),
@@ -71,6 +71,8 @@ func defaultVerdicts(d Defaults) [Converse + 1]Verdict {
 		Network:  verdictOr(d.Network, Ask),
 		Converse: Allow,
 	}
+	out[Post] = verdictOr(d.Post, Ask) //control:posts-are-asked-for
+	return out
 }
 
 func verdictOr(word string, unset Verdict) Verdict {
@@ -147,6 +149,10 @@ func wellFormed(a Action) error {
 	case Network:
 		if strings.TrimSpace(a.URL) == "" {
 			return errors.New("a network action needs a URL")
+		}
+	case Post:
+		if strings.TrimSpace(a.Display) == "" {
+			return errors.New("a post action needs what is posted")
 		}
 	case Read, Converse:
 	default:

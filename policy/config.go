@@ -23,7 +23,7 @@ type Config struct {
 
 	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
 	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
-	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
@@ -52,13 +52,14 @@ type Commands struct {
 
 // Defaults is what happens to each kind of operation that no other rule
 // settles: "allow", "ask" or "deny". An empty field takes the built-in
-// default: network asks, everything else is allowed.
+// default: network and post ask, everything else is allowed.
 type Defaults struct {
 	Read    string `yaml:"read,omitempty" json:"read,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 	Write   string `yaml:"write,omitempty" json:"write,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 	Delete  string `yaml:"delete,omitempty" json:"delete,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 	Execute string `yaml:"execute,omitempty" json:"execute,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 	Network string `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
+	Post    string `yaml:"post,omitempty" json:"post,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 }
 
 // SensitiveFile makes the files that match Pattern sensitive or not. Approve is

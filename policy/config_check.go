@@ -41,7 +41,7 @@ func (p *problems) atLeastZero(n float64, path ...any) {
 
 func verdictNames() []string { return []string{"allow", "ask", "deny"} }
 
-func kindNames() []string { return []string{"read", "write", "delete", "execute", "network"} }
+func kindNames() []string { return []string{"read", "write", "delete", "execute", "network", "post"} }
 
 func modeNames() []string {
 	names := make([]string, len(modeTable))
@@ -107,6 +107,7 @@ func (c Config) checkSafety(p *problems) {
 	p.oneOf(d.Delete, verdictNames(), "defaults", "delete")
 	p.oneOf(d.Execute, verdictNames(), "defaults", "execute")
 	p.oneOf(d.Network, verdictNames(), "defaults", "network")
+	p.oneOf(d.Post, verdictNames(), "defaults", "post")
 	for i, k := range c.AlwaysAsk {
 		p.someOf(k, kindNames(), "always_ask", i)
 	}

@@ -129,7 +129,7 @@ func TestParseConfigErrors(t *testing.T) {
 		"too long":              {"# " + strings.Repeat("x", 128<<10), "at most 131072 are read"},
 		"unknown mode":          {"mode: cod\n", `line 1: mode: "cod" is not one of code, architect, ask, debug, explore, plan, review, security, did you mean "code"?`},
 		"bad default":           {"defaults:\n  read: yes\n", `line 2: defaults.read: "yes" is not one of allow, ask, deny`},
-		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, did you mean "execute"?`},
+		"bad kind":              {"always_ask: [read, excute]\n", `always_ask[1]: "excute" is not one of read, write, delete, execute, network, post, did you mean "execute"?`},
 		"bad approve":           {"sensitive_files:\n- pattern: x\n  approve: \"true\"\n", `line 3: sensitive_files[0].approve: "true" is not one of auto, required`},
 		"missing approve":       {"sensitive_files:\n- pattern: x\n", `sensitive_files[0].approve: a value is needed: auto, required`},
 		"bad glob":              {"sensitive_files: [{pattern: \"a[\", approve: auto}]\n", `"a[" is not a valid glob`},

@@ -192,6 +192,7 @@ func mergeDefaults(server, repo Defaults) Defaults {
 		Delete:  stricter(server.Delete, repo.Delete, Allow),
 		Execute: stricter(server.Execute, repo.Execute, Allow),
 		Network: stricter(server.Network, repo.Network, Ask),
+		Post:    stricter(server.Post, repo.Post, Ask),
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 )
 
 // String returns the name of the kind as it is written in the configuration:
-// "read", "write", "delete", "execute", "network" or "converse".
+// "read", "write", "delete", "execute", "network", "post" or "converse".
 func (k Kind) String() string {
 	switch k {
 	case Read:
@@ -20,6 +20,8 @@ func (k Kind) String() string {
 		return "execute"
 	case Network:
 		return "network"
+	case Post:
+		return "post"
 	case Converse:
 		return "converse"
 	}
@@ -33,7 +35,7 @@ func parseKind(name string) (Kind, error) {
 			return k, nil
 		}
 	}
-	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, converse", name)
+	return Unknown, fmt.Errorf("parse kind: %q is not one of read, write, delete, execute, network, post, converse", name)
 }
 
 // MarshalText writes the kind as [Kind.String] does.
@@ -92,16 +94,16 @@ const (
 var modeTable = [...]Mode{
 	{Name: "code", Description: "Make the change: edit files and run commands without an edit limit.",
 		EditLimit: NoEditLimit, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Converse)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse)},
 	{Name: "architect", Description: "Design and write it down: at most three edits, commands that only read.",
 		EditLimit: 3, Turns: agentTurns, commands: readCommands,
-		kinds: kinds(Read, Write, Execute, Network, Converse)},
+		kinds: kinds(Read, Write, Execute, Network, Post, Converse)},
 	{Name: "ask", Description: "Answer a question: no edits, commands that only read.",
 		EditLimit: 0, Turns: agentTurns, commands: readCommands,
 		kinds: kinds(Read, Execute, Network, Converse)},
 	{Name: "debug", Description: "Find a fault and fix it: any command, at most five edits.",
 		EditLimit: 5, Turns: agentTurns, commands: anyCommand,
-		kinds: kinds(Read, Write, Delete, Execute, Network, Converse)},
+		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan that a person can approve: read and search only.",

@@ -108,6 +108,7 @@ const (
 	Delete        // remove files
 	Execute       // run a command
 	Network       // reach an address
+	Post          // write on GitHub, in the session's own thread
 	Converse      // talk to the person or to the engine: todo, completion, questions
 )
 

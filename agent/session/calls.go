@@ -15,6 +15,7 @@ type Calls struct {
 	Publish   *CallState   // the request to publish something sensitive, if one stands; see [PublishTool]
 	Requests  []*Request   // everything that people were asked, in order
 	Edits     int          // calls that changed files, and commands that did
+	Posts     int          // times that the model wrote to its thread
 	Findings  []Reported   // what was reported of the code, in order
 	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
 	Shell     Shell
@@ -95,10 +96,10 @@ var oldKinds = map[string]policy.Kind{
 }
 
 // Harmless reports whether running c twice is the same as running it once: it
-// only reads, or talks to people.
+// only reads, or talks to people, or posts under a key that is the call's.
 func (c *CallState) Harmless() bool {
 	k := c.kind()
-	return k == policy.Read || k == policy.Converse
+	return k == policy.Read || k == policy.Converse || k == policy.Post
 }
 
 // Title returns what people are told c does, or "" when it never began.
@@ -111,7 +112,7 @@ func (c *CallState) Title() string {
 
 // changes reports whether a call of kind k can change the workspace.
 func changes(k policy.Kind) bool {
-	return k != policy.Read && k != policy.Converse && k != policy.Network
+	return k != policy.Read && k != policy.Converse && k != policy.Network && k != policy.Post
 }
 
 // Open returns what waits for a person.
@@ -263,6 +264,9 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	}
 	if begun && p.OK {
 		approved = s.Request.Effects
+	}
+	if p.OK && s.kind() == policy.Post {
+		c.Posts++
 	}
 	if p.OK && len(p.Changes) > 0 {
 		s.Counted = true

@@ -13,6 +13,7 @@ type Args struct {
 	sheet  *Sheet
 	Values map[string]json.RawMessage
 	as     map[string]string // how the model spelled the name
+	Call   string            // id of the call
 }
 
 // Has reports whether an argument was given.

@@ -258,6 +258,7 @@ func (t *tool) Run(ctx context.Context, call session.Call, emit Progress) (Resul
 	if err != nil {
 		return Result{}, err
 	}
+	a.Call = call.ID
 	if emit == nil {
 		emit = func(string) {}
 	}

@@ -24,12 +24,14 @@ func Approval(a session.Asked, requester string) string {
 	var b strings.Builder
 	who, what, lang := "the agent", "run a command", "sh"
 	approved, denied := "lets exactly this happen, once", "and the agent goes on without"
-	switch a.Tool {
-	case "run_terminal_command":
-	case session.SetUpTool:
+	switch {
+	case a.Tool == "run_terminal_command":
+	case a.Tool == session.SetUpTool:
 		who, what = "the repository", "be set up, once for all sessions"
 		approved, denied = "lets it happen, for all sessions, until it changes", "for all sessions until it changes"
-	case session.PublishTool:
+	case len(a.Paths) == 0:
+		what, lang = "write in this thread", "text"
+	case a.Tool == session.PublishTool:
 		what, lang = "push a change to "+paths(a.Paths), "diff"
 	default:
 		what, lang = "change "+paths(a.Paths), "diff"

@@ -31,7 +31,7 @@ var effects = map[string]string{
 	"policy.model": "TestChoose", "policy.models": "serve_limits", "policy.mode": "TestChoose", "policy.modes": "serve_limits", "policy.turns": "TestTurnLimit",
 	"policy.auto_approve_commands": "policy_settings", "policy.auto_approve_sensitive_edits": "policy_settings",
 	"policy.commands.allow": "policy_settings", "policy.commands.deny": "policy_settings", "policy.commands.ask": "policy_settings",
-	"policy.defaults.read": "TestCheckTable", "policy.defaults.write": "policy_settings", "policy.defaults.delete": "TestCheckTable", "policy.defaults.execute": "policy_settings", "policy.defaults.network": "policy_settings",
+	"policy.defaults.read": "TestCheckTable", "policy.defaults.write": "policy_settings", "policy.defaults.delete": "TestCheckTable", "policy.defaults.execute": "policy_settings", "policy.defaults.network": "policy_settings", "policy.defaults.post": "TestPosts",
 	"policy.always_ask": "policy_settings", "policy.sensitive_files.pattern": "TestSensitiveOrder", "policy.sensitive_files.approve": "TestSensitiveOrder",
 	"policy.approvals.by": "serve_approval_review", "policy.approvals.deadline": "TestReviewEndsWithoutTheEdit", "policy.approvals.not_requester": "TestApproverRules", "policy.approvals.approvers": "TestApproverRules",
 	"policy.approvals.bots": "TestTwoBots", "policy.branch": "TestBranch", "policy.long_running_commands": "TestLongRunningCommands",

@@ -1,0 +1,107 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Post is what a model wants to stand in the session's own thread: a comment, or labels.
+type Post struct {
+	Comment string
+	Labels  []string
+}
+
+// Board is the session's own thread, as it may be written to. It knows no other.
+type Board interface {
+	// May returns why a post cannot be made now, in words for the model; nil when it can.
+	May(ctx context.Context, p Post) error
+	// Put makes a post. For one call it does so once, however often it is asked.
+	Put(ctx context.Context, call string, p Post) error
+}
+
+// The limits of one post.
+const (
+	longestComment = 4_000 // characters
+	mostLabels     = 5
+)
+
+// Posts returns the tools that write to the session's own thread.
+func Posts(on Board) []tools.Tool {
+	return []tools.Tool{
+		post(on, tools.Sheet{
+			Name: "add_issue_comment", Aliases: []string{"create_comment", "comment", "post_comment"},
+			Doc:     "Write a comment in this thread, for what people must know before the end. Your last words are posted anyway.",
+			Params:  []tools.Param{{Name: "body", Required: true, Doc: "Markdown.", Aliases: []string{"comment", "text", "content", "message"}}},
+			Example: `{"body":"The test needs a database."}`,
+		}, func(a tools.Args) (Post, error) {
+			body, err := a.Need("body")
+			if n := utf8.RuneCountInString(body); err == nil && n > longestComment {
+				err = a.Wrong("the comment has %d characters, and the most are %d", n, longestComment)
+			}
+			return Post{Comment: strings.TrimSpace(body)}, err
+		}),
+		post(on, tools.Sheet{
+			Name: "add_labels", Aliases: []string{"add_label", "label", "label_issue", "set_labels"},
+			Doc:     "Put labels on this thread, of those that the repository has.",
+			Params:  []tools.Param{{Name: "labels", Form: tools.Free, Required: true, Doc: "Their names.", Schema: `{"type":"array","items":{"type":"string"}}`, Aliases: []string{"label", "name", "names"}}},
+			Example: `{"labels":["bug"]}`,
+		}, labels),
+	}
+}
+
+func labels(a tools.Args) (Post, error) {
+	text, err := a.Need("labels")
+	if err != nil {
+		return Post{}, err
+	}
+	var p Post
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' }) {
+		if name = strings.TrimSpace(name); name != "" {
+			p.Labels = append(p.Labels, name)
+		}
+	}
+	if n := len(p.Labels); n == 0 || n > mostLabels {
+		return p, a.Wrong("give 1 to %d labels", mostLabels)
+	}
+	return p, nil
+}
+
+// post makes a tool of a sheet. read takes the post out of a call.
+func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.Tool {
+	s.Kind = policy.Post
+	return tools.New(s,
+		func(ctx context.Context, a tools.Args) (policy.Action, error) {
+			p, err := read(a)
+			if err == nil {
+				err = on.May(ctx, p) //control:posts-have-limits
+			}
+			return policy.Action{Kind: policy.Post, Display: p.display()}, err
+		},
+		func(ctx context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+			p, err := read(a)
+			if err == nil {
+				err = on.Put(ctx, a.Call, p)
+			}
+			if err != nil {
+				return tools.Result{}, err
+			}
+			if len(p.Labels) > 0 {
+				return tools.Result{Content: "This thread has the labels now.", Title: untrusted.EscapeLine("Labelled " + strings.Join(p.Labels, ", "))}, nil
+			}
+			return tools.Result{Content: "The comment stands in this thread.", Title: "Commented"}, nil
+		})
+}
+
+// display is what people are shown before it is posted.
+func (p Post) display() string {
+	if len(p.Labels) > 0 {
+		return fmt.Sprintf("label this thread: %s", strings.Join(p.Labels, ", "))
+	}
+	return "comment in this thread:\n\n" + p.Comment
+}

@@ -1,0 +1,71 @@
+package reader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/github"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+)
+
+// mostPosts is how often the model of a session may write to its thread.
+const mostPosts = 10
+
+// Board is how a session writes to its own thread. It implements [github.Board].
+type Board struct {
+	Reader
+	Session string
+	Log     session.Log
+	Send    func(context.Context, ghapp.Write) (ghapp.Ref, error) // makes a write happen, once for its key
+}
+
+// Tools returns the tools that write there.
+func (b Board) Tools() []tools.Tool { return github.Posts(b) }
+
+// May implements [github.Board].
+func (b Board) May(ctx context.Context, p github.Post) error {
+	events, err := b.Log.Events(ctx, 0)
+	if err != nil {
+		return err
+	}
+	v, err := session.Fold(events)
+	if err != nil {
+		return err
+	}
+	if v.Posts >= mostPosts {
+		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", mostPosts)
+	}
+	if len(p.Labels) == 0 {
+		return nil
+	}
+	have, err := reads.Labels(ctx, b.client)
+	if err != nil {
+		return err
+	}
+	for _, name := range p.Labels {
+		if !slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, name) }) { //control:labels-that-there-are
+			return fmt.Errorf("the repository has no label %q; it has: %s", name, tools.Shorten(strings.Join(have, ", "), 1000))
+		}
+	}
+	return nil
+}
+
+// Put implements [github.Board].
+func (b Board) Put(ctx context.Context, call string, p github.Post) error {
+	wr := ghapp.Write{Key: "post-" + b.Session + "-" + ghapp.Digest(call), Thread: b.ref, Kind: ghapp.WriteComment, Body: p.Comment} //control:post-once
+	if len(p.Labels) > 0 {
+		wr.Kind, wr.Labels = ghapp.WriteLabels, p.Labels
+	}
+	_, err := b.Send(ctx, wr)
+	var no *ghapp.Refusal
+	if err == nil || errors.As(err, &no) || errors.Is(err, session.ErrFenced) || ctx.Err() != nil {
+		return err
+	}
+	return &session.Away{For: session.PhaseWaitingGitHub, Err: err}
+}
