@@ -15,6 +15,7 @@
 //	window.go        how much a model can hold
 //	shrink.go        making room in it
 //	model.go         asking the model, and what to do when it fails
+//	delegate.go      sub-tasks: the same loop on a part of the log
 //	gate.go          the only way to a tool
 //	asking.go        putting a call before a person
 //	toolrun.go       running what the gate let through, saving what changed
@@ -155,7 +156,7 @@ type Config struct {
 	MaxTokens int // of one answer, 0 for the server's limit
 	Limits    Limits
 	Shares    Shares
-	Retry     Retry
+	Retry     llm.Retry
 	Now       func() time.Time
 	Log       *slog.Logger
 }
@@ -200,6 +201,8 @@ type Agent struct {
 	cfg   Config
 	tools *tools.Registry
 	calls *toolcall.Parser
+
+	inside *Agent // works on sub-tasks
 }
 
 // New checks cfg and returns an agent.
@@ -221,10 +224,19 @@ func New(cfg Config) (*Agent, error) {
 	if cfg.Redactor == nil {
 		cfg.Redactor = secret.NewRedactor()
 	}
-	cfg.Retry = cfg.Retry.withDefaults()
+	cfg.Retry = cfg.Retry.WithDefaults()
 	if cfg.Limits.Wall > 0 {
 		cfg.Retry.Patience = min(cfg.Retry.Patience, cfg.Limits.Wall)
 	}
+	a, err := with(cfg)
+	if err == nil {
+		a.inside, err = with(insideOf(cfg))
+	}
+	return a, err
+}
+
+// with returns an agent of a whole configuration.
+func with(cfg Config) (*Agent, error) {
 	registry, err := tools.NewRegistry(cfg.Tools...)
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
@@ -60,7 +61,7 @@ func newBench(t testing.TB, script string, files map[string]string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.cfg = Config{Model: m, Policy: rules, Checkpoints: b.states, Retry: Retry{Base: time.Millisecond}}
+	b.cfg = Config{Model: m, Policy: rules, Checkpoints: b.states, Retry: llm.Retry{Base: time.Millisecond}}
 	return b
 }
 
@@ -147,7 +148,7 @@ func events[T any](b *bench, of session.Type) []T {
 	}
 	var out []T
 	for _, e := range all {
-		if e.Type != of {
+		if e, _ = e.Unwrap(); e.Type != of {
 			continue
 		}
 		p, err := session.Decode[T](e)

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -171,41 +170,5 @@ func refusal(c *session.CallState) (text string, ok bool) {
 	if !refused(c) {
 		return "", false
 	}
-	return refusalText(c) + " It was not run. " + goOn(c), true
-}
-
-// refusalText says who did not grant a request, and why.
-func refusalText(c *session.CallState) string {
-	because := "."
-	if why := c.Request.Answer.Reason; why != "" {
-		because = ": " + strings.TrimRight(why, ".") + "."
-	}
-	switch c.Approval().State {
-	case policy.Withdrawn:
-		return "The request was withdrawn because a new instruction arrived" + because
-	case policy.Expired:
-		return "Nobody answered the request in time."
-	}
-	who := c.Request.Answer.By
-	if who == "" {
-		return "The request was denied" + because
-	}
-	if rest, ok := strings.CutPrefix(who, "the "); ok { // no name: it begins the sentence
-		who = "The " + rest
-	}
-	return who + " denied this" + because
-}
-
-// goOn says what to do without a yes.
-func goOn(c *session.CallState) string {
-	if hint := c.Request.Answer.Hint; hint != "" {
-		return hint
-	}
-	switch c.Approval().State {
-	case policy.Withdrawn:
-		return "Follow the new instruction."
-	case policy.Expired:
-		return "Go on without it, or finish and say what is missing."
-	}
-	return "Go on without it, or choose another way."
+	return c.Refusal() + " It was not run. " + c.GoOn(), true
 }

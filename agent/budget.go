@@ -17,7 +17,7 @@ type allowance struct {
 }
 
 func (h *history) spent() allowance {
-	return allowance{turns: h.Turns, tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
+	return allowance{turns: h.Turns + h.Inside, tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
 }
 
 // budget is what the present request may use, and from where that is counted.
@@ -73,7 +73,7 @@ func (m *meter) shared(ctx context.Context) (string, error) {
 	if m.shares == nil {
 		return "", nil
 	}
-	list, err := m.shares(ctx, policy.Limits{Turns: m.Turns, Tokens: m.Tokens, Edits: m.Edits, Lines: m.Lines, Time: policy.Duration(m.now().Sub(m.began))})
+	list, err := m.shares(ctx, policy.Limits{Turns: m.spent().turns, Tokens: m.Tokens, Edits: m.Edits, Lines: m.Lines, Time: policy.Duration(m.now().Sub(m.began))})
 	if err != nil {
 		return "", fmt.Errorf("look up shared budgets: %w", err)
 	}
@@ -96,7 +96,7 @@ func (m *meter) turnLimit() int {
 	return n + m.used.granted
 }
 
-func (m *meter) turnsLeft() int { return m.turnLimit() - (m.Turns - m.used.turnsFrom) }
+func (m *meter) turnsLeft() int { return m.turnLimit() - (m.spent().turns - m.used.turnsFrom) }
 
 // check parks a session that has used what it was given.
 func (m *meter) check(ctx context.Context) (*session.Outcome, error) {

@@ -87,6 +87,7 @@ type finisher struct {
 	window   *window
 	model    *model
 	planner  *planner
+	inside   bool // it is a sub-task, which puts nothing on the branch
 }
 
 // finish looks at the last answer when all its calls are settled: is the work
@@ -200,7 +201,7 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 		}
 	}
 	question := session.Question(f.asked())
-	if why == "" && !question && !f.claims.cleaned && f.claims.refusals < mostRefusals { //control:work-is-wanted
+	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < mostRefusals { //control:work-is-wanted
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
@@ -241,7 +242,7 @@ func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Ou
 // the branch, or as a patch because it may not go there. What was changed back is
 // nothing new.
 func (f *finisher) changed() bool {
-	return f.Content() != f.claims.from || f.claims.handedOver //control:changed-back-is-no-change
+	return f.Content() != f.claims.from || f.claims.handedOver || f.inside && len(f.Unpushed) > 0 //control:changed-back-is-no-change
 }
 
 // sayErrors tells the model of calls beside the good ones that could not be

@@ -2,13 +2,11 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
@@ -160,54 +158,6 @@ turns:
 			b.task.Images = []session.Blob{{Name: "cat.png", Type: "image/png", Data: []byte("\x89PNG\r\n\x1a\n.")}}
 			b.must(session.StatusAnswered)
 		})
-	}
-}
-
-func TestRetryWaits(t *testing.T) {
-	r := Retry{}.withDefaults()
-	for n := 1; n < 10; n++ {
-		most := min(r.Base<<(n-1), r.Max)
-		for range 50 {
-			if d := r.wait(n); d < most/2 || d > most {
-				t.Fatalf("attempt %d waits %s, want between %s and %s", n, d, most/2, most)
-			}
-		}
-	}
-	asked := fmt.Errorf("stream: %w", &llm.Error{Kind: llm.Busy, RetryAfter: 70 * time.Second})
-	if d := r.after(1, asked); d != 70*time.Second {
-		t.Errorf("the server asked for 70 s, waits %s", d)
-	}
-	if d := r.after(1, &llm.Error{RetryAfter: time.Hour}); d != mostPatience {
-		t.Errorf("waits %s for a server that asks for an hour", d)
-	}
-	if d := r.after(1, errors.New("other")); d > r.Base {
-		t.Errorf("waits %s", d)
-	}
-}
-
-func TestRegion(t *testing.T) {
-	var lines []string
-	for n := 1; n <= 200; n++ {
-		lines = append(lines, fmt.Sprintf("%d | line number %d", n, n))
-	}
-	for name, tt := range map[string]struct {
-		args     string
-		from, to int
-	}{
-		"text":       {`{"path":"a","old_string":"  line number 100\nline number 101\nnot there"}`, 88, 113},
-		"diff":       {`{"path":"a","diff":"@@\n-line number 50\n+line no 50\n line number 51"}`, 38, 63},
-		"line":       {`{"path":"a","line":150}`, 138, 162},
-		"end":        {`{"path":"a","old_string":"line number 200"}`, 188, 200},
-		"nothing":    {`{"path":"a","old_string":"who knows"}`, 1, 100},
-		"unreadable": {`[]`, 1, 100},
-	} {
-		from, to := region(lines, wantedLines([]byte(tt.args)))
-		if from+1 != tt.from || to != tt.to {
-			t.Errorf("%s: lines %d-%d, want %d-%d", name, from+1, to, tt.from, tt.to)
-		}
-	}
-	if from, to := region(nil, nil); from != 0 || to != 0 {
-		t.Error("an empty file has no region")
 	}
 }
 

@@ -24,6 +24,8 @@ type run struct {
 	publisher *publisher
 	planner   *planner
 	finisher  *finisher
+	steps     []step
+	task      string // before the ids of its calls; "" for the session itself
 }
 
 // newRun puts together what works on a session.
@@ -37,13 +39,15 @@ func newRun(a *Agent, j *journal) *run {
 	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
 	g := &gate{journal: j, Approvals: cfg.Approvals, policy: cfg.Policy, tools: offers, secrets: cfg.Secrets, deadline: cfg.Limits.Deadline, now: cfg.Now}
 	plan := &planner{journal: j, gate: g, asks: cfg.Plans}
-	return &run{
+	r := &run{
 		journal: j, planner: plan, inbox: cfg.Inbox, lookUp: cfg.Provide, meter: meter, model: m, window: w, requests: reqs, shrinker: shrink,
-		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink,
+		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink, tasks: &delegate{journal: j, agent: a, gate: g, meter: meter},
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
 		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m, planner: plan},
 	}
+	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
+	return r
 }
 
 // step is one thing that may be due; an outcome ends the run. Steps are tried
@@ -55,7 +59,6 @@ type step func(ctx context.Context) (*session.Outcome, error)
 // calls of the last answer, put what they changed on the branch, see whether
 // that was all, and ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
-	steps := []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
 	with := r.ModelName()
 	for {
 		if r.calls.saves.Moved() || r.TakeBack != nil || r.ModelName() != with {
@@ -64,7 +67,7 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 		if err := r.listen(ctx); err != nil {
 			return session.Outcome{}, err
 		}
-		for _, s := range steps {
+		for _, s := range r.steps {
 			seq := r.Seq
 			out, err := s(ctx)
 			if err != nil {
@@ -112,7 +115,7 @@ func (r *run) listen(ctx context.Context) error {
 
 // end records the outcome.
 func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, error) {
-	out.Turns = r.Turns - r.used.turnsFrom
+	out.Turns = r.spent().turns - r.used.turnsFrom
 	out.Files = slices.Clone(r.Files)
 	out.Commit = r.Published
 	if err := r.record(ctx, session.NewEvent(session.TypeEnded, r.Turns, session.Ended{Outcome: out})); err != nil {
@@ -143,6 +146,9 @@ func (r *run) think(ctx context.Context) (*session.Outcome, error) {
 	answer, err := r.ask(ctx)
 	if err != nil {
 		return r.modelFailed(ctx, err)
+	}
+	for i := range answer.Calls {
+		answer.Calls[i].ID = r.task + answer.Calls[i].ID //control:ids-inside
 	}
 	return nil, r.record(ctx, session.NewEvent(session.TypeAnswer, r.Turns+1, answer))
 }
@@ -179,7 +185,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
 			"Use a model with a larger context, give it one (model.context, num_ctx), or ask for less at once.", r.window.size())}
 	}
-	if r.model.retry.Park && away(me.Kind) { //control:model-outage-waits
+	if r.model.retry.Park && llm.Away(me.Kind) { //control:model-outage-waits
 		return nil, &session.Away{For: session.PhaseWaitingModel, Err: err}
 	}
 	r.logger.ErrorContext(ctx, "model failed", "session", r.Task.Session, "model", r.model.llm.Name(), "err", err)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
 	"unicode"
@@ -23,7 +22,7 @@ import (
 type model struct {
 	*journal
 	llm    llm.Model
-	retry  Retry
+	retry  llm.Retry
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
@@ -32,63 +31,6 @@ type model struct {
 	caps    llm.Capabilities
 	learned bool // caps are known
 	text    bool // calls travel as text: the model or server has no native ones
-}
-
-// Retry says how to go on when the model's server fails in a way that may
-// pass. The zero value means four attempts, one second apart at first,
-// doubling, with jitter, never more than thirty seconds.
-type Retry struct {
-	Attempts int
-	Base     time.Duration
-	Max      time.Duration
-	// Patience is how long a run waits for a server that is away, loading or full, and
-	// asks again and again, however many attempts that takes; one that parks does not.
-	Patience time.Duration
-	// Park has a run end with a [session.Away] when the model's server is away, so
-	// that it can be run again when that is back. Otherwise the session fails.
-	Park bool
-}
-
-// parkAfter is how often a server that does not answer is asked where the session
-// can wait for it.
-const parkAfter = 2
-
-// away reports whether a failure is none of the session, and will be over when
-// somebody sees to the model's server: nothing of the model is wrong.
-func away(k llm.Kind) bool { return k == llm.Unreachable || k == llm.Busy || k == llm.Refused }
-
-func (r Retry) withDefaults() Retry {
-	if r.Attempts == 0 {
-		r.Attempts = 4
-	}
-	if r.Base == 0 {
-		r.Base = time.Second
-	}
-	if r.Max == 0 {
-		r.Max = 30 * time.Second
-	}
-	return r
-}
-
-// wait is the pause before attempt n, counted from 1: exponential, with half
-// of it random so that many sessions do not come back at once.
-func (r Retry) wait(n int) time.Duration {
-	d := min(r.Base<<min(n-1, 16), r.Max)
-	return d/2 + rand.N(d/2+1)
-}
-
-// mostPatience bounds the wait that a server may ask for.
-const mostPatience = 2 * time.Minute
-
-// after is the pause before attempt n after err: what the server asked for,
-// if that is longer.
-func (r Retry) after(n int, err error) time.Duration {
-	d := r.wait(n)
-	var me *llm.Error
-	if errors.As(err, &me) {
-		d = max(d, min(me.RetryAfter, mostPatience))
-	}
-	return d
 }
 
 // retrying calls f until it succeeds, fails for good, or the attempts are
@@ -101,17 +43,17 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 			return errors.Join(err, ctx.Err())
 		}
 		kind := llm.KindOf(err)
-		waits := away(kind) && !m.retry.Park && time.Now().Before(until) //control:patient-run
-		if !kind.Temporary() || n >= m.retry.Attempts && !waits || m.retry.Park && kind == llm.Unreachable && n >= parkAfter {
+		waits := llm.Away(kind) && !m.retry.Park && time.Now().Before(until) //control:patient-run
+		if !kind.Temporary() || n >= m.retry.Attempts && !waits || m.retry.Park && kind == llm.Unreachable && n >= llm.ParkAfter {
 			return err
 		}
-		wait, title := m.retry.after(n, err), fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)
+		wait, title := m.retry.After(n, err), fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)
 		if n >= m.retry.Attempts {
 			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
 		}
 		m.logger.WarnContext(ctx, "model failed, trying again", "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
 		m.live(Live{Title: title})
-		if err := pause(ctx, wait); err != nil {
+		if err := llm.Pause(ctx, wait); err != nil {
 			return err
 		}
 	}
@@ -128,17 +70,6 @@ func userMessage(err error) string {
 		return string(unicode.ToUpper(first)) + me.Public[size:]
 	}
 	return me.Public
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // learn asks once what the model can do.

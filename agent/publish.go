@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -51,7 +50,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 			return nil, nil
 		}
 	}
-	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: subjectLine(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
+	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: session.Subject(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
 	if p.Publish.Approval().Stands() {
 		pub.Approval = p.Publish.Request.ID
 	}
@@ -85,6 +84,14 @@ type sensitive struct {
 	paths []string
 	leaks []Leak   // credentials that are added to them
 	held  []string // why a push of some of them would run them elsewhere
+}
+
+// whys says of each credential where it is.
+func (s sensitive) whys() (out []string) {
+	for _, l := range s.leaks {
+		out = append(out, fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text))
+	}
+	return out
 }
 
 // needsApproval lists the changed paths that may not go out as they are: all
@@ -206,7 +213,7 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: withLeaks(withHold(p.gate.policy.Check(p.mode, action), s.held), s.leaks)}
+	ru := ruling{action: action, decision: p.gate.policy.Check(p.mode, action).Held(s.held).Leaking(s.whys())}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
@@ -235,48 +242,6 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 		return yes, nil, err
 	}
 	return p.clear(ctx, s) // it is stale now, or somebody was quicker
-}
-
-// withHold makes a decision wait for a person because a push would run code
-// elsewhere, whatever the settings say of the files.
-func withHold(d policy.Decision, held []string) policy.Decision {
-	var why []policy.Reason
-	for _, text := range held {
-		why = append(why, policy.Reason{Rule: "push.hold", Text: text})
-	}
-	d.Reasons = firstWhy(d, why)
-	if len(held) > 0 && d.Verdict == policy.Allow { //control:hold-asks
-		d.Verdict, d.Rule, d.Auto = policy.Ask, "push.hold", false
-	}
-	return d
-}
-
-// withLeaks makes a decision wait for a person because of credentials,
-// whatever the settings say: nobody allowed these beforehand.
-func withLeaks(d policy.Decision, leaks []Leak) policy.Decision {
-	var why []policy.Reason
-	for _, l := range leaks {
-		why = append(why, policy.Reason{Rule: "secret",
-			Text: fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text)})
-	}
-	d.Reasons = firstWhy(d, why)
-	if len(leaks) > 0 && d.Verdict != policy.Deny { //control:secret-hold
-		d.Severity, d.Auto = policy.Critical, false
-		if d.Verdict == policy.Allow {
-			d.Verdict, d.Rule = policy.Ask, "secret"
-		}
-	}
-	return d
-}
-
-// firstWhy returns the reasons of a decision with more why it waits. What else
-// would have allowed it is no reason then, so people read first why they are asked.
-func firstWhy(d policy.Decision, why []policy.Reason) []policy.Reason {
-	if len(why) == 0 || d.Verdict != policy.Allow {
-		return append(d.Reasons, why...)
-	}
-	rest := slices.DeleteFunc(slices.Clone(d.Reasons), func(r policy.Reason) bool { return r.Rule == d.Rule })
-	return append(why, rest...)
 }
 
 // askPublish records the request and hears whether it is answered at once.
@@ -323,24 +288,6 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 // checkpoint is what the log keeps of a saved state.
 func (s Saved) checkpoint(parent string) session.Checkpoint {
 	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content, Merge: s.Merge}
-}
-
-// subjectLine names a checkpoint by what it changed.
-func subjectLine(files []session.FileChange) string {
-	verbs := map[session.ChangeKind]string{session.ChangeCreate: "Add", session.ChangeModify: "Update", session.ChangeDelete: "Delete", session.ChangeRename: "Rename"}
-	if len(files) == 0 {
-		return "Take the base branch in"
-	}
-	if len(files) == 1 {
-		return fmt.Sprintf("%s %s", verbs[files[0].Kind], firstLine(files[0].Path, 60))
-	}
-	dir := path.Dir(files[0].Path)
-	for _, f := range files {
-		if path.Dir(f.Path) != dir {
-			return fmt.Sprintf("Change %d files", len(files))
-		}
-	}
-	return fmt.Sprintf("Change %d files in %s", len(files), firstLine(dir, 50))
 }
 
 func firstLine(s string, most int) string {

@@ -37,7 +37,7 @@ func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, s 
 	}
 	rv, err := p.gate.Proposer.Propose(ctx, Proposal{
 		ID: a.ID, Turn: p.Turns, Saved: p.Saved, Parent: p.Published, Paths: a.Paths,
-		Subject: subjectLine(p.changesOf(a.Paths)),
+		Subject: session.Subject(p.changesOf(a.Paths)),
 	})
 	if err != nil {
 		return fmt.Errorf("make the commit to be reviewed: %w", err)
@@ -68,7 +68,7 @@ func (p *publisher) refusal(g *session.CallState) (string, bool) {
 		return "", false
 	}
 	if g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
-		return refusalText(g) + " " + goOn(g), true
+		return g.Refusal() + " " + g.GoOn(), true
 	}
 	who := g.Request.Answer.By
 	if who == "" {

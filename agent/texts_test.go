@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -26,17 +27,11 @@ func FuzzTexts(f *testing.F) {
 		n = 1 + (n&0xffff)%300
 		c := &session.CallState{Call: session.Call{ID: "c", Name: text, Arguments: args}, Result: &session.Result{Content: text, OK: true}}
 		files := []session.FileChange{{Path: text, From: text, Kind: session.ChangeRename}, {Path: "a/" + text, Kind: session.ChangeModify}}
-		lines := []string{text, "x", text}
-		from, to := region(lines, wantedLines(args))
 		out := []string{
 			firstLine(text, n), callTitle(c, policy.Action{Kind: policy.Execute, Command: text}), callTitle(c, policy.Action{Kind: policy.Write, Paths: []string{text, text}}),
-			subjectLine(files[:1]), subjectLine(files), heldText(files), leftOutText(session.LeftOut{Path: text, Why: text}), cutOffText(text), toolBroke(errors.New(text)),
-			pathArgument(args), userMessage(&llm.Error{Public: text}), stepOf(c).Command,
+			session.Subject(files[:1]), session.Subject(files), heldText(files), leftOutText(session.LeftOut{Path: text, Why: text}), cutOffText(text), toolBroke(errors.New(text)),
+			tools.Region(text+"\nx\n"+text, args), tools.Region(text, []byte(text)), pathArgument(args), userMessage(&llm.Error{Public: text}), stepOf(c).Command,
 		}
-		if from < 0 || to > len(lines) || from > to {
-			t.Errorf("region %d-%d of %d lines", from, to, len(lines))
-		}
-		wantedLines([]byte(text))
 		pathArgument([]byte(text))
 		for i, o := range out {
 			if utf8.ValidString(text) && !utf8.ValidString(o) {

@@ -18,6 +18,7 @@ type callRunner struct {
 	gate     *gate
 	saves    Checkpointer
 	shrinker *shrinker
+	tasks    *delegate
 	reminder *reminder
 	now      func() time.Time
 }
@@ -204,6 +205,9 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	res, err := r.gate.carryOut(ctx, c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
+	}
+	if res.Task != nil {
+		return r.tasks.run(ctx, c, *res.Task)
 	}
 	out := session.Result{
 		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,

@@ -15,8 +15,8 @@ func TestFirstWhyItWaits(t *testing.T) {
 	auto := policy.Decision{Verdict: policy.Allow, Rule: "auto_approve_sensitive_edits", Reasons: []policy.Reason{
 		{Rule: "auto_approve_sensitive_edits", Text: "edits of sensitive files are approved by the configuration"}, {Rule: "sensitive_files", Text: "x is a sensitive file (x)"}}}
 	asked := policy.Decision{Verdict: policy.Ask, Rule: "sensitive_files", Reasons: []policy.Reason{{Rule: "sensitive_files", Text: "x is a sensitive file (x)"}}}
-	hold := func(d policy.Decision) policy.Decision { return withHold(d, []string{"CI runs x"}) }
-	leak := func(d policy.Decision) policy.Decision { return withLeaks(d, []Leak{{Path: "x"}}) }
+	hold := func(d policy.Decision) policy.Decision { return d.Held([]string{"CI runs x"}) }
+	leak := func(d policy.Decision) policy.Decision { return d.Leaking([]string{"x"}) }
 	for name, tt := range map[string]struct {
 		got  policy.Decision
 		want []string
@@ -26,7 +26,7 @@ func TestFirstWhyItWaits(t *testing.T) {
 		"both":                     {leak(hold(allowed)), []string{"push.hold", "secret"}},
 		"approved by the settings": {hold(auto), []string{"push.hold", "sensitive_files"}},
 		"sensitive besides":        {hold(asked), []string{"sensitive_files", "push.hold"}},
-		"nothing":                  {withLeaks(withHold(allowed, nil), nil), []string{"defaults.write"}},
+		"nothing":                  {allowed.Held(nil).Leaking(nil), []string{"defaults.write"}},
 	} {
 		var rules []string
 		for _, r := range tt.got.Reasons {

@@ -224,3 +224,44 @@ var manifests = [...]string{
 	"{dockerfile,containerfile}*", "*.{dockerfile,containerfile}", "{docker-,}compose*.{yml,yaml}", "docker-bake.*", "{vagrantfile,procfile,skaffold.y*ml,tiltfile}", ".{pre-commit-config,goreleaser,golangci,lefthook}*.*", ".github/**", "{.husky,.githooks,githooks,.devcontainer}/**",
 	"*.lock", "{package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,bun.lockb,go.sum}", "{.envrc,.env,.env.*}",
 }
+
+// Held makes a decision wait for a person because a push would run code
+// elsewhere, whatever the settings say of the files.
+func (d Decision) Held(held []string) Decision {
+	var why []Reason
+	for _, text := range held {
+		why = append(why, Reason{Rule: "push.hold", Text: text})
+	}
+	d.Reasons = firstWhy(d, why)
+	if len(held) > 0 && d.Verdict == Allow { //control:hold-asks
+		d.Verdict, d.Rule, d.Auto = Ask, "push.hold", false
+	}
+	return d
+}
+
+// Leaking makes a decision wait for a person because of credentials,
+// whatever the settings say: nobody allowed these beforehand.
+func (d Decision) Leaking(leaks []string) Decision {
+	var why []Reason
+	for _, text := range leaks {
+		why = append(why, Reason{Rule: "secret", Text: text})
+	}
+	d.Reasons = firstWhy(d, why)
+	if len(leaks) > 0 && d.Verdict != Deny { //control:secret-hold
+		d.Severity, d.Auto = Critical, false
+		if d.Verdict == Allow {
+			d.Verdict, d.Rule = Ask, "secret"
+		}
+	}
+	return d
+}
+
+// firstWhy returns the reasons of a decision with more why it waits. What else
+// would have allowed it is no reason then, so people read first why they are asked.
+func firstWhy(d Decision, why []Reason) []Reason {
+	if len(why) == 0 || d.Verdict != Allow {
+		return append(d.Reasons, why...)
+	}
+	rest := slices.DeleteFunc(slices.Clone(d.Reasons), func(r Reason) bool { return r.Rule == d.Rule })
+	return append(why, rest...)
+}

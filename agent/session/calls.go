@@ -20,7 +20,8 @@ type Calls struct {
 	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
 	Shell     Shell
 
-	byID map[string]*CallState
+	byID  map[string]*CallState
+	ended *CallState // the last of the answer that did
 }
 
 // PublishTool is the name of the tool in a request to put something sensitive
@@ -44,7 +45,8 @@ type CallState struct {
 	Reminder string // of the engine to the model, at the end of the result
 	Counted  bool   // the files that it changed count as an edit
 
-	run *ToolRun
+	run    *ToolRun
+	inside bool // it was made in a sub-task
 }
 
 // Request is something that a person was asked.
@@ -194,7 +196,7 @@ func (c *Calls) add(s *CallState) *CallState {
 }
 
 func (c *Calls) answered(turn int, p *Answer) {
-	c.Last = nil
+	c.Last, c.ended = nil, nil
 	for _, call := range p.Calls {
 		c.Last = append(c.Last, c.add(&CallState{Call: call, Turn: turn}))
 	}
@@ -228,7 +230,7 @@ func (c *Calls) start(at time.Time, p *Started) {
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Begin()
 	}
-	s.run = &ToolRun{Name: s.Name, Title: p.Title}
+	s.run = &ToolRun{Name: s.Name, Title: p.Title, Inside: s.inside}
 }
 
 // Awaits returns since when a call of a tool waits for its result, the zero time where
@@ -257,7 +259,7 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	if s.Started && !begun && changes(s.kind()) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
-	s.Result = p
+	s.Result, c.ended = p, s
 	c.Shell.ran(p)
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Finish()
@@ -278,16 +280,9 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 // countCommand counts a command that changed files as one edit: a limit on
 // edits is a limit, whichever way they are made.
 func (c *Calls) countCommand() {
-	for i := len(c.Last) - 1; i >= 0; i-- {
-		s := c.Last[i]
-		if s.Result == nil {
-			continue
-		}
-		if s.kind() == policy.Execute && !s.Counted {
-			s.Counted = true
-			c.Edits++
-		}
-		return
+	if s := c.ended; s != nil && s.kind() == policy.Execute && !s.Counted {
+		s.Counted = true
+		c.Edits++
 	}
 }
 

@@ -11,6 +11,7 @@
 //	question.go  what words alone can end
 //	state.go     the fold: what a log says
 //	calls.go     calls, and what people were asked about them
+//	refusal.go   what the model is told where nobody said yes
 //	changes.go   files, commits and pushes
 //	tests.go     how the tests went
 //	finding.go   what a reviewer reports
@@ -18,8 +19,11 @@
 //	wish.go      the events of a person's wish
 //	once.go      an approval is for one thing, once: the rule over a log
 //	timeline.go  what happened, for people
+//	subject.go   the name of a checkpoint
 //	chain.go     how events are numbered and linked; a log in memory
 //	file.go      a log in a file
+//	inside.go    the events of sub-tasks
+//	part.go      the log of one sub-task
 //	rewrite.go   the texts in an event
 package session
 
@@ -104,6 +108,7 @@ const (
 	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
 	TypeState      Type = "state"      // Update: todo list or mode changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
+	TypeTask       Type = "task"       // Sub: something happened in a sub-task
 	TypePrompt     Type = "prompt"     // Prompt: what requests to the model begin with, from here on
 )
 

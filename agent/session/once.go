@@ -13,6 +13,7 @@ func Violations(events []Event) (found []string, err error) {
 	ids, calls := map[string]*Request{}, map[string]*Request{} // the newest of a call
 	needs, faults := map[string]string{}, map[string]string{}  // call → digest, and why it should not have begun
 	for _, e := range events {
+		e, _ = e.Unwrap() // a sub-task has no more rights
 		payload, err := Payload(e)
 		if err != nil {
 			return nil, err

@@ -21,6 +21,7 @@ type State struct {
 	Rest        *Outcome  // how the work ended before checkpoints were taken back: it ends again after that
 	Todo        []Todo
 	Turns       int // answers of the model
+	Inside      int // answers in sub-tasks
 	Tokens      int
 	Started     time.Time
 	Updated     time.Time
@@ -96,7 +97,7 @@ var payloads = map[Type]func(Event) (any, error){
 	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
 	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
 	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
-	TypePrompt: pointer[Prompt],
+	TypePrompt: pointer[Prompt], TypeTask: pointer[Sub],
 }
 
 func pointer[T any](e Event) (any, error) {
@@ -150,6 +151,9 @@ func (s *State) Take(e Event, payload any) {
 		s.noted(p)
 	case *Update:
 		s.update(p)
+	case *Sub:
+		s.inside(e)
+		return
 	case *Ended:
 		s.EndedAt = e.Seq
 		s.end(p)

@@ -18,6 +18,7 @@ type ToolRun struct {
 	Title  string
 	Result *Result
 	CutOff bool
+	Inside bool // of a sub-task
 }
 
 func (*Message) moment()  {}
@@ -39,7 +40,7 @@ func (s *State) tell(payload any) {
 	case *Result:
 		c := s.call(p.Call)
 		if c.run == nil {
-			c.run = &ToolRun{Name: c.Name}
+			c.run = &ToolRun{Name: c.Name, Inside: c.inside}
 			s.Timeline = append(s.Timeline, c.run)
 		}
 		c.run.Result = p

@@ -51,6 +51,7 @@ type Sheet struct {
 	Repeats   int
 	Essential bool
 	Edits     bool
+	Outer     bool
 	Modes     []string
 	Beside    Beside
 	Untold    bool
@@ -81,7 +82,7 @@ func (s Sheet) ready() Sheet {
 	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
 	s.spec = Spec{
 		ToolSpec: llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(s.Doc), Parameters: json.RawMessage(schema)},
-		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
+		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Outer: s.Outer, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
 	}
 	return s
 }

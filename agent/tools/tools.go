@@ -69,12 +69,13 @@ type Result struct {
 	Complete bool             // the model says that the task is done
 	NoChange string           // why it says that no file had to change; "" where it does not
 	Ask      *session.Asked   // a question that parks the session
+	Task     *session.Task    // a sub-task whose end is the result: its text, mode and turns
 	Condense bool             // the conversation is to be summarized before the next answer
 	Mistake  bool             // part of the call was wrong, although something was done
 }
 
 // Config is what the tools work on. Tools whose means are missing (Files,
-// Search, Shell, Instructions) are left out.
+// Search, Shell) are left out.
 type Config struct {
 	Files   workspace.Files
 	Search  workspace.Searcher
@@ -91,7 +92,6 @@ type Config struct {
 	MaxTimeout     time.Duration       // longest a command may ask for, 0 for 10 minutes
 	LongCommands   []string            // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
 	Tests          []string            // beginnings of commands that run the project's tests, beside those that everybody knows
-	Instructions   map[string]string   // what fetch_instructions hands out, by task name
 	Shelled        session.Shell       // the shell, as the session left it when it was worked on before
 	Redact         func(string) string // takes secrets out of a text before it is shown in parts; nil for nothing
 	// Output returns a whole output that the session has under a handle. Nil: none is kept.
@@ -107,6 +107,7 @@ type Spec struct {
 	Repeats   int         // how often the same call may be made in a row; 0 for what is usual
 	Essential bool        // it is offered however small the window is
 	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
+	Outer     bool        // it is of the session itself: a sub-task is not offered it
 	Modes     []string    // the only modes that are offered it; nil for all
 	Beside    Beside      // nil where it leaves nothing running
 	Untold    bool        // it is understood, and models are not told of it: what they are told has a price

@@ -33,6 +33,7 @@ type step struct {
 	detail  string // how it went: "+3 −1", "`abc123`"
 	bad     bool
 	running bool
+	inside  bool // of a sub-task
 	how     stepText
 }
 
@@ -129,13 +130,13 @@ const askTool = "ask_followup_question"
 
 // inWords says what tools do that neither run a command nor touch a file.
 var inWords = map[string]string{
-	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize",
+	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize", "new_task": "work on a sub-task",
 	"write_file": "write the file", "edit_file": "edit the file", "apply_diff": "edit the file", "insert_content": "edit the file", "search_and_replace": "edit the file",
 	"delete_file": "delete the file", "read_file": "read the file", "run_terminal_command": "run the command",
 }
 
 func toolStep(t *session.ToolRun) step {
-	s := step{text: t.Title, how: asCode}
+	s := step{text: t.Title, how: asCode, inside: t.Inside}
 	if what := inWords[t.Title]; what != "" { // it had no title but its name
 		s.text, s.how = strings.ToUpper(what[:1])+what[1:], asMarkdown
 	}
@@ -212,6 +213,9 @@ func (s step) String() string {
 		text = code(line(s.text, 200))
 	}
 	out := "- " + text
+	if s.inside {
+		out = "- ↳ " + text
+	}
 	if s.detail != "" {
 		out += " " + words(s.detail)
 	}

@@ -59,7 +59,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: agent.Retry{Park: p.waits, Patience: 30 * time.Minute}}
+	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell

@@ -20,7 +20,7 @@ import (
 // FuzzIntent checks that no arguments make a tool panic, and that an intent
 // changes nothing and stays inside.
 func FuzzIntent(f *testing.F) {
-	all := builtin.Tools(tools.Config{Files: still{}, Search: still{}, Shell: still{}, Name: "demo", Instructions: map[string]string{"a": "b"}})
+	all := builtin.Tools(tools.Config{Files: still{}, Search: still{}, Shell: still{}, Name: "demo"})
 	for i := range all {
 		for _, s := range []string{`{}`, `{"path":"a.txt","content":"x"}`, `{"path":"a.txt","diff":"@@\n-one\n+1\n"}`, `{"args":{"file":[{"path":"a.txt","line_range":"1-2"}]}}`,
 			`{"files":"[{}]"}`, `{"todos":{"todos":[null]}}`, `{"path":[],"files":{"file":{}}}`, `{"command":"ls","timeout":"1e300"}`,
@@ -101,7 +101,7 @@ func (writable) Run(_ context.Context, c workspace.Command, _ func(string)) (wor
 // FuzzRun runs each tool with any arguments: none panics, and what a model and
 // people are told of valid text is valid text, however it is shortened.
 func FuzzRun(f *testing.F) {
-	all := builtin.Tools(tools.Config{Files: writable{}, Search: writable{}, Shell: writable{}, Name: "demo", Instructions: map[string]string{"a": "b"}})
+	all := builtin.Tools(tools.Config{Files: writable{}, Search: writable{}, Shell: writable{}, Name: "demo"})
 	long := strings.Repeat("é", 31) + strings.Repeat("修", 3000)
 	for i := range all {
 		for _, s := range []string{`{}`, `{"path":"a.txt","content":"# x\n` + "```" + `"}`, `{"path":"a.txt","content":"` + "```md\\né\\n```" + `"}`, `{"path":"é/修.txt","content":""}`,

@@ -74,7 +74,7 @@ func labels(a tools.Args) (Post, error) {
 
 // post makes a tool of a sheet. read takes the post out of a call.
 func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.Tool {
-	s.Kind = policy.Post
+	s.Kind, s.Outer = policy.Post, true
 	return tools.New(s,
 		func(ctx context.Context, a tools.Args) (policy.Action, error) {
 			p, err := read(a)

@@ -35,7 +35,7 @@ func TestPosts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	make := func(name, args string) (policy.Action, error) {
+	send := func(name, args string) (policy.Action, error) {
 		tool, ok := r.Find(name)
 		if !ok {
 			t.Fatalf("no tool %s", name)
@@ -54,7 +54,7 @@ func TestPosts(t *testing.T) {
 		{"label", `{"name":"bug, ui"}`, "label this thread: bug, ui", "7.1: bug+ui"},
 	} {
 		on.puts = nil
-		act, err := make(c.name, c.args)
+		act, err := send(c.name, c.args)
 		if err != nil || act.Kind != policy.Post || act.Display != c.shown || !slices.Equal(on.puts, []string{c.put}) {
 			t.Errorf("%s %s: %+v, %q, %v", c.name, c.args, act, on.puts, err)
 		}
@@ -64,12 +64,12 @@ func TestPosts(t *testing.T) {
 		"add_issue_comment": `{"body":"` + strings.Repeat("x", 4001) + `"}`, "create_comment": `{"body":"  "}`, "comment": `{"body":"x","repo":"other/one"}`,
 		"add_labels": `{"labels":[]}`, "label": `{"labels":["a","b","c","d","e","f"]}`, "add_label": `{"labels":["a"],"number":12}`,
 	} {
-		if _, err := make(name, args); err == nil || !strings.Contains(err.Error(), "A correct call") {
+		if _, err := send(name, args); err == nil || !strings.Contains(err.Error(), "A correct call") {
 			t.Errorf("%s %s: %v, want words that teach", name, args, err)
 		}
 	}
 	on.no = errors.New("this session has written enough")
-	if _, err := make("comment", `{"body":"more"}`); !errors.Is(err, on.no) {
+	if _, err := send("comment", `{"body":"more"}`); !errors.Is(err, on.no) {
 		t.Errorf("beyond what it may: %v", err)
 	}
 	if len(on.puts) != 0 {

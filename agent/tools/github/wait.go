@@ -13,7 +13,7 @@ import (
 func Wait(name string, answered func(ctx context.Context) (Page, error), nonce string) tools.Tool {
 	r := reader{nonce: nonce}
 	s := tools.Sheet{
-		Name: name, Kind: policy.Read, Example: "{}",
+		Name: name, Kind: policy.Read, Outer: true, Example: "{}",
 		Doc: "Wait until the checks (CI) of the last pushed commit have answered, and read how. Use it when the task depends on CI.",
 	}
 	return tools.New(s,

@@ -18,7 +18,7 @@ var askFollowupQuestionDoc string
 const maxChoices = 8
 
 func askFollowupQuestion(*tools.Kit) tools.Tool {
-	return tools.New(tools.Sheet{Name: "ask_followup_question", Doc: askFollowupQuestionDoc, Kind: policy.Converse,
+	return tools.New(tools.Sheet{Name: "ask_followup_question", Doc: askFollowupQuestionDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"ask_question", "ask_user", "ask_followup", "ask_follow_up_question", "ask_user_question"},
 		Params: []tools.Param{
 			{Name: "question", Required: true, Doc: "With what the person needs to know to answer it.", Aliases: []string{"text", "message", "prompt", "query"}},

@@ -18,7 +18,7 @@ func switchMode(*tools.Kit) tools.Tool {
 	for _, m := range policy.Modes() {
 		names = append(names, m.Name)
 	}
-	return tools.New(tools.Sheet{Name: "switch_mode", Doc: switchModeDoc, Kind: policy.Converse,
+	return tools.New(tools.Sheet{Name: "switch_mode", Doc: switchModeDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"change_mode", "set_mode"},
 		Params: []tools.Param{
 			{Name: "mode", Required: true, Doc: "Name of the mode.", Enum: names, Aliases: []string{"mode_slug", "slug", "name", "to"}},

@@ -63,7 +63,15 @@ func TestConversation(t *testing.T) {
 		t.Errorf("mode is %+v", res.State)
 	}
 	b.Fails("switch_mode", `{"mode":"root"}`, "root", "A correct call")
-	_, res = b.Do("fetch_instructions", `{"task":"Release"}`)
-	toolstest.Contains(t, res.Content, "Tag, then push.")
-	b.Fails("fetch_instructions", `{"task":"cook"}`, "release")
+	_, res = b.Do("new_task", `{"prompt":" Find it. ","max_turns":"4"}`)
+	if s := res.Task; s == nil || s.Text != "Find it." || s.Mode != "explore" || s.Turns != 4 {
+		t.Errorf("the sub-task is %+v", res.Task)
+	}
+	_, res = b.Do("task", `{"task":"Mend it.","mode":"Debug"}`)
+	if s := res.Task; s == nil || s.Mode != "debug" || s.Turns != 0 {
+		t.Errorf("the sub-task is %+v", res.Task)
+	}
+	b.Fails("new_task", `{"task":"x","mode":"root"}`, "root", "A correct call")
+	b.Fails("new_task", `{"task":"x","turns":-1}`, "above 0")
+	b.Fails("new_task", `{"mode":"ask"}`, "missing argument")
 }

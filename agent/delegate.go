@@ -1,0 +1,202 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// mostTogether is how many sub-tasks are worked on at once.
+const mostTogether = 4
+
+// delegate works on the sub-tasks of a session: each is this same loop, in the same
+// workspace and behind the same gate, on its own part of the log. It puts nothing on the
+// branch: what it changed is saved, and goes there when the session goes on.
+type delegate struct {
+	*journal
+	agent *Agent
+	gate  *gate
+	meter *meter
+	with  sync.Mutex // what several do at once, one after the other
+}
+
+// job is a sub-task, and the call that it is for.
+type job struct {
+	call *session.CallState
+	task session.Task
+}
+
+// run works on the sub-task of a call, and beside it on those of the calls that follow
+// where all of them only read. It records what they came to. The outcome is not nil where
+// the session has to wait.
+func (d *delegate) run(ctx context.Context, c *session.CallState, task session.Task) (*session.Outcome, error) {
+	jobs, err := d.jobs(ctx, job{c, task})
+	if err != nil {
+		return nil, err
+	}
+	results, waits, errs := make([]*session.Result, len(jobs)), make([]*session.Outcome, len(jobs)), make([]error, len(jobs))
+	var all sync.WaitGroup
+	for i, jb := range jobs {
+		all.Go(func() {
+			errs[i] = d.guarded(ctx, "a sub-task", func() (err error) {
+				results[i], waits[i], err = d.work(ctx, jb)
+				return err
+			})
+		})
+	}
+	all.Wait()
+	var wait *session.Outcome
+	for i, jb := range jobs {
+		if res := results[i]; res != nil {
+			res.Call = jb.call.ID
+			if err := d.record(ctx, session.NewEvent(session.TypeResult, jb.call.Turn, *res)); err != nil {
+				return nil, err
+			}
+		}
+		if wait == nil {
+			wait = waits[i]
+		}
+	}
+	return wait, errors.Join(errs...)
+}
+
+// jobs returns the sub-tasks that are worked on together.
+func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
+	out := []job{first}
+	reads := func(name string) bool {
+		m, err := policy.ParseMode(name)
+		return err == nil && m.ReadOnly() && !m.Allows(policy.Execute)
+	}
+	at := slices.Index(d.Last, first.call) + 1
+	for _, c := range d.Last[at:] {
+		if c.Name != first.call.Name || !c.Open() || len(out) == mostTogether || !reads(first.task.Mode) {
+			break
+		}
+		ru, err := d.gate.rule(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		if ru.refused != "" || ru.decision.Verdict != policy.Allow {
+			break
+		}
+		res, err := d.gate.carryOut(ctx, c.Call, ru)
+		if err != nil || res.Task == nil || !reads(res.Task.Mode) {
+			break // it is run, and told, when its turn comes
+		}
+		if err := d.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: callTitle(c, ru.action)})); err != nil {
+			return nil, err
+		}
+		out = append(out, job{c, *res.Task})
+	}
+	return out, nil
+}
+
+// work brings a sub-task as far as it goes now: to a result, or to where the session has
+// to wait. Neither means that the session itself has to look again.
+func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.Outcome, error) {
+	want, err := policy.ParseMode(jb.task.Mode)
+	if err == nil && !want.Within(d.mode) { //control:no-wider-inside
+		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task a mode within it", want.Name, d.mode.Name)
+	}
+	if err != nil {
+		return &session.Result{Content: err.Error(), Mistake: true}, nil, nil
+	}
+	task := session.Task{
+		Session: d.Task.Session, Thread: d.Task.Thread, Text: tools.TaskText(jb.task.Text), Mode: want.Name, Turns: jb.task.Turns,
+		Model: d.ModelName(), Base: d.Published, Branch: d.Branch, Nonce: d.Task.Nonce, Requester: d.Task.Requester,
+	}
+	a := d.inner()
+	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.with))
+	j.onEvent = nil // its log tells
+	if err := j.open(ctx, task); err != nil {
+		return nil, nil, fmt.Errorf("open sub-task %s: %w", jb.call.ID, err)
+	}
+	if j.Outcome == nil || j.Outcome.Status.Parked() && j.Outcome.Status != session.StatusOutOfBudget {
+		r := newRun(a, j)
+		r.finisher.inside, r.task = true, jb.call.ID+"/"
+		if d.mode.EditLimit != policy.NoEditLimit { //control:edits-inside-count
+			j.used.modeFrom = j.Edits - d.modeEdits() // the session's count
+		}
+		r.steps = []step{r.provide, r.calls.finish, r.heed, r.finisher.finish, d.look, r.meter.check, r.think}
+		out, err := r.loop(ctx)
+		var over *overError
+		switch {
+		case errors.As(err, &over):
+			return nil, over.out, nil
+		case err != nil:
+			return nil, nil, err
+		case out.Status == session.StatusMoved:
+			return nil, nil, nil
+		case out.Status == session.StatusAwaitingApproval:
+			return nil, &out, nil
+		}
+	}
+	out := *j.Outcome
+	out.Files = j.Unpushed
+	if out.Summary == "" {
+		out.Summary = (&finisher{journal: j}).explained()
+	}
+	res := tools.Report(j.Task, out)
+	return &res, nil, nil
+}
+
+// inner is the agent that works on sub-tasks: it has none of the tools that are the
+// session's own, and what it shows is shown one after the other.
+func (d *delegate) inner() *Agent {
+	in := *d.agent.inside
+	if hear := in.cfg.Inbox; hear != nil {
+		in.cfg.Inbox = func(ctx context.Context) error {
+			d.with.Lock()
+			defer d.with.Unlock()
+			return hear(ctx)
+		}
+	}
+	if show := in.cfg.OnLive; show != nil {
+		in.cfg.OnLive = func(l Live) {
+			if l.Output == "" && l.Title == "" {
+				return // its words are its own
+			}
+			d.with.Lock()
+			defer d.with.Unlock()
+			show(Live{Call: l.Call, Output: l.Output, Title: l.Title})
+		}
+	}
+	return &in
+}
+
+// overError means that the session itself cannot go on, and with it no sub-task. The
+// outcome is nil where it begins anew in another workspace.
+type overError struct{ out *session.Outcome }
+
+// Error implements error.
+func (*overError) Error() string { return "the session has to stop first" }
+
+// look is the step of a sub-task that asks whether the session itself may go on.
+func (d *delegate) look(ctx context.Context) (*session.Outcome, error) {
+	d.with.Lock()
+	defer d.with.Unlock()
+	if err := d.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if d.TakeBack != nil {
+		return nil, &overError{}
+	}
+	out, err := d.meter.check(ctx)
+	if out != nil { //control:budget-inside
+		err = &overError{out}
+	}
+	return nil, err
+}
+
+// insideOf returns the agent that works on the sub-tasks of another.
+func insideOf(cfg Config) Config {
+	cfg.Plans, cfg.Shares = false, nil
+	cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t tools.Tool) bool { return t.Spec().Outer }) //control:no-people-inside
+	return cfg
+}

@@ -1,0 +1,72 @@
+package session
+
+import "encoding/json"
+
+// Sub is the payload of [TypeTask]: an event of a sub-task. Task is the id of the call
+// that began it.
+type Sub struct {
+	Task string          `json:"task"`
+	Turn int             `json:"turn"`
+	Type Type            `json:"type"`
+	V    int             `json:"v"`
+	Data json.RawMessage `json:"data"`
+}
+
+// Inside returns the event of a session that holds one of its sub-task.
+func Inside(task string, e Event) *Event {
+	out := NewEvent(TypeTask, e.Turn, Sub{Task: task, Turn: e.Turn, Type: e.Type, V: e.V, Data: e.Data})
+	out.Time = e.Time
+	return out
+}
+
+// Unwrap returns the event of a sub-task that e holds, and the sub-task's id; e itself and
+// "" where it holds none.
+func (e Event) Unwrap() (Event, string) {
+	if e.Type != TypeTask {
+		return e, ""
+	}
+	p, err := Decode[Sub](e)
+	if err != nil {
+		return e, ""
+	}
+	return Event{Seq: e.Seq, Time: e.Time, Turn: p.Turn, Type: p.Type, V: p.V, Data: p.Data}, p.Task
+}
+
+// inside takes in what happened in a sub-task: what it used, its calls and what people
+// were asked about them, and what it did to files. What was said in it is its own.
+func (s *State) inside(e Event) {
+	inner, _ := e.Unwrap()
+	payload, err := Payload(inner)
+	if err != nil {
+		return // of a newer version: [Decode] has told of the event itself
+	}
+	switch p := payload.(type) {
+	case *Answer:
+		s.Inside++ //control:turns-inside-count
+		s.Tokens += p.PromptTokens + p.AnswerTokens
+		for _, call := range p.Calls {
+			s.Calls.add(&CallState{Call: call, Turn: inner.Turn, inside: true})
+		}
+		return
+	case *Asked:
+		s.ask(e.Turn, p)
+	case *Decision:
+		s.call(p.Call).Decision = p
+	case *Resolved:
+		s.resolved(e.Time, p)
+	case *Started:
+		s.start(e.Time, p)
+	case *Result:
+		s.fresh = s.result(p)
+		s.found(e, p.Finding)
+		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
+		if p.LeftOut != nil {
+			s.LeftOut = p.LeftOut
+		}
+	case *Checkpoint:
+		s.checkpoint(e, p)
+	default:
+		return
+	}
+	s.tell(payload)
+}

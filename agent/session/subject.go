@@ -1,0 +1,34 @@
+package session
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// Subject names a checkpoint by what it changed.
+func Subject(files []FileChange) string {
+	verbs := map[ChangeKind]string{ChangeCreate: "Add", ChangeModify: "Update", ChangeDelete: "Delete", ChangeRename: "Rename"}
+	if len(files) == 0 {
+		return "Take the base branch in"
+	}
+	if len(files) == 1 {
+		return fmt.Sprintf("%s %s", verbs[files[0].Kind], shortName(files[0].Path, 60))
+	}
+	dir := path.Dir(files[0].Path)
+	for _, f := range files {
+		if path.Dir(f.Path) != dir {
+			return fmt.Sprintf("Change %d files", len(files))
+		}
+	}
+	return fmt.Sprintf("Change %d files in %s", len(files), shortName(dir, 50))
+}
+
+// shortName is the first line of a name, cut to so many characters.
+func shortName(s string, most int) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,46 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// taskWords are what a sub-task is told before what it is to do.
+const taskWords = "This is a part of a larger task. Do only this part. Nothing but your last words comes back from it, so let them have all that was asked for, with the names of files and the lines.\n\n"
+
+// TaskText is what a sub-task is told to do.
+func TaskText(task string) string { return taskWords + task }
+
+// Report is how a sub-task that has ended is told to the session, between its marks: what
+// it says may repeat what strangers wrote.
+func Report(task session.Task, out session.Outcome) session.Result {
+	var b strings.Builder
+	title, _, _ := strings.Cut(strings.TrimPrefix(task.Text, taskWords), "\n")
+	res := session.Result{OK: !out.Status.Failed() && out.Status != session.StatusOutOfBudget && out.Status != session.StatusStopped}
+	how := map[bool]string{true: "is done", false: "did not come to its end"}[res.OK]
+	turns := fmt.Sprintf("%d turns", out.Turns)
+	if out.Turns == 1 {
+		turns = "1 turn"
+	}
+	fmt.Fprintf(&b, "The sub-task %s, after %s.", how, turns)
+	if !res.OK && out.Reason != "" {
+		b.WriteString(" " + untrusted.EscapeLine(out.Reason))
+	}
+	if out.Status == session.StatusNoChanges {
+		b.WriteString(" It changed no file.")
+	}
+	for i, f := range out.Files {
+		if i == 0 {
+			b.WriteString(" It changed")
+		}
+		fmt.Fprintf(&b, " %s (+%d −%d)", untrusted.EscapeLine(f.Path), f.Added, f.Removed)
+	}
+	if out.Summary != "" {
+		b.WriteString("\n" + untrusted.Fence(task.Nonce, "words of the sub-task", strings.TrimSpace(out.Summary))) //control:report-fence
+	}
+	res.Content, res.Title = b.String(), fmt.Sprintf("Sub-task, %s: %s", turns, Shorten(title, 60))
+	return res
+}

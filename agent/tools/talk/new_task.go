@@ -1,0 +1,60 @@
+package talk
+
+import (
+	"context"
+	_ "embed" // the description
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+//go:embed new_task.md
+var newTaskDoc string
+
+// taskMode is the mode of a sub-task that names none.
+const taskMode = "explore"
+
+func newTask(*tools.Kit) tools.Tool {
+	var names []string
+	for _, m := range policy.Modes() {
+		names = append(names, m.Name)
+	}
+	return tools.New(tools.Sheet{Name: "new_task", Doc: newTaskDoc, Kind: policy.Converse, Outer: true,
+		Aliases: []string{"task", "subtask", "sub_task", "delegate", "spawn_agent", "dispatch_agent"},
+		Params: []tools.Param{
+			{Name: "task", Required: true, Doc: "What to do, with all that it must know, and what to report.", Aliases: []string{"message", "prompt", "instructions", "description", "text", "content"}},
+			{Name: "mode", Doc: "explore (reads only) when absent; none that allows more than yours.", Enum: names, Aliases: []string{"mode_slug", "agent", "subagent_type"}},
+			{Name: "turns", Form: tools.Number, Aliases: []string{"max_turns", "limit", "budget"}},
+		},
+		Example: `{"task":"Find every caller of parse() and say which of them ignore its error.","mode":"explore"}`},
+		func(_ context.Context, a tools.Args) (policy.Action, error) {
+			_, err := readTask(a)
+			return policy.Action{Kind: policy.Converse}, err
+		},
+		func(_ context.Context, a tools.Args, _ tools.Progress) (tools.Result, error) {
+			t, err := readTask(a)
+			return tools.Result{Task: &t, Title: "Sub-task in " + t.Mode + " mode"}, err
+		})
+}
+
+func readTask(a tools.Args) (t session.Task, err error) {
+	if t.Text, err = a.Need("task"); err != nil {
+		return t, err
+	}
+	t.Mode = taskMode
+	if a.Has("mode") {
+		m, err := readMode(a)
+		if err != nil {
+			return t, err
+		}
+		t.Mode = m.Name
+	}
+	n, err := a.Number("turns", 0)
+	if err == nil && n < 0 {
+		err = a.WrongType("turns", "a number above 0")
+	}
+	t.Text, t.Turns = strings.TrimSpace(t.Text), n
+	return t, err
+}
