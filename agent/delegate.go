@@ -51,6 +51,9 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 		})
 	}
 	all.Wait()
+	if err := d.catchUp(ctx); err != nil {
+		return nil, errors.Join(append(errs, err)...)
+	}
 	var wait *session.Outcome
 	for i, jb := range jobs {
 		if res := results[i]; res != nil {

@@ -148,7 +148,7 @@ func (r *run) think(ctx context.Context) (*session.Outcome, error) {
 		return r.modelFailed(ctx, err)
 	}
 	for i := range answer.Calls {
-		answer.Calls[i].ID = r.task + answer.Calls[i].ID //control:ids-inside
+		answer.Calls[i].ID = r.task + answer.Calls[i].ID
 	}
 	return nil, r.record(ctx, session.NewEvent(session.TypeAnswer, r.Turns+1, answer))
 }

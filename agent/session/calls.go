@@ -15,6 +15,7 @@ type Calls struct {
 	Publish   *CallState   // the request to publish something sensitive, if one stands; see [PublishTool]
 	Requests  []*Request   // everything that people were asked, in order
 	Edits     int          // calls that changed files, and commands that did
+	Inside    int          // answers in sub-tasks
 	Posts     int          // times that the model wrote to its thread
 	Findings  []Reported   // what was reported of the code, in order
 	Unchecked string       // the last call that nobody approved and that could change what an approved one meets

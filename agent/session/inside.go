@@ -12,8 +12,8 @@ type Sub struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// Inside returns the event of a session that holds one of its sub-task.
-func Inside(task string, e Event) *Event {
+// wrap returns the event of a session that holds one of its sub-task.
+func wrap(task string, e Event) *Event {
 	out := NewEvent(TypeTask, e.Turn, Sub{Task: task, Turn: e.Turn, Type: e.Type, V: e.V, Data: e.Data})
 	out.Time = e.Time
 	return out

@@ -31,7 +31,7 @@ func (l *Part) Append(ctx context.Context, events ...*Event) error {
 	defer l.with.Unlock()
 	whole := make([]*Event, 0, len(events))
 	for _, e := range events {
-		whole = append(whole, Inside(l.id, *e))
+		whole = append(whole, wrap(l.id, *e))
 	}
 	if err := l.to.Append(ctx, whole...); err != nil {
 		return err

@@ -21,7 +21,6 @@ type State struct {
 	Rest        *Outcome  // how the work ended before checkpoints were taken back: it ends again after that
 	Todo        []Todo
 	Turns       int // answers of the model
-	Inside      int // answers in sub-tasks
 	Tokens      int
 	Started     time.Time
 	Updated     time.Time
@@ -119,13 +118,7 @@ func (s *State) Take(e Event, payload any) {
 		s.Place = p.Task.Place
 		s.begin(p.Task)
 	case *Message:
-		if s.Over() && p.Text != "" {
-			s.Tests = Tested{}
-		}
-		s.heard(p)
-		if p.Place != (Place{}) {
-			s.Place = p.Place
-		}
+		s.message(p)
 	case *Answer:
 		s.Turns = e.Turn
 		s.Tokens += p.PromptTokens + p.AnswerTokens
@@ -215,6 +208,17 @@ func (s *State) noted(p *Note) {
 		s.Rest.Summary, s.Rest.Tests, s.Rest.Wish = p.Text, "", Keep // until a checkpoint changes something
 	case p.Kind == NoteReverted:
 		s.Rest.Summary += "\n\nOf this, what was refused is as it was."
+	}
+}
+
+// message takes in what came from a person, and where it stands.
+func (s *State) message(p *Message) {
+	if s.Over() && p.Text != "" {
+		s.Tests = Tested{}
+	}
+	s.heard(p)
+	if p.Place != (Place{}) {
+		s.Place = p.Place
 	}
 }
 

@@ -39,7 +39,7 @@ func Report(task session.Task, out session.Outcome) session.Result {
 		fmt.Fprintf(&b, " %s (+%d −%d)", untrusted.EscapeLine(f.Path), f.Added, f.Removed)
 	}
 	if out.Summary != "" {
-		b.WriteString("\n" + untrusted.Fence(task.Nonce, "words of the sub-task", strings.TrimSpace(out.Summary))) //control:report-fence
+		b.WriteString("\n" + untrusted.Fence(task.Nonce, "words of the sub-task", strings.TrimSpace(out.Summary)))
 	}
 	res.Content, res.Title = b.String(), fmt.Sprintf("Sub-task, %s: %s", turns, Shorten(title, 60))
 	return res

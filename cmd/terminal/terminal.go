@@ -148,6 +148,10 @@ func (t *Terminal) follow(payload any) []string {
 		if !l.Live {
 			return []string{l.line("→ " + untrusted.EscapeLine(p.Title))}
 		}
+	case *session.Sub:
+		if s, err := session.Decode[session.Started](session.Event{Type: p.Type, V: p.V, Data: p.Data}); p.Type == session.TypeStarted && err == nil && !l.Live {
+			return []string{l.line("  ↳ " + untrusted.EscapeLine(s.Title))}
+		}
 	case *session.Answer, *session.Result, *session.Resolved:
 		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
@@ -262,6 +266,9 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 		title = run.Name
 	}
 	title = untrusted.EscapeLine(title)
+	if run.Inside {
+		title = "↳ " + title
+	}
 	if took := time.Duration(r.Millis) * time.Millisecond; took >= time.Second {
 		title += " · " + took.Round(time.Second).String()
 	}
@@ -282,7 +289,7 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 		return []string{l.line(l.in(green, "✔ ") + title)}
 	case len(r.Changes) > 0:
 		return []string{l.line("  " + t.fileList(r.Changes))}
-	case strings.HasPrefix(title, "Ran "):
+	case strings.HasPrefix(title, "Ran "), run.Name == "new_task":
 		return []string{l.line("  " + title)}
 	}
 	return nil

@@ -70,7 +70,7 @@ func TestSpecs(t *testing.T) {
 			}
 		}
 	}
-	if all := builtin.Tools(tools.Config{}); len(all) != 5 {
+	if all := builtin.Tools(tools.Config{}); len(all) != 6 {
 		t.Errorf("without a workspace there are %d tools", len(all))
 	}
 }

@@ -79,8 +79,8 @@ var (
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
 	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
 	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: number of the job, which checks gives.", Aliases: []string{"job_id"}}
-	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older: the number that an earlier answer gave.", Aliases: []string{"cursor", "older_than"}}
-	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: go on after this line of the diff.", Aliases: []string{"offset", "start_line"}}
+	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
+	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
 	most   = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
 )
 

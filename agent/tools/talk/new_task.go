@@ -17,15 +17,11 @@ var newTaskDoc string
 const taskMode = "explore"
 
 func newTask(*tools.Kit) tools.Tool {
-	var names []string
-	for _, m := range policy.Modes() {
-		names = append(names, m.Name)
-	}
 	return tools.New(tools.Sheet{Name: "new_task", Doc: newTaskDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"task", "subtask", "sub_task", "delegate", "spawn_agent", "dispatch_agent"},
 		Params: []tools.Param{
-			{Name: "task", Required: true, Doc: "What to do, with all that it must know, and what to report.", Aliases: []string{"message", "prompt", "instructions", "description", "text", "content"}},
-			{Name: "mode", Doc: "explore (reads only) when absent; none that allows more than yours.", Enum: names, Aliases: []string{"mode_slug", "agent", "subagent_type"}},
+			{Name: "task", Required: true, Doc: "All that it must know, and what to report.", Aliases: []string{"message", "prompt", "instructions", "description", "text", "content"}},
+			{Name: "mode", Doc: "explore when absent.", Aliases: []string{"mode_slug", "agent", "subagent_type"}},
 			{Name: "turns", Form: tools.Number, Aliases: []string{"max_turns", "limit", "budget"}},
 		},
 		Example: `{"task":"Find every caller of parse() and say which of them ignore its error.","mode":"explore"}`},
