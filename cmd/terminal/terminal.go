@@ -148,10 +148,6 @@ func (t *Terminal) follow(payload any) []string {
 		if !l.Live {
 			return []string{l.line("→ " + untrusted.EscapeLine(p.Title))}
 		}
-	case *session.Sub:
-		if s, err := session.Decode[session.Started](session.Event{Type: p.Type, V: p.V, Data: p.Data}); p.Type == session.TypeStarted && err == nil && !l.Live {
-			return []string{l.line("  ↳ " + untrusted.EscapeLine(s.Title))}
-		}
 	case *session.Answer, *session.Result, *session.Resolved:
 		t.goingOn.wait(t.clock())
 	case *session.Checkpoint:
