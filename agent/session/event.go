@@ -108,7 +108,7 @@ const (
 	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
 	TypeState      Type = "state"      // Update: todo list or mode changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
-	TypeTask       Type = "task"       // Sub: something happened in a sub-task
+	TypeTask       Type = "task"       // something happened in a sub-task
 	TypePrompt     Type = "prompt"     // Prompt: what requests to the model begin with, from here on
 )
 

@@ -2,9 +2,9 @@ package session
 
 import "encoding/json"
 
-// Sub is the payload of [TypeTask]: an event of a sub-task. Task is the id of the call
+// sub is the payload of [TypeTask]: an event of a sub-task. Task is the id of the call
 // that began it.
-type Sub struct {
+type sub struct {
 	Task string          `json:"task"`
 	Turn int             `json:"turn"`
 	Type Type            `json:"type"`
@@ -14,7 +14,7 @@ type Sub struct {
 
 // wrap returns the event of a session that holds one of its sub-task.
 func wrap(task string, e Event) *Event {
-	out := NewEvent(TypeTask, e.Turn, Sub{Task: task, Turn: e.Turn, Type: e.Type, V: e.V, Data: e.Data})
+	out := NewEvent(TypeTask, e.Turn, sub{Task: task, Turn: e.Turn, Type: e.Type, V: e.V, Data: e.Data})
 	out.Time = e.Time
 	return out
 }
@@ -25,7 +25,7 @@ func (e Event) Unwrap() (Event, string) {
 	if e.Type != TypeTask {
 		return e, ""
 	}
-	p, err := Decode[Sub](e)
+	p, err := Decode[sub](e)
 	if err != nil {
 		return e, ""
 	}

@@ -96,7 +96,7 @@ var payloads = map[Type]func(Event) (any, error){
 	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
 	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
 	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
-	TypePrompt: pointer[Prompt], TypeTask: pointer[Sub],
+	TypePrompt: pointer[Prompt], TypeTask: pointer[sub],
 }
 
 func pointer[T any](e Event) (any, error) {
@@ -144,7 +144,7 @@ func (s *State) Take(e Event, payload any) {
 		s.noted(p)
 	case *Update:
 		s.update(p)
-	case *Sub:
+	case *sub:
 		s.inside(e)
 		return
 	case *Ended:
