@@ -190,23 +190,15 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 // before, the result together with what it changed after.
 func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
 	title := callTitle(c, ru.action)
-	start := session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: title})
-	events := []*session.Event{start}
-	if c.Decision == nil || c.Decision.Digest != ru.decision.Digest {
-		events = []*session.Event{decisionEvent(c, ru), start}
-	}
-	if err := r.record(ctx, events...); err != nil {
+	if begins, err := r.start(ctx, c, ru, title); !begins || err != nil {
 		return nil, err
-	}
-	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
-		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.now()
 	res, err := r.gate.carryOut(ctx, c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
 	}
-	if res.Task != nil {
+	if err == nil && res.Task != nil {
 		return r.tasks.run(ctx, c, *res.Task)
 	}
 	out := session.Result{
@@ -229,7 +221,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	if r.gate.tools.Busy() { //control:beside-is-saved
 		ru.action.Kind = policy.Execute // files may have changed, whatever the call did
 	}
-	events, err = r.outcome(ctx, c, ru.action, out)
+	events, err := r.outcome(ctx, c, ru.action, out)
 	if err != nil {
 		return nil, err
 	}
@@ -242,6 +234,23 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		}
 	}
 	return nil, r.record(ctx, events...)
+}
+
+// start records that a call begins. It reports false where somebody took the yes to it
+// back before: then it does not.
+func (r *callRunner) start(ctx context.Context, c *session.CallState, ru ruling, title string) (bool, error) {
+	start := session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: title})
+	events := []*session.Event{start}
+	if c.Decision == nil || c.Decision.Digest != ru.decision.Digest {
+		events = []*session.Event{decisionEvent(c, ru), start}
+	}
+	if err := r.record(ctx, events...); err != nil {
+		return false, err
+	}
+	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
+		return false, nil // look again
+	}
+	return true, nil
 }
 
 // outcome pairs a result with the saved state that it led to, so that there

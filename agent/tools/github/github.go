@@ -78,7 +78,7 @@ var (
 	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
 	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
-	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: number of the job, which checks gives.", Aliases: []string{"job_id"}}
+	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
 	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
 	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
 	most   = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
