@@ -85,7 +85,7 @@ var (
 )
 
 // doc is what models are told.
-const doc = "Read what is on GitHub about this repository: an issue or pull_request with its text and state, its comments (newest first), " +
+const doc = "Read what is on GitHub about this repository: an issue or pull_request, its comments (newest first), " +
 	"a pull request's diff, its unresolved review_threads, the checks of its newest commit, the job_log of one of them."
 
 // Tools returns the tools of a session, whose fences carry nonce. Models are told of
