@@ -24,6 +24,7 @@ type delegate struct {
 	gate  *gate
 	meter *meter
 	with  sync.Mutex // what several do at once, one after the other
+	asks  sync.Mutex // and what they ask people
 }
 
 // job is a sub-task, and the call that it is for.
@@ -153,6 +154,9 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 // session's own, and what it shows is shown one after the other.
 func (d *delegate) inner() *Agent {
 	in := *d.agent.inside
+	if in.cfg.Approver != nil {
+		in.cfg.Approver = inTurn{&d.asks, in.cfg.Approver}
+	}
 	if hear := in.cfg.Inbox; hear != nil {
 		in.cfg.Inbox = func(ctx context.Context) error {
 			d.with.Lock()
@@ -171,6 +175,19 @@ func (d *delegate) inner() *Agent {
 		}
 	}
 	return &in
+}
+
+// inTurn asks people one thing after the other.
+type inTurn struct {
+	turn *sync.Mutex
+	Approver
+}
+
+// Approve implements Approver.
+func (i inTurn) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+	i.turn.Lock()
+	defer i.turn.Unlock()
+	return i.Approver.Approve(ctx, asked)
 }
 
 // overError means that the session itself cannot go on, and with it no sub-task. The

@@ -24,8 +24,10 @@ type ticket chan struct{}
 // many as are asked for.
 func New(slots int) *Models { return &Models{slots: slots, lines: map[string][]ticket{}} }
 
-// Run is what one run has: a seat at a model, or none. It is for one goroutine.
+// Run is what one run has: a seat at a model, or none. Several goroutines may take it
+// at once, and sit on the same seat; none of them may leave while another takes.
 type Run struct {
+	taking  sync.Mutex
 	models  *Models
 	waiting func(before int)
 	name    string
@@ -40,6 +42,8 @@ func (m *Models) Run(waiting func(before int)) *Run { return &Run{models: m, wai
 // first come, first served.
 func (r *Run) Take(ctx context.Context, model string) error {
 	model = strings.TrimSuffix(model, ":latest")
+	r.taking.Lock()
+	defer r.taking.Unlock()
 	if r.models.slots == 0 || r.at != nil && r.name == model {
 		return nil
 	}
