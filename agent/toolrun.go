@@ -190,8 +190,11 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 // before, the result together with what it changed after.
 func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
 	title := callTitle(c, ru.action)
-	if begins, err := r.start(ctx, c, ru, title); !begins || err != nil {
+	if err := r.start(ctx, c, ru, title); err != nil {
 		return nil, err
+	}
+	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
+		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.now()
 	res, err := r.gate.carryOut(ctx, c.Call, ru)
@@ -236,21 +239,13 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	return nil, r.record(ctx, events...)
 }
 
-// start records that a call begins. It reports false where somebody took the yes to it
-// back before: then it does not.
-func (r *callRunner) start(ctx context.Context, c *session.CallState, ru ruling, title string) (bool, error) {
+// start records that a call begins.
+func (r *callRunner) start(ctx context.Context, c *session.CallState, ru ruling, title string) error {
 	start := session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: title})
-	events := []*session.Event{start}
 	if c.Decision == nil || c.Decision.Digest != ru.decision.Digest {
-		events = []*session.Event{decisionEvent(c, ru), start}
+		return r.record(ctx, decisionEvent(c, ru), start)
 	}
-	if err := r.record(ctx, events...); err != nil {
-		return false, err
-	}
-	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
-		return false, nil // look again
-	}
-	return true, nil
+	return r.record(ctx, start)
 }
 
 // outcome pairs a result with the saved state that it led to, so that there
