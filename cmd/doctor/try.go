@@ -72,18 +72,19 @@ func (c *Config) Ping(ctx context.Context) Finding {
 		select {
 		case <-again.C:
 		case <-stop:
-			return pinged(name, last)
+			return pinged(last)
 		case <-ctx.Done():
-			return pinged(name, last)
+			return pinged(last)
 		}
 		if now, err := pings(ctx, app, c.now()); err == nil && len(now) > 0 {
 			last = now[0]
 		}
 	}
-	return pinged(name, last)
+	return pinged(last)
 }
 
-func pinged(name string, d ghapp.Delivery) Finding {
+func pinged(d ghapp.Delivery) Finding {
+	const name = "webhook"
 	f := Finding{Name: name, Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? Where it cannot be, set github.poll."}
 	switch {
 	case d.OK():

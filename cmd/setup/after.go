@@ -79,7 +79,7 @@ func (a *after) goOn(ctx context.Context) error {
 func (a *after) reached(ctx context.Context, look *doctor.Config) doctor.Finding {
 	f := look.Ping(ctx)
 	if !f.OK {
-		f.Remedy = "That is so until the bot runs. After its start this asks again, in a second terminal: " + a.files.doctor()
+		f.Remedy = "A ping arrives only when the bot runs. After its start this asks for it again, in a second terminal: " + a.files.doctor()
 	}
 	return f
 }
