@@ -25,7 +25,7 @@ import (
 // Verbs are the commands of handrail sessions.
 type Verbs struct {
 	List   listCmd   `cmd:"" help:"List sessions, newest first: those of a server, of a repository, and of 'handrail run' on this machine."`
-	Delete deleteCmd `cmd:"" help:"Delete sessions of 'handrail run' on this machine: their logs. Branches stay."`
+	Delete deleteCmd `cmd:"" help:"Delete sessions that are over, with their logs: of 'handrail run' on this machine, or of a server. Branches, and what is on GitHub, stay."`
 	Export exportCmd `cmd:"" help:"Write the log of a session to a file or a git ref."`
 	Import importCmd `cmd:"" help:"Store the log of a session from a file or a git ref."`
 }
