@@ -39,9 +39,9 @@ var leader = lazily(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{
 var omitted = lazily(`(?i)` + strings.Join([]string{
 	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
 	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept$|as before|preserved|unmodified|as is)\b`,
-	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)\b`,
+	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)(\W*$|\W+(as|here|below|above|from|for|in|except|since)\b)`,
 	`\b(keep|leave|same as|insert|add|put|copy|include)( in| here)?( all| the| your)*( rest| existing| remaining| previous| original)( of)?( the)? (code|content|contents|file|implementation|functions?|methods?|logic|imports?)\b`,
-	`\b(code|content|lines?|implementation|functions?|methods?|section|part)s? (is |are |was |were |has been )?(omitted|truncated|elided|unchanged|skipped|left out|removed) ?(for brevity)?\b`,
+	`\b(code|content|lines?|implementation|functions?|methods?|section|part)s? (is |are |was |were |has been )?(omitted|truncated|elided|unchanged|skipped|left out|removed)(\W*$|\W+(as|here|below|above|from|for|in|except|since)\b)`,
 	`\b(omitted|truncated|abbreviated|shortened|elided|skipped) for (brevity|clarity|space|readability)\b`,
 	`^(no changes?|unchanged|same as (before|above|original|previous)|as before|unchanged (code|lines|content|part|section)s?)( here| below| above)?$`,
 	`^rest of\b`,
@@ -60,8 +60,28 @@ var promised = lazily(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|c
 // promises reports whether a line is a comment that leaves the rest for later.
 func promises(s string) bool {
 	at := leader().FindStringIndex(s)
-	return at != nil && !bracketed(s[:at[1]]) && promised().MatchString(s[at[1]:])
+	if at == nil || bracketed(s[:at[1]]) {
+		return false
+	}
+	body := strings.Trim(s[at[1]:], "*/-<>()[]{}=~#. ")
+	return promised().MatchString(body) || instead().MatchString(body)
 }
+
+// instead are all the words of a comment that may well be a heading, but stands for text
+// where much is lost.
+var instead = lazily(`(?i)^(` + strings.Join([]string{
+	`no (further |other )?changes?( needed| required)?( here| below| above| from here( on)?)?`,
+	`(the )?same( as (the )?(before|above|below|original|previous)( (version|code|file|one))?)?`,
+	`(code )?continues?( as before| here| below| unchanged)?`,
+	`(left |kept )?(unchanged|as is|as it was)( from here( on)?| here| below| above)?`,
+	`(the |your |all )?(existing|previous|original|other|remaining|current) (code|contents?|implementations?|imports?|functions?|methods?|fields?|cases|rules|styles|items|entries|tests|routes|handlers|lines)( here| goes here| go here| above| below)?`,
+	`placeholder for (the |all )?(rest|remaining|others?)\b.*`,
+	`(like|as) (before|above)`,
+	`(similar(ly)?|the same|repeat) for (the |all )?(rest|others?|remaining)( \w+)?`,
+	`not shown( here)?`,
+	`see (the )?(original|previous)( (file|code|version|implementation))?`,
+	`⋮`,
+}, "|") + `)$`)
 
 // standsForText reports whether a trimmed line stands for text left out.
 func standsForText(s string, shrinks bool, ext string) bool {

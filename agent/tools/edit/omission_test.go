@@ -34,6 +34,9 @@ func TestOmissionsAreRefused(t *testing.T) {
 		{"a.el", ";; rest of file unchanged"}, {"a.tex", "% remaining sections as before"}, {"a.erl", "% snip"}, {"a.ml", "(* same as before *)"},
 		{"a.tpl", "{{/* rest unchanged */}}"}, {"a.tpl", "{{!-- same as before --}}"}, {"a.j2", "{# rest of the block unchanged #}"}, {"a.bas", "' rest as before"},
 		{"a.bat", "REM rest as before"}, {"a.ini", "; other settings unchanged"}, {"a.yaml", "# ... (other keys)"}, {"a.go", "// <unchanged>"},
+		{"a.go", "// No changes from here on"}, {"a.sql", "-- unchanged from here"}, {"a.js", "// code continues"}, {"a.js", "// (existing code)"}, {"a.py", "# other imports"},
+		{"a.go", "// as above"}, {"a.go", "// placeholder for the rest"}, {"a.go", "// similarly for the others"}, {"a.html", "<!-- remaining content -->"}, {"a.go", "// ⋮"},
+		{"a.go", "// (not shown)"}, {"a.go", "// (left as is)"}, {"a.go", "// see the original file"}, {"a.go", "// same as previous version"},
 		{"a.go", "// <rest of the file>"}, {"a.go", "// [same as original]"}, {"a.js", "// ...same as before..."}, {"a.js", "/* snip */"},
 	}
 	b := toolstest.Open(t, map[string]string{"keep.txt": "x\n"})
@@ -86,6 +89,7 @@ func TestHonestFilesAreWritten(t *testing.T) {
 		{"a.go", "// The rest is up to the caller."}, {"a.go", "// unchanged reports whether both are the same."}, {"a.go", "// Names, flags, etc. are read from the file."},
 		{"a.go", "// existing users keep their password"}, {"a.go", "// rest holds what is left of the path"}, {"a.go", "// more than one may fit"},
 		{"a.go", "var s = \"... existing code ...\""}, {"a.go", "func f(a ...int) {}"}, {"a.go", "// skipped counts the files that are ignored"}, {"a.go", "// same as f, with a context"},
+		{"a.go", "// everything is the same to the scheduler"}, {"a.py", "# content is unchanged if the hash matches"}, {"a.go", "// Other is as it was read from the file."},
 		{"a.go", "// remaining is how many bytes are left"}, {"a.go", "// Everything else is an error."}, {"a.go", "// The others wait until it is free."},
 		{"a.py", "    ..."}, {"a.py", "# as before Python 3.8, keys are sorted"}, {"a.py", "print('etc.')"}, {"a.py", "# The original file is kept beside it."},
 		{"a.ts", "const {a, ...rest} = b"}, {"a.ts", "// keep the connection open"}, {"a.rs", "let Foo { a, .. } = b;"}, {"a.rs", "// TODO: handle errors"},
