@@ -154,7 +154,7 @@ func (c Config) checkWorkspace(p *problems) {
 	w := c.Workspace
 	p.oneOf(w.Engine, []string{"docker", "bwrap", "local"}, "workspace", "engine")
 	p.oneOf(w.Pull, []string{"missing", "never"}, "workspace", "pull")
-	p.oneOf(w.Network, networkNames(), "workspace", "network")
+	p.reach(w, "workspace")
 	p.atLeastZero(float64(w.Memory), "workspace", "memory")
 	p.atLeastZero(float64(w.Pids), "workspace", "pids")
 	p.atLeastZero(w.CPUs, "workspace", "cpus")
@@ -173,14 +173,6 @@ func (c Config) checkWorkspace(p *problems) {
 		}
 	}
 	w.checkPaths(p)
-	for i, h := range w.Hosts {
-		if err := reach.Check(h); err != nil {
-			p.add(err.Error(), "workspace", "hosts", i)
-		}
-	}
-	for i, name := range w.Presets {
-		p.someOf(name, reach.Presets(), "workspace", "presets", i)
-	}
 	for _, host := range slices.Sorted(maps.Keys(w.Inside)) {
 		if _, ok := reach.Name(host); !ok {
 			p.add("it is not the name of a host, such as mirror.example.org", "workspace", "inside", host)
@@ -188,6 +180,19 @@ func (c Config) checkWorkspace(p *problems) {
 		if _, err := reach.Place(w.Inside[host]); err != nil {
 			p.add(err.Error(), "workspace", "inside", host)
 		}
+	}
+}
+
+// reach checks what is said of the network below a key.
+func (p *problems) reach(w Workspace, key string) {
+	p.oneOf(w.Network, networkNames(), key, "network")
+	for i, h := range w.Hosts {
+		if err := reach.Check(h); err != nil {
+			p.add(err.Error(), key, "hosts", i)
+		}
+	}
+	for i, name := range w.Presets {
+		p.someOf(name, reach.Presets(), key, "presets", i)
 	}
 }
 
@@ -233,6 +238,13 @@ func (c Config) CheckEffect() error {
 		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "workspace", "hosts")
 	case len(w.Presets) > 0:
 		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "workspace", "presets")
+	}
+	if s := c.SetUp; s.Network != "allowlist" && len(s.Hosts)+len(s.Presets) > 0 { //control:setup-keys-without-effect
+		key := "hosts"
+		if len(s.Hosts) == 0 {
+			key = "presets"
+		}
+		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "setup", key)
 	}
 	if c.Undo == "reset" {
 		p.add("no branch is set back, because somebody may have gone on from it: /agent undo makes a commit that takes back, and nothing is lost; take it out", "undo")

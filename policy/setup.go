@@ -20,11 +20,10 @@ type SetUp struct {
 	Commands []string `yaml:"commands,omitempty" json:"commands,omitempty" jsonschema:"description=Run one after the other at the root of the repository\\, as it is on the base branch."`
 	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose content says whether it has to run anew\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
 	Caches   []string `yaml:"caches,omitempty" json:"caches,omitempty" jsonschema:"description=Package managers whose caches the next set-up begins with\\, so that it fetches only what is new.,enum=cargo,enum=gem,enum=go,enum=gradle,enum=maven,enum=npm,enum=pip,enum=pnpm,enum=yarn"`
-	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=open,default=none,description=What the commands can reach. In the server's policy: what repositories may have."`
+	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,default=none,description=What the commands can reach. In the server's policy: what repositories may have."`
+	Hosts    []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches\\, as workspace.hosts has them."`
+	Presets  []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
 }
-
-// setUpNetworks are the words of `setup.network`, the strictest first.
-var setUpNetworks = []string{"none", "open"}
 
 // lockFiles are the files that say what a set-up would fetch, where none are named.
 var lockFiles = []string{
@@ -58,8 +57,14 @@ func (s SetUp) Named() []string {
 	return lockFiles
 }
 
+// Reach returns what the set-up reaches of the network, as a workspace has it. inside is
+// where hosts inside a network are.
+func (s SetUp) Reach(inside map[string]string) Workspace {
+	return Workspace{Network: s.Network, Hosts: s.Hosts, Presets: s.Presets, Inside: inside}
+}
+
 func (c Config) checkSetUp(p *problems) {
-	p.oneOf(c.SetUp.Network, setUpNetworks, "setup", "network")
+	p.reach(c.SetUp.Reach(nil), "setup")
 	for i, cmd := range c.SetUp.Commands {
 		switch {
 		case strings.TrimSpace(cmd) == "":
@@ -81,11 +86,12 @@ func (c Config) checkSetUp(p *problems) {
 // mergeSetUp has the repository say what runs, and the server what that can reach.
 func mergeSetUp(server, repo SetUp) SetUp {
 	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files), Caches: orList(repo.Caches, server.Caches)}
-	if repo.Network != "" {
-		out.Network = setUpNetworks[min(setUpReach(server.Network), setUpReach(repo.Network))] //control:setup-network
+	if repo.Network == "" {
+		return out
+	}
+	w := mergeWorkspace(server.Reach(nil), repo.Reach(nil)) //control:setup-network
+	if out.Network = w.Network; w.Network == "allowlist" {
+		out.Hosts, out.Presets = w.Hosts, w.Presets
 	}
 	return out
 }
-
-// setUpReach is how far a network reaches, from 0 for nothing.
-func setUpReach(network string) int { return max(0, slices.Index(setUpNetworks, network)) }

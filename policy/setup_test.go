@@ -26,6 +26,35 @@ func TestMergeSetUp(t *testing.T) {
 	}
 }
 
+// Where hosts are listed, a repository reaches those that the server lists as well.
+func TestMergeSetUpHosts(t *testing.T) {
+	list := func(hosts, presets []string) SetUp {
+		return SetUp{Network: "allowlist", Hosts: hosts, Presets: presets}
+	}
+	for name, tt := range map[string]struct {
+		server, repo SetUp
+		network      string
+		reaches      []string
+	}{
+		"what both list":          {list([]string{"*.a.org", "b.org"}, []string{"go"}), list([]string{"x.a.org", "c.org"}, []string{"go", "npm"}), "allowlist", []string{"x.a.org", "proxy.golang.org", "sum.golang.org"}},
+		"all that the server has": {list([]string{"b.org"}, nil), list(nil, nil), "allowlist", []string{"b.org"}},
+		"open is narrowed":        {list([]string{"b.org"}, nil), SetUp{Network: "open"}, "allowlist", []string{"b.org"}},
+		"below open":              {SetUp{Network: "open"}, list([]string{"c.org"}, nil), "allowlist", []string{"c.org"}},
+		"without the server":      {SetUp{}, list([]string{"c.org"}, nil), "none", nil},
+		"without the repository":  {list([]string{"b.org"}, nil), SetUp{}, "none", nil},
+	} {
+		got := Merge(Config{Running: Running{SetUp: tt.server}}.WithDefaults(), Config{Running: Running{SetUp: tt.repo}}).WithDefaults().SetUp
+		if reaches := got.Reach(nil).Reaches(); got.Network != tt.network || !slices.Equal(reaches, tt.reaches) {
+			t.Errorf("%s: %s reaches %q", name, got.Network, reaches)
+		}
+	}
+	for _, s := range []SetUp{{Hosts: []string{"a.org"}}, {Network: "open", Presets: []string{"go"}}} {
+		if err := (Config{Running: Running{SetUp: s}}).CheckEffect(); err == nil || !strings.Contains(err.Error(), "network: allowlist") {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+}
+
 // What of a set-up cannot work is told.
 func TestSetUpIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
@@ -33,7 +62,9 @@ func TestSetUpIsChecked(t *testing.T) {
 		"setup: {files: [/etc/passwd]}":        "setup.files[0]: write the path of a file from the root",
 		"setup: {files: [../a]}":               "setup.files[0]: write the path",
 		"setup: {caches: [nmp]}":               `setup.caches[0]: "nmp" is not one of`,
-		"setup: {network: bridge}":             `setup.network: "bridge" is not one of none, open`,
+		"setup: {network: bridge}":             `setup.network: "bridge" is not one of none, allowlist, open`,
+		"setup: {hosts: [\"a b\"]}":            `setup.hosts[0]: "a b" is not the name of a host`,
+		"setup: {presets: [gem]}":              `setup.presets[0]: "gem" is not one of cargo, go, npm, pip`,
 		"setup: {command: [npm ci]}":           `did you mean "commands"?`,
 		"setup: {commands: [npm ci, \"\\0\"]}": "the command has a NUL character",
 	} {

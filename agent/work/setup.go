@@ -49,6 +49,8 @@ type setUp struct {
 	hidden   project.Hidden
 	family   string   // of the set-ups whose caches it can begin with
 	named    []string // what its files are
+	reach    policy.Workspace
+	network  string // what is reached, in words
 	call     string
 	action   policy.Action
 	decision policy.Decision
@@ -104,6 +106,8 @@ func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
 	s := setUp{SetUp: e.cfg.Rules.SetUp, commit: cmp.Or(j.RulesAt, j.Task.Base), engine: e.cfg.Workspace.Name(), image: cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)}
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
+	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)
+	s.network = networkOf(s.reach)
 	var err error
 	if s.hidden, err = e.cfg.Bases.hidden(ctx, j.Repo, []string{s.commit}); err != nil {
 		return s, fmt.Errorf("%w: %w", errNoBase, err)
@@ -117,7 +121,7 @@ func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
 			return s, err
 		}
 	}
-	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.Network, "hidden " + s.hidden.Key}
+	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.network, "hidden " + s.hidden.Key}
 	family := []string{s.repo, s.engine, is, s.hidden.Key}
 	if len(e.cfg.Rules.Workspace.Paths) > 0 {
 		paths := "paths " + pathsKey(e.cfg.Rules.Workspace)
@@ -156,7 +160,7 @@ func (s setUp) display() string {
 	for _, c := range s.Commands {
 		b.WriteString(c + "\n")
 	}
-	fmt.Fprintf(&b, "\n# network: %s\n# workspace: %s", s.Network, s.engine)
+	fmt.Fprintf(&b, "\n# network: %s\n# workspace: %s", s.network, s.engine)
 	if s.engine == "docker" {
 		fmt.Fprintf(&b, ", image %s", untrusted.EscapeLine(s.image))
 	}
@@ -264,7 +268,11 @@ func (r *settingUp) ask(ctx context.Context) error {
 		ID: r.at.NewAskID(), Kind: session.AskApproval, Call: r.set.call, Digest: r.set.action.Digest(),
 		Severity: d.Severity.String(), Tool: session.SetUpTool, Display: r.set.action.Display,
 	}
-	if r.set.Network != "none" {
+	switch r.set.Network {
+	case "none":
+	case "allowlist":
+		a.Reasons = append(a.Reasons, "it reaches hosts of the network")
+	default:
 		a.Reasons = append(a.Reasons, "it reaches the network")
 	}
 	a.Reasons = append(a.Reasons, "what it leaves is in the workspaces of all sessions that follow")

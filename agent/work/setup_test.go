@@ -36,13 +36,21 @@ func (copies) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspa
 	near, far := net.Pipe()
 	served := make(chan error, 1)
 	env := workspace.Environ(map[string]string{"HOME": filepath.Join(l.Cache, "home"), "PATH": os.Getenv("PATH")}, nil)
-	cfg := host.Config{Root: l.Tree, Base: l.Base, Env: env, Limits: spec.Limits.WithDefaults()}
+	cfg := host.Config{Root: l.Tree, Base: l.Base, Env: env, Limits: spec.Limits.WithDefaults(), Way: noWay}
 	if spec.Layer != "" {
 		cfg.Layer = filepath.Join(spec.Layer, workspace.LayerTree)
 	}
 	go func() { served <- host.Serve(context.WithoutCancel(ctx), far, cfg) }()
-	return workspace.Connect(ctx, workspace.Config{Engine: "copies", Conn: near, Release: func(context.Context) error { return errors.Join(<-served, spec.Release()) }})
+	return workspace.Connect(ctx, workspace.Config{Engine: "copies", Conn: near, Egress: spec.Egress, Release: func(context.Context) error { return errors.Join(<-served, spec.Release()) }})
 }
+
+// way is one that nothing is said over.
+type way struct{ host.Way }
+
+func (way) Environ() []string { return nil }
+func (way) Close()            {}
+
+func noWay(context.Context, *workspace.Conn) (host.Way, error) { return way{}, nil }
 
 // people answer what they are asked, and remember it.
 type people struct {
@@ -117,6 +125,7 @@ type setUpTrial struct {
 	rules  policy.Config
 	bases  *Bases
 	people *people
+	ways   []policy.Workspace // out of the workspaces so far
 	base   string
 	number int
 }
@@ -170,7 +179,10 @@ func (s *setUpTrial) engine() *Engine {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{s.kept, s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler)})
+	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{s.kept, s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, _ *slog.Logger) (workspace.Egress, error) {
+		s.ways = append(s.ways, w)
+		return wayOut{w}, nil
+	}})
 }
 
 // job is one in a session of its own.
@@ -248,6 +260,7 @@ func TestSetUpOnce(t *testing.T) {
 		"a named file":    func() { s.base = s.commit(map[string]string{"deps.lock": "two\n"}) },
 		"a command":       func() { s.rules.SetUp.Commands = []string{"sh ./install.sh", "true"} },
 		"the network":     func() { s.rules.SetUp.Network = "open" },
+		"listed hosts":    func() { s.rules.SetUp.Network, s.rules.SetUp.Hosts = "allowlist", []string{"a.example"} },
 		"the image":       func() { s.rules.Workspace.Image = "other:1" },
 		"the paths":       func() { s.rules.Workspace.Paths = []string{"lib"} },
 		"what is hidden":  func() { s.base = s.commit(map[string]string{".agentignore": ".env\nnew.txt\n"}) },
@@ -258,6 +271,26 @@ func TestSetUpOnce(t *testing.T) {
 		if other, _, _ := s.run(s.job()); other.digest == l.digest || len(s.people.asked) != before+1 {
 			t.Errorf("with %s changed the layer is %.8s, and %d more were asked", name, other.digest, len(s.people.asked)-before)
 		}
+	}
+}
+
+// A set-up reaches the hosts that people were shown, and what it was refused is told with
+// its failure.
+func TestSetUpReaches(t *testing.T) {
+	s := newSetUpTrial(t)
+	s.rules.SetUp.Network, s.rules.SetUp.Hosts, s.rules.SetUp.Presets = "allowlist", []string{"mirror.example"}, []string{"go"}
+	s.rules.Workspace = policy.Workspace{Network: "open", Inside: map[string]string{"mirror.example": "10.0.0.1"}}
+	l, _, _ := s.run(s.job())
+	if a := s.people.asked; l.dir == "" || len(a) != 1 || !slices.Contains(a[0].Reasons, "it reaches hosts of the network") ||
+		!strings.Contains(a[0].Display, "# network: allowlist: mirror.example proxy.golang.org sum.golang.org mirror.example=10.0.0.1\n") {
+		t.Fatalf("the layer is %+v, asked %+v", l, a)
+	}
+	if w := s.ways; len(w) != 1 || !slices.Equal(w[0].Reaches(), []string{"mirror.example", "proxy.golang.org", "sum.golang.org"}) || w[0].Inside["mirror.example"] != "10.0.0.1" {
+		t.Errorf("the way out reaches %+v", w)
+	}
+	s.base = s.commit(map[string]string{"install.sh": "exit 4", "deps.lock": "two\n"})
+	if _, _, at := s.run(s.job()); !strings.Contains(told(at)[0], "ended with 4.\n[Network: refused evil.example:443, not on setup.hosts]") {
+		t.Errorf("told %q", told(at))
 	}
 }
 

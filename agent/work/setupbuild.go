@@ -115,10 +115,14 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 	}
 	w := r.cfg.Rules.Workspace
 	state := filepath.Join(dir, "state")
-	ws, err := r.cfg.Workspace.Open(ctx, workspace.Spec{
-		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup, Network: r.set.Network == "open",
+	spec := workspace.Spec{
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
-	})
+	}
+	if err := r.reaches(&spec, r.set.reach); err != nil { //control:setup-reaches
+		return nil, err
+	}
+	ws, err := r.cfg.Workspace.Open(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +145,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 // run runs the commands, and returns the files of the repository that they changed.
 func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []string, err error) {
 	show := r.j.live(r.cfg.Secrets.Redactor)
+	var refused []string
 	for _, line := range r.set.Commands {
 		if r.j.OnSetup != nil {
 			r.j.OnSetup("running " + line)
@@ -153,10 +158,11 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []st
 		if err != nil {
 			return nil, err
 		}
+		refused = append(refused, res.Refused...)
 		if res.Exit == 0 && !res.TimedOut && res.Ended == "" {
 			continue
 		}
-		return nil, &failedSetUp{r.whyFailed(line, res)}
+		return nil, &failedSetUp{r.whyFailed(line, res, refused)}
 	}
 	found, err := ws.Changes(ctx)
 	if err != nil {
@@ -176,8 +182,9 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []st
 // mostLeft is how many files are named that a set-up changed.
 const mostLeft = 10
 
-// whyFailed says how a command ended that failed, with the end of what it said.
-func (r *settingUp) whyFailed(line string, res workspace.CommandResult) string {
+// whyFailed says how a command ended that failed, with the end of what it said, and what
+// of the network was refused to it and to those before.
+func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused []string) string {
 	how := fmt.Sprintf("ended with %d", res.Exit)
 	switch {
 	case res.TimedOut:
@@ -191,7 +198,12 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult) string {
 		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
 		said = "…\n" + said
 	}
-	return strings.TrimSpace(quoted([]string{line}) + " " + how + ".\n" + said)
+	why := quoted([]string{line}) + " " + how + "."
+	for _, what := range refused[:min(len(refused), mostLeft)] {
+		what, _ = r.cfg.Secrets.Redactor.Redact(untrusted.EscapeLine(what))
+		why += "\n[Network: " + strings.ReplaceAll(what, "workspace.hosts", "setup.hosts") + "]"
+	}
+	return strings.TrimSpace(why + "\n" + said)
 }
 
 // trimmer takes out of what a workspace left all that is no part of a layer: what the

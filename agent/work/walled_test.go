@@ -27,7 +27,9 @@ func TestWalled(t *testing.T) {
 type wayOut struct{ policy.Workspace }
 
 func (wayOut) Serve(context.Context, net.Conn) {}
-func (wayOut) Refused() []string               { return nil }
+func (wayOut) Refused() []string {
+	return []string{"refused evil.example:443, not on workspace.hosts"}
+}
 
 // A workspace reaches all, single hosts, or nothing, and an approval is bound to which.
 func TestReaches(t *testing.T) {
