@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/secret"
+)
+
+// TestRetention: a server deletes the session that ended long ago when it starts, and
+// not the one that ended lately; what is left is true.
+func TestRetention(t *testing.T) {
+	const key = "a key that is not in the database"
+	s := newStory(t, greeting, fixGreeting)
+	s.stop()
+	s.cfg.LogKey = secret.Value(key)
+	s.cfg.Retain.Logs = policy.Duration(90 * 24 * time.Hour)
+	s.start()
+	s.say("you", "/agent fix the greeting")
+	s.done()
+	for _, c := range []struct {
+		days int
+		logs string
+		what string
+	}{
+		{89, "1 logs, 0 broken, 1 signed\n", ""},
+		{91, "0 logs, 0 broken\n", "sessions deleted (retention.logs, after 90 days): 1 signed\n"},
+	} {
+		s.restart(func(o *serverOptions) {
+			o.now = func() time.Time { return time.Now().Add(time.Duration(c.days) * 24 * time.Hour) }
+		})
+		if c.what != "" {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			must(t, waitFor(ctx, func() bool { return strings.Contains(s.log.String(), "deleted sessions that ended long ago") }))
+			cancel()
+		}
+		s.stop()
+		if out, code := auditOf(t, s, key, "--signed"); code != exitDone || !strings.Contains(out, c.logs) || !strings.HasSuffix(out, c.what) {
+			t.Errorf("after %d days: %d\n%s", c.days, code, out)
+		}
+	}
+}
