@@ -42,6 +42,7 @@ type Answers interface {
 // setUp is the set-up of a repository, as it is on the base branch.
 type setUp struct {
 	policy.SetUp
+	from     string // the file that says what runs, where that is not the configuration
 	repo     string
 	commit   string // of the base branch
 	engine   string
@@ -72,14 +73,23 @@ func (l laid) end() {
 // layerOf returns the layer that a session's workspace lies on. Where nobody has said
 // yes to the set-up so far, people are asked: waits is then how the run ends.
 func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid, waits *session.Outcome, err error) {
-	if e.cfg.SetUps.Layers == nil || len(e.cfg.Rules.SetUp.Commands) == 0 {
+	if e.cfg.SetUps.Layers == nil {
 		return laid{}, nil, nil
 	}
 	r := &settingUp{Engine: e, j: j, at: at}
+	commands, from, err := e.commands(ctx, j)
+	if err != nil {
+		return laid{}, nil, r.without(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
+	}
+	if len(commands) == 0 {
+		return laid{}, nil, nil
+	}
 	if e.cfg.Workspace.Name() == "local" {
 		return laid{}, nil, r.without(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
 	}
-	if r.set, err = e.setUp(ctx, j); err != nil {
+	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
+	r.set.Commands = commands
+	if r.set, err = e.setUp(ctx, j, r.set); err != nil {
 		return laid{}, nil, err
 	}
 	digest, waits, err := r.allowed(ctx)
@@ -100,10 +110,20 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid,
 	return l, nil, r.tell(ctx, session.Note{Text: text, Layer: digest})
 }
 
+// commands returns what is set up: what the configuration says, or else the development
+// container of the base branch, which from then names.
+func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from string, err error) {
+	at := cmp.Or(j.RulesAt, j.Task.Base)
+	if lines = e.cfg.Rules.SetUp.Commands; len(lines) > 0 || e.cfg.Created == nil || at == "" {
+		return lines, "", nil
+	}
+	return e.cfg.Created(ctx, commitFiles{j.Repo, at}) //control:created-of-the-base
+}
+
 // setUp finds out what the set-up of the repository is. Everything comes from the base
 // branch: who opens a pull request says nothing of what runs for others.
-func (e *Engine) setUp(ctx context.Context, j Job) (setUp, error) {
-	s := setUp{SetUp: e.cfg.Rules.SetUp, commit: cmp.Or(j.RulesAt, j.Task.Base), engine: e.cfg.Workspace.Name(), image: cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)}
+func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
+	s.commit, s.engine, s.image = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name(), cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)
@@ -159,6 +179,9 @@ func (s setUp) display() string {
 	var b strings.Builder
 	for _, c := range s.Commands {
 		b.WriteString(c + "\n")
+	}
+	if s.from != "" {
+		fmt.Fprintf(&b, "\n# this is the postCreateCommand of %s", untrusted.EscapeLine(s.from))
 	}
 	fmt.Fprintf(&b, "\n# network: %s\n# workspace: %s", s.network, s.engine)
 	if s.engine == "docker" {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/host"
@@ -179,7 +180,7 @@ func (s *setUpTrial) engine() *Engine {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{s.kept, s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, _ *slog.Logger) (workspace.Egress, error) {
+	return New(Config{Bases: s.bases, Workspace: copies{}, SetUps: SetUps{s.kept, s.kept}, Secrets: Secrets{Redactor: secret.NewRedactor(canary)}, Policy: p, Rules: rules, Log: slog.New(slog.DiscardHandler), Created: created, Egress: func(w policy.Workspace, _ *slog.Logger) (workspace.Egress, error) {
 		s.ways = append(s.ways, w)
 		return wayOut{w}, nil
 	}})
@@ -360,6 +361,38 @@ func TestSetUpWaits(t *testing.T) {
 	j.RulesAt, j.Confirm = s.base, nil
 	if l, waits, at = s.run(j); l.dir != "" || waits == nil || len(at.Requests) != 3 || len(at.Granted()) > 0 || at.Requests[2].Digest == at.Requests[1].Digest {
 		t.Fatalf("with another set-up, while a yes stands: %+v, %+v, %d requests", l, waits, len(at.Requests))
+	}
+}
+
+// created reads a file in place of a devcontainer.json.
+func created(ctx context.Context, files project.Files) (lines []string, from string, err error) {
+	data, _, err := files.ReadAll(ctx, "created", 1000)
+	switch {
+	case err != nil:
+		return nil, "", nil //nolint:nilerr // there is none
+	case string(data) == "broken":
+		return nil, "", errors.New("read created: it is broken")
+	}
+	return []string{string(data)}, "created", nil
+}
+
+// Where the configuration has no set-up, that of the development container of the base
+// branch counts, and people are told where it comes from.
+func TestSetUpOfDevcontainer(t *testing.T) {
+	s := newSetUpTrial(t)
+	s.base = s.commit(map[string]string{"created": "echo made >made"})
+	if l, _, _ := s.run(s.job()); s.read(l, "tree/made") != "none" || s.read(l, "tree/deps/lock") != "one\n" || strings.Contains(s.people.asked[0].Display, "postCreateCommand") {
+		t.Errorf("the configuration counts for nothing: %+v", s.people.asked)
+	}
+	s.rules.SetUp.Commands = nil
+	j := s.job()
+	j.Task.Base = s.commit(map[string]string{"created": "echo theirs >made"})
+	if l, _, _ := s.run(j); s.read(l, "tree/made") != "made\n" || !strings.HasPrefix(s.people.asked[1].Display, "echo made >made\n\n# this is the postCreateCommand of created\n# network: none") {
+		t.Errorf("made is %q, asked %+v", s.read(l, "tree/made"), s.people.asked)
+	}
+	s.base = s.commit(map[string]string{"created": "broken"})
+	if l, _, at := s.run(s.job()); l.dir != "" || !strings.Contains(told(at)[0], "was not set up: read created: it is broken.\n") {
+		t.Errorf("of a broken one: %+v, %q", l, told(at))
 	}
 }
 

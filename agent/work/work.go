@@ -43,7 +43,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what an engine is made of. All of it is required but SetUps, Image and Egress.
+// Config is what an engine is made of. All of it is required but SetUps, Image, Created and Egress.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
@@ -51,6 +51,9 @@ type Config struct {
 	// its window, and the tools.
 	Agent  func(Need) (agent.Config, error)
 	SetUps SetUps
+	// Created returns what a repository has run once its development container is made, and
+	// which file says so. It is the set-up where the configuration has none.
+	Created func(ctx context.Context, files project.Files) (commands []string, from string, err error)
 	// Egress makes the way out of one workspace that reaches single hosts, as the rules
 	// say which; nil where no workspace can.
 	Egress  func(policy.Workspace, *slog.Logger) (workspace.Egress, error)

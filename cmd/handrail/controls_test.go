@@ -149,6 +149,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"layer-in-use", "false", "./agent/layer", "TestSweep"},
 	{"setup-network", "value repo.Reach(nil)", "./policy", "TestMergeSetUp"},
 	{"setup-keys-without-effect", "false", "./policy", "TestMergeSetUpHosts"},
+	{"created-of-the-base", "value e.cfg.Created(ctx, commitFiles{j.Repo, j.Task.Base})", "./agent/work", "TestSetUpOfDevcontainer"},
 	{"setup-reaches", "call reaches error(nil)", "./agent/work", "TestSetUpReaches"},
 	{"setup-key", `value slices.Concat(facts, s.Commands)`, "./agent/work", "TestSetUpOnce"},
 	{"setup-yes-is-for-the-key", "without 2", "./agent/work", "TestSetUpWaits"},

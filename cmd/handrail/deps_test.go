@@ -81,7 +81,7 @@ var arrows = map[string][]string{
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/project", "agent/session", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
 	"agent/layer":                   {"agent/session", "agent/workspace", "gitops/flock", "policy"},
-	"agent/project/devcontainer":    {},
+	"agent/project/devcontainer":    {"agent/project"},
 	"agent/project/image":           {"agent/project", "agent/project/devcontainer", "agent/session", "agent/workspace", "policy"},
 	"agent/llm":                     {},
 	"agent/patch":                   {},

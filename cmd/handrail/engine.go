@@ -6,6 +6,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/project/devcontainer"
 	"github.com/handrail-bot/handrail/agent/project/image"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
@@ -46,7 +47,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		return nil, err
 	}
 	return work.New(work.Config{
-		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Log: p.log,
+		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Created: devcontainer.Commands, Log: p.log,
 		Egress: func(w policy.Workspace, log *slog.Logger) (workspace.Egress, error) {
 			return egress.New(egress.Config{Hosts: w.Reaches(), Inside: w.Inside, Log: log})
 		},

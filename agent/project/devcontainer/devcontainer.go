@@ -5,10 +5,15 @@ package devcontainer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/project"
 )
 
 // Files is the tree that is read. The error for a file that does not exist wraps
@@ -24,6 +29,7 @@ type Config struct {
 	Dockerfile string   // that the image is built from; "" for none
 	Compose    bool     // the container is one of several
 	Features   []string // what is put into the image, by name
+	Commands   []string // what runs once the container is made, as lines for a shell
 }
 
 // places are where the file may be, the first one that is there counts.
@@ -49,6 +55,15 @@ func Read(ctx context.Context, files Files) (*Config, error) {
 	return nil, nil
 }
 
+// Commands returns what runs once the container of a tree is made, and which file says so.
+func Commands(ctx context.Context, files project.Files) (lines []string, from string, err error) {
+	c, err := Read(ctx, files)
+	if c == nil {
+		return nil, "", err
+	}
+	return c.Commands, c.Path, err
+}
+
 func parse(data []byte) (*Config, error) {
 	var said struct {
 		Image      string
@@ -56,6 +71,7 @@ func parse(data []byte) (*Config, error) {
 		Build      struct{ Dockerfile string }
 		Compose    any `json:"dockerComposeFile"`
 		Features   map[string]any
+		Commands   json.RawMessage `json:"postCreateCommand"`
 	}
 	if err := json.Unmarshal(plain(data), &said); err != nil {
 		return nil, err
@@ -64,7 +80,53 @@ func parse(data []byte) (*Config, error) {
 	if said.Build.Dockerfile != "" {
 		c.Dockerfile = said.Build.Dockerfile
 	}
-	return c, nil
+	var err error
+	c.Commands, err = commands(said.Commands)
+	return c, err
+}
+
+var errCommand = errors.New("postCreateCommand is neither a text nor a list of texts, nor an object of those")
+
+// commands returns the lines of a command: a text is a line, a list is a program with its
+// arguments, and an object has several of them, which are taken in the order of their names.
+func commands(data json.RawMessage) (lines []string, err error) {
+	if len(data) == 0 {
+		return nil, nil
+	}
+	var several map[string]json.RawMessage
+	if json.Unmarshal(data, &several) != nil {
+		several = map[string]json.RawMessage{"": data}
+	}
+	for _, name := range slices.Sorted(maps.Keys(several)) {
+		var line string
+		var words []string
+		if json.Unmarshal(several[name], &line) != nil {
+			if json.Unmarshal(several[name], &words) != nil {
+				return nil, errCommand
+			}
+			for i, w := range words {
+				words[i] = quoted(w)
+			}
+			line = strings.Join(words, " ")
+		}
+		if strings.ContainsRune(line, 0) {
+			return nil, errors.New("postCreateCommand has a NUL character")
+		}
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines, nil
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)
+
+// quoted is a word as a shell reads it back.
+func quoted(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // plain returns JSON without the comments and the commas before a closing bracket that
