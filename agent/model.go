@@ -33,6 +33,9 @@ type model struct {
 	text    bool // calls travel as text: the model or server has no native ones
 }
 
+// TriesAgain is what is logged where [Live] says it in words.
+const TriesAgain = "model failed, trying again"
+
 // retrying calls f until it succeeds, fails for good, or the attempts are
 // used up. A broken answer leaves nothing behind, so the turn is simply asked
 // again from the last complete one.
@@ -51,7 +54,7 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 		if n >= m.retry.Attempts {
 			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
 		}
-		m.logger.WarnContext(ctx, "model failed, trying again", "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
+		m.logger.WarnContext(ctx, TriesAgain, "session", m.Task.Session, "attempt", n, "wait", wait, "err", err)
 		m.live(Live{Title: title})
 		if err := llm.Pause(ctx, wait); err != nil {
 			return err

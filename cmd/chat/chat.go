@@ -48,11 +48,11 @@ type chat struct {
 	mode   string // of requests that name none; "" for the session's own
 	images []session.Blob
 	last   session.Outcome
-	failed bool // a request did not end well
+	failed bool // a line could not be worked on, or did not end well
 	quit   bool
 }
 
-// Run talks until the person has enough. In a pipe it fails when a request did.
+// Run talks until the person has enough. In a pipe it fails when a line did.
 func Run(ctx context.Context, cfg Config) (err error) {
 	c := &chat{Config: cfg, mode: cfg.Wish.With.Mode}
 	ctx = context.WithoutCancel(ctx) // Ctrl-C ends what goes on, see guarded
@@ -114,15 +114,23 @@ func (c *chat) prompt() string {
 	return "\n" + cmp.Or(c.mode, "code") + "> "
 }
 
-// told says what is wrong with a line. In a pipe that is an error, for nobody can mend it.
+// told says what is wrong with a line; the next one is worked on all the same. What keeps
+// the chat in a pipe from beginning is an error: nobody can mend it there.
 func (c *chat) told(err error) error {
 	var use door.UsageError
-	if err == nil || c.Editor == nil || !errors.As(err, &use) {
+	if err == nil || !errors.As(err, &use) || c.Editor == nil && errors.As(err, new(notBegun)) {
 		return err
 	}
+	c.failed = true
 	c.Term.Say("! %s", untrusted.EscapeLine(use.Error()))
 	return nil
 }
+
+// notBegun is why there is no session, which holds for the next line as well.
+type notBegun struct{ error }
+
+// Unwrap returns the reason.
+func (e notBegun) Unwrap() error { return e.error }
 
 // greet takes up a session.
 func (c *chat) greet() error {
@@ -182,11 +190,11 @@ func (c *chat) work(ctx context.Context, w local.Wish) error {
 	if c.s == nil {
 		s, err := local.Open(ctx, c.Term, w)
 		if err != nil {
-			return err
+			return notBegun{err}
 		}
 		e, end, err := c.Engine(ctx, s)
 		if err != nil {
-			return errors.Join(err, s.Close(context.WithoutCancel(ctx)))
+			return notBegun{errors.Join(err, s.Close(context.WithoutCancel(ctx)))}
 		}
 		c.s, c.engine, c.end = s, e, end
 		c.Wish.Session = s.Task.Session

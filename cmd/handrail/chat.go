@@ -30,7 +30,7 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 	cfg.Engine = func(ctx context.Context, s *local.Session) (local.Engine, func() error, error) {
 		return c.engine(ctx, w, s)
 	}
-	shows := terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), Yes: c.Yes, Brief: true}
+	shows := terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), Yes: c.Yes, Brief: true, Log: w.logs}
 	if in, ok := w.in.(*os.File); ok && shows.Look.Live && terminal.IsPerson(in) {
 		history := ""
 		if dir, err := runs.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {

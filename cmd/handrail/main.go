@@ -23,6 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/schedules"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/cmd/setup"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/cmd/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -81,6 +82,7 @@ type console struct {
 	out, err io.Writer
 	raw      io.Writer // standard output byte for byte, for what is hashed
 	log      *slog.Logger
+	logs     *terminal.Log // where log goes
 	version  string
 	options  serverOptions // of serve; the zero value for people
 }
@@ -151,7 +153,8 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	if err != nil {
 		return usage.Wrong(k.Model.Node, args, err)
 	}
-	w.log = logger(w.err, c.LogLevel)
+	w.logs = terminal.NewLog(w.err)
+	w.log = w.logs.Unsaid(logger(w.logs, c.LogLevel))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w, w.door(), doctor.Of(doctorOf))
 	return parsed.Run()

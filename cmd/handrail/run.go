@@ -115,7 +115,7 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 
 // terminal returns the terminal of this process.
 func (c *localFlags) terminal(w *console) *terminal.Terminal {
-	return terminal.New(terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes})
+	return terminal.New(terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes, Log: w.logs})
 }
 
 // work does one stretch of work on a session.

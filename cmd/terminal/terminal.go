@@ -6,6 +6,7 @@
 //	terminal.go  what happened, line by line
 //	now.go       what goes on
 //	screen.go    where both go
+//	log.go       lines of the log, above what goes on
 //	look.go      what the terminal can show
 //	ask.go       requests and questions
 //	end.go       how a run ended
@@ -32,6 +33,8 @@ type Config struct {
 	Brief bool
 	// Told has what people said and answered shown too: whoever looks did not say it.
 	Told bool
+	// Log is what the process logs to; nil where that goes somewhere else.
+	Log *Log
 }
 
 // Terminal shows a session and asks the person at it. It is safe for concurrent use.
@@ -58,6 +61,9 @@ type Terminal struct {
 func New(c Config) *Terminal {
 	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, brief: c.Brief, tells: c.Told, clock: time.Now, start: time.Now(), view: session.NewState()}
 	t.screen.now = t.now
+	if c.Log != nil && c.Look.Live {
+		c.Log.screen.Store(t.screen)
+	}
 	return t
 }
 
@@ -216,6 +222,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	case session.NoteReminder:
 	case session.NoteTookBack: // it is how the run ends
 		if t.tells {
+			t.said = strings.TrimSpace(n.Text)
 			out = append(out, l.barred(n.Text))
 		}
 	case session.NoteContext:

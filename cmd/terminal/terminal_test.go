@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -226,4 +227,31 @@ func openPTY(t *testing.T) (pty, tty *os.File, err error) {
 	}
 	t.Cleanup(func() { tty.Close() })
 	return pty, tty, nil
+}
+
+// TestLogAboveWhatGoesOn: a line of the log takes what goes on from the screen first, and
+// what the terminal says in words is not logged beside them.
+func TestLogAboveWhatGoesOn(t *testing.T) {
+	var out bytes.Buffer
+	log := NewLog(&out)
+	logger := log.Unsaid(slog.New(slog.NewTextHandler(log, nil)))
+	logger.Warn(agent.TriesAgain)
+	if !strings.Contains(out.String(), agent.TriesAgain) {
+		t.Errorf("without a terminal nobody says it: %q", out.String())
+	}
+	term := New(Config{Out: &out, Look: Look{Width: 80, Live: true}, Log: log})
+	term.Begin(nil)
+	defer term.End()
+	term.screen.mu.Lock()
+	term.screen.draw()
+	term.screen.mu.Unlock()
+	logger.With("a", 1).WithGroup("g").Warn(agent.TriesAgain)
+	logger.Warn("look out")
+	text := out.String()
+	if strings.Count(text, agent.TriesAgain) != 1 {
+		t.Errorf("said twice: %q", text)
+	}
+	if !regexp.MustCompile("Ctrl-C parks the session\n\r\x1b\\[2A\x1b\\[Jtime=.* level=WARN msg=\"look out\"\n$").MatchString(text) {
+		t.Errorf("the line stands in what goes on: %q", text)
+	}
 }
