@@ -15,7 +15,7 @@ func pages(t *testing.T) (out []string) {
 	t.Helper()
 	out = []string{"README.md", "testdata/script/README.md"}
 	for _, dir := range []string{"docs", ".github"} {
-		must(t, filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
+		must(t, filepath.WalkDir(filepath.Join("../..", dir), func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".md") {
 				name, relErr := filepath.Rel("../..", path)
 				out, err = append(out, filepath.ToSlash(name)), relErr

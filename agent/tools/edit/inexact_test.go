@@ -276,7 +276,7 @@ func TestUnsettledEditsAreRefused(t *testing.T) {
 		"two hunks":               {"diff", "@@\n \tx := 1\n-\treturn use(x)\n+\treturn nil\n", []string{"lines 4-5", "lines 9-10"}},
 		"a function that is gone": {"diff", "@@ func fourth() error {\n \tx := 1\n-\treturn use(x)\n+\treturn nil\n", []string{"fourth"}},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(*testing.T) { // b fails the whole
 			tool := map[string]string{"code_edit": "edit_file", "diff": "apply_diff"}[tt.key]
 			b.Fails(tool, toolstest.Arguments("path", "a.go", tt.key, tt.text), tt.words...)
 			b.Is("a.go", twins)

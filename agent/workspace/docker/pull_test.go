@@ -116,7 +116,7 @@ func TestPullUnanswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer silent.Close()
+	defer func() { _ = silent.Close() }()
 	image := silent.Addr().String() + "/acme/tool:1"
 	_, err = e.Programs(t.Context(), workspace.Spec{Image: image, Pull: true, Patience: 50 * time.Millisecond})
 	if !errors.Is(err, workspace.ErrNoImage) || !strings.Contains(err.Error(), "pull image "+image+": its registry did not answer within 50ms") {
