@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -89,12 +90,14 @@ func (c *checkCmd) Run(w *door.Console) error {
 	return nil
 }
 
-func serverFile(name string) (warnings strict.Faults, err error) {
+func serverFile(name string) (strict.Faults, error) {
 	cfg, err := config.CheckFile(name)
 	if err != nil {
 		return nil, err
 	}
-	return Server(&cfg), nil
+	var w warnings
+	w.when(!cfg.SaysWhere(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
+	return append(w.all, Server(&cfg)...), nil
 }
 
 func repositoryFile(name string, data []byte) (warnings strict.Faults, err error) {
@@ -164,4 +167,18 @@ func (c *schemaCmd) Run(w *door.Console) error {
 	}
 	_, err = w.Out.Write(schema)
 	return err
+}
+
+// says is a fault that says itself what to do.
+var says = regexp.MustCompile("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+
+// Remedy returns where to read on about a fault, "" where that says what to do.
+func Remedy(f strict.Fault) string {
+	if f.Line == 0 || says.MatchString(f.Text) {
+		return ""
+	}
+	if f.Key != "" {
+		return "See " + f.Key + " in docs/configuration.md."
+	}
+	return "See docs/configuration.md."
 }

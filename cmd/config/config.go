@@ -148,7 +148,7 @@ func load(path string) (Server, *problems, error) {
 			return cfg, bad, fmt.Errorf("read configuration: %w", err)
 		}
 		doc, err := strict.Read(data, &cfg)
-		cfg.source.Document = doc
+		cfg.source.Document, cfg.source.unread = doc, err != nil && doc.Empty()
 		bad.hint = otherKind(data, serverKeys, repositoryKeys)
 		bad.read = err
 		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), clocks(cfg.Policy)), "policy"))

@@ -12,6 +12,8 @@ import (
 type source struct {
 	*strict.Document // the file, nil without one
 
+	unread bool // nothing of the file could be read
+
 	over map[string]string // key → variable of the environment that wins over the file
 }
 
@@ -30,6 +32,16 @@ func (c *Server) Idle() strict.Faults { return c.source.Idle(*c) }
 
 // Locate gives faults their places in the server's file.
 func (c *Server) Locate(err error) error { return c.source.Locate(err) }
+
+// Unread reports whether nothing of the file could be read, so that nothing is known of
+// what it sets.
+func (c *Server) Unread() bool { return c.source.unread }
+
+// SaysWhere reports whether there is anything of GitHub or a model in it.
+func (c *Server) SaysWhere() bool {
+	g := c.GitHub
+	return g.AppID != 0 || g.PrivateKeyFile != "" || g.Repository != "" || g.API != "" || c.Model.Name != "" || c.Policy.Model != ""
+}
 
 // problems are all that is wrong, so that everything is told at once.
 type problems struct {
@@ -69,9 +81,13 @@ func (p *problems) also(found strict.Faults) {
 	}
 }
 
-// err returns all of them.
+// err returns all of them. Of a file that could not be read only that is told: what it
+// lacks may stand in it.
 func (p *problems) err() error {
 	all := strict.Both(p.read, p.all.Err())
+	if p.source.unread {
+		all = p.read
+	}
 	switch {
 	case all == nil:
 		return nil

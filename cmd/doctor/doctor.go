@@ -135,7 +135,15 @@ func (c *Config) database(ctx context.Context) []Finding {
 	const name = "database"
 	if !config.IsPostgres(c.Server.Database) {
 		path := config.SQLitePath(c.Server)
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(path); err != nil {
+			_, bad := writable(filepath.Dir(path), "database, or HANDRAIL_DATABASE")
+			switch {
+			case bad != nil && c.Server.Database == "":
+				return nil // it is told of the data directory
+			case bad != nil:
+				bad.Name = name
+				return []Finding{*bad}
+			}
 			return []Finding{well(name, "%s is made when the server starts", path)}
 		}
 	}
@@ -161,27 +169,39 @@ func (c *Config) database(ctx context.Context) []Finding {
 // littleRoom is when a disk is told to be nearly full.
 const littleRoom = 2 << 30
 
+// writable finds what is there of a directory, and what is wrong where nothing can be
+// written there. Keys says what else could be set.
+func writable(dir, keys string) (at string, bad *Finding) {
+	is := func(remedy, format string, args ...any) (string, *Finding) {
+		f := wrong("data", remedy, format, args...)
+		return at, &f
+	}
+	for at = dir; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.IsDir() {
+			break
+		} else if err == nil {
+			return is("Name a directory: "+keys+".", "%s is no directory", at)
+		} else if filepath.Dir(at) == at {
+			return is("Name another directory: "+keys+".", "%s: %v", dir, err)
+		}
+	}
+	probe, err := os.CreateTemp(at, ".handrail-doctor-*")
+	if err != nil {
+		return is("Give this directory to the user that the server runs as, or name another: "+keys+".", "%s cannot be written: %v", at, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return is("Look at the disk.", "%s: %v", at, err)
+	}
+	return at, nil
+}
+
 // data checks that the data directory can be written, and how much room is left there.
 func (c *Config) data(context.Context) []Finding {
 	const name = "data"
 	dir := c.Server.Data
-	at := dir
-	for { // what is there of it
-		if is, err := os.Stat(at); err == nil && is.IsDir() {
-			break
-		} else if err == nil {
-			return []Finding{wrong(name, "Name a directory: data, or HANDRAIL_DATA.", "%s is no directory", at)}
-		} else if filepath.Dir(at) == at {
-			return []Finding{wrong(name, "Name another directory: data, or HANDRAIL_DATA.", "%s: %v", dir, err)}
-		}
-		at = filepath.Dir(at)
-	}
-	probe, err := os.CreateTemp(at, ".handrail-doctor-*")
-	if err != nil {
-		return []Finding{wrong(name, "Give this directory to the user that the server runs as, or name another: data, or HANDRAIL_DATA.", "%s cannot be written: %v", at, err)}
-	}
-	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return []Finding{wrong(name, "Look at the disk.", "%s: %v", at, err)}
+	at, bad := writable(dir, "data, or HANDRAIL_DATA")
+	if bad != nil {
+		return []Finding{*bad}
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(at, &s); err != nil {

@@ -113,6 +113,13 @@ func TestGitHub(t *testing.T) {
 	wrongKey.Server.GitHub.Key = pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})
 	wants(t, wrongKey.github(t.Context()), "answers 401 Unauthorized | Is github.private_key_file a key of the App")
 
+	noKey := asApp(gh)
+	noKey.Server.GitHub.Key, noKey.Server.GitHub.PrivateKeyFile = []byte("no key"), "/etc/app.pem"
+	wants(t, noKey.github(t.Context()), "wrong GitHub: it was not asked: there is no private key of an App to be read in /etc/app.pem | Put the App's private key there")
+	if got := noKey.deliveries(t.Context()); len(got) > 0 {
+		t.Errorf("the key is told twice: %v", got)
+	}
+
 	fast := asApp(gh)
 	fast.Now = func() time.Time { return time.Now().Add(5 * time.Minute) }
 	wants(t, fast.github(t.Context()), "wrong clock: this machine's clock is 5m", "ahead of GitHub's | Have it set by NTP")
@@ -248,6 +255,12 @@ func TestPlaces(t *testing.T) {
 	wants(t, c.database(t.Context()), "wrong database: it cannot be opened: ", "| Does PostgreSQL run there")
 	c.Server.Data = filepath.Join(file, "below")
 	wants(t, c.data(t.Context()), "wrong data: ", "Name ")
+	c.Server.Database = ""
+	if got := c.database(t.Context()); len(got) > 0 {
+		t.Errorf("a database is promised where none can be made: %v", got)
+	}
+	c.Server.Database = filepath.Join("/proc/none", "own.db")
+	wants(t, c.database(t.Context()), "wrong database: /proc cannot be written: ", "or name another: database, or HANDRAIL_DATABASE")
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) > 4 {
 		t.Errorf("something is left behind: %v %v", left, err)

@@ -79,6 +79,13 @@ func (c *Config) grants(a granted.Answer) []Finding {
 // unanswered says why GitHub did not answer as it should.
 func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Finding {
 	g := c.Server.GitHub
+	if errors.Is(err, granted.ErrKey) {
+		const get = "the App's page gives it, below Private keys (NAME.DATE.private-key.pem)"
+		if g.PrivateKeyFile == "" {
+			return wrong("GitHub", "Set github.private_key_file to the file with the App's private key; "+get+".", "it was not asked: the App has no private key here")
+		}
+		return wrong("GitHub", "Put the App's private key there, or name its file in github.private_key_file, and let the user that the server runs as read it; "+get+".", "it was not asked: there is no private key of an App to be read in %s", g.PrivateKeyFile)
+	}
 	var refused *granted.Refused
 	if !errors.As(err, &refused) {
 		var why *url.Error
@@ -140,7 +147,7 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	}
 	app, err := ghapp.New(ghapp.Config{APIURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Transport: c.GitHub, Log: c.Log})
 	if err != nil {
-		return []Finding{wrong("deliveries", "", "%v", err)}
+		return nil // the key, which is told of GitHub
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -88,7 +88,11 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	inner.log = slog.New(slog.DiscardHandler)
 	report := doctor.Report{OK: bad == nil}
 	for _, f := range strict.Of(bad) {
-		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: "See docs/configuration.md.", Needed: true})
+		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: check.Remedy(f), Needed: true})
+	}
+	if cfg.Unread() { // nothing is known of the rest
+		report.Findings[0].Remedy = "Mend this first: everything else is looked at when the file can be read."
+		return c.say(w, report)
 	}
 	for _, f := range check.Server(&cfg) {
 		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error()})
@@ -100,6 +104,10 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	d.Engines = func(ctx context.Context) []doctor.Finding { return enginesOf(ctx, &inner, cfg) }
 	found := d.Examine(ctx)
 	report.OK, report.Findings = report.OK && found.OK, append(report.Findings, found.Findings...)
+	return c.say(w, report)
+}
+
+func (c *doctorMachineCmd) say(w *console, report doctor.Report) error {
 	if c.JSON {
 		if err := door.JSONLine(w.out, report); err != nil {
 			return err

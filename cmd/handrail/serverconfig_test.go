@@ -249,7 +249,7 @@ func TestConfigCheckDoor(t *testing.T) {
 		"repository":              {[]string{repo}, 0, ""},
 		"server":                  {[]string{"--server", server}, 0, ""},
 		"empty":                   {[]string{configFile(t, "")}, 0, ""},
-		"empty, server":           {[]string{"--server", configFile(t, "# nothing\n")}, 0, ""},
+		"only a model, server":    {[]string{"--server", configFile(t, "model: {name: m}\n")}, 0, ""},
 		"server as repository":    {[]string{server}, 1, "handrail config check --server"},
 		"repository as server":    {[]string{"--server", repo}, 1, "below `policy:`"},
 		"slip":                    {[]string{configFile(t, "mod: code\n")}, 1, `line 1: unknown key "mod", did you mean "mode"?`},

@@ -35,14 +35,14 @@ func Read(data []byte, into any) (*Document, error) {
 	found.node(root, reflect.TypeOf(into).Elem(), nil)
 	doc := &Document{root: root}
 	if found.deep {
-		return doc, found.faults
+		return &Document{}, found.faults
 	}
 	err = found.faults.Err()
 	options := []yaml.Option{yaml.WithKnownFields()}
 	if err != nil { // the keys that are not known are told already
 		options = nil
 	}
-	return doc, Both(err, doc.paths(plain(yaml.Load(data, into, options...))))
+	return doc, Both(err, doc.paths(plain(yaml.Load(data, into, options...)), reflect.TypeOf(into)))
 }
 
 // Single returns the root of the only document, or nil when there is none.
@@ -55,11 +55,11 @@ func Single(data []byte) (*yaml.Node, error) {
 	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, plain(err)
+		return nil, placed(err, data)
 	}
 	if err := loader.Load(&second); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, plain(err)
+			return nil, placed(err, data)
 		}
 		return nil, Faults{on(&second, nil, "a second document begins; put everything into one")}
 	}
@@ -90,6 +90,32 @@ func plain(err error) error {
 	return err
 }
 
+// startless is what the decoder says of a character that nothing begins with.
+const startless = "found character that cannot start any token"
+
+// placed says of a fault in the form of a text what to do about the character there.
+func placed(err error, data []byte) error {
+	err = plain(err)
+	var all Faults
+	if !errors.As(err, &all) {
+		return err
+	}
+	lines := strings.Split(string(data), "\n")
+	for i, f := range all {
+		at := ""
+		if f.Line > 0 && f.Line <= len(lines) && f.Column > 0 && f.Column <= len(lines[f.Line-1]) {
+			at = lines[f.Line-1][f.Column-1:]
+		}
+		switch {
+		case strings.Contains(f.Text, "tab character"), f.Text == startless && strings.HasPrefix(at, "\t"):
+			all[i].Text = "a tab stands where the line begins: use spaces"
+		case f.Text == startless && at != "":
+			all[i].Text = fmt.Sprintf("a text that begins with %.1s must be in quotes", at)
+		}
+	}
+	return all
+}
+
 // quoted is a number or a switch in quotes, which YAML takes for a text.
 var quoted = regexp.MustCompile("!!str (`(?:-?[0-9.]+|true|false)`) into (?:u?int|float|bool)")
 
@@ -118,14 +144,17 @@ func plainStruct(message string) string {
 }
 
 // paths returns an error of the decoder with the paths of the nodes where its faults
-// are.
-func (d *Document) paths(err error) error {
+// are. One that lacks keys shows the form that is read into a value of its type.
+func (d *Document) paths(err error, t reflect.Type) error {
 	if err == nil {
 		return nil
 	}
 	out := Of(err)
 	for i := range out {
 		out[i].Path = pathTo(d.root, out[i].Line, out[i].Column)
+		if form := formOf(typeAt(t, out[i].Path)); form != "" && strings.HasSuffix(out[i].Text, "keys and values") {
+			out[i].Text += ": write " + form
+		}
 	}
 	return out
 }

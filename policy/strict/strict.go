@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -99,7 +100,8 @@ func Of(err error) Faults {
 	return Faults{{Text: err.Error()}}
 }
 
-// Both joins what was found in two looks at one file. Of the second, what only follows
+// Both joins what was found in two looks at one file, in its order; what has no place in it
+// is last. Of the second, what only follows
 // from the first is left out: a part that could not be read lacks what it needs.
 func Both(first, second error) error {
 	was := Of(first)
@@ -109,7 +111,8 @@ func Both(first, second error) error {
 			out = append(out, f)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Fault) int { return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column)) })
+	line := func(f Fault) int { return cmp.Or(f.Line, math.MaxInt) }
+	slices.SortStableFunc(out, func(a, b Fault) int { return cmp.Or(cmp.Compare(line(a), line(b)), cmp.Compare(a.Column, b.Column)) })
 	return out.Err()
 }
 
@@ -122,6 +125,9 @@ func (f Fault) follows(was Fault) bool {
 
 // Document is a file that was read. It knows where its keys are.
 type Document struct{ root *yaml.Node }
+
+// Empty reports whether nothing was read.
+func (d *Document) Empty() bool { return d.root == nil }
 
 // Locate returns an error whose faults have their places, where they had none. Under is the path to the part
 // of the document that the faults are about.

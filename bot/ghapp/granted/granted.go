@@ -60,6 +60,9 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s answers %d %s", r.Address, r.Status, http.StatusText(r.Status))
 }
 
+// ErrKey is returned where an App has no key to sign with; nobody was asked.
+var ErrKey = errors.New("the App's private key cannot be read")
+
 // Ask asks GitHub. With an error the answer holds what is known all the same.
 func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	if cfg.API == "" {
@@ -74,7 +77,7 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	}
 	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
 	if err != nil {
-		return Answer{}, errors.New("the App's private key cannot be read")
+		return Answer{}, ErrKey
 	}
 	a.client.Transport = apps
 	var app struct {
@@ -121,7 +124,7 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 	}
 	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
 	if err != nil {
-		return nil, errors.New("the App's private key cannot be read")
+		return nil, ErrKey
 	}
 	api := strings.TrimRight(cfg.API, "/")
 	apps.BaseURL = api
