@@ -24,7 +24,7 @@ import (
 type localFlags struct {
 	Repo      string `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
 	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
-	Turns     int    `help:"Turn limit; the mode's own otherwise. To a session that goes on, so many more."`
+	Turns     *int   `help:"Turn limit; the mode's own otherwise. To a session that goes on, so many more."`
 	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string `help:"Container image for docker."`
 	modelFlags
@@ -105,10 +105,22 @@ func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	return c.work(ctx, w, wish)
 }
 
+// Validate refuses what would count as not given.
+func (c *localFlags) Validate() error {
+	if c.Turns != nil && *c.Turns < 1 {
+		return door.Usage("--turns is at least 1, not %d; leave it out for the default", *c.Turns)
+	}
+	return nil
+}
+
 // wish returns what the flags say.
 func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
+	turns := 0
+	if c.Turns != nil {
+		turns = *c.Turns
+	}
 	return local.Wish{
-		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: c.Turns}, Include: b.IncludeChanges,
+		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
 		Person: terminal.IsPerson(w.in) && !c.Yes, Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
 	}
 }
@@ -162,6 +174,9 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	ws, err := pickWorkspace(ctx, w, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
 	if err != nil {
 		return out, nil, err
+	}
+	if c.Image != "" && ws.Name() != "docker" {
+		fmt.Fprintf(w.err, "handrail: --image %s does nothing here: workspace %s has the programs of this machine, and only docker runs images\n", c.Image, ws.Name())
 	}
 	known, err := environmentSecrets()
 	if err != nil {

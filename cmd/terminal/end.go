@@ -46,7 +46,14 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	if t.view.Tokens > 0 {
 		used = l.in(dim, fmt.Sprintf(", %s tokens", tokens(t.view.Tokens)))
 	}
-	if out.Wish == "" {
+	switch {
+	case out.Wish != "":
+	case out.Turns == 0 && wellDone(out) && !t.tells:
+		t.Say("\nIt is %s already, and nothing else was asked for.", end)
+		if !t.brief {
+			t.Say("For more: %s", Command("resume", task.Session, "--task", "…"))
+		}
+	default:
 		t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
 	}
 	if out.Reason != "" {
@@ -81,6 +88,11 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		}
 		t.Say("\nGo on with: %s", Command(more...))
 	}
+}
+
+// wellDone reports whether a session ended as it should.
+func wellDone(out session.Outcome) bool {
+	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 
 // result says what can be done with what is on the branch, which is nothing when all of
