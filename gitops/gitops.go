@@ -196,6 +196,8 @@ func cleanURL(remote string) (clean, name string, err error) {
 	return clean, slug(u.Host+"-"+path) + "-" + hex.EncodeToString(key[:6]) + ".git", nil
 }
 
+const longestSlug = 80 // bytes of a remote's address in the name of its mirror
+
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
@@ -203,8 +205,8 @@ func slug(s string) string {
 		}
 		return '-'
 	}, s)
-	if len(s) > 80 {
-		s = s[:80]
+	if len(s) > longestSlug {
+		s = s[:longestSlug]
 	}
 	return strings.TrimLeft(s, ".-")
 }

@@ -8,6 +8,9 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
@@ -101,4 +104,139 @@ func (m *Mirror) skeleton() error {
 		}
 	}
 	return nil
+}
+
+// SessionRefs is where the saved states of sessions are, by id. They are never pushed.
+const SessionRefs = "refs/handrail/sessions/"
+
+// removed is what the name of a mirror ends with that is being removed.
+const removed = ".removed"
+
+// Unused is a mirror that nobody has used for a while.
+type Unused struct {
+	Name string   // of its directory
+	Own  []string // refs that do not follow the remote: what they name may be nowhere else
+}
+
+// Of reports whether this is the mirror of a repository, "owner/name". It may be true
+// of another one with a similar name, and is never false of the right one.
+func (u Unused) Of(repo string) bool {
+	slugged := u.Name[:max(strings.LastIndex(u.Name, "-"), 0)]
+	return len(slugged) >= longestSlug || // it was cut
+		strings.HasSuffix(strings.ToLower(slugged), strings.ToLower("-"+slug(repo)))
+}
+
+// RemoveUnused removes the mirrors that no process has used since a time, unless one is
+// in use or needed says that it is; each is cloned again when it is wanted. It returns
+// how many went, and how many stayed although they were not used. While needed is
+// asked nobody can fetch into the mirror, nor move its refs.
+func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(context.Context, Unused) (bool, error)) (gone, kept int, err error) {
+	list, err := os.ReadDir(s.cfg.Dir)
+	if err != nil {
+		return 0, 0, fmt.Errorf("remove unused mirrors: %w", err)
+	}
+	var errs []error
+	for _, e := range list {
+		name := e.Name()
+		if err := ctx.Err(); err != nil {
+			return gone, kept, err
+		}
+		if e.IsDir() && strings.HasSuffix(name, removed) { // left by a process that was killed
+			errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, name)))
+		}
+		if !e.IsDir() || !strings.HasSuffix(name, ".git") || !lastUse(filepath.Join(s.cfg.Dir, name)).Before(before) {
+			continue
+		}
+		ok, err := s.remove(ctx, name, before, needed)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("remove mirror %s: %w", name, err))
+		}
+		if ok {
+			gone++
+			s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "removed a mirror that was not used", slog.String("mirror", name))
+		} else {
+			kept++
+		}
+	}
+	return gone, kept, errors.Join(errs...)
+}
+
+// lastUse returns when a mirror was used last: who fetches, pushes or saves takes a lock.
+func lastUse(dir string) (last time.Time) {
+	for _, f := range []string{dir + ".lock", dir + ".refs.lock", filepath.Join(dir, "packed-refs"), dir} {
+		if info, err := os.Stat(f); err == nil && info.ModTime().After(last) {
+			last = info.ModTime()
+		}
+	}
+	return last
+}
+
+// remove removes one mirror, unless it is used or needed.
+func (s *Store) remove(ctx context.Context, name string, before time.Time, needed func(context.Context, Unused) (bool, error)) (bool, error) {
+	dir := filepath.Join(s.cfg.Dir, name)
+	for _, lock := range []string{dir + ".lock", dir + ".refs.lock"} { //control:removed-under-locks
+		f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return false, err
+		}
+		defer f.Close()
+		if ok, err := tryLock(f); err != nil || !ok {
+			return false, err
+		}
+	}
+	if !lastUse(dir).Before(before) { // somebody was here before us
+		return false, nil
+	}
+	if s.reads(dir) {
+		return false, nil
+	}
+	refs, err := newMirror(dir, dir).ownRefs()
+	if err != nil {
+		return false, err
+	}
+	if need, err := needed(ctx, Unused{Name: name, Own: refs}); err != nil || need { //control:needed-mirror-stays
+		return false, err
+	}
+	if err := errors.Join(os.RemoveAll(dir+removed), os.Rename(dir, dir+removed)); err != nil { // at once for those who look
+		return false, err
+	}
+	s.forget(dir)
+	return true, os.RemoveAll(dir + removed)
+}
+
+// reads reports whether somebody in this process reads from a mirror at this moment.
+func (s *Store) reads(dir string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.mirrors {
+		if m.dir == dir && m.pool.Busy() {
+			return true
+		}
+	}
+	return false
+}
+
+// forget has the mirror of a directory opened anew.
+func (s *Store) forget(dir string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for url, m := range s.mirrors {
+		if m.dir == dir {
+			m.pool.Renew()
+			delete(s.mirrors, url)
+		}
+	}
+}
+
+// ownRefs returns the names of the refs that do not follow the remote.
+func (m *Mirror) ownRefs() (own []string, err error) {
+	defer m.pool.Renew()
+	refs, err := m.localRefs("refs/")
+	for name := range refs {
+		if !followed(name) && !isPullRef(name) {
+			own = append(own, name)
+		}
+	}
+	slices.Sort(own)
+	return own, err
 }

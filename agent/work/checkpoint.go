@@ -46,7 +46,7 @@ type checkpoints struct {
 const trailerApproval = "Approval"
 
 // privateRef holds the saved states of a session. It is never pushed.
-func privateRef(id string) string { return "refs/handrail/sessions/" + id }
+func privateRef(id string) string { return gitops.SessionRefs + id }
 
 // Forget deletes the saved states of a session that is not wanted any more.
 func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {

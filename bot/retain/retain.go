@@ -1,5 +1,6 @@
 // Package retain deletes sessions that are over: those that ended long ago, and those that
-// somebody names. What is left of each says that it was deleted, when, and why.
+// somebody names. What is left of each says that it was deleted, when, and why. It also
+// removes mirrors that nobody has used for long.
 package retain
 
 import (

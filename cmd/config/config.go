@@ -58,7 +58,8 @@ type Bases struct {
 
 // Retention is `retention:` in the server's file: how long data stays that is not needed.
 type Retention struct {
-	Logs policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
+	Logs    policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
+	Mirrors policy.Duration `yaml:"mirrors" jsonschema:"description=How long the mirror of a repository stays that nobody has used; for ever when unset."`
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
@@ -325,7 +326,9 @@ func (c *Server) values(bad *problems) {
 	}
 	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
 	bad.when(c.Layers.Size < 0 || c.Layers.Age < 0, "layers", "size and age must be 0, for their defaults, or more")
-	bad.when(c.Retain.Logs < 0 || c.Retain.Logs > 0 && c.Retain.Logs < policy.Duration(24*time.Hour), "retention.logs", "must be 0, for ever, or a day or more, such as 90d")
+	for key, d := range map[string]policy.Duration{"logs": c.Retain.Logs, "mirrors": c.Retain.Mirrors} {
+		bad.when(d < 0 || d > 0 && d < policy.Duration(24*time.Hour), "retention."+key, "must be 0, for ever, or a day or more, such as 90d")
+	}
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
 	bad.add("database", checkDatabase(c.Database))

@@ -41,7 +41,7 @@ var arrows = map[string][]string{
 	"bot/ci/mend":       {"bot/ci", "bot/ghapp", "bot/ghapp/reads", "bot/live", "bot/render", "bot/store", "bot/watch", "agent/session"},
 	"bot/trigger":       {"bot/ghapp", "bot/live", "bot/store", "bot/thread", "bot/watch", "policy", "policy/untrusted"},
 	"bot/sweep":         {"bot/ghapp", "bot/ghapp/reads", "bot/store"},
-	"bot/retain":        {"bot/store", "bot/store/anchor", "agent/session", "policy/secret"},
+	"bot/retain":        {"bot/store", "bot/store/anchor", "agent/session", "gitops", "policy/secret"},
 	"bot/thread":        {},
 	"bot/ready":         {},
 	"bot/render/split":  {},

@@ -31,7 +31,7 @@
 // App must be allowed, bot/ghapp/granted what it is, bot/ghapp/newapp creates one. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/threadref all of a thread in one, bot/store/archive logs in files, bot/store/anchor signs
-// the ends of logs. bot/retain deletes sessions that are over.
+// the ends of logs. bot/retain deletes sessions that are over, and mirrors.
 //
 // agent works: one session of model, tools, gate and log. Start at
 // agent/loop.go. agent/session has the events, and what they add up to.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,13 +12,14 @@ import (
 )
 
 // TestRetention: a server deletes the session that ended long ago when it starts, and
-// not the one that ended lately; what is left is true.
+// not the one that ended lately; what is left is true. With it goes the mirror.
 func TestRetention(t *testing.T) {
 	const key = "a key that is not in the database"
 	s := newStory(t, greeting, fixGreeting)
 	s.stop()
 	s.cfg.LogKey = secret.Value(key)
 	s.cfg.Retain.Logs = policy.Duration(90 * 24 * time.Hour)
+	s.cfg.Retain.Mirrors = s.cfg.Retain.Logs
 	s.start()
 	s.say("you", "/agent fix the greeting")
 	s.done()
@@ -34,12 +36,16 @@ func TestRetention(t *testing.T) {
 		})
 		if c.what != "" {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			must(t, waitFor(ctx, func() bool { return strings.Contains(s.log.String(), "deleted sessions that ended long ago") }))
+			must(t, waitFor(ctx, func() bool { return strings.Contains(s.log.String(), "removed mirrors that were not used for long") }))
 			cancel()
 		}
 		s.stop()
 		if out, code := auditOf(t, s, key, "--signed"); code != exitDone || !strings.Contains(out, c.logs) || !strings.HasSuffix(out, c.what) {
 			t.Errorf("after %d days: %d\n%s", c.days, code, out)
+		}
+		mirrors, err := filepath.Glob(filepath.Join(s.cfg.Data, "mirrors", "*.git"))
+		if must(t, err); (c.what == "") != (len(mirrors) == 1) {
+			t.Errorf("after %d days there are the mirrors %v", c.days, mirrors)
 		}
 	}
 }

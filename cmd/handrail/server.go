@@ -326,11 +326,11 @@ func (s *server) beside(ctx context.Context) {
 	s.wait.Go(func() { sw.Run(ctx) })
 }
 
-// retain deletes old sessions at start and then daily, until ctx ends.
+// retain deletes old sessions, and mirrors that nobody uses, at start and then daily, until ctx ends.
 func (s *server) retain(ctx context.Context) {
 	k := retain.Keeper{Store: s.store.Store, Retired: s.store, Key: s.secrets.signing, Now: s.opt.now, Log: s.log}
-	sweep.Every{Pause: 24 * time.Hour, Log: s.log}.Run(ctx, "delete sessions that ended long ago", func(ctx context.Context) error {
-		return k.Logs(ctx, time.Duration(s.cfg.Retain.Logs))
+	sweep.Every{Pause: 24 * time.Hour, Log: s.log}.Run(ctx, "delete what is not needed any more", func(ctx context.Context) error {
+		return errors.Join(k.Logs(ctx, time.Duration(s.cfg.Retain.Logs)), k.Mirrors(ctx, s.git, time.Duration(s.cfg.Retain.Mirrors)))
 	})
 }
 

@@ -55,6 +55,7 @@ type Pool struct {
 	mu   sync.Mutex
 	gen  int // raised when packs were added
 	idle []*DB
+	used int // views that are not idle
 
 	fresh map[plumbing.Hash]bool // written and not known to be on the disk
 }
@@ -66,6 +67,7 @@ func NewPool(dir string) *Pool { return &Pool{dir: dir} }
 func (p *Pool) get() *DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.used++
 	if n := len(p.idle); n > 0 {
 		o := p.idle[n-1]
 		p.idle = p.idle[:n-1]
@@ -79,6 +81,7 @@ func (p *Pool) get() *DB {
 func (p *Pool) put(o *DB) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.used--
 	if o.gen != p.gen || len(p.idle) >= 2 {
 		_ = o.Close()
 		return
@@ -96,6 +99,13 @@ func (p *Pool) Renew() {
 		_ = o.Close()
 	}
 	p.idle = nil
+}
+
+// Busy reports whether somebody uses a view.
+func (p *Pool) Busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used > 0
 }
 
 // Once runs fn on a view, whatever is missing in it.
