@@ -184,7 +184,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) exam.Finding {
 	if c.BaseURL == "" {
 		u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
 		if err != nil {
-			f.Detail = err.Error()
+			f.Detail = "OLLAMA_HOST: " + err.Error()
 			return f
 		}
 		address = u.JoinPath("api", "version").String()

@@ -73,7 +73,7 @@ func TestOllamaURL(t *testing.T) {
 		u, err := config.OllamaURL(in)
 		if err == nil {
 			t.Errorf("ollamaURL(%q) = %s, want an error", in, u)
-		} else if !strings.Contains(err.Error(), "OLLAMA_HOST") || strings.Contains(err.Error(), "hidden-word") {
+		} else if !strings.Contains(err.Error(), "not an address of Ollama") || strings.Contains(err.Error(), "hidden-word") {
 			t.Errorf("ollamaURL(%q): %v", in, err)
 		}
 	}

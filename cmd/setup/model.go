@@ -21,7 +21,7 @@ import (
 func pulled(ctx context.Context, host string) ([]string, error) {
 	u, err := config.OllamaURL(host)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("OLLAMA_HOST: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
