@@ -48,6 +48,18 @@ func (s *State) inside(e Event) {
 			s.Calls.add(&CallState{Call: call, Turn: inner.Turn, inside: true})
 		}
 		return
+	default:
+		if !s.called(e, payload) {
+			return
+		}
+	}
+	s.tell(payload)
+}
+
+// called applies what becomes of calls, the session's own and those of its sub-tasks
+// alike. It reports whether the event is of that kind.
+func (s *State) called(e Event, payload any) bool {
+	switch p := payload.(type) {
 	case *Asked:
 		s.ask(e.Turn, p)
 	case *Decision:
@@ -66,7 +78,7 @@ func (s *State) inside(e Event) {
 	case *Checkpoint:
 		s.checkpoint(e, p)
 	default:
-		return
+		return false
 	}
-	s.tell(payload)
+	return true
 }

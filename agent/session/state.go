@@ -123,23 +123,8 @@ func (s *State) Take(e Event, payload any) {
 		s.Turns = e.Turn
 		s.Tokens += p.PromptTokens + p.AnswerTokens
 		s.answered(e.Turn, p)
-	case *Decision:
-		s.call(p.Call).Decision = p
-	case *Asked:
-		s.ask(e.Turn, p)
-	case *Resolved:
-		s.resolved(e.Time, p)
-	case *Started:
-		s.start(e.Time, p)
-	case *Result:
-		s.fresh = s.result(p)
-		s.found(e, p.Finding)
-		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
-		if p.LeftOut != nil {
-			s.LeftOut = p.LeftOut
-		}
-	case *Checkpoint:
-		s.checkpoint(e, p)
+	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:
+		s.called(e, payload)
 	case *Note:
 		s.noted(p)
 	case *Update:
