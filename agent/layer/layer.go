@@ -72,11 +72,11 @@ func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), 
 		return "", nil, fmt.Errorf("take layer: %w", err)
 	}
 	if _, err := os.Stat(s.at("layers", key)); err != nil { // it went meanwhile
-		return "", func() {}, errors.Join(lock.Close(), ignore(err, fs.ErrNotExist))
+		return "", func() {}, errors.Join(flock.Release(lock), ignore(err, fs.ErrNotExist))
 	}
 	_ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) // when it was used
 	return s.at("layers", key), func() {
-		_ = lock.Close()
+		_ = flock.Release(lock)
 		s.sweepNowAndThen()
 	}, nil
 }
@@ -122,7 +122,7 @@ func (s *Store) Make(ctx context.Context, key string, fill func(dir string) erro
 	if err != nil {
 		return fmt.Errorf("make layer: %w", err)
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() { err = errors.Join(err, flock.Release(lock)) }()
 	if _, err := os.Stat(s.at("layers", key)); err == nil { // another was faster
 		return nil
 	}
@@ -150,7 +150,7 @@ func (s *Store) clear() error {
 	for _, e := range list {
 		lock, ok, lockErr := flock.Now(s.at("locks", e.Name()+".build"), true)
 		if err = errors.Join(err, lockErr); ok {
-			err = errors.Join(err, workspace.RemoveTree(s.at("making", e.Name())), lock.Close())
+			err = errors.Join(err, workspace.RemoveTree(s.at("making", e.Name())), flock.Release(lock))
 		}
 	}
 	return err
@@ -180,7 +180,7 @@ func (s *Store) sweep() error {
 	if !ok {
 		return err // another does it
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = flock.Release(lock) }()
 	list, err := os.ReadDir(s.at("layers"))
 	if err = errors.Join(err, s.clear(), os.WriteFile(s.at("swept"), nil, 0o644)); err != nil {
 		return err
@@ -219,12 +219,12 @@ func (s *Store) evict(key string) (bool, error) {
 	if !ok {
 		return false, err
 	}
-	defer func() { _ = building.Close() }()
+	defer func() { _ = flock.Release(building) }()
 	lock, ok, err := flock.Now(s.at("locks", key), true)
 	if !ok { //control:layer-in-use
 		return false, err
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = flock.Release(lock) }()
 	gone := s.at("making", key) // so that nobody finds half of it
 	if err := errors.Join(workspace.RemoveTree(gone), os.Rename(s.at("layers", key), gone)); err != nil {
 		return false, err

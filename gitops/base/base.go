@@ -31,6 +31,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -193,7 +194,7 @@ func (b *Base) make(ctx context.Context, repo Repo, v view, layers bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = building.Close() }()
+	defer func() { _ = flock.Release(building) }()
 	if layers {
 		if ok, err := b.layer(ctx, repo, v); ok || err != nil {
 			return err
@@ -218,7 +219,7 @@ func (b *Base) Drop() {
 
 func (b *Base) unlock() {
 	for _, f := range b.locks {
-		_ = f.Close()
+		_ = flock.Release(f)
 	}
 	b.locks, b.Source, b.Over = nil, "", ""
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -49,7 +50,7 @@ func (b *Base) layer(ctx context.Context, repo Repo, v view) (bool, error) {
 	b.locks = nil
 	ok, err := b.take(ctx, key)
 	for _, f := range held {
-		_ = f.Close()
+		_ = flock.Release(f)
 	}
 	return ok, err
 }

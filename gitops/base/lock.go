@@ -23,7 +23,7 @@ func (s *Store) live() error {
 			s.alive = f
 			return nil
 		}
-		if err := errors.Join(err, f.Close()); err != nil {
+		if err := errors.Join(err, flock.Release(f)); err != nil {
 			return err
 		}
 	}
@@ -76,7 +76,7 @@ func (s *Store) lives(id string) bool {
 	if err != nil {
 		return false
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = flock.Release(f) }()
 	ok, err := flock.Try(f, true)
 	return !ok || err != nil
 }

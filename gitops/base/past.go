@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -57,7 +58,7 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 		}
 		if lock != nil {
 			at := s.at("bases/" + key + "/tree")
-			return errors.Join(give(at+"/objects", p.Objects, p.Share), give(at+"/files", p.Files, false), lock.Close(), p.files(a))
+			return errors.Join(give(at+"/objects", p.Objects, p.Share), give(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
 		}
 		building, err := s.lock(ctx, key+".build", true)
 		if err != nil {
@@ -66,7 +67,7 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 		if _, err = os.Stat(s.at("bases/" + key)); err != nil { // else another was faster
 			err = h.make(ctx, key)
 		}
-		if err := errors.Join(err, building.Close()); err != nil {
+		if err := errors.Join(err, flock.Release(building)); err != nil {
 			return err
 		}
 	}
@@ -88,11 +89,11 @@ func (s *Store) takePast(ctx context.Context, key string) (*os.File, pastAbout, 
 		a, err = readPast(s, key)
 	}
 	if ctx.Err() != nil {
-		return nil, a, errors.Join(context.Cause(ctx), lock.Close())
+		return nil, a, errors.Join(context.Cause(ctx), flock.Release(lock))
 	}
 	if err != nil {
 		s.discard(key)
-		return nil, a, lock.Close()
+		return nil, a, flock.Release(lock)
 	}
 	s.used(lock)
 	return lock, a, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -266,9 +267,9 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 		}
 		err = give(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
 		if err == nil {
-			return pool, func() { _ = lock.Close() }
+			return pool, func() { _ = flock.Release(lock) }
 		}
-		_ = lock.Close()
+		_ = flock.Release(lock)
 		if list, err := filepath.Glob(filepath.Join(packs, "*")); err == nil {
 			for _, name := range list {
 				_ = os.Remove(name) // all is made, then

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
 // sweepEvery is how often a store is looked through.
@@ -43,7 +45,7 @@ func (s *Store) sweep() error {
 	if !ok {
 		return err // another does it
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = flock.Release(lock) }()
 	err = errors.Join(s.clear(), os.WriteFile(s.at("swept"), nil, 0o644), s.forget())
 	list, readErr := s.bases()
 	if err = errors.Join(err, readErr); err != nil {
@@ -96,7 +98,7 @@ func (s *Store) evict(name string) (bool, error) {
 	if !ok { //control:base-in-use
 		return false, err
 	}
-	defer func() { _ = lock.Close() }()
+	defer func() { _ = flock.Release(lock) }()
 	if err := os.RemoveAll(s.gone(name)); err != nil {
 		return false, err
 	}

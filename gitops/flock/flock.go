@@ -26,7 +26,7 @@ func Try(f *os.File, alone bool) (bool, error) {
 }
 
 // Now takes the lock of a name, which is made where it is missing, unless others have it.
-// Closing the file gives it back.
+// [Release] gives it back.
 func Now(name string, alone bool) (*os.File, bool, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -37,9 +37,15 @@ func Now(name string, alone bool) (*os.File, bool, error) {
 		ok = false
 	}
 	if !ok {
-		return nil, false, errors.Join(err, f.Close())
+		return nil, false, errors.Join(err, Release(f))
 	}
 	return f, true, nil
+}
+
+// Release gives a lock back and closes its file. Closing alone is not enough: a program
+// that is being started has the open file too, until it runs, and the lock with it.
+func Release(f *os.File) error {
+	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
 // Wait takes the lock of a name as soon as it can be had.
