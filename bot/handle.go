@@ -123,7 +123,7 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || live.IsOver(row.State) {
+	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || row.State.Over() {
 		if told, err := editedIn(ctx, w, d, ev); told || err != nil {
 			return err
 		}
@@ -292,7 +292,7 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 		return false, nil
 	}
 	sess, err := b.cfg.Store.Sessions.ByThread(ctx, s.ev.Thread.Key())
-	return err == nil && !live.IsOver(sess.State), store.Unless(err, store.ErrNotFound)
+	return err == nil && !sess.State.Over(), store.Unless(err, store.ErrNotFound)
 }
 
 // readAside reads a text without a command. It asks GitHub nothing.

@@ -85,7 +85,7 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return true, l.Save(ctx)
 	case now != 0:
 		return errors.Is(cause, errTaken), store.Unless(cause, errTaken)
-	case live.IsOver(row.State):
+	case row.State.Over():
 		return false, nil
 	}
 	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
@@ -100,7 +100,7 @@ func (w *worker) transferred(ctx context.Context, d *store.Delivery, ev ghapp.Ev
 	if err != nil {
 		return err
 	}
-	if row == nil || live.IsOver(row.State) {
+	if row == nil || row.State.Over() {
 		return w.cfg.Store.Deliveries.Done(ctx, "an issue without a session that goes on was transferred", d.ID)
 	}
 	if w.running == row.ID {

@@ -35,7 +35,7 @@ func (w *worker) session(ctx context.Context) (*store.Session, error) {
 // sendOn hands a text in the bot's own pull request to the thread of its session.
 func sendOn(ctx context.Context, w *worker, d *store.Delivery, s userMessage) (bool, error) {
 	here, err := w.session(ctx)
-	if err != nil || here != nil && !live.IsOver(here.State) {
+	if err != nil || here != nil && !here.State.Over() {
 		return false, err
 	}
 	return pull.HandOn(ctx, w.cfg.Store, w.cfg.GitHub, d, s.ev)

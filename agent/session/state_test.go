@@ -26,7 +26,7 @@ func folded(t *testing.T, events ...*Event) *State {
 // The words for where a session stands are these and no others.
 func TestPhases(t *testing.T) {
 	want := []Phase{"queued", "running", "awaiting approval", "awaiting answer", "waiting for the model", "waiting for GitHub", "waiting for checks",
-		"waiting for a push", "out of budget", "done", "answered", "planned", "reviewed", "no changes", "stopped", "failed", "crashed"}
+		"out of budget", "done", "answered", "planned", "reviewed", "no changes", "stopped", "failed", "crashed"}
 	if d := cmp.Diff(want, Phases()); d != "" {
 		t.Errorf("words (-want +got):\n%s", d)
 	}

@@ -18,7 +18,6 @@ const (
 	PhaseWaitingModel     Phase = "waiting for the model"
 	PhaseWaitingGitHub    Phase = "waiting for GitHub"
 	PhaseWaitingChecks    Phase = "waiting for checks"
-	PhaseWaitingPush      Phase = "waiting for a push"
 	PhaseOutOfBudget      Phase = "out of budget"
 	PhaseDone             Phase = "done"
 	PhaseAnswered         Phase = "answered"
@@ -34,7 +33,7 @@ const (
 func Phases() []Phase {
 	return []Phase{
 		PhaseQueued, PhaseRunning, PhaseAwaitingApproval, PhaseAwaitingAnswer, PhaseWaitingModel, PhaseWaitingGitHub,
-		PhaseWaitingChecks, PhaseWaitingPush, PhaseOutOfBudget, PhaseDone, PhaseAnswered, PhasePlanned, PhaseReviewed,
+		PhaseWaitingChecks, PhaseOutOfBudget, PhaseDone, PhaseAnswered, PhasePlanned, PhaseReviewed,
 		PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed,
 	}
 }

@@ -31,7 +31,7 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 // EndWith ends a session whose thread cannot be written to, if it is not over: its log
 // says why.
 func (l *Session) EndWith(ctx context.Context, status session.Status, why string) error {
-	if err := l.Reload(ctx); err != nil || IsOver(l.Row.State) {
+	if err := l.Reload(ctx); err != nil || l.Row.State.Over() {
 		return err
 	}
 	var events []*session.Event

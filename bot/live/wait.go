@@ -91,6 +91,3 @@ var Unsettled = append([]session.Phase{session.PhaseQueued, session.PhaseRunning
 
 // Unfinished are the states of a session that has not ended for good.
 var Unfinished = append([]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget}, Unsettled...)
-
-// IsOver reports whether a session ended: nobody works on it, and it waits for nobody.
-func IsOver(p session.Phase) bool { return !slices.Contains(Unsettled, p) && !p.Waits() }

@@ -51,7 +51,7 @@ func sample(p session.Phase, files, turns int) *session.State {
 		s.Checkpoints = append(s.Checkpoints, session.Checkpoint{Commit: "1234567890"})
 	}
 	switch p {
-	case session.PhaseQueued, session.PhaseRunning, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks, session.PhaseWaitingPush:
+	case session.PhaseQueued, session.PhaseRunning, session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks:
 	case session.PhaseFailed, session.PhaseCrashed:
 		s.Outcome = &session.Outcome{Reason: CouldNotGoOn(errSample)}
 	case session.PhaseStopped:

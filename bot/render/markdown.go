@@ -80,7 +80,7 @@ var icons = map[session.Phase]string{
 	session.PhaseQueued: "🕓", session.PhaseRunning: "🏃", session.PhaseDone: "✅", session.PhaseAnswered: "💬", session.PhasePlanned: "📝",
 	session.PhaseReviewed: "💬", session.PhaseAwaitingApproval: "✋", session.PhaseAwaitingAnswer: "✋", session.PhaseFailed: "❌",
 	session.PhaseCrashed: "❌", session.PhaseOutOfBudget: "⏳", session.PhaseWaitingModel: "⏳", session.PhaseWaitingGitHub: "⏳",
-	session.PhaseWaitingChecks: "⏳", session.PhaseWaitingPush: "⏳", session.PhaseNoChanges: "⏹️", session.PhaseStopped: "⏹️",
+	session.PhaseWaitingChecks: "⏳", session.PhaseNoChanges: "⏹️", session.PhaseStopped: "⏹️",
 }
 
 func headline(s *session.State) string {
@@ -237,7 +237,7 @@ func next(s *session.State) string {
 		return "The model's server is away, has no room for the model, or refuses its key. Nothing is lost: the session goes on by itself when the server is back. End it with `/agent stop`."
 	case session.PhaseWaitingGitHub:
 		return "The repository cannot be reached. Nothing is lost: the session goes on by itself. End it with `/agent stop`."
-	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks, session.PhaseWaitingPush:
+	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks:
 		return "End it with `/agent stop`."
 	}
 	return goOn

@@ -145,7 +145,7 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 // inThread returns the session of a schedule in the thread of its result. It acts for
 // nobody: it only reads, unless people are asked.
 func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
-	if h.Session != nil && !live.IsOver(h.Session.State) { //control:runs-do-not-overlap
+	if h.Session != nil && !h.Session.State.Over() { //control:runs-do-not-overlap
 		const what = "the run before has not ended"
 		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: "left out: " + what}, unread(s.Range))
 		return &watch.Answer{Note: what}, err

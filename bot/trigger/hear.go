@@ -77,7 +77,7 @@ func notNow(h *watch.Heard, task *Task) string {
 	if ours, _ := h.GitHub.Written(ev.Body); ours {
 		return "the agent's own pull request"
 	}
-	if h.Session != nil && !live.IsOver(h.Session.State) && h.Session.Mode != task.Mode {
+	if h.Session != nil && !h.Session.State.Over() && h.Session.Mode != task.Mode {
 		return "the agent is at work here"
 	}
 	return ""

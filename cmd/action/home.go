@@ -11,7 +11,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
-	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
 )
@@ -117,7 +116,7 @@ func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, a
 // by another run.
 func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thread.Ref, why error) (said string, err error) {
 	row, err := kept.Sessions.ByThread(ctx, at.Key())
-	if err != nil || live.IsOver(row.State) || row.State.Waits() {
+	if err != nil || row.State.Over() || row.State.Waits() {
 		return "", store.Unless(err, store.ErrNotFound)
 	}
 	if l, err := kept.Leases.Lease(ctx, at.Key()); err == nil && l.Owner != "" && l.Owner != r.Owner() {

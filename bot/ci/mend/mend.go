@@ -91,7 +91,7 @@ func leaves(c *live.Config, row *store.Session) string {
 		return "a check of no session"
 	case row.State == session.PhaseWaitingChecks:
 		return "the session looks at the checks by itself"
-	case row.Pull == 0 || !live.IsOver(row.State):
+	case row.Pull == 0 || !row.State.Over():
 		return "the session is at work, or has no pull request"
 	}
 	return ci.Off(c.InForce(live.DataOf(row)).Triggers)
