@@ -119,7 +119,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
 	}
-	if err := r.reaches(&spec, r.set.reach); err != nil { //control:setup-reaches
+	if err := r.reaches(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
 		return nil, err
 	}
 	ws, err := r.cfg.Workspace.Open(ctx, spec)
@@ -201,7 +201,7 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 	why := quoted([]string{line}) + " " + how + "."
 	for _, what := range refused[:min(len(refused), mostLeft)] {
 		what, _ = r.cfg.Secrets.Redactor.Redact(untrusted.EscapeLine(what))
-		why += "\n[Network: " + strings.ReplaceAll(what, "workspace.hosts", "setup.hosts") + "]"
+		why += "\n[Network: " + what + "]"
 	}
 	return strings.TrimSpace(why + "\n" + said)
 }

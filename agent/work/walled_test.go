@@ -24,16 +24,21 @@ func TestWalled(t *testing.T) {
 	}
 }
 
-type wayOut struct{ policy.Workspace }
+type wayOut struct {
+	policy.Workspace
+	key string
+}
 
 func (wayOut) Serve(context.Context, net.Conn) {}
-func (wayOut) Refused() []string {
-	return []string{"refused evil.example:443, not on workspace.hosts"}
+func (w wayOut) Refused() []string {
+	return []string{"refused evil.example:443, not on " + w.key}
 }
 
 // A workspace reaches all, single hosts, or nothing, and an approval is bound to which.
 func TestReaches(t *testing.T) {
-	e := New(Config{Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, _ *slog.Logger) (workspace.Egress, error) { return wayOut{w}, nil }})
+	e := New(Config{Log: slog.New(slog.DiscardHandler), Egress: func(w policy.Workspace, key string, _ *slog.Logger) (workspace.Egress, error) {
+		return wayOut{w, key}, nil
+	}})
 	list := policy.Workspace{Network: "allowlist", Hosts: []string{"a.example"}, Presets: []string{"go"}, Inside: map[string]string{"a.example": "10.0.0.1"}}
 	for _, tt := range []struct {
 		w     policy.Workspace
@@ -46,7 +51,7 @@ func TestReaches(t *testing.T) {
 		{list, false, "allowlist: a.example proxy.golang.org sum.golang.org a.example=10.0.0.1"},
 	} {
 		var spec workspace.Spec
-		if err := e.reaches(&spec, tt.w); err != nil {
+		if err := e.reaches(&spec, tt.w, "workspace.hosts"); err != nil {
 			t.Fatal(err)
 		}
 		if spec.Network != tt.open || (spec.Egress != nil) != (tt.w.Network == "allowlist") {
@@ -57,7 +62,7 @@ func TestReaches(t *testing.T) {
 		}
 	}
 	var spec workspace.Spec
-	if err := New(Config{}).reaches(&spec, list); err == nil || spec.Network || !strings.Contains(err.Error(), "allowlist") {
+	if err := New(Config{}).reaches(&spec, list, "workspace.hosts"); err == nil || spec.Network || !strings.Contains(err.Error(), "allowlist") {
 		t.Errorf("without a way out: %+v, %v", spec, err)
 	}
 }

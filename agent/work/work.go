@@ -55,8 +55,8 @@ type Config struct {
 	// which file says so. It is the set-up where the configuration has none.
 	Created func(ctx context.Context, files project.Files) (commands []string, from string, err error)
 	// Egress makes the way out of one workspace that reaches single hosts, as the rules
-	// say which; nil where no workspace can.
-	Egress  func(policy.Workspace, *slog.Logger) (workspace.Egress, error)
+	// say which, under a key that people know; nil where no workspace can.
+	Egress  func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error)
 	Secrets Secrets
 	Policy  *policy.Policy
 	Rules   policy.Config // that Policy was made of
@@ -295,8 +295,8 @@ func networkOf(w policy.Workspace) string {
 }
 
 // reaches sets what a workspace reaches of the network: everything, single hosts, or
-// nothing.
-func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace) error {
+// nothing. The configuration lists them under the key.
+func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace, key string) error {
 	spec.Network = w.Network == "open"
 	if w.Network != "allowlist" {
 		return nil
@@ -305,7 +305,7 @@ func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace) error {
 		return errors.New("open workspace: network: allowlist is not offered here: take it out of the configuration")
 	}
 	var err error
-	spec.Egress, err = e.cfg.Egress(w, e.cfg.Log.With("session", spec.Session))
+	spec.Egress, err = e.cfg.Egress(w, key, e.cfg.Log.With("session", spec.Session))
 	return err
 }
 
@@ -356,7 +356,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	}
 	var ws *workspace.Workspace
-	if err = e.reaches(&spec, w); err == nil {
+	if err = e.reaches(&spec, w, "workspace.hosts"); err == nil {
 		ws, err = e.cfg.Workspace.Open(ctx, spec)
 	}
 	if err != nil {

@@ -48,8 +48,8 @@ func newEngine(p engineParts) (*work.Engine, error) {
 	}
 	return work.New(work.Config{
 		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Created: devcontainer.Commands, Log: p.log,
-		Egress: func(w policy.Workspace, log *slog.Logger) (workspace.Egress, error) {
-			return egress.New(egress.Config{Hosts: w.Reaches(), Inside: w.Inside, Log: log})
+		Egress: func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error) {
+			return egress.New(egress.Config{Key: key, Hosts: w.Reaches(), Inside: w.Inside, Log: log})
 		},
 	}), nil
 }

@@ -12,6 +12,7 @@ package egress
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,10 @@ import (
 // Config says what is reached. Hosts are entries as [reach.Check] takes them. Inside are
 // those of them that may be inside a network, with where they may be, as [reach.Place]
 // takes it; a host that is not in it is reached at public addresses only. Resolver looks
-// names up, nil for that of the system.
+// names up, nil for that of the system. Key is the key of the configuration under which
+// people list hosts, "" for workspace.hosts.
 type Config struct {
+	Key      string
 	Hosts    []string
 	Inside   map[string]string
 	Resolver *net.Resolver
@@ -41,6 +44,7 @@ type Config struct {
 
 // Proxy is the way out of one workspace. It is safe for concurrent use.
 type Proxy struct {
+	key      string
 	hosts    []string
 	inside   map[string]netip.Prefix
 	resolver *net.Resolver
@@ -56,7 +60,7 @@ var _ workspace.Egress = (*Proxy)(nil)
 
 // New returns a proxy, or what is wrong with its lists.
 func New(cfg Config) (*Proxy, error) {
-	p := &Proxy{hosts: slices.Clone(cfg.Hosts), inside: map[string]netip.Prefix{}, resolver: cfg.Resolver, log: cfg.Log, logged: map[string]bool{}}
+	p := &Proxy{key: cmp.Or(cfg.Key, "workspace.hosts"), hosts: slices.Clone(cfg.Hosts), inside: map[string]netip.Prefix{}, resolver: cfg.Resolver, log: cfg.Log, logged: map[string]bool{}}
 	for _, h := range p.hosts {
 		if err := reach.Check(h); err != nil {
 			return nil, fmt.Errorf("make way out of workspace: %w", err)
@@ -99,7 +103,7 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	h, err := readHead(in)
 	if err == nil && !reach.Allowed(p.hosts, h.host, h.port) { //control:egress-list
-		err = refused(h.at(), "not on workspace.hosts")
+		err = refused(h.at(), "not on "+p.key)
 	}
 	c := client{Conn: conn, in: in}
 	switch {
@@ -113,7 +117,7 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	if errors.As(err, &r) {
 		p.tell(ctx, r)
 		if !r.begun {
-			c.say(r)
+			c.say(r, p.key)
 		}
 	}
 }
@@ -127,11 +131,12 @@ type client struct {
 // Read reads what was read already first.
 func (c client) Read(b []byte) (int, error) { return c.in.Read(b) }
 
-// say answers with a refusal. Most programs show the first line only, some the text.
-func (c client) say(r *refusal) {
+// say answers with a refusal. Most programs show the first line only, some the text. Key is
+// where people list hosts.
+func (c client) say(r *refusal, key string) {
 	text := "The network of this workspace is an allowlist: " + r.Error() + ".\n"
 	if r.status == http.StatusForbidden {
-		text += "Do without it. Where the task cannot be done without it, say so in your answer: a person can list a host under workspace.hosts in the configuration.\n"
+		text += "Do without it. Where that cannot be, say so: a person can list a host under " + key + " in the configuration.\n"
 	}
 	_ = c.SetDeadline(time.Now().Add(headTime))
 	_, _ = c.Write([]byte("HTTP/1.1 " + strconv.Itoa(r.status) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
