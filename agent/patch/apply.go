@@ -5,12 +5,14 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // applyMatch applies a hunk where it was found.
-func (p *applier) applyMatch(m match) {
+func (p *applier) applyMatch(m match) error {
 	n := len(m.hunk.old())
-	if m.level >= spacing {
+	if m.level >= compare.Spacing {
 		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", m.hunk.describe(p.index, p.total), m.at+1, m.at+n)
 	}
 	if want := p.expected(m.hunk); want >= 0 && want != m.at {
@@ -20,13 +22,14 @@ func (p *applier) applyMatch(m match) {
 		p.note("%s was matched at line %d although not all lines around the change are as it has them", m.hunk.describe(p.index, p.total), m.at+1)
 	}
 	h := m.hunk
-	if m.level >= spacing {
-		h = p.indented(m)
+	if m.level > compare.Exactly {
+		var err error
+		if h, err = p.adopted(m); err != nil {
+			return err
+		}
 	}
-	if m.level == spelling {
-		h = p.spelled(h, m)
-	}
-	p.put(h, m.at, m.at+n, m.level == exactly)
+	p.put(h, m.at, m.at+n, m.level == compare.Exactly)
+	return nil
 }
 
 func (p *applier) note(format string, args ...any) {
@@ -135,14 +138,20 @@ func (p *applier) mismatch(h hunk) error {
 		b.WriteString("Nothing in the file is like them. Read the file again and copy the lines from it.")
 		return fmt.Errorf("%s", b.String())
 	}
-	from = max(0, from-1)
-	to := min(len(p.doc.lines), from+min(n, 12)+2)
 	b.WriteString("The most similar part of the file is\n")
-	for i := from; i < to; i++ {
-		fmt.Fprintf(&b, "%d | %s\n", i+1, cut(p.doc.lines[i].text))
+	b.WriteString(p.doc.region(from, n))
+	return fmt.Errorf("%s", b.String())
+}
+
+// region shows n lines of the file, not too many, and the line before and behind them.
+func (d *document) region(from, n int) string {
+	var b strings.Builder
+	from = max(0, from-1)
+	for i := from; i < min(len(d.lines), from+min(n, 12)+2); i++ {
+		fmt.Fprintf(&b, "%d | %s\n", i+1, cut(d.lines[i].text))
 	}
 	b.WriteString("Copy whole lines from the file as they are.")
-	return fmt.Errorf("%s", b.String())
+	return b.String()
 }
 
 // alreadyApplied returns where the file has the result of the hunk, if it has it.
@@ -156,7 +165,7 @@ func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	if !telling(added, 3) {
 		return 0, false
 	}
-	starts := p.doc.find(h.fresh(), trailing)
+	starts := p.doc.find(h.fresh(), compare.Trailing)
 	if len(starts) == 0 {
 		return 0, false
 	}

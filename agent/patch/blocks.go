@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // isSearchMarker reports whether a line opens a SEARCH/REPLACE block.
@@ -196,8 +198,8 @@ func hunkLines(old, add []string, cr bool) []hunkLine {
 			out = append(out, hunkLine{op: op, text: s, cr: cr})
 		}
 	}
-	for _, r := range diffLines(old, add) {
-		put(r.op, r.lines(old, add))
+	for _, r := range compare.Lines(old, add) {
+		put(r.Op, r.Of(old, add))
 	}
 	return out
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // Clean takes off a whole file's text what weak models put around it: a code
@@ -213,7 +215,7 @@ func unescapeEntities(name, s string) (string, bool) {
 	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
 		return s, false
 	}
-	head := strings.TrimLeft(strings.TrimPrefix(s, bom), " \t\r\n")
+	head := strings.TrimLeft(strings.TrimPrefix(s, compare.BOM), " \t\r\n")
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html", ".htm", ".xml", ".svg", ".xhtml", ".vue", ".xsl", ".plist":
 		if !strings.HasPrefix(head, "&lt;") {

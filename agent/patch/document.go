@@ -1,8 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
 
-const bom = "\uFEFF"
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+)
 
 // line is one line of a text. eol is "\n", "\r\n", or "" for a last line
 // without one.
@@ -43,7 +45,7 @@ func texts(lines []line) []string {
 type document struct {
 	lines []line
 	eol   string // of most lines
-	keys  [levels][]uint64
+	keys  [compare.Levels][]uint64
 }
 
 func newDocument(s string) *document {
@@ -88,13 +90,13 @@ func (d *document) String() string {
 // them as they are to be.
 func (d *document) splice(from, to int, add []line, exact bool) {
 	last := len(d.lines) > 0 && d.lines[len(d.lines)-1].eol == ""
-	if !exact && from == 0 && to > 0 && strings.HasPrefix(d.lines[0].text, bom) {
+	if !exact && from == 0 && to > 0 && strings.HasPrefix(d.lines[0].text, compare.BOM) {
 		switch {
-		case len(add) > 0 && !strings.HasPrefix(add[0].text, bom):
-			add[0].text = bom + add[0].text
+		case len(add) > 0 && !strings.HasPrefix(add[0].text, compare.BOM):
+			add[0].text = compare.BOM + add[0].text
 		case len(add) == 0 && to < len(d.lines):
 			add = []line{d.lines[to]}
-			add[0].text = bom + add[0].text
+			add[0].text = compare.BOM + add[0].text
 			to++
 		}
 	}

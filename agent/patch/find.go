@@ -1,63 +1,19 @@
 package patch
 
 import (
-	"html"
-	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
-
-// The levels at which lines are compared, from exact to tolerant.
-const (
-	exactly  = iota
-	trailing // white space at the end does not count
-	spacing  // no white space counts except that there is some
-	spelling // nor do typographic quotes, dashes and HTML entities
-	levels   // how many there are
-)
-
-// normal returns what is compared of a line at a level.
-func normal(s string, level int) string {
-	if level == exactly {
-		return s
-	}
-	s = strings.TrimPrefix(s, bom)
-	switch level {
-	case trailing:
-		return strings.TrimRightFunc(s, unicode.IsSpace)
-	case spacing:
-		return collapse(s)
-	}
-	if strings.Contains(s, "&") {
-		s = html.UnescapeString(s)
-	}
-	return collapse(strings.Map(plainPunctuation, s))
-}
-
-func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func plainPunctuation(r rune) rune {
-	switch r {
-	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032':
-		return '\''
-	case '\u201C', '\u201D', '\u201E', '\u201F', '\u2033':
-		return '"'
-	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2212':
-		return '-'
-	case '\u200B', '\u200C', '\u200D', '\uFEFF':
-		return -1
-	}
-	return r
-}
 
 // key returns the FNV-1a hash of the normal form of s. It is the same in every
 // run.
 func key(s string, level int) uint64 {
-	if level >= spacing && plain(s, level) {
+	if level >= compare.Spacing && plain(s, level) {
 		return collapsedKey(s)
 	}
 	h := uint64(fnvStart)
-	n := normal(s, level)
+	n := compare.Normal(s, level)
 	for i := range len(n) {
 		h = (h ^ uint64(n[i])) * fnvPrime
 	}
@@ -72,7 +28,7 @@ const (
 // plain reports whether normal changes nothing but white space in s.
 func plain(s string, level int) bool {
 	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf || s[i] == '&' && level == spelling {
+		if s[i] >= utf8.RuneSelf || s[i] == '&' && level == compare.Spelling {
 			return false
 		}
 	}
@@ -157,7 +113,7 @@ func (d *document) at(i int, want []string, level int) bool {
 		return false
 	}
 	for j, w := range want {
-		if normal(d.lines[i+j].text, level) != normal(w, level) {
+		if compare.Normal(d.lines[i+j].text, level) != compare.Normal(w, level) {
 			return false
 		}
 	}
@@ -168,13 +124,13 @@ func (d *document) at(i int, want []string, level int) bool {
 // one with the most lines of want at the same offsets. n is 0 when nothing is
 // alike.
 func (d *document) nearest(want []string) (from, n int) {
-	if d.keys[spacing] == nil {
-		d.keys[spacing] = keysOf(d.lines, spacing)
+	if d.keys[compare.Spacing] == nil {
+		d.keys[compare.Spacing] = keysOf(d.lines, compare.Spacing)
 	}
 	where := map[uint64][]int{}
 	for j, w := range want {
-		if collapse(w) != "" {
-			k := key(w, spacing)
+		if compare.Collapse(w) != "" {
+			k := key(w, compare.Spacing)
 			if len(where[k]) < 8 {
 				where[k] = append(where[k], j)
 			}
@@ -182,7 +138,7 @@ func (d *document) nearest(want []string) (from, n int) {
 	}
 	votes := map[int]int{}
 	best, most := 0, 0
-	for i, k := range d.keys[spacing] {
+	for i, k := range d.keys[compare.Spacing] {
 		for _, j := range where[k] {
 			at := i - j
 			votes[at]++

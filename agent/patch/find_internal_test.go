@@ -1,6 +1,10 @@
 package patch
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+)
 
 // FuzzKey: the key that is made without the normal form is that of the normal
 // form.
@@ -9,9 +13,9 @@ func FuzzKey(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for level := range levels {
+		for level := range compare.Levels {
 			h := uint64(fnvStart)
-			for _, c := range []byte(normal(s, level)) {
+			for _, c := range []byte(compare.Normal(s, level)) {
 				h = (h ^ uint64(c)) * fnvPrime
 			}
 			if got := key(s, level); got != h {

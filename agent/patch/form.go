@@ -1,6 +1,10 @@
 package patch
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+)
 
 // MatchForm returns content, the new text of a whole file, in the form of the text
 // that it replaces: byte order mark, line endings, final newline. Where a final
@@ -9,8 +13,8 @@ func MatchForm(before, content string) string {
 	if before == "" {
 		return content
 	}
-	if strings.HasPrefix(before, bom) && !strings.HasPrefix(content, bom) {
-		content = bom + content
+	if strings.HasPrefix(before, compare.BOM) && !strings.HasPrefix(content, compare.BOM) {
+		content = compare.BOM + content
 	}
 	old := splitText(before)
 	if uniform(old, "\r\n") && !strings.Contains(content, "\r\n") {

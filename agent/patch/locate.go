@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // applier applies the hunks of one edit in order.
@@ -87,12 +89,11 @@ func (p *applier) apply(h hunk) error {
 		return err
 	}
 	if m != nil {
-		p.applyMatch(*m)
-		return nil
+		return p.applyMatch(*m)
 	}
 	if !h.block {
-		if done := p.scatter(h); done {
-			return nil
+		if done, err := p.scatter(h); done || err != nil {
+			return err
 		}
 	}
 	return p.mismatch(h)
@@ -118,8 +119,7 @@ func (p *applier) applySplit(h hunk) error {
 	if n := dividers(found.hunk.fresh()); n > dividers(found.hunk.old()) {
 		return fmt.Errorf("apply edit: %s has a second =======; which one divides it? Send one block for each change; where the text itself has such a line, write \\======= for it", h.describe(p.index, p.total))
 	}
-	p.applyMatch(*found)
-	return nil
+	return p.applyMatch(*found)
 }
 
 // dividers counts the lines that look like the divider of a block.
@@ -186,7 +186,7 @@ func (p *applier) replaceRange(h hunk) error {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
+			if m != nil && m.level >= compare.Spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			return m, err
@@ -211,15 +211,15 @@ func (p *applier) locate(h hunk) (*match, error) {
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	scopes := p.scopes(h)
-	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) && (len(scopes) == 0 || at > scopes[0].from) {
-		return &match{h, at, exactly}, nil
+	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, compare.Exactly) && (len(scopes) == 0 || at > scopes[0].from) {
+		return &match{h, at, compare.Exactly}, nil
 	}
 	if blank(old) {
 		return nil, nil
 	}
-	for level := range levels {
+	for level := range compare.Levels {
 		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= spacing && !p.doc.evenly(h, at)
+			return !within(scopes, at) || level >= compare.Spacing && !p.doc.evenly(h, at)
 		})
 		if len(starts) == 0 {
 			continue
@@ -284,13 +284,13 @@ func distance(a, b int) int {
 
 // sections returns the lines that the words after @@ can mean.
 func (p *applier) sections(words string) []int {
-	if out := p.doc.find([]string{words}, spacing); len(out) > 0 {
+	if out := p.doc.find([]string{words}, compare.Spacing); len(out) > 0 {
 		return out
 	}
 	var out []int
-	want := collapse(words)
+	want := compare.Collapse(words)
 	for i, l := range p.doc.lines {
-		if strings.Contains(l.text, words) || strings.HasPrefix(collapse(l.text), want) {
+		if strings.Contains(l.text, words) || strings.HasPrefix(compare.Collapse(l.text), want) {
 			out = append(out, i)
 		}
 	}
@@ -435,20 +435,22 @@ func telling(lines []string, enough int) bool {
 // scatter applies a hunk with "…" in its context part by part. It reports whether all
 // of them fit. Where nothing says that lines were left out, a hunk is for another
 // state of the file.
-func (p *applier) scatter(h hunk) bool {
+func (p *applier) scatter(h hunk) (bool, error) {
 	parts := h.parts()
 	if len(parts) < 2 {
-		return false
+		return false, nil
 	}
 	for _, part := range parts {
 		part.start = 0
 		m, err := p.locate(part)
 		if m == nil || err != nil || m.at < p.after {
-			return false
+			return false, nil
 		}
-		p.applyMatch(*m)
+		if err := p.applyMatch(*m); err != nil {
+			return false, err
+		}
 	}
-	return true
+	return true, nil
 }
 
 // parts cuts a hunk where lines stand for left-out text, and returns what has changes.

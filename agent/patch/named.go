@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // definers are words that begin definitions in many languages.
@@ -117,10 +119,10 @@ func (p *applier) scopes(h hunk) (out []scope) {
 		return nil // it tells nothing
 	}
 	for _, s := range found {
-		kind, indent := defined(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
+		kind, indent := defined(p.doc.lines[s].text, true)[0], compare.Indent(p.doc.lines[s].text)
 		end := slices.IndexFunc(p.doc.lines[s+1:], func(l line) bool {
 			next := defined(l.text, true)
-			return next != nil && next[0] == kind && indentOf(l.text) == indent
+			return next != nil && next[0] == kind && compare.Indent(l.text) == indent
 		})
 		if end < 0 {
 			end = len(p.doc.lines)
@@ -140,7 +142,7 @@ func within(scopes []scope, at int) bool {
 func (d *document) elsewhere(m match) bool {
 	const near = 3
 	return slices.ContainsFunc(m.hunk.left, func(l leftOut) bool {
-		there := d.find([]string{l.text}, spacing)
+		there := d.find([]string{l.text}, compare.Spacing)
 		if len(there) != 1 || !telling([]string{l.text}, 3) || distance(there[0], m.at+l.at) <= near {
 			return false
 		}
@@ -156,11 +158,11 @@ func (d *document) evenly(h hunk, at int) bool {
 	same, other := false, false
 	for i, old := range h.old() {
 		now := d.lines[at+i].text
-		switch is := indentOf(old); {
+		switch is := compare.Indent(old); {
 		case strings.TrimSpace(old) == "":
-		case normal(now, trailing) == normal(old, trailing):
+		case compare.Normal(now, compare.Trailing) == compare.Normal(old, compare.Trailing):
 			same = true
-		case is != "" && !telling([]string{now}, 3) && strings.Trim(indentOf(now), is[:1]) == "":
+		case is != "" && !telling([]string{now}, 3) && strings.Trim(compare.Indent(now), is[:1]) == "":
 			other = true
 		}
 	}
@@ -187,7 +189,7 @@ func (d *document) rivalled(m match, said int) bool {
 	for i, text := range old {
 		lines = append(lines, leftOut{text, i})
 	}
-	if m.hunk.fewer && len(old) > len(m.hunk.context()) && len(d.find(stay, spacing)) > 0 {
+	if m.hunk.fewer && len(old) > len(m.hunk.context()) && len(d.find(stay, compare.Spacing)) > 0 {
 		return true
 	}
 	votes := d.votes(lines)
@@ -210,15 +212,15 @@ func (d *document) votes(lines []leftOut) map[int]int {
 	const mostAlike = 8 // of one text
 	where := map[uint64][]int{}
 	for _, l := range lines {
-		if k := key(l.text, trailing); len(where[k]) < mostAlike && telling([]string{l.text}, 3) {
+		if k := key(l.text, compare.Trailing); len(where[k]) < mostAlike && telling([]string{l.text}, 3) {
 			where[k] = append(where[k], l.at)
 		}
 	}
-	if d.keys[trailing] == nil {
-		d.keys[trailing] = keysOf(d.lines, trailing)
+	if d.keys[compare.Trailing] == nil {
+		d.keys[compare.Trailing] = keysOf(d.lines, compare.Trailing)
 	}
 	votes := map[int]int{}
-	for i, k := range d.keys[trailing] {
+	for i, k := range d.keys[compare.Trailing] {
 		for _, at := range where[k] {
 			votes[i-at]++
 		}

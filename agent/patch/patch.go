@@ -14,13 +14,13 @@
 //	locate.go    which of several matches is meant
 //	named.go     the definition that a hunk says it is in
 //	apply.go     from a match to text
-//	indent.go    indentation of new lines
+//	adopt.go     new lines as the file writes
 //	text.go      edits by string, by line and by range
 //	sketch.go    "… existing code …"
 //	clean.go     what weak models wrap around a file
 //	omission.go  "// rest of code unchanged"
 //	form.go      keeping a file's line endings and final newline
-//	diff.go      lines that differ; Unified and Count
+//	diff.go      diffs to show; UnifiedFile and Count
 package patch
 
 import (

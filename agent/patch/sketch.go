@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+	"github.com/handrail-bot/handrail/agent/patch/style"
 )
 
 // segment is what stands between two markers of a sketch.
@@ -92,11 +95,12 @@ func (m *merger) merge(s segment) error {
 	if err != nil {
 		return err
 	}
-	lines := s.lines
-	if level >= spacing {
-		lines = m.reindent(lines, from, to)
-	}
 	old := texts(m.doc.lines[from : to+1])
+	lines, err := style.Sketch(texts(m.doc.lines), s.lines, old, level >= compare.Spacing)
+	if err != nil {
+		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
+			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
+	}
 	p := applier{doc: m.doc}
 	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
 	m.pos = from + len(lines)
@@ -105,10 +109,10 @@ func (m *merger) merge(s segment) error {
 
 // start finds the line of the file at which a segment begins.
 func (m *merger) start(s segment) (at, level int, err error) {
-	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
-		return 0, trailing, nil
+	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], compare.Trailing) {
+		return 0, compare.Trailing, nil
 	}
-	for _, level = range [...]int{trailing, spacing} {
+	for _, level = range [...]int{compare.Trailing, compare.Spacing} {
 		for k := 1; k <= len(s.lines); k++ {
 			found := m.left(s.lines[:k], level, m.pos)
 			if len(found) == 0 {
@@ -169,9 +173,9 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 // loses reports whether lines from to to of the file define something at the level of
 // the first of them or above it that is not in the segment: then it ends before that.
 func (m *merger) loses(lines []string, from, to int) bool {
-	depth := len(indentOf(m.doc.lines[from].text))
+	depth := len(compare.Indent(m.doc.lines[from].text))
 	for _, l := range m.doc.lines[from+1 : to+1] {
-		if len(indentOf(l.text)) > depth || defined(l.text, false) == nil {
+		if len(compare.Indent(l.text)) > depth || defined(l.text, false) == nil {
 			continue
 		}
 		words := defined(l.text, false)
@@ -184,29 +188,29 @@ func (m *merger) loses(lines []string, from, to int) bool {
 
 // oneBlock reports whether the last of the lines closes what the first one opens.
 func oneBlock(lines []string) bool {
-	depth, n := len(indentOf(lines[0])), len(lines)-1
-	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(indentOf(s)) > depth }
-	return len(indentOf(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
+	depth, n := len(compare.Indent(lines[0])), len(lines)-1
+	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(compare.Indent(s)) > depth }
+	return len(compare.Indent(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
 }
 
 // blockEnd finds the line that closes the block which line from opens: the
 // first one that is indented no deeper, if it is the one that is wanted.
 func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
-	depth := len(indentOf(m.doc.lines[from].text))
+	depth := len(compare.Indent(m.doc.lines[from].text))
 	for i := from + 1; i < len(m.doc.lines); i++ {
 		s := m.doc.lines[i].text
-		if strings.TrimSpace(s) == "" || len(indentOf(s)) > depth {
+		if strings.TrimSpace(s) == "" || len(compare.Indent(s)) > depth {
 			continue
 		}
-		return i, normal(s, level) == normal(last, level)
+		return i, compare.Normal(s, level) == compare.Normal(last, level)
 	}
 	return 0, false
 }
 
 func (m *merger) unsettled(s segment, anchor, verb, side string) error {
-	found := m.left([]string{anchor}, spacing, 0)
+	found := m.left([]string{anchor}, compare.Spacing, 0)
 	where := "is not in the file"
-	switch rest := m.left([]string{anchor}, spacing, m.pos); {
+	switch rest := m.left([]string{anchor}, compare.Spacing, m.pos); {
 	case len(rest) > 1:
 		where = fmt.Sprintf("is there %d times", len(rest))
 	case len(found) > 0:
@@ -242,21 +246,4 @@ func (m *merger) region(s segment, found []int) string {
 		}
 	}
 	return b.String()
-}
-
-// reindent moves a segment to the indentation of its anchors in the file.
-func (m *merger) reindent(lines []string, from, to int) []string {
-	var pairs []pair
-	for _, a := range [...][2]string{{lines[0], m.doc.lines[from].text}, {lines[len(lines)-1], m.doc.lines[to].text}} {
-		pairs = append(pairs, pair{indentOf(a[0]), indentOf(a[1])})
-	}
-	out := make([]string, len(lines))
-	for i, s := range lines {
-		if strings.TrimSpace(s) == "" {
-			continue
-		}
-		in := indentOf(s)
-		out[i] = translate(in, pairs, 0) + s[len(in):]
-	}
-	return out
 }

@@ -61,6 +61,7 @@ func TestSearchAndReplace(t *testing.T) {
 	tests := []struct{ name, before, args, want string }{
 		{"literal", "a.b a.b\naxb\n", toolstest.Arguments("path", "f", "search", "a.b", "replace", "$1"), "$1 $1\naxb\n"},
 		{"regex", "a1 b2\n", toolstest.Arguments("path", "f", "search", `([a-z])(\d)`, "replace", "$2$1x", "use_regex", true), "1ax 2bx\n"},
+		{"dollar signs", "a1\n", toolstest.Arguments("path", "f", "search", `(\d)`, "replace", "$$1 $$HOME ${1} \\1", "use_regex", true), "a$1 $HOME 1 1\n"},
 		{"regex with backslash groups", "a1\n", toolstest.Arguments("path", "f", "search", `([a-z])(\d)`, "replace", `\2\1`, "regex", "true"), "1a\n"},
 		{"line anchors", "a\nb\n", toolstest.Arguments("path", "f", "search", `^`, "replace", "> ", "use_regex", true, "end_line", 1), "> a\nb\n"},
 		{"ignore case", "Foo foo FOO\n", toolstest.Arguments("path", "f", "search", "foo", "replace", "x", "ignore_case", true), "x x x\n"},
@@ -77,6 +78,9 @@ func TestSearchAndReplace(t *testing.T) {
 	}
 	b := toolstest.Open(t, map[string]string{"f": "x x\n"})
 	b.Fails("search_and_replace", toolstest.Arguments("path", "f", "search", "y", "replace", "z"), "not found")
+	for _, with := range []string{"$2", "$HOME/x", "${HOME}", `\9`, "$1$9x"} {
+		b.Fails("search_and_replace", toolstest.Arguments("path", "f", "search", "([a-z])", "replace", with, "use_regex", true), "$$ for a dollar sign")
+	}
 	b.Fails("search_and_replace", toolstest.Arguments("path", "f", "search", "(", "replace", "z", "use_regex", true), "not a regular expression")
 	b.Fails("search_and_replace", toolstest.Arguments("path", "f", "search", "x", "replace", "z", "expected_count", 1), "2 times, not 1")
 	b.Fails("search_and_replace", toolstest.Arguments("path", "f", "search", "x"), `missing argument "replace"`)

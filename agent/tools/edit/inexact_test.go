@@ -1,6 +1,7 @@
 package edit_test
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -11,6 +12,11 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/tools/toolstest"
+)
+
+var (
+	editEach = flag.Int("edit.each", 12, "edits of each way in TestInexactEdits")
+	editSeed = flag.Uint64("edit.seed", 7, "seed of TestInexactEdits")
 )
 
 // realText returns lines of files of Go's own tree: Go, Python, C, shell, CSS, HTML and JavaScript.
@@ -210,10 +216,10 @@ func TestInexactEdits(t *testing.T) {
 	}
 	slices.Sort(names)
 	b := toolstest.Open(t, map[string]string{"x": "x\n"})
-	r := rand.New(rand.NewPCG(15, 7))
+	r := rand.New(rand.NewPCG(15, *editSeed))
 	right, refused, wrong := 0, 0, 0
 	for _, way := range ways {
-		for n, tries := 0, 0; n < 12 && tries < 4000; tries++ {
+		for n, tries := 0, 0; n < *editEach && tries < 400**editEach; tries++ {
 			name := names[(n+tries)%len(names)]
 			c, ok := change(r, name, files[name])
 			if !ok {

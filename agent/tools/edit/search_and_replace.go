@@ -5,6 +5,7 @@ import (
 	_ "embed" // the description
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -88,8 +89,6 @@ func readSubstitution(a tools.Args) (sub substitution, err error) {
 	expr, flags := sub.search, "(?m)"
 	if !useRegex {
 		expr, sub.literal = strings.ReplaceAll(regexp.QuoteMeta(lf(sub.search)), "\n", `\r?\n`), true
-	} else {
-		sub.with = groups(sub.with)
 	}
 	if fold {
 		flags = "(?mi)"
@@ -97,13 +96,34 @@ func readSubstitution(a tools.Args) (sub substitution, err error) {
 	if sub.pattern, err = regexp.Compile(flags + expr); err != nil {
 		return sub, a.Wrong("argument %q is not a regular expression: %v (RE2: no look-around, no back-references)", "search", err)
 	}
+	if useRegex {
+		var unknown string
+		if sub.with, unknown = groups(sub.pattern, sub.with); unknown != "" {
+			return sub, a.Wrong("%s in %q means a group of the pattern, which has none like that; write $$ for a dollar sign", unknown, "replace")
+		}
+	}
 	return sub, nil
 }
 
-// groups writes \1, $1 and $& as Go's regexp wants them.
-func groups(s string) string {
-	s = regexp.MustCompile(`\\([0-9])|\$([0-9]+)`).ReplaceAllString(s, "$${${1}${2}}")
-	return strings.ReplaceAll(s, "$&", "${0}")
+// groups writes \1, $1 and $& as Go's regexp wants them. A group that the pattern does
+// not have is unknown.
+func groups(pattern *regexp.Regexp, s string) (with, unknown string) {
+	refs := regexp.MustCompile(`\$\$|\$&|\\([0-9])|\$([0-9]+)|\$\{(\w+)\}|\$([\pL_][\pL\pN_]*)`)
+	with = refs.ReplaceAllStringFunc(s, func(ref string) string {
+		switch ref {
+		case "$$":
+			return ref
+		case "$&":
+			return "${0}"
+		}
+		m := refs.FindStringSubmatch(ref)
+		name := m[1] + m[2] + m[3] + m[4]
+		if n, err := strconv.Atoi(name); err == nil && n > pattern.NumSubexp() || err != nil && pattern.SubexpIndex(name) < 0 {
+			unknown = ref
+		}
+		return "${" + name + "}"
+	})
+	return with, unknown
 }
 
 // apply replaces within whole lines from to to and counts.

@@ -1,0 +1,250 @@
+// Package compare compares texts line by line, and says when two lines are alike. It is
+// pure.
+package compare
+
+import (
+	"html"
+	"strings"
+	"unicode"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+)
+
+// BOM is the mark that may stand in front of a text.
+const BOM = "\uFEFF"
+
+// The levels at which lines are compared, from exact to tolerant.
+const (
+	Exactly  = iota
+	Trailing // white space at the end does not count
+	Spacing  // no white space counts except that there is some
+	Spelling // nor do typographic quotes, dashes and HTML entities
+	Levels   // how many there are
+)
+
+// Normal returns what is compared of a line at a level.
+func Normal(s string, level int) string {
+	if level == Exactly {
+		return s
+	}
+	s = strings.TrimPrefix(s, BOM)
+	switch level {
+	case Trailing:
+		return strings.TrimRightFunc(s, unicode.IsSpace)
+	case Spacing:
+		return Collapse(s)
+	}
+	if strings.Contains(s, "&") {
+		s = html.UnescapeString(s)
+	}
+	return Collapse(strings.Map(PlainSign, s))
+}
+
+// Collapse returns s with a space for each run of white space.
+func Collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Indent returns the white space at the beginning of a line.
+func Indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
+
+// PlainSign returns the plain form of a typographic quote or dash, -1 for a character that
+// cannot be seen, and any other as it is.
+func PlainSign(r rune) rune {
+	switch r {
+	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032':
+		return '\''
+	case '\u201C', '\u201D', '\u201E', '\u201F', '\u2033':
+		return '"'
+	case '\u2010', '\u2011', '\u2012', '\u2013', '\u2014', '\u2212':
+		return '-'
+	case '\u200B', '\u200C', '\u200D', '\uFEFF':
+		return -1
+	}
+	return r
+}
+
+// Run is a stretch of lines that stay (' '), are deleted ('-') or are added
+// ('+'). From and To are indexes into the old lines; of a '+', into the new ones.
+type Run struct {
+	Op       byte
+	From, To int
+}
+
+// Of returns the lines of r.
+func (r Run) Of(old, add []string) []string {
+	if r.Op == '+' {
+		return add[r.From:r.To]
+	}
+	return old[r.From:r.To]
+}
+
+// Lines compares two texts line by line. It is deterministic. Lines that
+// occur once in both anchor the comparison. What lies between two anchors goes
+// through Myers' algorithm, unless it is too much: so time stays near linear.
+func Lines(old, add []string) []Run {
+	d := differ{old: old, add: add}
+	d.between(0, len(old), 0, len(add))
+	return d.runs
+}
+
+type differ struct {
+	old, add []string
+	runs     []Run
+}
+
+func (d *differ) put(op byte, from, to int) {
+	if from >= to {
+		return
+	}
+	if n := len(d.runs); n > 0 && d.runs[n-1].Op == op && d.runs[n-1].To == from {
+		d.runs[n-1].To = to
+		return
+	}
+	if n := len(d.runs); op == '-' && n > 0 && d.runs[n-1].Op == '+' && (n < 2 || d.runs[n-2].Op != '-') {
+		ins := d.runs[n-1]
+		d.runs = append(d.runs[:n-1], Run{op, from, to}, ins)
+		return
+	}
+	if n := len(d.runs); op == '-' && n > 1 && d.runs[n-1].Op == '+' && d.runs[n-2].Op == '-' && d.runs[n-2].To == from {
+		d.runs[n-2].To = to
+		return
+	}
+	d.runs = append(d.runs, Run{op, from, to})
+}
+
+// between compares old[a1:a2] with add[b1:b2].
+func (d *differ) between(a1, a2, b1, b2 int) {
+	head := 0
+	for a1+head < a2 && b1+head < b2 && d.old[a1+head] == d.add[b1+head] {
+		head++
+	}
+	d.put(' ', a1, a1+head)
+	a1, b1 = a1+head, b1+head
+	tail := 0
+	for a2-tail > a1 && b2-tail > b1 && d.old[a2-tail-1] == d.add[b2-tail-1] {
+		tail++
+	}
+	a2, b2 = a2-tail, b2-tail
+	switch {
+	case a1 == a2 || b1 == b2:
+		d.put('-', a1, a2)
+		d.put('+', b1, b2)
+	default:
+		pairs := d.unique(a1, a2, b1, b2)
+		if len(pairs) == 0 {
+			d.myers(a1, a2, b1, b2)
+			break
+		}
+		for _, p := range pairs {
+			d.between(a1, p[0], b1, p[1])
+			d.put(' ', p[0], p[0]+1)
+			a1, b1 = p[0]+1, p[1]+1
+		}
+		d.between(a1, a2, b1, b2)
+	}
+	d.put(' ', a2, a2+tail)
+}
+
+// unique returns the longest rising sequence of lines that occur once on
+// each side.
+func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
+	type occurrence struct{ a, b, na, nb int }
+	seen := make(map[string]*occurrence, a2-a1)
+	for i := a1; i < a2; i++ {
+		p := seen[d.old[i]]
+		if p == nil {
+			p = &occurrence{}
+			seen[d.old[i]] = p
+		}
+		p.a, p.na = i, p.na+1
+	}
+	for i := b1; i < b2; i++ {
+		if p := seen[d.add[i]]; p != nil {
+			p.b, p.nb = i, p.nb+1
+		}
+	}
+	var pairs [][2]int
+	for i := a1; i < a2; i++ {
+		if p := seen[d.old[i]]; p.na == 1 && p.nb == 1 {
+			pairs = append(pairs, [2]int{p.a, p.b})
+		}
+	}
+	return rising(pairs)
+}
+
+// rising returns the longest subsequence in which the second numbers rise. It
+// finds it by patience sorting.
+func rising(pairs [][2]int) [][2]int {
+	back := make([]int, len(pairs))
+	var tops []int
+	for i, p := range pairs {
+		lo, hi := 0, len(tops)
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if pairs[tops[mid]][1] < p[1] {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		back[i] = -1
+		if lo > 0 {
+			back[i] = tops[lo-1]
+		}
+		if lo == len(tops) {
+			tops = append(tops, i)
+		} else {
+			tops[lo] = i
+		}
+	}
+	out := make([][2]int, len(tops))
+	if len(tops) == 0 {
+		return nil
+	}
+	for i, k := tops[len(tops)-1], len(tops)-1; k >= 0; k-- {
+		out[k] = pairs[i]
+		i = back[i]
+	}
+	return out
+}
+
+// tooMuch limits the work of Myers' algorithm on one stretch.
+const tooMuch = 1 << 20
+
+func (d *differ) myers(a1, a2, b1, b2 int) {
+	if (a2-a1)*(b2-b1) > tooMuch {
+		d.put('-', a1, a2)
+		d.put('+', b1, b2)
+		return
+	}
+	ids := map[string]rune{}
+	encode := func(lines []string) []rune {
+		out := make([]rune, len(lines))
+		for i, s := range lines {
+			r, ok := ids[s]
+			if !ok {
+				r = rune(len(ids) + 1)
+				if r >= 0xD800 {
+					r += 0x800 // surrogates do not survive a string
+				}
+				ids[s] = r
+			}
+			out[i] = r
+		}
+		return out
+	}
+	dmp := &diffmatchpatch.DiffMatchPatch{} // no timeout: the result must not depend on the clock
+	for _, df := range dmp.DiffMainRunes(encode(d.old[a1:a2]), encode(d.add[b1:b2]), false) {
+		n := len([]rune(df.Text))
+		switch df.Type {
+		case diffmatchpatch.DiffEqual:
+			d.put(' ', a1, a1+n)
+			a1, b1 = a1+n, b1+n
+		case diffmatchpatch.DiffDelete:
+			d.put('-', a1, a1+n)
+			a1 += n
+		case diffmatchpatch.DiffInsert:
+			d.put('+', b1, b1+n)
+			b1 += n
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package style
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+)
+
+// pair is how a line is indented in the edit and in the file. A blank line says nothing.
+type pair struct {
+	edit, file string
+	known      bool
+}
+
+// styles are the indentations of an edit and of the file, by the old lines.
+type styles struct {
+	pairs []pair
+	unit  string // one step of the file, where the pairs have spaces
+	last  string // of the line of the edit that was seen last
+	seen  bool
+	step  int // the smallest step between lines of the edit, in bytes
+}
+
+// sees takes note of the indentation of a line of the edit.
+func (s *styles) sees(in string) {
+	if d := max(len(in), len(s.last)) - min(len(in), len(s.last)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
+		s.step = d
+	}
+	s.last, s.seen = in, true
+}
+
+// translate turns an indentation of the edit into one of the file. tabs says that the
+// edit has spaces for tabs elsewhere.
+func (s *styles) translate(in string, at place, tabs bool) (string, bool) {
+	var all []pair
+	for _, p := range s.pairs {
+		if p.known {
+			all = append(all, p)
+		}
+	}
+	if at.first && len(all) > 0 && all[0].edit == in {
+		return all[0].file, true
+	}
+	if out, ok := s.solve(in, all); ok {
+		if bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }); bare && tabs && len(in) > 1 && in[0] == ' ' && out == in {
+			return "", false
+		}
+		return out, true
+	}
+	if len(all) > 1 && at.near != 0 { // the white space in front of all of the text is often lost
+		if out, ok := s.solve(in, all[1:]); ok {
+			return out, true
+		}
+	}
+	if at.near > 0 && at.near < len(s.pairs) {
+		above, below := s.pairs[at.near-1], s.pairs[at.near]
+		if above == below && above.edit == in && above.known {
+			return above.file, true
+		}
+	}
+	return "", false
+}
+
+// solve returns the indentation of the file for one of the edit, by pairs that have one
+// and the same rule. ok is false where they have none or several.
+func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
+	found := false
+	for _, p := range pairs {
+		for _, q := range pairs {
+			if p.edit == q.edit && p.file != q.file {
+				return "", false
+			}
+		}
+		if p.edit == in {
+			out, found = p.file, true
+		}
+	}
+	if found || !slices.ContainsFunc(pairs, func(p pair) bool { return p.edit != p.file }) {
+		return or(found, out, in), true
+	}
+	moved, isMoved := moved(in, pairs)
+	scaled, isScaled := s.scaled(in, pairs)
+	switch {
+	case !isMoved && !isScaled:
+		return "", false
+	case isMoved && isScaled && moved != scaled:
+		unit := s.stepOf(pairs)
+		if onGrid(moved, unit) == onGrid(scaled, unit) {
+			return "", false
+		}
+		return or(onGrid(moved, unit), moved, scaled), true
+	}
+	return or(isMoved, moved, scaled), true
+}
+
+func or(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+// moved adds what all lines of the file have in front, or takes off what all lines of
+// the edit have.
+func moved(in string, pairs []pair) (string, bool) {
+	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
+		return more + in, true
+	}
+	if less, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.edit, p.file) }); ok {
+		return strings.CutPrefix(in, less)
+	}
+	return "", false
+}
+
+// constant returns what f finds in every pair, if that is the same.
+func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
+	all := ""
+	for i, p := range pairs {
+		s, ok := f(p)
+		if !ok || i > 0 && s != all {
+			return "", false
+		}
+		all = s
+	}
+	return all, len(pairs) > 0
+}
+
+// scaled counts indentation in steps of the edit and writes as many of the file's, and
+// those by which all lines of the file are deeper.
+func (s *styles) scaled(in string, pairs []pair) (string, bool) {
+	to := s.stepOf(pairs)
+	from := strings.Repeat(" ", s.step)
+	for _, p := range append(slices.Clone(pairs), pair{edit: in}) {
+		if strings.Contains(p.edit, "\t") {
+			from = "\t"
+		}
+	}
+	if from == "" || to == "" {
+		return "", false
+	}
+	steps := func(s, unit string) (int, bool) {
+		n := strings.Count(s, unit)
+		return n, s == strings.Repeat(unit, n)
+	}
+	depth, all := steps(in, from)
+	by, n := 0, 0
+	for _, p := range pairs {
+		a, ok1 := steps(p.edit, from)
+		b, ok2 := steps(p.file, to)
+		if all = all && ok1 && ok2 && (n == 0 || b-a == by); !all {
+			return "", false
+		}
+		by, n = b-a, n+1
+	}
+	if !all || n == 0 || depth+by < 0 {
+		return "", false
+	}
+	return strings.Repeat(to, depth+by), true
+}
+
+// stepOf returns one step of the file.
+func (s *styles) stepOf(pairs []pair) string {
+	if slices.ContainsFunc(pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
+		return "\t"
+	}
+	if s.unit == "\t" && slices.ContainsFunc(pairs, func(p pair) bool { return p.file != "" }) {
+		return "" // spaces, in a file with tabs
+	}
+	return s.unit
+}
+
+func onGrid(in, unit string) bool {
+	return unit != "" && in == strings.Repeat(unit, strings.Count(in, unit))
+}
+
+// unitOf returns one step of indentation in most of the document.
+func unitOf(doc []string) string {
+	tabs, last := 0, 0
+	steps := map[int]int{}
+	for _, l := range doc {
+		in := compare.Indent(l)
+		switch {
+		case len(in) == len(l):
+		case strings.HasPrefix(in, "\t"):
+			tabs, last = tabs+1, 0
+		default:
+			if len(in) > last {
+				steps[len(in)-last]++
+			}
+			last = len(in)
+		}
+	}
+	best, spaces := 0, 0
+	for n, times := range steps {
+		spaces += times
+		if best == 0 || times > steps[best] || times == steps[best] && n < best {
+			best = n
+		}
+	}
+	if tabs > spaces {
+		return "\t"
+	}
+	return strings.Repeat(" ", best)
+}
+
+// innerTabs reports whether the document has tabs behind other text.
+func innerTabs(doc []string) bool {
+	return slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
+}
