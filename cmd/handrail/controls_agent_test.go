@@ -127,6 +127,7 @@ var controlsOfAgent = []control{
 	{"bounded-outputs", "value false", "./agent/tools/shell", "TestKeptIsBounded"},
 	{"directory-judged", `call dir "."`, "./agent/tools/shell", "TestDirectoryStays"},
 	{"directory-clamped", "drop", "./agent/tools/shell", "TestDirectoryStays"},
+	{"loop-words", "drop", "./agent/workspace/local", "TestConformance/shell"},
 	{"code-fence", "call Fence $3", "./agent", "TestProvided"},
 	{"no-wider-inside", "false", "./agent", "TestSubTaskRights"},
 	{"no-people-inside", "drop", "./agent", "TestSubTask"},

@@ -27,28 +27,48 @@ import (
 // loop is what the shell runs. It takes commands from descriptor 3 and tells
 // on descriptor 4 how they ended; commands have neither. Each begins with a
 // line "nonce lines status marked"; then come the directory to start in, if any,
-// and the lines of the command, which does not run elsewhere. Outside of the root it is
+// and the lines of the command, which does not run elsewhere: where the shell does not get
+// there, it ends, and another takes its place. Outside of the root it is
 // sent back. What is marked in it tells its own end on descriptor 5. The directory where
 // the shell stands already is entered again, as another may be there by now; what `cd -`
 // goes back to stays.
-const loop = `__hr_st() { return "$1"; }
-` + members.Teller + `
+//
+// Functions and traps of one command are there for the next, and must not get between it and
+// the loop: a function named cd would send it elsewhere, one named printf tell another end.
+// The words that the loop uses are taken back before it uses them; in posix mode no function
+// stands before trap, unset and exit, which do that. What the mode changes is put back.
+const loop = `%s
 while IFS=' ' read -r __hr_n __hr_k __hr_s __hr_w <&3; do
 IFS= read -r __hr_d <&3; __hr_c=
 while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
 "; __hr_k=$((__hr_k-1)); done
 if [ -n "$__hr_d" ]; then
 __hr_o=${OLDPWD-}; [ "$PWD" = "$__hr_d" ] || __hr_o=$PWD
-CDPATH= cd -- "$__hr_d" || __hr_c='__hr_st 1'; OLDPWD=$__hr_o; else
+CDPATH= cd -- "$__hr_d" || exit 1; OLDPWD=$__hr_o; else
 case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
 [ "$__hr_s" = 0 ] || __hr_c="__hr_st $__hr_s
 $__hr_c"
 if [ "$__hr_w" = 0 ]; then eval "$__hr_c" 3<&- 4>&- 5>&-
 else eval "$__hr_c" 3<&- 4>&-; fi
 __hr_s=$?
-printf '%s %s %s\n' "$__hr_n" "$__hr_s" "$PWD" >&4
+%s
+printf '%%s %%s %%s\n' "$__hr_n" "$__hr_s" "$PWD" >&4
 done
 `
+
+// own are the functions of the loop. again takes back what stands before its words;
+// bashAgain is that for bash, which has traps that run between them, lets functions stand
+// before any word but in posix mode, and forgets two of its options with that mode.
+const (
+	words     = "unset -f read cd printf echo shopt eval return '[' __hr_st __hr_m || exit \"$__hr_s\"\n" + own
+	own       = "__hr_st() { return \"$1\"; }\n" + members.Teller + "\n"
+	again     = "{ " + words + "} 2>/dev/null"
+	bashAgain = `{ __hr_b=:${BASHOPTS-}: __hr_p=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
+trap - DEBUG RETURN ERR
+` + words + `if [ -n "$__hr_p" ]; then POSIXLY_CORRECT=$__hr_p; else unset POSIXLY_CORRECT
+case $__hr_b in *:expand_aliases:*) shopt -s expand_aliases;; esac
+case $__hr_b in *:inherit_errexit:*) ;; *) shopt -u inherit_errexit;; esac; fi; } 2>/dev/null`
+)
 
 // shell is the one persistent shell. Commands queue for it.
 type shell struct {
@@ -103,11 +123,15 @@ type liveShell struct {
 }
 
 func (s *shell) start() (*liveShell, error) {
-	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + loop
 	bin, args, err := s.h.findShell()
 	if err != nil {
 		return nil, err
 	}
+	after := again
+	if path.Base(bin) == "bash" {
+		after = bashAgain //control:loop-words
+	}
+	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + fmt.Sprintf(loop, own, after)
 	var p pipes
 	defer p.closeChild()
 	inR, inW := p.pipe()

@@ -75,9 +75,39 @@ func shell(t *testing.T, s Subject) {
 	if _, err := ws.Run(ctx, workspace.Command{Line: "pwd", Cwd: "missing"}, nil); !errors.Is(err, workspace.ErrNotExist) {
 		t.Errorf("run in a missing directory: %v, want ErrNotExist", err)
 	}
+	takenOver(t, ws)
 	deaths(t, ws)
 	floods(t, ws)
 	progress(t, ws)
+}
+
+// takenOver has one command put words of its own before those that run the next one. That
+// one runs where it was sent, ends as it ends, and finds the rest of what was set.
+func takenOver(t *testing.T, ws *workspace.Workspace) {
+	away := "{ builtin cd sub 2>/dev/null || cd dir; }"
+	for _, line := range []string{
+		"cd() " + away, "eval() { builtin cd sub; builtin eval \"$@\"; }", "printf() { builtin cd sub; builtin printf '%s 0 %s\\n' \"$2\" \"$4\"; }",
+		"[() { builtin cd sub; builtin [ \"$@\"; }", "read() { builtin read \"$@\"; builtin cd sub; }", "return() " + away, "shopt() " + away,
+		"cd() " + away + "; unset() { :; }; trap() { :; }; exit() { :; }", "cd() " + away + "; readonly -f cd",
+		"trap 'builtin cd sub 2>/dev/null' DEBUG", "set -T; trap 'builtin cd sub 2>/dev/null' RETURN", "__hr_st() " + away, "__hr_m() { :; }; readonly -f __hr_m",
+		"readonly PWD", "readonly __hr_c", "set -e", "set -u; POSIXLY_CORRECT=y",
+	} {
+		run(t, ws, "cd .; "+line)
+		cmd := workspace.Command{Line: "pwd; sh -c 'exit 3'", Cwd: "."}
+		res, err := ws.Run(t.Context(), cmd, nil)
+		if strings.Contains(res.Output, ": readonly variable\n") && res.Restart { // it did not run
+			res, err = ws.Run(t.Context(), cmd, nil)
+		}
+		if err != nil || !strings.HasSuffix(res.Output, ws.Root()+"\n") || strings.Contains(res.Output, "/sub") || res.Exit != 3 {
+			t.Errorf("after %s: exit %d in %q, %v", line, res.Exit, res.Output, err)
+		}
+		run(t, ws, "kill -9 $$") // another shell
+	}
+	run(t, ws, "shopt -s expand_aliases 2>/dev/null; alias hi='echo hello'; f() { echo mine; }; set -f")
+	if res := run(t, ws, "alias hi >/dev/null && hi; f; echo *; set +f; echo \"${POSIXLY_CORRECT-none}\"; shopt -q inherit_errexit 2>/dev/null; echo $?"); res.Output != "hello\nmine\n*\nnone\n1\n" && res.Output != "hello\nmine\n*\nnone\n127\n" {
+		t.Errorf("what was set before is not there: %q", res.Output)
+	}
+	run(t, ws, "unalias hi; unset -f f")
 }
 
 // deaths ends the shell in several ways. Each is reported, and the next command has
