@@ -161,7 +161,7 @@ func (s *story) flood(threads []thread.Ref, bait []int64, strangers int) {
 
 // installation is the number of the story's one installation.
 func (s *story) installation() (id int64) {
-	s.gh.Do(func() {
+	s.gh.Look(func() {
 		for id = range s.gh.Installs {
 			return
 		}

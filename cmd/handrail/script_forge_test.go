@@ -49,7 +49,7 @@ func (s *stage) forge(_ *testscript.TestScript, args []string) error {
 
 // gitDir is the repository on the test's GitHub, as who may push reaches it.
 func (s *stage) gitDir(at thread.Ref) (dir string) {
-	s.gh.Do(func() { dir = s.gh.FindRepo(at.Owner, at.Repo).Dir.Path })
+	s.gh.Look(func() { dir = s.gh.FindRepo(at.Owner, at.Repo).Dir.Path })
 	return dir
 }
 

@@ -382,6 +382,12 @@ func (s *stage) thread(ts *testscript.TestScript, args []string) error {
 
 // seen is a thread as a reader sees it, in names that do not change.
 func (s *stage) seen(number string) (string, error) {
+	text, err := s.raw(number)
+	return s.names.stable(text), err
+}
+
+// raw is what a thread shows, with all that is different in every run.
+func (s *stage) raw(number string) (string, error) {
 	at, err := s.ref(number)
 	if err != nil {
 		return "", err
@@ -390,7 +396,7 @@ func (s *stage) seen(number string) (string, error) {
 	if t.Ref.Number == 0 {
 		return "", fmt.Errorf("there is no #%s", number)
 	}
-	return s.names.stable(page(t, s.gh.Checks(scriptRepository))), nil
+	return page(t, s.gh.Checks(scriptRepository)), nil
 }
 
 func (s *stage) until(ts *testscript.TestScript, args []string) error {
@@ -400,9 +406,13 @@ func (s *stage) until(ts *testscript.TestScript, args []string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.patience())
 	defer cancel()
-	var text string
+	var raw, text string
 	if err := s.gh.Wait(ctx, func(*ghtest.Server) bool {
-		text, err = s.seen(args[0])
+		now, err := s.raw(args[0])
+		if err != nil || now == raw { // most changes are of other things
+			return false
+		}
+		raw, text = now, s.names.stable(now)
 		return pattern.MatchString(text)
 	}); err != nil {
 		said, _ := os.ReadFile(ts.MkAbs("server.log"))

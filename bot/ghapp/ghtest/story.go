@@ -50,30 +50,29 @@ func (s *Server) AddRepo(owner, name string, src Source) (int64, error) {
 // ErrUnknownUser is the answer to a login that nobody has.
 var ErrUnknownUser = errors.New("no such user; add it first")
 
-// Do runs f, which may change what is on GitHub, and wakes who waits for that.
-func (s *Server) Do(f func()) {
+// Look runs f, which changes nothing. Nobody who waits for a change is woken.
+func (s *Server) Look(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
-	s.touch()
 }
 
+// Do runs f, which may change what is on GitHub, and wakes who waits for that.
+func (s *Server) Do(f func()) { s.Look(func() { f(); s.touch() }) }
+
 // As is Do with a repository, "owner/name", and a user; login may be empty.
-func (s *Server) As(login, repo string, f func(*hub.Repo, *hub.User) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := s.FindRepo(splitRepo(repo))
-	if r == nil {
-		return fmt.Errorf("find repository %s: it does not exist", repo)
-	}
-	var u *hub.User
-	if login != "" {
-		if u = s.Users[strings.ToLower(login)]; u == nil {
-			return fmt.Errorf("find user %s: %w", login, ErrUnknownUser)
+func (s *Server) As(login, repo string, f func(*hub.Repo, *hub.User) error) (err error) {
+	s.Do(func() {
+		r, u := s.FindRepo(splitRepo(repo)), s.Users[strings.ToLower(login)]
+		switch {
+		case r == nil:
+			err = fmt.Errorf("find repository %s: it does not exist", repo)
+		case login != "" && u == nil:
+			err = fmt.Errorf("find user %s: %w", login, ErrUnknownUser)
+		default:
+			err = f(r, u)
 		}
-	}
-	err := f(r, u)
-	s.touch()
+	})
 	return err
 }
 

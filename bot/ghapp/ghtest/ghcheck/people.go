@@ -236,15 +236,13 @@ func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	return id, err
 }
 
-// Checks returns the check runs of a repository, oldest first.
-func (s *Server) Checks(repoName string) []Check {
-	var out []Check
-	_ = s.As("", repoName, func(r *hub.Repo, _ *hub.User) error { // there is none where there is no repository
+// Checks returns the check runs of a repository, oldest first; none where there is no repository.
+func (s *Server) Checks(repoName string) (out []Check) {
+	look(s, repoName, func(r *hub.Repo) {
 		for _, c := range r.Checks {
 			out = append(out, Check{ID: c.ID, Name: c.Name, SHA: c.SHA, Status: c.Status, Conclusion: c.Conclusion,
 				Title: c.Title, Summary: c.Summary, ExternalID: c.ExternalID, Annotations: len(c.Annotations)})
 		}
-		return nil
 	})
 	return out
 }

@@ -143,3 +143,26 @@ func TestPages(t *testing.T) {
 		t.Errorf("a page that is not there: %d", code)
 	}
 }
+
+// Who waits may look at anything. If looking woke those who wait, one would wake oneself
+// again and again.
+func TestLookingWakesNobody(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	over, end := context.WithCancel(t.Context())
+	end()
+	asked := 0
+	for range 30 { // what is ready at the same time is taken by chance
+		err := s.Wait(over, func(*ghtest.Server) bool {
+			asked++
+			_, err := s.Dir(testRepo)
+			return err != nil || s.Branch(testRepo, "main") == "" || len(s.Branches(testRepo)) == 0 || len(s.Checks(testRepo)) > 0 || len(s.Threads(testRepo)) > 0
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	if asked != 30 {
+		t.Errorf("30 waits have asked %d times", asked)
+	}
+}

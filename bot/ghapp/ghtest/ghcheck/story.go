@@ -133,23 +133,27 @@ func (s *Server) RenameBranch(name, from, to string) error {
 	})
 }
 
+// look runs f on a repository, if there is one, and wakes nobody.
+func look(s *Server, name string, f func(*hub.Repo)) {
+	owner, repo, _ := strings.Cut(name, "/")
+	s.Look(func() {
+		if r := s.FindRepo(owner, repo); r != nil {
+			f(r)
+		}
+	})
+}
+
 // Branch returns the commit of a branch, empty when there is none.
-func (s *Server) Branch(name, branch string) string {
-	var sha string
-	if err := s.As("", name, func(r *hub.Repo, _ *hub.User) error { sha = r.Dir.Branch(branch); return nil }); err != nil {
-		return ""
-	}
+func (s *Server) Branch(name, branch string) (sha string) {
+	look(s, name, func(r *hub.Repo) { sha = r.Dir.Branch(branch) })
 	return sha
 }
 
-// Branches returns all branches of a repository and their commits.
-func (s *Server) Branches(name string) map[string]string {
-	var out map[string]string
-	_ = s.As("", name, func(r *hub.Repo, _ *hub.User) error { // there are none where there is no repository
-		out = r.Dir.Heads()
-		return nil
-	})
-	return out
+// Branches returns all branches of a repository and their commits, none where there is
+// no repository.
+func (s *Server) Branches(name string) (heads map[string]string) {
+	look(s, name, func(r *hub.Repo) { heads = r.Dir.Heads() })
+	return heads
 }
 
 // Token returns a new personal access token of a user. A workflow's token is
@@ -198,9 +202,7 @@ func (s *Server) Attach(data []byte, public bool) string {
 
 // Dir returns the directory of a repository, for git.
 func (s *Server) Dir(name string) (dir string, err error) {
-	err = s.As("", name, func(r *hub.Repo, _ *hub.User) error {
-		dir = r.Dir.Path
-		return nil
-	})
+	err = fmt.Errorf("find repository %s: it does not exist", name)
+	look(s, name, func(r *hub.Repo) { dir, err = r.Dir.Path, nil })
 	return dir, err
 }
