@@ -285,6 +285,22 @@ func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
 	}
 }
 
+// TakenAway has the sessions of repositories, owner/name, end that the bot does not reach
+// any more.
+func (b *Bot) TakenAway(ctx context.Context, repos []string) {
+	var list []thread.Ref
+	for _, name := range repos {
+		owner, repo, _ := strings.Cut(name, "/")
+		list = append(list, thread.Ref{Owner: owner, Repo: repo})
+	}
+	b.takenAway(ctx, list)
+}
+
+// Forget forgets what is kept of a repository, owner/name, beside its sessions.
+func (b *Bot) Forget(ctx context.Context, repo string) error {
+	return b.cfg.Store.Meta.DropAll(ctx, stopKey(strings.ToLower(repo)+"#"))
+}
+
 // wake wakes the threads of sessions.
 func (b *Bot) wake(ctx context.Context, q store.Query) error {
 	for {

@@ -227,7 +227,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 		})
 		return err
 	})
-	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(err, errStopped)
+	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errTaken) || errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.End()

@@ -2,6 +2,7 @@ package bot
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/command"
@@ -10,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// watch ends a run at once when a person says stop, whatever waits before it;
-// then deliveries are worked on in their order. Other words wait until the
+// watch ends a run at once when a person says stop, whatever waits before it, and when
+// the bot is taken off the repository; then deliveries are worked on in their order. Other words wait until the
 // inbox is read, but people see at once that they were heard.
 func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.CancelCauseFunc) {
 	var more <-chan struct{}
@@ -24,6 +25,10 @@ func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.Cancel
 		var stop bool
 		if stop, refused = w.stopWaits(ctx, refused); stop {
 			cancel(errStopped)
+			return
+		}
+		if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken {
+			cancel(errTaken)
 			return
 		}
 		heard = w.hear(ctx, f, heard)

@@ -24,8 +24,18 @@ type Answers struct {
 	None   error
 }
 
+// of is what the keys of all values of a repository begin with.
+func of(repo string) string { return fmt.Sprintf("setup-%x-", sha256.Sum256([]byte(repo))) }
+
 func valueKey(repo, digest string) string {
-	return fmt.Sprintf("setup-%x", sha256.Sum256([]byte(repo+"\x00"+digest)))
+	return fmt.Sprintf("%s%x", of(repo), sha256.Sum256([]byte(digest)))
+}
+
+// Forget forgets what people said to set-ups of a repository of a server.
+func Forget(ctx context.Context, values interface {
+	DropAll(ctx context.Context, prefix string) error
+}, repo string) error {
+	return values.DropAll(ctx, of(repo))
 }
 
 // Answer returns what a person said to a set-up of a repository; ok is false where nobody

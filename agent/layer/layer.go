@@ -163,7 +163,16 @@ func (s *Store) sweepNowAndThen() {
 	if info, err := os.Stat(s.at("swept")); err == nil && time.Since(info.ModTime()) < sweepEvery {
 		return
 	}
-	_ = s.sweep() // what stays is seen the next time
+	_ = s.sweep(s.cfg.MaxAge) // what stays is seen the next time
+}
+
+// RemoveUnused removes at once the layers that nobody has used for a time, or for as long as
+// they stay in any case.
+func (s *Store) RemoveUnused(unused time.Duration) error {
+	if err := s.sweep(min(unused, s.cfg.MaxAge)); err != nil {
+		return fmt.Errorf("remove unused layers: %w", err)
+	}
+	return nil
 }
 
 // one is a layer as the sweep sees it.
@@ -173,9 +182,9 @@ type one struct {
 	bytes int64
 }
 
-// sweep removes the layers that nobody has used for long and, while there is too much,
+// sweep removes the layers that nobody has used for an age and, while there is too much,
 // the one that nobody has used for the longest. One that is in use stays.
-func (s *Store) sweep() error {
+func (s *Store) sweep(age time.Duration) error {
 	lock, ok, err := flock.Now(s.at("locks", "sweep"), true)
 	if !ok {
 		return err // another does it
@@ -199,7 +208,7 @@ func (s *Store) sweep() error {
 	}
 	slices.SortFunc(all, func(a, b one) int { return a.used.Compare(b.used) })
 	for _, l := range all {
-		if total <= s.cfg.MaxBytes && time.Since(l.used) <= s.cfg.MaxAge {
+		if total <= s.cfg.MaxBytes && time.Since(l.used) <= age {
 			continue
 		}
 		gone, err := s.evict(l.key)

@@ -3,6 +3,7 @@ package layer
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -190,7 +191,7 @@ func TestSweep(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-30 * time.Minute)
-	if err := errors.Join(os.Chtimes(s.at("locks", key("1")), old, old), s.sweep()); err != nil {
+	if err := errors.Join(os.Chtimes(s.at("locks", key("1")), old, old), s.RemoveUnused(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	drop()
@@ -222,6 +223,43 @@ func TestAnswers(t *testing.T) {
 	for _, other := range [][2]string{{"team/other", key("a")}, {"team/app", key("b")}} {
 		if _, ok, err := a.Answer(t.Context(), other[0], other[1]); ok || err != nil {
 			t.Errorf("for %s: %t, %v", other[0], ok, err)
+		}
+	}
+}
+
+type values map[string][]byte
+
+func (v values) Get(_ context.Context, key string) ([]byte, error) {
+	if value, ok := v[key]; ok {
+		return value, nil
+	}
+	return nil, os.ErrNotExist
+}
+
+func (v values) Set(_ context.Context, key string, value []byte) error { v[key] = value; return nil }
+
+func (v values) DropAll(_ context.Context, prefix string) error {
+	maps.DeleteFunc(v, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
+	return nil
+}
+
+// What people said in one repository is forgotten, and nothing of others.
+func TestForget(t *testing.T) {
+	v := values{}
+	a := Answers{v, os.ErrNotExist}
+	for _, repo := range []string{"team/app", "team/apple"} {
+		for _, set := range []string{"a", "b"} {
+			if err := a.Keep(t.Context(), repo, key(set), session.Resolved{Verdict: policy.Approved}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := Forget(t.Context(), v, "team/app"); err != nil {
+		t.Fatal(err)
+	}
+	for repo, want := range map[string]bool{"team/app": false, "team/apple": true} {
+		if _, ok, err := a.Answer(t.Context(), repo, key("b")); ok != want || err != nil || len(v) != 2 {
+			t.Errorf("%s: %t, %v; %d are left", repo, ok, err, len(v))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -49,6 +50,16 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
 	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}}, nil
+}
+
+// RemoveUnused removes the files of commits, and what set-ups made, that no session has used
+// for a time.
+func (e *Engine) RemoveUnused(unused time.Duration) error {
+	err := e.cfg.Bases.store.RemoveUnused(unused)
+	if e.cfg.SetUps.Layers != nil {
+		err = errors.Join(err, e.cfg.SetUps.Layers.RemoveUnused(unused))
+	}
+	return err
 }
 
 // mostRules is how many sets of rules are remembered.

@@ -26,11 +26,13 @@ type SetUps struct {
 // Layers keeps what set-ups made, under the digest that people said yes to. Take returns a
 // directory, "" for none, that stays until drop is called. Make has fill make it in an
 // empty directory, once for all who want it. Newest is Take of the layer that was made
-// last of those that say the same in their file [familyFile].
+// last of those that say the same in their file [familyFile]. RemoveUnused removes those
+// that nobody has used for a time.
 type Layers interface {
 	Newest(ctx context.Context, family string) (dir string, drop func(), err error)
 	Take(ctx context.Context, digest string) (dir string, drop func(), err error)
 	Make(ctx context.Context, digest string, fill func(dir string) error) error
+	RemoveUnused(unused time.Duration) error
 }
 
 // Answers keeps what people said to set-ups, beyond the session in which they were asked.

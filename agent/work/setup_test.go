@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -81,6 +82,8 @@ func (k *kept) Take(_ context.Context, digest string) (string, func(), error) {
 	}
 	return filepath.Join(k.dir, digest), func() {}, nil
 }
+
+func (k *kept) RemoveUnused(time.Duration) error { return nil }
 
 func (k *kept) Newest(ctx context.Context, family string) (string, func(), error) {
 	list, err := filepath.Glob(filepath.Join(k.dir, "*", familyFile))

@@ -1,6 +1,7 @@
 // Package retain deletes sessions that are over: those that ended long ago, and those that
 // somebody names. What is left of each says that it was deleted, when, and why. It also
-// removes mirrors that nobody has used for long.
+// removes mirrors that nobody has used for long, and everything of a repository that the App
+// was taken off.
 package retain
 
 import (

@@ -134,6 +134,21 @@ func (b Book) learn(ctx context.Context, repo string, t Table, now time.Time) er
 	})
 }
 
+// Forget forgets a repository, with what became of its schedules.
+func (b Book) Forget(ctx context.Context, repo string) error {
+	if err := change(ctx, b, repositories, func(names *[]string) bool {
+		was := len(*names)
+		*names = slices.DeleteFunc(*names, func(name string) bool { return strings.EqualFold(name, repo) })
+		return len(*names) < was
+	}); err != nil {
+		return err
+	}
+	if err := b.Meta.Drop(ctx, tableKey(repo)); err != nil {
+		return err
+	}
+	return b.Meta.DropAll(ctx, stateKey(repo, "")) // which ends in a space
+}
+
 // note records what became of a schedule. Keep changes the rest of its state; nil for
 // nothing.
 func (b Book) note(ctx context.Context, repo, name string, h Happened, keep func(*State)) error {

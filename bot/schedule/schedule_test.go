@@ -324,3 +324,24 @@ func TestManyServers(t *testing.T) {
 		t.Errorf("%d are noted, not 3: %+v %v", len(st.Past), st, err)
 	}
 }
+
+// TestForget: nothing is known of a repository any more, and of others all.
+func TestForget(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.learn(policy.Schedule{Name: "n", Cron: "0 3 * * *", Task: "x"})
+	other := schedule.Table{Entries: schedule.Of(repo+"2", policy.Config{}, config(policy.Schedule{Name: "n", Cron: "0 3 * * *", Task: "x"}))}
+	if err := errors.Join(w.clock().Learn(t.Context(), repo+"2", other, w.now), w.clock().Forget(t.Context(), strings.ToUpper(repo)), w.clock().Forget(t.Context(), "none/such")); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := w.clock().Repositories(t.Context()); err != nil || len(names) != 1 || names[0] != strings.ToLower(repo+"2") {
+		t.Errorf("repositories: %v, %v", names, err)
+	}
+	for name, want := range map[string]int{repo: 0, repo + "2": 1} {
+		table, err := w.clock().Table(t.Context(), name)
+		state, stateErr := w.clock().State(t.Context(), name, "n")
+		if errors.Join(err, stateErr) != nil || len(table.Entries) != want || state.Last.IsZero() != (want == 0) {
+			t.Errorf("%s: %v, %+v, %v", name, table.Entries, state, errors.Join(err, stateErr))
+		}
+	}
+}

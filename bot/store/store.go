@@ -343,4 +343,8 @@ type Meta interface {
 	// Swap stores a value if the stored one is old (nil: none), else fails
 	// with [ErrConflict].
 	Swap(ctx context.Context, key string, old, value []byte) error
+	// Drop forgets a value. One that is not there is no error.
+	Drop(ctx context.Context, key string) error
+	// DropAll forgets every value whose key begins with prefix, which is not empty.
+	DropAll(ctx context.Context, prefix string) error
 }

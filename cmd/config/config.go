@@ -58,8 +58,9 @@ type Bases struct {
 
 // Retention is `retention:` in the server's file: how long data stays that is not needed.
 type Retention struct {
-	Logs    policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
-	Mirrors policy.Duration `yaml:"mirrors" jsonschema:"description=How long the mirror of a repository stays that nobody has used; for ever when unset."`
+	Logs        policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
+	Uninstalled policy.Duration `yaml:"uninstalled" jsonschema:"description=How long the data of a repository stays that the App was taken off; 0 for ever,default=720h"`
+	Mirrors     policy.Duration `yaml:"mirrors" jsonschema:"description=How long the mirror of a repository stays that nobody has used; for ever when unset."`
 }
 
 // GitHub is `github:` in the server's file. Either the App's number and key
@@ -141,7 +142,7 @@ func ReadFile(path string) (Server, error) {
 
 // load is [ReadFile] with what is wrong apart: the error is that there is no file.
 func load(path string) (Server, *problems, error) {
-	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", source: source{over: map[string]string{}}}
+	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", Retain: Retention{Uninstalled: policy.Duration(30 * 24 * time.Hour)}, source: source{over: map[string]string{}}}
 	bad := &problems{path: path}
 	if path != "" {
 		data, err := os.ReadFile(path)
@@ -326,7 +327,7 @@ func (c *Server) values(bad *problems) {
 	}
 	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
 	bad.when(c.Layers.Size < 0 || c.Layers.Age < 0, "layers", "size and age must be 0, for their defaults, or more")
-	for key, d := range map[string]policy.Duration{"logs": c.Retain.Logs, "mirrors": c.Retain.Mirrors} {
+	for key, d := range map[string]policy.Duration{"logs": c.Retain.Logs, "mirrors": c.Retain.Mirrors, "uninstalled": c.Retain.Uninstalled} {
 		bad.when(d < 0 || d > 0 && d < policy.Duration(24*time.Hour), "retention."+key, "must be 0, for ever, or a day or more, such as 90d")
 	}
 	c.Quotas.check(bad)

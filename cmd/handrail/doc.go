@@ -16,7 +16,7 @@
 // cmd/schedules shows what is scheduled, cmd/watchers fills the table of what hears events,
 // cmd/usage is about how the command line is written, and what a shell completes.
 // cmd/sessions lists sessions and moves their logs, cmd/runs keeps those of this machine, cmd/logs shows and checks them, cmd/records opens a server's database. cmd/commits says how commits look, and who signs them,
-// cmd/setups where set-ups are kept.
+// cmd/setups where set-ups are kept, cmd/retention has a server delete what it does not need.
 //
 // bot talks to GitHub, and never heard of Ollama, Docker or SQLite. bot is the
 // loop over one thread, and what people ask for there. bot/live is a session that runs, and what people see of it. bot/outbox sends what is meant for GitHub, under a lease
@@ -31,7 +31,8 @@
 // App must be allowed, bot/ghapp/granted what it is, bot/ghapp/newapp creates one. bot/store has the words for what is stored:
 // bot/store/sqlite and bot/store/postgres share bot/store/sqlstore, bot/store/gitref
 // is a log in a git ref, bot/store/threadref all of a thread in one, bot/store/archive logs in files, bot/store/anchor signs
-// the ends of logs. bot/retain deletes sessions that are over, and mirrors.
+// the ends of logs. bot/retain deletes sessions that are over, mirrors, and all of a repository that
+// the App was taken off.
 //
 // agent works: one session of model, tools, gate and log. Start at
 // agent/loop.go. agent/session has the events, and what they add up to.

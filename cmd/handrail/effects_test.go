@@ -16,7 +16,7 @@ import (
 // policy, a test or a story that shows what it does.
 var effects = map[string]string{
 	"listen": "TestServerConfigPrecedence", "data": "TestServerConfigPrecedence", "database": "TestServerConfigPrecedence", "workspace": "TestServerConfigPrecedence",
-	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep", "layers.size": "TestSweep", "layers.age": "TestSweep", "retention.logs": "TestRetention", "retention.mirrors": "TestRetention",
+	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep", "layers.size": "TestSweep", "layers.age": "TestSweep", "retention.logs": "TestRetention", "retention.mirrors": "TestRetention", "retention.uninstalled": "TestUninstalled",
 	"github.api": "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
 	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app", "github.poll": "serve_poll",
 

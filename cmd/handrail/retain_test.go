@@ -49,3 +49,37 @@ func TestRetention(t *testing.T) {
 		}
 	}
 }
+
+// TestUninstalled: when the App was taken off a repository, its session ends, and everything
+// of it goes after its time; with the App suspended nothing goes.
+func TestUninstalled(t *testing.T) {
+	const key = "a key that is not in the database"
+	s := newStory(t, greeting, "- calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]\n")
+	s.stop()
+	s.cfg.LogKey = secret.Value(key)
+	s.cfg.Retain.Uninstalled = policy.Duration(24 * time.Hour)
+	s.start()
+	s.say("you", "/agent remove the greeting")
+	s.until("awaiting approval")
+	clock := time.Duration(0)
+	later := func(says string) {
+		t.Helper()
+		clock += 25 * time.Hour
+		s.restart(func(o *serverOptions) { o.now = func() time.Time { return time.Now().Add(clock) } })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		must(t, waitFor(ctx, func() bool { return strings.Contains(s.log.String(), says) }))
+	}
+	must(t, s.gh.Uninstall(storyRepo, true))
+	later("the App is not installed on repositories any more")
+	later("deleted everything of a repository that the App was taken off")
+	s.stop()
+	out, code := auditOf(t, s, key, "--signed")
+	if code != exitDone || !strings.Contains(out, "0 logs, 0 broken\n") || !strings.HasSuffix(out, "sessions deleted (retention.uninstalled, 1 days after the App was taken off "+storyRepo+"): 1 signed\n") {
+		t.Errorf("%d\n%s", code, out)
+	}
+	mirrors, err := filepath.Glob(filepath.Join(s.cfg.Data, "mirrors", "*.git"))
+	if must(t, err); len(mirrors) > 0 {
+		t.Errorf("there are mirrors: %v", mirrors)
+	}
+}

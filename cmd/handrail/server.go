@@ -33,7 +33,6 @@ import (
 	"github.com/handrail-bot/handrail/bot/queue"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/ready"
-	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/anchor"
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
@@ -42,6 +41,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/cmd/retention"
 	"github.com/handrail-bot/handrail/cmd/setups"
 	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/gitops"
@@ -268,9 +268,10 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
+	keeper := s.retention()
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
-		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: s.bot.Source, Log: s.log})
+		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.Hears(s.bot.Source), Log: s.log})
 		if err != nil {
 			return err
 		}
@@ -296,12 +297,12 @@ func (s *server) start(ctx context.Context) error {
 			s.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
-	s.beside(ctx)
+	s.beside(ctx, keeper)
 	return nil
 }
 
 // beside starts the loops that run beside the queue.
-func (s *server) beside(ctx context.Context) {
+func (s *server) beside(ctx context.Context, keeper *retention.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() {
@@ -312,9 +313,9 @@ func (s *server) beside(ctx context.Context) {
 	})
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
-	s.wait.Go(func() { s.retain(ctx) })
+	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: s.bot.Source, Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
+		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.Hears(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
 		s.wait.Go(func() { p.Run(ctx) })
 		return
 	}
@@ -326,11 +327,11 @@ func (s *server) beside(ctx context.Context) {
 	s.wait.Go(func() { sw.Run(ctx) })
 }
 
-// retain deletes old sessions, and mirrors that nobody uses, at start and then daily, until ctx ends.
-func (s *server) retain(ctx context.Context) {
-	k := retain.Keeper{Store: s.store.Store, Retired: s.store, Key: s.secrets.signing, Now: s.opt.now, Log: s.log}
-	sweep.Every{Pause: 24 * time.Hour, Log: s.log}.Run(ctx, "delete what is not needed any more", func(ctx context.Context) error {
-		return errors.Join(k.Logs(ctx, time.Duration(s.cfg.Retain.Logs)), k.Mirrors(ctx, s.git, time.Duration(s.cfg.Retain.Mirrors)))
+// retention is what deletes what is not needed any more.
+func (s *server) retention() *retention.Keeper {
+	return retention.New(retention.Config{
+		Server: s.cfg, Store: s.store, Key: s.secrets.signing, App: s.app, Git: s.git, Engine: s.engine, Bot: s.bot,
+		Transport: s.transport(time.Minute), Now: s.opt.now, Log: s.log,
 	})
 }
 

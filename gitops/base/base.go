@@ -139,7 +139,7 @@ func (s *Store) Take(ctx context.Context, repo Repo, w Want) (*Base, error) {
 }
 
 // used notes when a base was used.
-func (s *Store) used(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
+func used(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
 
 func (b *Base) failed(err error) error {
 	if err == nil {
@@ -176,7 +176,7 @@ func (b *Base) take(ctx context.Context, key string) (bool, error) {
 		s.discard(key)
 		return false, nil //nolint:nilerr // as above
 	}
-	s.used(lock)
+	used(lock)
 	if about.On != "" {
 		b.Over = s.at("bases/" + key + "/tree")
 	} else {

@@ -95,7 +95,7 @@ func (s *Store) takePast(ctx context.Context, key string) (*os.File, pastAbout, 
 		s.discard(key)
 		return nil, a, flock.Release(lock)
 	}
-	s.used(lock)
+	used(lock)
 	return lock, a, nil
 }
 

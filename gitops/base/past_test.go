@@ -277,7 +277,7 @@ func TestPastsShare(t *testing.T) {
 		must(t, os.WriteFile(name, []byte("PACK"), 0o644))
 	}
 	r.open(s, Past{Want: Want{Commit: head}, Branch: "b"})
-	must(t, s.sweep())
+	must(t, s.sweep(s.cfg.MaxAge))
 }
 
 // Contents that a workspace can write to are nobody else's.

@@ -87,7 +87,7 @@ func TestProcesses(t *testing.T) {
 	s := openStore(t, dir)
 	s.cfg.MaxBytes = 1 // whatever nobody uses goes
 	for range 20 {
-		must(t, s.sweep())
+		must(t, s.sweep(s.cfg.MaxAge))
 	}
 	wait.Wait()
 	for i, commit := range commits {

@@ -2,6 +2,7 @@ package base
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,7 +21,16 @@ func (s *Store) sweepNowAndThen() {
 	if info, err := os.Stat(s.at("swept")); err == nil && time.Since(info.ModTime()) < sweepEvery {
 		return
 	}
-	_ = s.sweep() // what stays is seen the next time
+	_ = s.sweep(s.cfg.MaxAge) // what stays is seen the next time
+}
+
+// RemoveUnused removes at once the bases that nobody has used for a time, or for as long as
+// they stay in any case, with the contents that no other has.
+func (s *Store) RemoveUnused(unused time.Duration) error {
+	if err := s.sweep(min(unused, s.cfg.MaxAge)); err != nil {
+		return fmt.Errorf("remove unused bases: %w", err)
+	}
+	return nil
 }
 
 // clear removes what processes that died were making.
@@ -38,22 +48,22 @@ type one struct {
 	used time.Time
 }
 
-// sweep removes the bases that nobody has used for long and, while there is too much,
+// sweep removes the bases that nobody has used for an age and, while there is too much,
 // the one that nobody has used for the longest. One that is in use stays.
-func (s *Store) sweep() error {
+func (s *Store) sweep(age time.Duration) error {
 	lock, ok, err := s.lockNow("sweep", true)
 	if !ok {
 		return err // another does it
 	}
 	defer func() { _ = flock.Release(lock) }()
-	err = errors.Join(s.clear(), os.WriteFile(s.at("swept"), nil, 0o644), s.forget())
+	err = errors.Join(s.clear(), os.WriteFile(s.at("swept"), nil, 0o644), s.forget(age))
 	list, readErr := s.bases()
 	if err = errors.Join(err, readErr); err != nil {
 		return err
 	}
 	var kept []one
 	for _, b := range list {
-		if strings.Contains(b.key, ".bad-") || time.Since(b.used) > s.cfg.MaxAge {
+		if strings.Contains(b.key, ".bad-") || time.Since(b.used) > age {
 			if ok, err := s.evict(b.key); ok || err != nil {
 				if err != nil {
 					return err
@@ -146,15 +156,15 @@ func (s *Store) prune() (total int64, err error) {
 	return total, errors.Join(err, readErr)
 }
 
-// forget drops what is known of trees that nobody has asked for lately: it is found out
+// forget drops what is known of trees that nobody has asked for in an age: it is found out
 // again.
-func (s *Store) forget() error {
+func (s *Store) forget(age time.Duration) error {
 	var errs []error
 	for _, places := range []string{"names/*/*", "views/*/*", "making/known-*", "making/pooled-*"} {
 		list, err := filepath.Glob(s.at(places))
 		errs = append(errs, err)
 		for _, name := range list {
-			if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > s.cfg.MaxAge {
+			if info, err := os.Stat(name); err == nil && time.Since(info.ModTime()) > age {
 				errs = append(errs, os.Remove(name))
 			}
 		}

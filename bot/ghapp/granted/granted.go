@@ -139,7 +139,7 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 		}
 		t := ghinstallation.NewFromAppsTransport(apps, in.id)
 		t.BaseURL = api
-		there, err := (&asker{api: api, client: stays(t)}).repositories(ctx)
+		there, _, err := (&asker{api: api, client: stays(t)}).repositories(ctx, 3)
 		if err != nil {
 			return nil, err
 		}
@@ -148,15 +148,69 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 	return out, nil
 }
 
+// Everywhere is what an App is installed on, whole. Names are in lower case.
+type Everywhere struct {
+	Repositories map[string]bool // owner/name
+	Unknown      map[string]bool // owners that suspended the App, or of whose repositories GitHub does not tell
+}
+
+// mostPages is how many pages of 100 a list may have.
+const mostPages = 1000
+
+// All asks for everything that the App is installed on. What is not in the answer is not
+// installed: with anything in doubt there is an error, or the owner is unknown.
+func All(ctx context.Context, cfg Config) (Everywhere, error) {
+	out := Everywhere{map[string]bool{}, map[string]bool{}}
+	if cfg.API == "" {
+		cfg.API = "https://api.github.com/"
+	}
+	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	if err != nil {
+		return out, ErrKey
+	}
+	api := strings.TrimRight(cfg.API, "/")
+	apps.BaseURL = api
+	a := &asker{api: api, client: stays(apps)}
+	list, whole, err := a.upTo(ctx, mostPages)
+	if err == nil && !whole {
+		err = fmt.Errorf("the App has more than %d installations", mostPages*100)
+	}
+	if err != nil {
+		return out, err
+	}
+	for _, in := range list {
+		owner := strings.ToLower(in.Account)
+		var there []Repository
+		whole := false
+		if !in.Suspended {
+			t := ghinstallation.NewFromAppsTransport(apps, in.id)
+			t.BaseURL = api
+			there, whole, err = (&asker{api: api, client: stays(t)}).repositories(ctx, mostPages)
+		}
+		if err != nil || !whole { //control:unknown-installation
+			if owner == "" {
+				return out, errors.Join(errors.New("an installation without an account cannot be read"), err)
+			}
+			out.Unknown[owner], err = true, nil
+		}
+		for _, r := range there {
+			out.Repositories[strings.ToLower(r.Name)] = true
+		}
+	}
+	return out, ctx.Err()
+}
+
 // stays is a client that takes a key nowhere else.
 func stays(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-func (a *asker) repositories(ctx context.Context) ([]Repository, error) {
-	var out []Repository
-	for page := 1; page <= 3; page++ {
+// repositories asks for those of an installation, up to some pages, and reports whether
+// these are all.
+func (a *asker) repositories(ctx context.Context, pages int) (out []Repository, whole bool, err error) {
+	for page := 1; page <= pages; page++ {
 		var list struct {
+			Total        *int `json:"total_count"`
 			Repositories []struct {
 				FullName  string `json:"full_name"`
 				HasIssues bool   `json:"has_issues"`
@@ -164,16 +218,16 @@ func (a *asker) repositories(ctx context.Context) ([]Repository, error) {
 			}
 		}
 		if err := a.get(ctx, fmt.Sprintf("/installation/repositories?per_page=100&page=%d", page), &list); err != nil {
-			return out, err
+			return out, false, err
 		}
 		for _, r := range list.Repositories {
 			out = append(out, Repository{Name: r.FullName, Issues: r.HasIssues && !r.Archived})
 		}
 		if len(list.Repositories) < 100 {
-			break
+			return out, list.Total != nil && *list.Total == len(out), nil
 		}
 	}
-	return out, nil
+	return out, false, nil
 }
 
 type asker struct {
@@ -183,8 +237,13 @@ type asker struct {
 }
 
 func (a *asker) installations(ctx context.Context) ([]Grant, error) {
-	var out []Grant
-	for page := 1; page <= 10; page++ {
+	out, _, err := a.upTo(ctx, 10)
+	return out, err
+}
+
+// upTo asks for the installations, up to some pages, and reports whether these are all.
+func (a *asker) upTo(ctx context.Context, pages int) (out []Grant, whole bool, err error) {
+	for page := 1; page <= pages; page++ {
 		var list []struct {
 			ID          int64
 			HTMLURL     string `json:"html_url"`
@@ -194,16 +253,19 @@ func (a *asker) installations(ctx context.Context) ([]Grant, error) {
 			SuspendedAt *time.Time `json:"suspended_at"`
 		}
 		if err := a.get(ctx, fmt.Sprintf("/app/installations?per_page=100&page=%d", page), &list); err != nil {
-			return out, err
+			return out, false, err
 		}
 		for _, i := range list {
 			out = append(out, Grant{Account: i.Account.Login, Permissions: i.Permissions, Events: i.Events, Page: i.HTMLURL, Suspended: i.SuspendedAt != nil, id: i.ID})
 		}
+		if list == nil { // the answer was null
+			return out, false, &Refused{a.api, http.StatusOK}
+		}
 		if len(list) < 100 {
-			break
+			return out, true, nil
 		}
 	}
-	return out, nil
+	return out, false, nil
 }
 
 func (a *asker) get(ctx context.Context, path string, into any) error {

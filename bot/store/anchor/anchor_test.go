@@ -3,6 +3,7 @@ package anchor
 import (
 	"bytes"
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -28,6 +29,16 @@ func (v values) Set(_ context.Context, key string, value []byte) error {
 
 func (v values) Swap(ctx context.Context, key string, _, value []byte) error {
 	return v.Set(ctx, key, value)
+}
+
+func (v values) Drop(_ context.Context, key string) error {
+	delete(v, key)
+	return nil
+}
+
+func (v values) DropAll(_ context.Context, prefix string) error {
+	maps.DeleteFunc(v, func(key string, _ []byte) bool { return strings.HasPrefix(key, prefix) })
+	return nil
 }
 
 // oneLog is a store with one log.

@@ -234,6 +234,30 @@ func (s *meta) Swap(ctx context.Context, key string, old, value []byte) error {
 	return nil
 }
 
+// Drop implements [store.Meta].
+func (s *meta) Drop(ctx context.Context, key string) error {
+	return s.drop(ctx, key, `DELETE FROM meta WHERE key = ?`, key)
+}
+
+// DropAll implements [store.Meta].
+func (s *meta) DropAll(ctx context.Context, prefix string) error {
+	return s.drop(ctx, prefix, `DELETE FROM meta WHERE substr(key, 1, length(CAST(? AS TEXT))) = ?`, prefix, prefix)
+}
+
+func (s *meta) drop(ctx context.Context, key, stmt string, args ...any) error {
+	err := store.CheckName("key", key)
+	if err == nil {
+		err = s.write(ctx, func(q query) error {
+			_, err := q.exec(ctx, stmt, args...)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("drop value %q: %w", key, err)
+	}
+	return nil
+}
+
 // notNil keeps an empty value from being stored as NULL.
 func notNil(value []byte) []byte {
 	if value == nil {

@@ -194,6 +194,22 @@ func metaValues(t *testing.T, e *env) {
 	if won, lost := count(errs, nil), count(errs, store.ErrConflict); won != 1 || lost != 7 {
 		t.Errorf("%d swapped and %d did not, want 1 and 7: %v", won, lost, errors.Join(errs...))
 	}
+	for _, key := range []string{"of é a", "of é", "of e", "OF é b", "of", "of é%"} {
+		must(t, e.Meta.Set(ctx, key, []byte("here")))
+	}
+	must(t, e.Meta.DropAll(ctx, "of é"))
+	must(t, e.Meta.DropAll(ctx, "none begins so"))
+	must(t, e.Meta.Drop(ctx, "o"))
+	must(t, e.Meta.Set(ctx, "gone", nil))
+	must(t, e.Meta.Drop(ctx, "gone"))
+	for key, stays := range map[string]bool{"of é a": false, "of é": false, "of é%": false, "of e": true, "OF é b": true, "of": true, "k": true, "gone": false} {
+		if _, err := e.Meta.Get(ctx, key); stays != (err == nil) || store.Unless(err, store.ErrNotFound) != nil {
+			t.Errorf("value %q after the drop: %v", key, err)
+		}
+	}
+	if e.Meta.Drop(ctx, "") == nil || e.Meta.DropAll(ctx, "") == nil {
+		t.Error("dropped everything")
+	}
 	if e.Meta.Set(ctx, "", nil) == nil {
 		t.Error("stored a value without a key")
 	}

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -293,6 +295,26 @@ func (s meta) Set(ctx context.Context, key string, value []byte) error {
 		return fmt.Errorf("store value: %w", err)
 	}
 	return s.change(ctx, soon, func(b *book) error { b.Values[key] = slices.Clone(value); return nil })
+}
+
+// Drop implements [store.Meta].
+func (s meta) Drop(ctx context.Context, key string) error {
+	return s.drop(ctx, key, func(is string) bool { return is == key })
+}
+
+// DropAll implements [store.Meta].
+func (s meta) DropAll(ctx context.Context, prefix string) error {
+	return s.drop(ctx, prefix, func(is string) bool { return strings.HasPrefix(is, prefix) })
+}
+
+func (s meta) drop(ctx context.Context, key string, meant func(key string) bool) error {
+	if err := store.CheckName("key", key); err != nil {
+		return fmt.Errorf("drop value: %w", err)
+	}
+	return s.change(ctx, soon, func(b *book) error {
+		maps.DeleteFunc(b.Values, func(is string, _ []byte) bool { return meant(is) })
+		return nil
+	})
 }
 
 // Swap implements [store.Meta].
