@@ -153,9 +153,14 @@ func floods(t *testing.T, ws *workspace.Workspace) {
 func progress(t *testing.T, ws *workspace.Workspace) {
 	var got strings.Builder
 	chunks := 0
-	res, err := ws.Run(t.Context(), workspace.Command{Line: "for i in 1 2 3; do echo $i; sleep 0.05; done; printf end"}, func(s string) {
+	// Each line is written when the one before was seen, however busy the machine is.
+	line := "for i in 1 2 3; do echo $i; until [ -e seen$i ]; do sleep 0.01; done; done; rm seen?; printf end"
+	res, err := ws.Run(t.Context(), workspace.Command{Line: line}, func(s string) {
 		got.WriteString(s)
 		chunks++
+		if n := strings.TrimSpace(s); n != "end" {
+			go func() { _ = ws.Write(t.Context(), "seen"+n, nil) }() // without it the command runs into its time limit
+		}
 	})
 	if err != nil || got.String() != res.Output || res.Output != "1\n2\n3\nend" || chunks < 3 {
 		t.Errorf("progress %q in %d chunks, output %q, %v", got.String(), chunks, res.Output, err)
