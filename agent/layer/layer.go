@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/layer/cache"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
@@ -81,9 +82,26 @@ func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), 
 	}, nil
 }
 
-// Newest is [Store.Take] of the layer that was made last of those whose file "family" says
-// the same.
-func (s *Store) Newest(ctx context.Context, family string) (dir string, drop func(), err error) {
+// Begin makes a layer in a new directory that has nothing but caches: those called names of
+// the layer that was made last of those whose file "family" says the same. It returns ""
+// where there are none, or more than most bytes of them.
+func (s *Store) Begin(ctx context.Context, dir, family string, names []string, most int64) (begun string, err error) {
+	older, drop, err := s.newest(ctx, family)
+	if err != nil || older == "" {
+		return "", err
+	}
+	defer drop()
+	return cache.Begin(ctx, dir, cache.Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, Most: most})
+}
+
+// End makes whole what a workspace on a layer that [Store.Begin] made left of the caches in
+// its state directory, and returns where they are. Both are below dir.
+func (*Store) End(dir, begun, state string) (caches string, err error) {
+	return cache.End(dir, begun, state)
+}
+
+// newest is [Store.Take] of the layer that was made last of a family.
+func (s *Store) newest(ctx context.Context, family string) (dir string, drop func(), err error) {
 	list, err := os.ReadDir(s.at("layers"))
 	if err != nil {
 		return "", nil, fmt.Errorf("look for a layer: %w", err)
@@ -175,7 +193,8 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 	return nil
 }
 
-// one is a layer as the sweep sees it.
+// one is a layer as the sweep sees it. Its bytes are those that no layer has that was used
+// later.
 type one struct {
 	key   string
 	used  time.Time
@@ -197,16 +216,20 @@ func (s *Store) sweep(age time.Duration) error {
 	var all []one
 	var total int64
 	for _, e := range list {
-		l := one{key: e.Name(), bytes: size(s.at("layers", e.Name()))}
+		l := one{key: e.Name()}
 		if info, err := os.Stat(s.at("locks", l.key)); err == nil {
 			l.used = info.ModTime()
 		} else if info, err := e.Info(); err == nil {
 			l.used = info.ModTime()
 		}
-		total += l.bytes
 		all = append(all, l)
 	}
 	slices.SortFunc(all, func(a, b one) int { return a.used.Compare(b.used) })
+	seen := map[uint64]bool{}
+	for i := range slices.Backward(all) {
+		all[i].bytes = size(s.at("layers", all[i].key), seen)
+		total += all[i].bytes
+	}
 	for _, l := range all {
 		if total <= s.cfg.MaxBytes && time.Since(l.used) <= age {
 			continue
@@ -241,9 +264,9 @@ func (s *Store) evict(key string) (bool, error) {
 	return true, errors.Join(workspace.RemoveTree(gone), os.Remove(s.at("locks", key)), os.Remove(s.at("locks", key+".build")))
 }
 
-// size returns what a directory takes, each file once.
-func size(dir string) (total int64) {
-	seen := map[uint64]bool{}
+// size returns what a directory takes, without the files that were seen before: caches are
+// shared.
+func size(dir string, seen map[uint64]bool) (total int64) {
 	_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		var st syscall.Stat_t
 		if err == nil && syscall.Lstat(name, &st) == nil && (st.Nlink < 2 || !seen[st.Ino]) {

@@ -160,7 +160,7 @@ func TestNewest(t *testing.T) {
 		}
 	}
 	for family, want := range map[string]string{"ours": s.at("layers", key("2")), "theirs": s.at("layers", key("3")), "others": ""} {
-		dir, drop, err := s.Newest(t.Context(), family)
+		dir, drop, err := s.newest(t.Context(), family)
 		if err != nil || dir != want {
 			t.Errorf("of %s it is %s, %v", family, dir, err)
 		}
@@ -203,6 +203,32 @@ func TestSweep(t *testing.T) {
 	}
 	if got := strings.Join(left, ""); got != "14" {
 		t.Errorf("left are %s", got)
+	}
+}
+
+// A file that layers share is counted once.
+func TestSharedIsCountedOnce(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir(), MaxBytes: 3 << 20})
+	for i, k := range []string{"1", "2", "3", "4"} {
+		err := s.Make(t.Context(), key(k), func(dir string) error {
+			to := filepath.Join(dir, workspace.LayerCache, "shared")
+			err := fills(k)(dir)
+			if i == 0 {
+				return errors.Join(err, os.WriteFile(to, make([]byte, 2<<20), 0o600))
+			}
+			return errors.Join(err, os.Link(filepath.Join(s.at("layers", key("1")), workspace.LayerCache, "shared"), to))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.sweep(time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"1", "2", "3", "4"} {
+		if read(t, s, key(k)) == "none" {
+			t.Errorf("layer %s went", k)
+		}
 	}
 }
 

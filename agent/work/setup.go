@@ -25,11 +25,17 @@ type SetUps struct {
 
 // Layers keeps what set-ups made, under the digest that people said yes to. Take returns a
 // directory, "" for none, that stays until drop is called. Make has fill make it in an
-// empty directory, once for all who want it. Newest is Take of the layer that was made
-// last of those that say the same in their file [familyFile]. RemoveUnused removes those
-// that nobody has used for a time.
+// empty directory, once for all who want it. RemoveUnused removes those that nobody has
+// used for a time.
+//
+// Begin makes in a new directory a layer that has nothing but caches: those called names of
+// the layer that was made last of those that say the same in their file [familyFile]. It
+// returns "" where there are none, or more than most bytes of them. End makes whole what a
+// workspace on that one left of them in its state directory, and returns where they are.
+// Both are given directories in the one that is filled.
 type Layers interface {
-	Newest(ctx context.Context, family string) (dir string, drop func(), err error)
+	Begin(ctx context.Context, dir, family string, names []string, most int64) (begun string, err error)
+	End(dir, begun, state string) (caches string, err error)
 	Take(ctx context.Context, digest string) (dir string, drop func(), err error)
 	Make(ctx context.Context, digest string, fill func(dir string) error) error
 	RemoveUnused(unused time.Duration) error

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/layer/cache"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -85,15 +86,17 @@ func (k *kept) Take(_ context.Context, digest string) (string, func(), error) {
 
 func (k *kept) RemoveUnused(time.Duration) error { return nil }
 
-func (k *kept) Newest(ctx context.Context, family string) (string, func(), error) {
+func (k *kept) Begin(ctx context.Context, dir, family string, names []string, most int64) (string, error) {
 	list, err := filepath.Glob(filepath.Join(k.dir, "*", familyFile))
 	for _, name := range list {
 		if said, err := os.ReadFile(name); err == nil && string(said) == family {
-			return k.Take(ctx, filepath.Base(filepath.Dir(name)))
+			return cache.Begin(ctx, dir, cache.Want{Older: filepath.Join(filepath.Dir(name), workspace.LayerCache), Names: names, Most: most})
 		}
 	}
-	return "", func() {}, err
+	return "", err
 }
+
+func (*kept) End(dir, begun, state string) (string, error) { return cache.End(dir, begun, state) }
 
 func (k *kept) Make(_ context.Context, digest string, fill func(string) error) error {
 	dir := filepath.Join(k.dir, "making")
@@ -299,17 +302,34 @@ func TestSetUpReaches(t *testing.T) {
 }
 
 // A set-up begins with the caches that it names of the one before, and with nothing else.
+// What stays the same of them is shared, not copied, and what is new changes nothing for
+// those who have the older layer.
 func TestSetUpCaches(t *testing.T) {
 	s := newSetUpTrial(t)
-	install := "[ -e ~/.npm/_cacache/x ] && cp ~/.npm/_cacache/x seen; mkdir -p ~/.npm/_cacache ~/.cargo/registry; cp deps.lock ~/.npm/_cacache/x; ls ~/.cargo/registry >other; cp deps.lock ~/.cargo/registry/x"
+	install := "[ -e ~/.npm/_cacache/x ] && cp ~/.npm/_cacache/x seen; mkdir -p ~/.npm/_cacache ~/.cargo/registry; [ -e ~/.npm/_cacache/big ] || head -c 100000 /dev/zero >~/.npm/_cacache/big; cp deps.lock ~/.npm/_cacache/x; ls ~/.cargo/registry >other; cp deps.lock ~/.cargo/registry/x"
 	s.base = s.commit(map[string]string{"install.sh": install})
 	s.rules.SetUp.Caches = []string{"npm"}
-	if l, _, _ := s.run(s.job()); s.read(l, "tree/seen") != "none" || s.read(l, "cache/home/.npm/_cacache/x") != "one\n" {
+	first, _, _ := s.run(s.job())
+	if l := first; s.read(l, "tree/seen") != "none" || s.read(l, "cache/home/.npm/_cacache/x") != "one\n" {
 		t.Errorf("the first has %q, %q", s.read(l, "tree/seen"), s.read(l, "cache/home/.npm/_cacache/x"))
 	}
 	s.base = s.commit(map[string]string{"deps.lock": "two\n"})
-	if l, _, _ := s.run(s.job()); s.read(l, "tree/seen") != "one\n" || s.read(l, "tree/other") != "" || s.read(l, "cache/home/.npm/_cacache/x") != "two\n" {
+	l, _, _ := s.run(s.job())
+	if s.read(l, "tree/seen") != "one\n" || s.read(l, "tree/other") != "" || s.read(l, "cache/home/.npm/_cacache/x") != "two\n" {
 		t.Errorf("the second has %q, %q, %q", s.read(l, "tree/seen"), s.read(l, "tree/other"), s.read(l, "cache/home/.npm/_cacache/x"))
+	}
+	was, wrong := os.Stat(filepath.Join(first.dir, "cache/home/.npm/_cacache/big"))
+	is, err := os.Stat(filepath.Join(l.dir, "cache/home/.npm/_cacache/big"))
+	if err := errors.Join(err, wrong); err != nil || is.Size() != 100_000 || !os.SameFile(was, is) {
+		t.Errorf("the cache was copied (%v)", err)
+	}
+	if got := s.read(first, "cache/home/.npm/_cacache/x"); got != "one\n" {
+		t.Errorf("the older layer has %q", got)
+	}
+	for _, name := range []string{"begun", "state"} {
+		if _, err := os.Lstat(filepath.Join(l.dir, name)); err == nil {
+			t.Errorf("%s is left in the layer", name)
+		}
 	}
 }
 

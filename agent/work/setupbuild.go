@@ -103,21 +103,16 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 		return nil, err
 	}
 	defer source.Drop()
-	older, drop, err := r.cfg.SetUps.Layers.Newest(ctx, r.set.family)
+	w := r.cfg.Rules.Workspace
+	limits := workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime}
+	state := filepath.Join(dir, "state")
+	begun, err := r.cfg.SetUps.Layers.Begin(ctx, filepath.Join(dir, "begun"), r.set.family, r.set.CacheDirs(), limits.WithDefaults().DiskBytes)
 	if err != nil {
 		return nil, err
 	}
-	defer drop()
-	var seed string
-	var seeds []string
-	if older != "" {
-		seed, seeds = filepath.Join(older, workspace.LayerCache), r.set.CacheDirs()
-	}
-	w := r.cfg.Rules.Workspace
-	state := filepath.Join(dir, "state")
 	spec := workspace.Spec{
-		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, State: state, Keep: true, Seed: seed, Seeds: seeds, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
-		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime},
+		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
+		Limits: limits,
 	}
 	if err := r.reaches(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
 		return nil, err
@@ -130,16 +125,29 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
 		return nil, err
 	}
+	return left, r.keep(dir, state, begun, source)
+}
+
+// keep makes a layer of what a workspace left in its state directory.
+func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	tree := filepath.Join(state, workspace.KeptUpper)
 	if _, err := os.Lstat(tree); err != nil {
 		tree = filepath.Join(state, workspace.KeptTree)
 	}
-	t := trimmer{below: []string{source.Over, source.Source}, hides: r.set.hidden.Hides}
-	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(filepath.Join(state, workspace.KeptCache))); err != nil {
-		return nil, fmt.Errorf("take what the set-up made: %w", err)
+	caches, err := r.cfg.SetUps.Layers.End(dir, begun, state)
+	if err != nil {
+		return err
 	}
-	return left, errors.Join(os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600), os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
-		os.Rename(filepath.Join(state, workspace.KeptCache), filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))
+	t := trimmer{below: []string{source.Over, source.Source}, hides: r.set.hidden.Hides}
+	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(caches)); err != nil {
+		return fmt.Errorf("take what the set-up made: %w", err)
+	}
+	err = errors.Join(os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600), os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
+		os.Rename(caches, filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))
+	if begun == "" {
+		return err
+	}
+	return errors.Join(err, workspace.RemoveTree(begun))
 }
 
 // run runs the commands, and returns the files of the repository that they changed.

@@ -95,26 +95,6 @@ func addTree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-// seed copies what caches begin with.
-func (s Spec) seed(ctx context.Context, cache string) error {
-	for _, name := range s.Seeds {
-		from, to := filepath.Join(s.Seed, name), filepath.Join(cache, name)
-		if info, err := os.Lstat(from); err != nil || !info.IsDir() {
-			continue // it was never filled
-		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			return fmt.Errorf("copy caches: %w", err)
-		}
-		if err := addTree(ctx, from, to); err != nil {
-			return err
-		}
-	}
-	if len(s.Seeds) == 0 {
-		return nil
-	}
-	return Give(ctx, cache)
-}
-
 // copyEntry copies a directory without what is in it, a symlink, or a file. In root, to is
 // name.
 func copyEntry(root *os.Root, from, to, name string) error {
@@ -131,7 +111,7 @@ func copyEntry(root *os.Root, from, to, name string) error {
 		}
 		return root.Symlink(target, name)
 	}
-	return copyFile(from, to)
+	return copyFile(from, to) //control:layer-is-copied
 }
 
 func (s Spec) copyOver(ctx context.Context, dst string) error {

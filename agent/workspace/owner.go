@@ -83,9 +83,6 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 			return l, fmt.Errorf("make workspace: %w", err)
 		}
 	}
-	if err := spec.seed(ctx, l.Cache); err != nil {
-		return l, err
-	}
 	if l.Tree == "" && spec.Over != "" {
 		l.Base = spec.Over + ":" + spec.Source
 	}

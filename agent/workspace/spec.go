@@ -19,7 +19,7 @@ func (s Spec) Check() error {
 	if !filepath.IsAbs(s.State) || filepath.Clean(s.State) == "/" {
 		return fmt.Errorf("open workspace: state directory %q: it must be an absolute path of its own", s.State)
 	}
-	for _, dir := range []string{s.Source, s.Over, s.Git, s.Layer, s.Seed} {
+	for _, dir := range []string{s.Source, s.Over, s.Git, s.Layer} {
 		if dir != "" && !filepath.IsAbs(dir) {
 			return fmt.Errorf("open workspace: source %q: it must be an absolute path", dir)
 		}
@@ -30,7 +30,7 @@ func (s Spec) Check() error {
 	if s.Over+s.Layer != "" && s.Source == "" {
 		return errors.New("open workspace: there is no source to lay a directory over or below")
 	}
-	if strings.ContainsAny(s.Source+s.Over+s.Git+s.Layer+s.Seed+s.State, "\n\x00") {
+	if strings.ContainsAny(s.Source+s.Over+s.Git+s.Layer+s.State, "\n\x00") {
 		return errors.New("open workspace: source or state has a line break in its path")
 	}
 	for name, value := range s.Env {

@@ -23,8 +23,6 @@ type Spec struct {
 	Over     string            // of one to lay over Source, with devices 0/0 for what is gone; "" for none; see [Layered]
 	Git      string            // of one that comes to hold the past of the source, see [GitReady]; never written to inside; "" for none
 	Layer    string            // of one that a set-up filled: [LayerTree] lies below Source, [LayerCache] below the caches; never written to; "" for none
-	Seed     string            // of caches to begin with: its Seeds are copied; never written to; "" for none
-	Seeds    []string          // directories in Seed
 	State    string            // absolute path of a directory that the engine may fill; removed by Close, unless Keep
 	Keep     bool              // Close leaves State, with what was added in KeptUpper or KeptTree, and KeptCache
 	Name     string            // how people call the tree, such as the repository's name; "Name/a.go" finds "a.go" when there is no Name

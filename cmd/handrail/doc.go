@@ -37,7 +37,7 @@
 // agent works: one session of model, tools, gate and log. Start at
 // agent/loop.go. agent/session has the events, and what they add up to.
 // agent/work brings a session to a branch; it alone heard of git. agent/layer keeps
-// what set-ups made, on which its workspaces lie.
+// what set-ups made, on which its workspaces lie, and agent/layer/cache shares the caches in it.
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
 // model reads, agent/project/image finds what its commands run in, also by agent/project/devcontainer, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls

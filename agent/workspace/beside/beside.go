@@ -89,8 +89,11 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	}
 	ws, err := e.open(ctx, request{Spec: &spec, Overlay: true})
 	if err != nil && ctx.Err() == nil {
-		var again error
-		if ws, again = e.open(ctx, request{Spec: &spec}); again == nil {
+		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
+		if again == nil {
+			ws, again = e.open(ctx, request{Spec: &spec})
+		}
+		if again == nil {
 			return ws, nil
 		}
 		return nil, errors.Join(err, again)
@@ -275,7 +278,7 @@ func (s served) serve(ctx context.Context) error {
 }
 
 func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func(context.Context) error, error) {
-	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.Layer, r.Spec.Seed, r.Spec.State} {
+	for _, at := range []string{r.Spec.Source, r.Spec.Over, r.Spec.Git, r.Spec.Layer, r.Spec.State} {
 		if rel, err := filepath.Rel(s.dir, at); at != "" && (err != nil || !filepath.IsLocal(rel)) { //control:beside-directory
 			return nil, nil, fmt.Errorf("%s is not below %s, the directory that this process shares with the server", at, s.dir)
 		}

@@ -144,8 +144,11 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	ws, err := e.open(ctx, spec, !e.cfg.Copy)
 	if err != nil && !e.cfg.Copy && ctx.Err() == nil {
 		// Overlays do not work everywhere; a copy does.
-		var again error
-		if ws, again = e.open(ctx, spec, false); again == nil {
+		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
+		if again == nil {
+			ws, again = e.open(ctx, spec, false)
+		}
+		if again == nil {
 			return ws, nil
 		}
 		return nil, errors.Join(err, again)

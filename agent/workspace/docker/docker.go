@@ -219,8 +219,11 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	plan := plan{engine: e, spec: spec, image: env, shows: shows}
 	ws, err := e.open(ctx, plan, overlay)
 	if err != nil && overlay && ctx.Err() == nil {
-		var again error
-		if ws, again = e.open(ctx, plan, false); again == nil {
+		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
+		if again == nil {
+			ws, again = e.open(ctx, plan, false)
+		}
+		if again == nil {
 			return ws, nil
 		}
 		return nil, errors.Join(err, again)

@@ -119,7 +119,7 @@ func (p plan) mounts() []mount.Mount {
 		ms = append(ms, bind(l.Cache, workspace.CacheInside, false))
 	} else {
 		lower += ":" + l.Under
-		ms = append(ms, bind(l.Cache, workspace.CacheUpperInside, true),
+		ms = append(ms, bind(l.Cache, workspace.CacheUpperInside, true), //control:caches-of-one-session
 			overlay(workspace.CacheInside, "lowerdir="+l.CacheBase+",upperdir="+l.Cache+",workdir="+l.CacheWork+alone, false))
 	}
 	switch {

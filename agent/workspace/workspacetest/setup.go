@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -24,7 +25,8 @@ func setUp(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	kept(t, s, source)
+	kept(t, s, source, "state")
+	kept(t, s, source, strings.Repeat(strings.Repeat("d", 200)+"/", 10)+"state") // longer than what an overlay can be mounted with
 	made := Tree{
 		"tree/mods/a/index.js": "a\n", "tree/mods/b.js": "b\n", "tree/mods/c.js": "c\n", "tree/mods/l": "-> b.js", "tree/ignored/x": "x\n", "tree/dir/made": "made\n",
 		"tree/both.txt": "of the set-up\n", "tree/file/inside": "hidden by a file\n", "cache/home/.tool/config": "cached\n", "cache/go/mod/m": "mod\n",
@@ -68,9 +70,9 @@ func setUp(t *testing.T, s Subject) {
 }
 
 // kept checks that a workspace can leave what was made in it.
-func kept(t *testing.T, s Subject, source string) {
+func kept(t *testing.T, s Subject, source, at string) {
 	t.Helper()
-	state := filepath.Join(t.TempDir(), "state")
+	state := filepath.Join(t.TempDir(), at)
 	ws, err := s.Engine.Open(t.Context(), workspace.Spec{Session: "kept", Source: source, State: state, Keep: true, Image: s.Image})
 	if err != nil {
 		t.Fatal(err)
