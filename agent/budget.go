@@ -17,7 +17,7 @@ type allowance struct {
 }
 
 func (h *history) spent() allowance {
-	return allowance{turns: h.Turns + h.Inside, tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
+	return allowance{turns: h.AllTurns(), tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
 }
 
 // budget is what the present request may use, and from where that is counted.

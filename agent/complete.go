@@ -175,7 +175,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	status := session.StatusDone
 	if !f.changed() { //control:answered-is-not-done
 		status = session.StatusAnswered
-	} else if len(f.Files) == 0 && !f.claims.handedOver {
+	} else if len(f.Files) == 0 && !f.claims.handedOver && !f.inside {
 		status = session.StatusNoChanges
 	}
 	out := f.summarize(ctx, status, said)

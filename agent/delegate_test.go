@@ -77,7 +77,7 @@ func TestSubTaskWrites(t *testing.T) {
 	t.Parallel()
 	b := delegates(t, gives(task("write c.txt", ", mode: code"))+
 		"- calls: [{name: write_file, arguments: {path: c.txt, content: \"3\\n\"}}]\n- say: \"Written. [TASK_COMPLETE]\"\n"+
-		"- when: {tool_result_contains: [\"It changed c.txt (+1 −0)\", \"Written.\"]}\n  say: \"Done. [TASK_COMPLETE]\"\n")
+		"- when: {tool_result_contains: [\"It changed c.txt (+1 −0)\", \"Written.\"], lacks: [\"no file\"]}\n  say: \"Done. [TASK_COMPLETE]\"\n")
 	b.must(session.StatusDone)
 	if got := b.states.published()["c.txt"]; got != "3\n" {
 		t.Errorf("c.txt = %q", got)

@@ -231,6 +231,9 @@ func (c *Calls) start(at time.Time, p *Started) {
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Begin()
 	}
+	if s.run != nil {
+		s.run.Anew = true
+	}
 	s.run = &ToolRun{Name: s.Name, Title: p.Title, Inside: s.inside}
 }
 

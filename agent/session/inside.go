@@ -32,6 +32,9 @@ func (e Event) Unwrap() (Event, string) {
 	return Event{Seq: e.Seq, Time: e.Time, Turn: p.Turn, Type: p.Type, V: p.V, Data: p.Data}, p.Task
 }
 
+// AllTurns returns the answers of the model in the session, with those in its sub-tasks.
+func (s *State) AllTurns() int { return s.Turns + s.Inside }
+
 // inside takes in what happened in a sub-task: what it used, its calls and what people
 // were asked about them, and what it did to files. What was said in it is its own.
 func (s *State) inside(e Event) {

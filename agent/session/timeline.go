@@ -19,6 +19,7 @@ type ToolRun struct {
 	Result *Result
 	CutOff bool
 	Inside bool // of a sub-task
+	Anew   bool // it was begun again, and is told of there
 }
 
 func (*Message) moment()  {}

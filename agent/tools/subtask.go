@@ -29,7 +29,7 @@ func Report(task session.Task, out session.Outcome) session.Result {
 	if !res.OK && out.Reason != "" {
 		b.WriteString(" " + untrusted.EscapeLine(out.Reason))
 	}
-	if out.Status == session.StatusNoChanges {
+	if out.Status == session.StatusNoChanges && len(out.Files) == 0 {
 		b.WriteString(" It changed no file.")
 	}
 	for i, f := range out.Files {

@@ -23,7 +23,7 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 	l.Log.WarnContext(ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for", string(session.PhaseWaitingGitHub), "err", cause)
 	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
 	if l.State != nil {
-		l.Data.DeadAt = int64(l.State.Turns)
+		l.Data.DeadAt = int64(l.State.AllTurns())
 	}
 	return errors.Join(cause, l.Save(ctx))
 }
@@ -38,7 +38,7 @@ func (l *Session) EndWith(ctx context.Context, status session.Status, why string
 	for _, a := range l.State.Open() {
 		events = append(events, session.NewEvent(session.TypeResolved, l.State.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: why}))
 	}
-	out := session.Outcome{Status: status, Turns: l.State.Turns, Files: l.State.Files, Reason: why}
+	out := session.Outcome{Status: status, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: why}
 	events = append(events, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
 	if err := l.Append(ctx, events...); err != nil {
 		return err
@@ -82,14 +82,14 @@ func (l *Session) Failed(ctx context.Context, cause error) error {
 	if fault.Is(cause) {
 		status = session.StatusCrashed
 	}
-	out := session.Outcome{Status: status, Turns: v.Turns, Files: v.Files, Reason: render.CouldNotGoOn(fault.InWords(cause))}
+	out := session.Outcome{Status: status, Turns: v.AllTurns(), Files: v.Files, Reason: render.CouldNotGoOn(fault.InWords(cause))}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 
 // tryAgain counts failures in a row, across restarts, and reports whether
 // there is one more try.
 func (l *Session) tryAgain(ctx context.Context) (bool, error) {
-	r, turns := &l.Data, int64(l.State.Turns)
+	r, turns := &l.Data, int64(l.State.AllTurns())
 	//control:begun-is-no-progress
 	if turns > r.TriesAt { // a call that is begun anew is no progress
 		r.Tries = 0
@@ -141,6 +141,6 @@ func (l *Session) Forbidden(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	no.Named = true
-	out := session.Outcome{Status: session.StatusFailed, Turns: v.Turns, Files: v.Files, Reason: render.NoLonger(no)}
+	out := session.Outcome{Status: session.StatusFailed, Turns: v.AllTurns(), Files: v.Files, Reason: render.NoLonger(no)}
 	return true, l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }

@@ -62,7 +62,7 @@ func (u *Use) Count(ctx context.Context) error {
 		return err
 	}
 	v := u.State
-	u.note(policy.Limits{Turns: v.Turns, Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines})
+	u.note(policy.Limits{Turns: v.AllTurns(), Tokens: v.Tokens, Edits: v.Edits, Lines: v.Lines}) //control:turns-inside-are-kept
 	return u.Save(ctx)
 }
 

@@ -22,7 +22,7 @@ const mostDeaths = 8
 // A session that waits for something does so until it is seen to go on: its comment
 // does not change at each try.
 func (l *Session) Begin() (deadly bool) {
-	if turns := int64(l.State.Turns); turns > l.Data.DeadAt {
+	if turns := int64(l.State.AllTurns()); turns > l.Data.DeadAt {
 		l.Data.Deaths, l.Data.DeadAt = 0, turns
 	}
 	l.Data.Deaths++
@@ -45,7 +45,7 @@ func (l *Session) Died(ctx context.Context) error {
 	if err := l.Save(ctx); err != nil {
 		return err
 	}
-	out := session.Outcome{Status: session.StatusCrashed, Turns: l.State.Turns, Files: l.State.Files, Reason: render.Died(mostDeaths)}
+	out := session.Outcome{Status: session.StatusCrashed, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: render.Died(mostDeaths)}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
 }
 
@@ -80,7 +80,7 @@ func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error
 // Standing returns where a session stands: what its log says, or that it waits for
 // something that was not back when it was looked for last.
 func Standing(row *store.Session, v *session.State) session.Phase {
-	if v.Phase == session.PhaseRunning && slices.Contains(waiting, row.State) && int64(v.Turns) <= DataOf(row).DeadAt { //control:status-says-waiting
+	if v.Phase == session.PhaseRunning && slices.Contains(waiting, row.State) && int64(v.AllTurns()) <= DataOf(row).DeadAt { //control:status-says-waiting
 		return row.State
 	}
 	return v.Phase

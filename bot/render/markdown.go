@@ -85,8 +85,8 @@ var icons = map[session.Phase]string{
 
 func headline(s *session.State) string {
 	parts := modeOf(s)
-	if s.Turns > 0 {
-		parts = append(parts, plural(s.Turns, "turn"))
+	if n := s.AllTurns(); n > 0 { //control:turns-inside-are-shown
+		parts = append(parts, plural(n, "turn"))
 	}
 	if model := s.ModelName(); model != "" {
 		parts = append(parts, "`"+strings.ReplaceAll(model, "`", "")+"`")

@@ -18,6 +18,34 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// A sub-task that waits with the session is one step, which did not fail, and is told once.
+func TestSubTaskStep(t *testing.T) {
+	t.Parallel()
+	v := session.NewState()
+	began := session.Started{Call: "c1", Title: "new_task"}
+	for _, tt := range []struct {
+		e    *session.Event
+		want string
+	}{
+		{session.NewEvent(session.TypeAnswer, 1, session.Answer{Calls: []session.Call{{ID: "c1", Name: "new_task"}}}), ""},
+		{session.NewEvent(session.TypeStarted, 1, began), "- Work on a sub-task …"},
+		{session.NewEvent(session.TypeEnded, 1, session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval}}), "- Work on a sub-task …"},
+		{session.NewEvent(session.TypeStarted, 1, began), "- Work on a sub-task …"},
+		{session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", OK: true, Title: "Sub-task, 2 turns: look"}), "- Sub-task, 2 turns: look"},
+	} {
+		if err := v.Apply(*tt.e); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, f := range Progress(v, Links{}).Folds {
+			got = f.Text
+		}
+		if got != tt.want {
+			t.Errorf("after %s: %q, want %q", tt.e.Type, got, tt.want)
+		}
+	}
+}
+
 // golden compares got with testdata/name.md.
 // posted is what the gate makes of a post.
 func posted(p untrusted.Post) string {

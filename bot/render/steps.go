@@ -68,7 +68,8 @@ func steps(timeline []session.Moment) []step {
 		case *session.Resolved:
 			out = append(out, resolvedStep(m))
 		case *session.ToolRun:
-			if m.Name != askTool || m.Result != nil && !m.Result.OK { // what it asks is a step of its own
+			goesOn := m.Name == taskTool && m.Anew                               // in the step that is told below
+			if !goesOn && m.Name != askTool || m.Result != nil && !m.Result.OK { // what it asks is a step of its own
 				out = append(out, toolStep(m))
 			}
 		case *session.Note:
@@ -128,9 +129,12 @@ func resolvedStep(p *session.Resolved) step {
 // askTool is the tool by which the model asks people.
 const askTool = "ask_followup_question"
 
+// taskTool is the tool that begins a sub-task. One that is cut off goes on with the session.
+const taskTool = "new_task"
+
 // inWords says what tools do that neither run a command nor touch a file.
 var inWords = map[string]string{
-	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize", "new_task": "work on a sub-task",
+	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize", taskTool: "work on a sub-task",
 	"write_file": "write the file", "edit_file": "edit the file", "apply_diff": "edit the file", "insert_content": "edit the file", "search_and_replace": "edit the file",
 	"delete_file": "delete the file", "read_file": "read the file", "run_terminal_command": "run the command",
 }
@@ -141,13 +145,16 @@ func toolStep(t *session.ToolRun) step {
 		s.text, s.how = strings.ToUpper(what[:1])+what[1:], asMarkdown
 	}
 	if t.Result == nil {
-		s.running, s.bad = !t.CutOff, t.CutOff
+		s.running, s.bad = !t.CutOff, t.CutOff && t.Name != taskTool
 		return s
 	}
 	s.bad = !t.Result.OK
 	switch {
 	case t.Result.Title != "":
 		s.text = t.Result.Title
+		if t.Name == taskTool { // it has words of the model
+			s.how = asWords
+		}
 	case t.Title == "":
 		s.text = "Did not " + cmp.Or(inWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
 		s.how = asMarkdown

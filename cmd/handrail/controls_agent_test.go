@@ -133,6 +133,8 @@ var controlsOfAgent = []control{
 	{"no-people-inside", "drop", "./agent", "TestSubTask"},
 	{"edits-inside-count", "false", "./agent", "TestSubTaskRights"},
 	{"turns-inside-count", "drop", "./agent", "TestSubTask"},
+	{"turns-inside-are-kept", "call AllTurns v.Turns", "./cmd/handrail", "TestScripts/serve_sub_task"},
+	{"turns-inside-are-shown", "call AllTurns s.Turns", "./cmd/handrail", "TestScripts/serve_sub_task"},
 	{"budget-inside", "false", "./agent", "TestSubTaskBudget"},
 	{"posts-are-asked-for", "value Allow", "./policy", "TestPosts"},
 	{"posts-have-limits", "drop", "./agent/tools/github", "TestPosts"},

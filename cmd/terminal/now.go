@@ -101,7 +101,7 @@ func (t *Terminal) now() (out []string) {
 	if g.line != "" {
 		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(g.line))))
 	}
-	turn := t.view.Turns
+	turn := t.view.AllTurns()
 	if g.tool == "" {
 		turn++
 	}
