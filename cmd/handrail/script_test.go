@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -59,6 +60,10 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 		Condition: func(cond string) (bool, error) {
 			if cond == "act" {
 				return runs != nil, nil
+			}
+			if image, ok := strings.CutPrefix(cond, "image:"); ok {
+				there := exec.CommandContext(context.Background(), "docker", "image", "inspect", image).Run() == nil
+				return there || slices.Contains(strings.Split(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), ","), "docker"), nil
 			}
 			_, err := exec.LookPath(cond)
 			return err == nil, nil
