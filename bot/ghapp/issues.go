@@ -2,6 +2,9 @@ package ghapp
 
 import (
 	"context"
+	"errors"
+	"net/url"
+	"slices"
 
 	"github.com/google/go-github/v62/github"
 )
@@ -55,12 +58,23 @@ func issueIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, key == w.Key, nil
 }
 
-func addLabels(ctx context.Context, c *Client, w Write) (Ref, error) {
-	_, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels)
-	return Ref{}, c.writeError("add labels", err)
+func setLabels(ctx context.Context, c *Client, w Write) (Ref, error) {
+	if len(w.Labels) > 0 {
+		if _, _, err := c.gh.Issues.AddLabelsToIssue(ctx, c.owner, c.repo, w.Thread.Number, w.Labels); err != nil {
+			return Ref{}, c.writeError("add labels", err)
+		}
+	}
+	for _, name := range w.Off {
+		_, err := c.gh.Issues.RemoveLabelForIssue(ctx, c.owner, c.repo, w.Thread.Number, url.PathEscape(name)) //control:labels-are-no-paths
+		if err = c.writeError("remove label", err); err != nil && !errors.Is(err, ErrNotFound) {               // it is off
+			return Ref{}, err
+		}
+	}
+	return Ref{}, nil
 }
 
 func hasLabels(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	is, err := c.Issue(ctx, w.Thread)
-	return Ref{}, err == nil && containsAll(is.Labels, w.Labels), err
+	has := func(name string) bool { return containsAll(is.Labels, []string{name}) }
+	return Ref{}, err == nil && containsAll(is.Labels, w.Labels) && !slices.ContainsFunc(w.Off, has), err
 }

@@ -23,7 +23,7 @@ const (
 	WriteReaction    WriteKind = "reaction"     // Target, Body (eyes, rocket, …)
 	WriteIssue       WriteKind = "issue"        // Title, Body, Labels
 	WriteEditIssue   WriteKind = "edit_issue"   // Body; one that was closed is open then
-	WriteLabels      WriteKind = "labels"       // Labels
+	WriteLabels      WriteKind = "labels"       // Labels, Off
 	WritePull        WriteKind = "pull"         // Pull
 	WriteEditPull    WriteKind = "edit_pull"    // Pull (Title, Body)
 	WriteClosePull   WriteKind = "close_pull"   // without merging it
@@ -57,6 +57,7 @@ type Write struct {
 	Folds     []untrusted.Fold `json:"folds,omitempty"`    // stand below Body until a reader opens them
 	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") that GitHub tells of it; for comments
 	Labels    []string         `json:"labels,omitempty"`
+	Off       []string         `json:"off,omitempty"` // labels to take off
 	Reviewers []string         `json:"reviewers,omitempty"`
 	Teams     []string         `json:"teams,omitempty"`  // slugs in the repository's organization
 	Branch    string           `json:"branch,omitempty"` // to delete, while it is at Commit
@@ -92,7 +93,7 @@ func operations() map[WriteKind]operation {
 		WriteReaction:    {nil, react, findReaction},
 		WriteIssue:       {nil, createIssue, findIssue},
 		WriteEditIssue:   {nil, editIssue, issueIs},
-		WriteLabels:      {nil, addLabels, hasLabels},
+		WriteLabels:      {nil, setLabels, hasLabels},
 		WritePull:        {lacksPull, createPull, findPull},
 		WriteEditPull:    {lacksPull, editPull, pullIs},
 		WriteClosePull:   {nil, closePull, isClosed},

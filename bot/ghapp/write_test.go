@@ -22,6 +22,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 	ctx := context.Background()
 	own, err := w.client.Perform(ctx, ghapp.Write{Key: "setup/own", Kind: ghapp.WriteComment, Thread: w.issue, Body: "first"})
 	must(t, err)
+	must(t, w.gh.Label(w.issue, "kim", "a/../b?c%2f é"))
 	theirs, err := w.gh.Comment(w.issue, "kim", "/agent fix this")
 	must(t, err)
 	_, err = w.gh.Review(w.pull, "max", ghcheck.NewReview{Event: "COMMENT", Body: "", Comments: []ghcheck.Inline{{Path: "src/a.go", Line: 3, Body: "why 2?"}}})
@@ -60,6 +61,7 @@ func (w *world) writes(t *testing.T) []ghapp.Write {
 		{Kind: ghapp.WriteBranchGone, Thread: small, Branch: "spent", Commit: w.gh.Branch(repo, "spent")},
 		{Kind: ghapp.WriteReviewers, Thread: w.pull, Teams: []string{"core"}},
 		{Kind: ghapp.WriteEditIssue, Thread: w.issue, Body: "All is well still."},
+		{Kind: ghapp.WriteLabels, Thread: w.issue, Labels: []string{"ready"}, Off: []string{"Bug", "a/../b?c%2f é"}},
 	}
 }
 
@@ -99,7 +101,7 @@ func TestEveryWrite(t *testing.T) {
 	if got := th.Comments[len(th.Comments)-1]; got.Author != "handrail[bot]" || !strings.HasPrefix(got.Body, "Working on it.\n") {
 		t.Errorf("comment = %+v", got)
 	}
-	if !contains(th.Labels, "agent") || !cmp.Equal(th.Reactions, []ghtest.Reaction{{Author: "handrail[bot]", Content: "rocket"}}) {
+	if !cmp.Equal(th.Labels, []string{"agent", "ready"}) || !cmp.Equal(th.Reactions, []ghtest.Reaction{{Author: "handrail[bot]", Content: "rocket"}}) {
 		t.Errorf("thread = %+v", th)
 	}
 	if p.Title != "Fix it well" || !cmp.Equal(p.Pull.Reviewers, []string{"max"}) {
@@ -131,7 +133,7 @@ func TestIdempotentWrites(t *testing.T) {
 	ctx := context.Background()
 	w := newWorld(t)
 	list := w.writes(t)
-	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16} {
+	for _, i := range []int{1, 3, 4, 5, 7, 9, 10, 13, 14, 15, 16, 18} {
 		wr := list[i]
 		wr.Key = fmt.Sprintf("k%d", i)
 		for range 3 {

@@ -140,6 +140,7 @@ var controlsOfAgent = []control{
 	{"posts-have-limits", "drop", "./agent/tools/github", "TestPosts"},
 	{"labels-that-there-are", "false", "./cmd/reader", "TestBoard"},
 	{"post-once", "value ghapp.Write{Key: fmt.Sprint(\"post-\", ctx), Thread: b.ref, Kind: ghapp.WriteComment, Body: p.Comment}", "./cmd/reader", "TestBoard"},
+	{"labels-are-no-paths", `value c.gh.Issues.RemoveLabelForIssue(ctx, c.owner, c.repo, w.Thread.Number, name+url.PathEscape(""))`, "./bot/ghapp", "TestEveryWrite"},
 	{"github-tools-clean", "ignore 1", "./agent/tools/github", "TestStrangersWords"},
 	{"github-tools-fence", "call Fence $3", "./agent/tools/github", "TestStrangersWords"},
 	{"own-directory", "without 2", "./agent/project", "TestFindLeftover"},

@@ -41,14 +41,14 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 	if v.Posts >= mostPosts {
 		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", mostPosts)
 	}
-	if len(p.Labels) == 0 {
+	if p.Comment != "" {
 		return nil
 	}
 	have, err := reads.Labels(ctx, b.client)
 	if err != nil {
 		return err
 	}
-	for _, name := range p.Labels {
+	for _, name := range slices.Concat(p.Labels, p.Off) {
 		if !slices.ContainsFunc(have, func(h string) bool { return strings.EqualFold(h, name) }) { //control:labels-that-there-are
 			return fmt.Errorf("the repository has no label %q; it has: %s", name, tools.Shorten(strings.Join(have, ", "), 1000))
 		}
@@ -59,8 +59,8 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 // Put implements [github.Board].
 func (b Board) Put(ctx context.Context, call string, p github.Post) error {
 	wr := ghapp.Write{Key: "post-" + b.Session + "-" + ghapp.Digest(call), Thread: b.ref, Kind: ghapp.WriteComment, Body: p.Comment} //control:post-once
-	if len(p.Labels) > 0 {
-		wr.Kind, wr.Labels = ghapp.WriteLabels, p.Labels
+	if p.Comment == "" {
+		wr.Kind, wr.Labels, wr.Off = ghapp.WriteLabels, p.Labels, p.Off
 	}
 	_, err := b.Send(ctx, wr)
 	var no *ghapp.Refusal

@@ -29,13 +29,16 @@ func TestBoard(t *testing.T) {
 	for _, call := range []string{"1.1", "1.1", "2.1"} {
 		must(t, b.Put(ctx, call, github.Post{Comment: "hello"}))
 	}
-	must(t, b.Put(ctx, "3.1", github.Post{Labels: []string{"Bug"}}))
-	if sent[0].Key != sent[1].Key || sent[0].Key == sent[2].Key || sent[0].Thread != w.issue || sent[0].Body != "hello" || sent[3].Kind != ghapp.WriteLabels || !slices.Equal(sent[3].Labels, []string{"Bug"}) {
+	must(t, b.Put(ctx, "3.1", github.Post{Labels: []string{"Bug"}, Off: []string{"triage"}}))
+	if sent[0].Key != sent[1].Key || sent[0].Key == sent[2].Key || sent[0].Thread != w.issue || sent[0].Body != "hello" || sent[3].Kind != ghapp.WriteLabels || !slices.Equal(sent[3].Labels, []string{"Bug"}) || !slices.Equal(sent[3].Off, []string{"triage"}) {
 		t.Errorf("sent %+v", sent)
 	}
 	must(t, b.May(ctx, github.Post{Labels: []string{"Bug"}}))
 	if err := b.May(ctx, github.Post{Labels: []string{"bug", "deploy"}}); err == nil || !strings.Contains(err.Error(), `no label "deploy"; it has: bug`) {
 		t.Errorf("a label that is not there: %v", err)
+	}
+	if err := b.May(ctx, github.Post{Off: []string{"deploy"}}); err == nil || !strings.Contains(err.Error(), `no label "deploy"; it has: bug`) {
+		t.Errorf("a label to take off that is not there: %v", err)
 	}
 	fails = &ghapp.Refusal{Reason: "locked"}
 	if err := b.Put(ctx, "4.1", github.Post{Comment: "x"}); !errors.Is(err, fails) {

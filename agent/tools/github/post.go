@@ -2,7 +2,7 @@ package github
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,10 +11,12 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Post is what a model wants to stand in the session's own thread: a comment, or labels.
+// Post is what a model wants to stand in the session's own thread: a comment, or labels,
+// and others off.
 type Post struct {
 	Comment string
 	Labels  []string
+	Off     []string
 }
 
 // Board is the session's own thread, as it may be written to. It knows no other.
@@ -36,7 +38,7 @@ func Posts(on Board) []tools.Tool {
 	return []tools.Tool{
 		post(on, tools.Sheet{
 			Name: "add_issue_comment", Aliases: []string{"create_comment", "comment", "post_comment"},
-			Doc:     "Write a comment in this thread, for what people must know before the end. Your last words are posted anyway.",
+			Doc:     "Comment in this thread what people must know before the end. Your last words are posted anyway.",
 			Params:  []tools.Param{{Name: "body", Required: true, Doc: "Markdown.", Aliases: []string{"comment", "text", "content", "message"}}},
 			Example: `{"body":"The test needs a database."}`,
 		}, func(a tools.Args) (Post, error) {
@@ -48,26 +50,37 @@ func Posts(on Board) []tools.Tool {
 		}),
 		post(on, tools.Sheet{
 			Name: "add_labels", Aliases: []string{"add_label", "label", "label_issue", "set_labels"},
-			Doc:     "Put labels on this thread, of those that the repository has.",
-			Params:  []tools.Param{{Name: "labels", Form: tools.Free, Required: true, Doc: "Their names.", Schema: `{"type":"array","items":{"type":"string"}}`, Aliases: []string{"label", "name", "names"}}},
-			Example: `{"labels":["bug"]}`,
+			Doc: "Label this thread, as the repository's labels are called.",
+			Params: []tools.Param{
+				{Name: "labels", Form: tools.Free, Doc: "To put on.", Schema: list, Aliases: []string{"label", "name", "names", "add"}},
+				{Name: "remove", Form: tools.Free, Doc: "To take off.", Schema: list, Aliases: []string{"remove_labels", "remove_label", "off"}},
+			},
+			Example: `{"labels":["bug"],"remove":["triage"]}`,
 		}, labels),
 	}
 }
 
-func labels(a tools.Args) (Post, error) {
-	text, err := a.Need("labels")
-	if err != nil {
-		return Post{}, err
-	}
-	var p Post
-	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' }) {
-		if name = strings.TrimSpace(name); name != "" {
-			p.Labels = append(p.Labels, name)
+const list = `{"type":"array","items":{"type":"string"}}`
+
+func labels(a tools.Args) (p Post, err error) {
+	for name, into := range map[string]*[]string{"labels": &p.Labels, "remove": &p.Off} {
+		text, err := a.Text(name)
+		if err != nil {
+			return p, err
+		}
+		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' }) {
+			if label = strings.TrimSpace(label); label != "" {
+				*into = append(*into, label)
+			}
 		}
 	}
-	if n := len(p.Labels); n == 0 || n > mostLabels {
+	if n := len(p.Labels) + len(p.Off); n == 0 || n > mostLabels {
 		return p, a.Wrong("give 1 to %d labels", mostLabels)
+	}
+	if slices.ContainsFunc(p.Off, func(off string) bool {
+		return slices.ContainsFunc(p.Labels, func(on string) bool { return strings.EqualFold(on, off) })
+	}) {
+		return p, a.Wrong("one of the labels is to be put on and taken off")
 	}
 	return p, nil
 }
@@ -91,8 +104,8 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 			if err != nil {
 				return tools.Result{}, err
 			}
-			if len(p.Labels) > 0 {
-				return tools.Result{Content: "This thread has the labels now.", Title: untrusted.EscapeLine("Labelled " + strings.Join(p.Labels, ", "))}, nil
+			if p.Comment == "" {
+				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.said("Labelled ", "took off "))}, nil
 			}
 			return tools.Result{Content: "The comment stands in this thread.", Title: "Commented"}, nil
 		})
@@ -100,8 +113,20 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 
 // display is what people are shown before it is posted.
 func (p Post) display() string {
-	if len(p.Labels) > 0 {
-		return fmt.Sprintf("label this thread: %s", strings.Join(p.Labels, ", "))
+	if p.Comment == "" {
+		return p.said("label this thread: ", "take labels off this thread: ")
 	}
 	return "comment in this thread:\n\n" + p.Comment
+}
+
+// said says which labels change, each kind behind its words.
+func (p Post) said(on, off string) string {
+	var out []string
+	if len(p.Labels) > 0 {
+		out = append(out, on+strings.Join(p.Labels, ", "))
+	}
+	if len(p.Off) > 0 {
+		out = append(out, off+strings.Join(p.Off, ", "))
+	}
+	return strings.Join(out, "; ")
 }

@@ -23,7 +23,11 @@ type board struct {
 func (b *board) May(context.Context, github.Post) error { return b.no }
 
 func (b *board) Put(_ context.Context, call string, p github.Post) error {
-	b.puts = append(b.puts, call+": "+p.Comment+strings.Join(p.Labels, "+"))
+	put := call + ": " + p.Comment + strings.Join(p.Labels, "+")
+	if len(p.Off) > 0 {
+		put += " without " + strings.Join(p.Off, "+")
+	}
+	b.puts = append(b.puts, put)
 	return nil
 }
 
@@ -52,6 +56,8 @@ func TestPosts(t *testing.T) {
 		{"comment", `{"text":"hi"}`, "comment in this thread:\n\nhi", "7.1: hi"},
 		{"add_labels", `{"labels":["bug","good first issue"]}`, "label this thread: bug, good first issue", "7.1: bug+good first issue"},
 		{"label", `{"name":"bug, ui"}`, "label this thread: bug, ui", "7.1: bug+ui"},
+		{"add_labels", `{"remove":["needs triage"]}`, "take labels off this thread: needs triage", "7.1:  without needs triage"},
+		{"set_labels", `{"labels":["bug"],"remove_labels":["triage","new"]}`, "label this thread: bug; take labels off this thread: triage, new", "7.1: bug without triage+new"},
 	} {
 		on.puts = nil
 		act, err := send(c.name, c.args)
@@ -62,7 +68,7 @@ func TestPosts(t *testing.T) {
 	on.puts = nil
 	for name, args := range map[string]string{
 		"add_issue_comment": `{"body":"` + strings.Repeat("x", 4001) + `"}`, "create_comment": `{"body":"  "}`, "comment": `{"body":"x","repo":"other/one"}`,
-		"add_labels": `{"labels":[]}`, "label": `{"labels":["a","b","c","d","e","f"]}`, "add_label": `{"labels":["a"],"number":12}`,
+		"add_labels": `{"labels":[]}`, "label_issue": `{"labels":["a"],"remove":["b","A"]}`, "set_labels": `{"labels":["a","b","c"],"remove":["d","e","f"]}`, "label": `{"labels":["a","b","c","d","e","f"]}`, "add_label": `{"labels":["a"],"number":12}`,
 	} {
 		if _, err := send(name, args); err == nil || !strings.Contains(err.Error(), "A correct call") {
 			t.Errorf("%s %s: %v, want words that teach", name, args, err)
