@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -12,17 +13,14 @@ import (
 func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
 		ID: g.NewAskID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
-		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: ru.action.Display,
+		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: displayed(c, ru.action),
 		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.BaseNow(), Head: g.Published, Bound: ru.bound,
 	}
 	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
 		a.Reasons = append(a.Reasons, "it is asked again, because "+c.Request.Answer.Reason)
 	}
-	if a.Display == "" {
-		a.Display = ru.action.Command
-	}
-	if g.secrets != nil && ru.action.Kind != policy.Execute {
-		if a.Display = g.secrets.Hide(a.Display); a.Display != ru.action.Display { //control:secret-hidden-in-request
+	if shown := a.Display; g.secrets != nil && ru.action.Kind != policy.Execute {
+		if a.Display = g.secrets.Hide(shown); a.Display != shown { //control:secret-hidden-in-request
 			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
 		}
 	}
@@ -31,6 +29,14 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 		a.Deadline = g.now().Add(d).UTC()
 	}
 	return a
+}
+
+// displayed is what people see of a call: a diff, a command, or the call itself.
+func displayed(c *session.CallState, a policy.Action) string {
+	if a.Display != "" || len(a.Effects) > 0 {
+		return a.Display
+	}
+	return cmp.Or(a.Command, c.Name+" "+string(c.Arguments))
 }
 
 // inWords lists why a person is asked: first what the action does, and then by what rule.

@@ -116,7 +116,7 @@ func stop(ctx context.Context, r *request) error {
 		r.reply(render.NoneRuns(v.Phase))
 		return r.stopOlder(ctx)
 	}
-	r.end(v, render.StoppedBy(r.msg.author.Login))
+	r.end(v, render.StoppedBy(r.msg.author.Login, v))
 	r.w.halt = r.w.halt || r.w.running == r.sess.ID
 	r.react("+1")
 	return nil

@@ -29,6 +29,8 @@ func Approval(a session.Asked, requester string) string {
 	case a.Tool == session.SetUpTool:
 		who, what = "the repository", "be set up, once for all sessions"
 		approved, denied = "lets it happen, for all sessions, until it changes", "for all sessions until it changes"
+	case strings.HasPrefix(a.Display, a.Tool+" {"): // it is shown as the call that it is
+		what, lang = "use "+code(a.Tool), "text"
 	case len(a.Paths) == 0:
 		what, lang = "write in this thread", "text"
 	case a.Tool == session.PublishTool:

@@ -41,6 +41,18 @@ func sampleFiles(n int) []session.FileChange {
 	return []session.FileChange{{Path: "a.go", Kind: session.ChangeModify, Added: 3, Removed: 1}, {Path: "b.go", Kind: session.ChangeCreate, Added: 1}}[:n]
 }
 
+// stops are ends of sessions that had put nothing, something and not all on the branch.
+func stops() []string {
+	var out []string
+	for _, files := range []int{0, 2} {
+		s := sample(session.PhaseRunning, files, 1)
+		out = append(out, StoppedBy("kim", s))
+		s.Unpushed = sampleFiles(2)
+		out = append(out, StoppedBy("kim", s))
+	}
+	return out
+}
+
 // sample is a session in a phase.
 func sample(p session.Phase, files, turns int) *session.State {
 	s := session.NewState()
@@ -55,7 +67,7 @@ func sample(p session.Phase, files, turns int) *session.State {
 	case session.PhaseFailed, session.PhaseCrashed:
 		s.Outcome = &session.Outcome{Reason: CouldNotGoOn(errSample)}
 	case session.PhaseStopped:
-		s.Outcome = &session.Outcome{Reason: StoppedBy("kim")}
+		s.Outcome = &session.Outcome{Reason: StoppedBy("kim", s)}
 	default:
 		s.Outcome = &session.Outcome{Summary: "Mended `a.go`."}
 	}
@@ -217,7 +229,7 @@ func everything() map[string][]string {
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim", ""))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
 		"Settled": {Settled([]string{Taken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
-		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": {StoppedBy("kim")}, "StoppedBefore": {StoppedBefore("kim")},
+		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(), "StoppedBefore": {StoppedBefore("kim")},
 		"Taken": {Taken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {Touched(true), Touched(false)},
 		"Stays":      {Stays(asked[:1], false, func(string) string { return "" }), Stays([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant": {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},

@@ -191,9 +191,18 @@ func Died(times int) string {
 	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)
 }
 
-// StoppedBy is the reason of an end that somebody wanted.
-func StoppedBy(login string) string {
-	return "Stopped by " + login + ". What was done so far stays on the branch."
+// StoppedBy is the reason of an end that somebody wanted, for a session that stands at v.
+func StoppedBy(login string, v *session.State) string {
+	text := "Stopped by " + login + "."
+	if len(v.Checkpoints) > 0 {
+		text += " What was done so far stays on the branch."
+	}
+	if n := len(v.Unpushed); n > 0 {
+		text += " Not on the branch yet: " + plural(n, "changed file") + ", until the session goes on."
+	} else if len(v.Checkpoints) == 0 {
+		text += " Nothing was put on a branch."
+	}
+	return text
 }
 
 // ReplacedBy is the reason of an end for a new session.

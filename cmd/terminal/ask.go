@@ -148,6 +148,8 @@ func wanted(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
 		return "the repository wants to be set up, once for all sessions"
+	case strings.HasPrefix(a.Display, a.Tool+" {"):
+		return "the agent wants to use " + a.Tool
 	case len(a.Paths) == 0:
 		return "the agent wants to run a command"
 	case a.Tool == session.PublishTool:
