@@ -41,7 +41,7 @@ func readFile(k *tools.Kit) tools.Tool {
 		Params: []tools.Param{
 			path,
 			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
-				Doc: "Several files.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
+				Doc: "Several.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
 			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
 				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
 			{Name: "start_line", Form: tools.Number, Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},

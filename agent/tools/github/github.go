@@ -74,7 +74,7 @@ const (
 var words = [...]string{Issue: "issue", Comments: "comments", PullRequest: "pull_request", Diff: "diff", ReviewThreads: "review_threads", Checks: "checks", JobLog: "job_log"}
 
 var (
-	what   = tools.Param{Name: "what", Required: true, Doc: "One of these.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
+	what   = tools.Param{Name: "what", Required: true, Doc: "Which.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
 	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
 	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}

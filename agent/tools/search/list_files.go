@@ -20,7 +20,7 @@ func listFiles(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	dir := tools.PathParam("Directory; the root when absent.", false)
+	dir := tools.PathParam("The root when absent.", false)
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "target_directory", "relative_workspace_path")
 	l := lister{k}
 	return tools.New(tools.Sheet{Name: "list_files", Doc: listFilesDoc, Kind: policy.Read, Essential: true,

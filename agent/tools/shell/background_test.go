@@ -1,9 +1,11 @@
 package shell_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -45,6 +47,37 @@ func TestBackground(t *testing.T) {
 	toolstest.Contains(t, res.Content, "(no output)\n[b3 ended: exit code 0")
 	b.Fails("read_output", `{"id":"b4"}`, `there is no output "b4"`)
 	b.Fails("bash", `{"command":"ls","background":"perhaps"}`, "true or false")
+}
+
+// What results advise is in the schema that models are shown: some can write nothing else.
+func TestAdviceIsShown(t *testing.T) {
+	b := toolstest.Open(t, nil)
+	_, began := b.Do("bash", `{"command":"sleep 1000","background":true}`)
+	_, long := b.Do("bash", `{"command":"seq 1000"}`)
+	_, page := b.Do("read_output", fmt.Sprintf(`{"id":%q,"lines":"1-900"}`, long.Handle))
+	_, hits := b.Do("read_output", fmt.Sprintf(`{"id":%q,"search":"\\d"}`, long.Handle))
+	tool, ok := b.Tools.Find("read_output")
+	if !ok {
+		t.Fatal("there is no read_output")
+	}
+	var shown struct{ Properties map[string]any }
+	if err := json.Unmarshal(tool.Spec().Parameters, &shown); err != nil {
+		t.Fatal(err)
+	}
+	advised := map[string]bool{}
+	for _, text := range []string{began.Content, long.Content, page.Content, hits.Content} {
+		for _, m := range regexp.MustCompile(`"([a-z]+)"(?::| for a line)`).FindAllStringSubmatch(text, -1) {
+			advised[m[1]] = true
+			if shown.Properties[m[1]] == nil {
+				t.Errorf("%q is advised and not shown: %s", m[1], text)
+			}
+		}
+	}
+	for _, name := range []string{"id", "lines", "search", "wait", "stop"} {
+		if !advised[name] {
+			t.Errorf("%s is not advised: is this test still right?", name)
+		}
+	}
 }
 
 // A secret that spreads over lines is found before they are shown in parts.

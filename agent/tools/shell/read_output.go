@@ -31,10 +31,10 @@ func readOutput(r runner) tools.Tool {
 		Params: []tools.Param{
 			{Name: "id", Required: true, Doc: "Such as o1.", Aliases: []string{"handle", "output_id", "bash_id", "shell_id", "task_id", "command_id", "terminal_id", "process_id"}},
 			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50.", Aliases: []string{"range", "line_range", "line", "from", "offset", "start_line"}},
-			{Name: "search", Doc: "Regular expression.", Aliases: []string{"query", "pattern", "regex", "grep", "filter"}},
+			{Name: "search", Doc: "RE2.", Aliases: []string{"query", "pattern", "regex", "grep", "filter"}},
 			{Name: "tail", Form: tools.Number, Aliases: []string{"n", "last", "limit", "max_lines"}},
-			{Name: "wait", Form: tools.Free, Aliases: []string{"timeout", "wait_seconds"}},
-			{Name: "stop", Form: tools.Flag, Aliases: []string{"kill", "terminate"}},
+			{Name: "wait", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "Seconds.", Aliases: []string{"timeout", "wait_seconds"}},
+			{Name: "stop", Form: tools.Flag, Doc: "End it.", Aliases: []string{"kill", "terminate"}},
 			{Name: "context", Form: tools.Number, Aliases: []string{"C", "context_lines"}},
 		},
 		Example: `{"id":"o1","lines":"1-50"}`},

@@ -32,7 +32,7 @@ func runTerminalCommand(r runner) tools.Tool {
 	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
 		Params: []tools.Param{
-			{Name: "command", Required: true, Doc: "Command line for the shell.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
+			{Name: "command", Required: true, Doc: "Command line.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
 			{Name: "cwd", Doc: "Directory, for this command only.",
 				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
 			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",

@@ -21,7 +21,7 @@ func switchMode(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "switch_mode", Doc: switchModeDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"change_mode", "set_mode"},
 		Params: []tools.Param{
-			{Name: "mode", Required: true, Doc: "Name of the mode.", Enum: names, Aliases: []string{"mode_slug", "slug", "name", "to"}},
+			{Name: "mode", Required: true, Doc: "Mode.", Enum: names, Aliases: []string{"mode_slug", "slug", "name", "to"}},
 			{Name: "why"},
 		},
 		Example: `{"mode":"debug"}`},
