@@ -22,8 +22,9 @@ type Bases struct {
 	dir   string
 	store *gitops.Bases
 
-	mu    sync.Mutex
-	rules map[string]project.Hidden // by commits
+	mu     sync.Mutex
+	rules  map[string]project.Hidden // by commits
+	charts map[string]string         // of the most used definitions, see [Bases.chart]
 }
 
 // errNoBase means that a commit, or a part of it, cannot be read.
@@ -49,7 +50,7 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err != nil {
 		return nil, fmt.Errorf("clear %s: %w", dir, err)
 	}
-	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}}, nil
+	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}, charts: map[string]string{}}, nil
 }
 
 // RemoveUnused removes the files of commits, and what set-ups made, that no session has used
@@ -62,8 +63,32 @@ func (e *Engine) RemoveUnused(unused time.Duration) error {
 	return err
 }
 
-// mostRules is how many sets of rules are remembered.
+// mostRules is how many sets of rules are remembered, and how many charts.
 const mostRules = 64
+
+// chart has facts know the most used definitions of a workspace in which nothing has run so
+// far. They are found once for what it shows: a commit, without what is hidden, on a layer.
+// So sessions begin sooner, and a session that goes on has the prompt that it had.
+func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commit string) error {
+	key := fmt.Sprintf("%q", append([]string{commit, ws.rules.Key, ws.layer}, ws.shows.Paths...)) //control:chart-of-what-is-shown
+	b.mu.Lock()
+	known, ok := b.charts[key]
+	b.mu.Unlock()
+	if ok {
+		facts.Charted = known
+		return nil
+	}
+	if err := facts.Chart(ctx, ws); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.charts) >= mostRules {
+		clear(b.charts)
+	}
+	b.charts[key] = facts.Charted
+	return nil
+}
 
 // hidden returns what the rules of commits hide.
 func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []string) (project.Hidden, error) {

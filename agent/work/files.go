@@ -98,9 +98,10 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 	return policy.ParseConfig(configPath, data)
 }
 
-// facts finds out about the project, and about the machine that it is worked on.
-func (e *Engine) facts(ctx context.Context, ws *workspace.Workspace, j Job) (project.Facts, error) {
-	var from project.Files = ws
+// facts finds out about the project as it is in a commit, and about the machine that it is
+// worked on.
+func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (project.Facts, error) {
+	var from project.Files = ws.Workspace
 	if j.Foreign && j.RulesAt != "" { //control:fork-facts
 		from = commitFiles{j.Repo, j.RulesAt}
 	}
@@ -109,10 +110,10 @@ func (e *Engine) facts(ctx context.Context, ws *workspace.Workspace, j Job) (pro
 		return facts, err
 	}
 	facts.SetTests(e.cfg.Rules.Test)
-	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws) { // what a fork's files are called is nothing to be told of
+	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws.Workspace) { // what a fork's files are called is nothing to be told of
 		return facts, err
 	}
-	return facts, facts.Chart(ctx, ws)
+	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit)
 }
 
 // projectWords returns what the agent is told of the project: facts from the

@@ -218,7 +218,7 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 }
 
 func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) (*agent.Agent, error) {
-	facts, err := e.facts(ctx, ws.Workspace, j)
+	facts, err := e.facts(ctx, ws, j, at.Saved)
 	if err != nil {
 		return nil, err
 	}

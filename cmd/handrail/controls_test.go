@@ -129,6 +129,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"hidden-diff", "value false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
 	{"hidden-hunk", "value false, nil", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
 	{"hidden-thread", "false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},
+	{"chart-of-what-is-shown", `value fmt.Sprintf("%q", ws.shows.Paths)`, "./agent/work", "TestChart"},
 	{"fork-facts", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"fork-ignore", "false", "./cmd/handrail", "TestScripts/serve_fork_rules"},
 	{"past-is-read-only", "value append(ms, bind(p.spec.Git, workspace.GitInside, false))", "./agent/workspace/docker", "TestConformance"},
