@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -175,14 +176,11 @@ func lastUse(dir string) (last time.Time) {
 func (s *Store) remove(ctx context.Context, name string, before time.Time, needed func(context.Context, Unused) (bool, error)) (bool, error) {
 	dir := filepath.Join(s.cfg.Dir, name)
 	for _, lock := range []string{dir + ".lock", dir + ".refs.lock"} { //control:removed-under-locks
-		f, err := os.OpenFile(lock, os.O_RDWR|os.O_CREATE, 0o600)
-		if err != nil {
+		f, ok, err := flock.Now(lock, true)
+		if err != nil || !ok {
 			return false, err
 		}
-		defer f.Close()
-		if ok, err := tryLock(f); err != nil || !ok {
-			return false, err
-		}
+		defer func() { _ = flock.Release(f) }()
 	}
 	if !lastUse(dir).Before(before) { // somebody was here before us
 		return false, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing"
 
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
@@ -214,30 +215,16 @@ func (r *refFiles) write(name, text string) error {
 // lockFile takes the lock of a file, which it makes if need be. The lock ends
 // with the process that has it. The time of the file is when it was taken last.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := flock.Wait(ctx, path, true)
 	if err != nil {
-		return nil, fmt.Errorf("open mirror lock: %w", err)
-	}
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		ok, err := tryLock(f)
-		if ok {
-			if err = os.Chtimes(path, time.Time{}, time.Now()); err == nil { //control:used-mirror-is-known
-				return func() { f.Close() }, nil
-			}
-		}
-		if err == nil {
-			select {
-			case <-tick.C:
-				continue
-			case <-ctx.Done():
-				err = context.Cause(ctx)
-			}
-		}
-		f.Close()
 		return nil, fmt.Errorf("lock mirror: %w", err)
 	}
+	unlock = func() { _ = flock.Release(f) }
+	if err := os.Chtimes(path, time.Time{}, time.Now()); err != nil { //control:used-mirror-is-known
+		unlock()
+		return nil, fmt.Errorf("lock mirror: %w", err)
+	}
+	return unlock, nil
 }
 
 // drop removes a temporary file; when it is gone already, all is well.

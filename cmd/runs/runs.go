@@ -15,6 +15,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -223,7 +224,7 @@ func hold(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
 	}
-	free, err := tryLock(f)
+	free, err := flock.Try(f, true)
 	if err != nil || !free {
 		return nil, errors.Join(err, f.Close())
 	}
