@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -19,9 +20,13 @@ type Editor struct {
 	// context that was ended.
 	OnEnd func()
 
-	fd      int
-	t       *term.Terminal
-	fresh   func() // makes t
+	fd    int
+	fresh func() // makes t
+
+	mu    sync.Mutex // of the next two
+	t     *term.Terminal
+	typed bool // a line is being typed
+
 	past    *past
 	waiting chan read // a line that nobody waits for any more
 }
@@ -32,12 +37,15 @@ type EditorConfig struct {
 	Out      io.Writer
 	History  string                       // file that keeps what was typed; "" for none
 	Complete func(before string) []string // what a line can go on with that begins so
+	Log      *Log                         // whose lines go to the same terminal, nil for none
 }
 
 // NewEditor returns an editor.
 func NewEditor(c EditorConfig) *Editor {
 	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History)}
 	e.fresh = func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		e.t = term.NewTerminal(struct {
 			io.Reader
 			io.Writer
@@ -46,7 +54,28 @@ func NewEditor(c EditorConfig) *Editor {
 		e.t.AutoCompleteCallback = completer(c.Complete)
 	}
 	e.fresh()
+	if c.Log != nil {
+		c.Log.editor.Store(e)
+	}
 	return e
+}
+
+// above writes a text above the line that is being typed, and reports whether there is one.
+func (e *Editor) above(p []byte) (n int, above bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.typed {
+		return 0, false, nil
+	}
+	n, err = e.t.Write(p)
+	return n, true, err
+}
+
+// types notes whether a line is being typed.
+func (e *Editor) types(is bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.typed = is
 }
 
 // completer has Tab type what all completions begin with.
@@ -87,6 +116,8 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		_ = e.t.SetSize(w, h) // it is what it was otherwise
 	}
 	e.t.SetPrompt(prompt)
+	e.types(true)
+	defer e.types(false)
 	if e.waiting == nil {
 		e.waiting = make(chan read, 1)
 		e.t.SetBracketedPasteMode(true)

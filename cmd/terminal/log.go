@@ -14,6 +14,7 @@ import (
 type Log struct {
 	to     io.Writer
 	screen atomic.Pointer[screen] // nil until a terminal that is written over is there
+	editor atomic.Pointer[Editor] // nil until somebody may type on the terminal that lines go to
 }
 
 // NewLog returns a log whose lines go to a writer.
@@ -21,6 +22,11 @@ func NewLog(to io.Writer) *Log { return &Log{to: to} }
 
 // Write implements [io.Writer].
 func (l *Log) Write(p []byte) (int, error) {
+	if e := l.editor.Load(); e != nil {
+		if n, above, err := e.above(p); above {
+			return n, err
+		}
+	}
 	s := l.screen.Load()
 	if s == nil {
 		return l.to.Write(p)

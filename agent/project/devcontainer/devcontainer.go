@@ -3,12 +3,14 @@
 package devcontainer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +28,10 @@ type Files interface {
 type Config struct {
 	Path       string // of the file
 	Image      string
-	Dockerfile string   // that the image is built from; "" for none
+	Dockerfile string   // that the image is built from, in the repository; "" for none
+	Context    string   // what it is built with, a directory in the repository
+	Args       []string // of the build, as NAME=VALUE
+	Target     string   // stage of the Dockerfile that is built; "" for the last
 	Compose    bool     // the container is one of several
 	Features   []string // what is put into the image, by name
 	Commands   []string // what runs once the container is made, as lines for a shell
@@ -40,19 +45,44 @@ const most = 256 << 10
 
 // Read returns what a tree says, nil for nothing.
 func Read(ctx context.Context, files Files) (*Config, error) {
-	for _, path := range places {
-		data, _, err := files.ReadAll(ctx, path, most)
+	for _, name := range places {
+		data, _, err := files.ReadAll(ctx, name, most)
 		if err != nil { // it is not there, or is no file that says anything
 			continue
 		}
 		c, err := parse(data)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		c.Path = path
+		c.locate(name)
 		return c, nil
 	}
 	return nil, nil
+}
+
+// locate says where the file is: what it names is beside it.
+func (c *Config) locate(file string) {
+	c.Path = file
+	if c.Dockerfile == "" {
+		return
+	}
+	dir := path.Dir(file)
+	c.Dockerfile, c.Context = path.Join(dir, c.Dockerfile), path.Join(dir, c.Context)
+}
+
+// Build returns the command that builds the image, at the root of a clone.
+func (c *Config) Build(image string) string {
+	words := []string{"docker", "build", "-t", image, "-f", c.Dockerfile}
+	if c.Target != "" {
+		words = append(words, "--target", c.Target)
+	}
+	for _, arg := range c.Args {
+		words = append(words, "--build-arg", arg)
+	}
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(append(words, quoted(c.Context)), " ")
 }
 
 // Commands returns what runs once the container of a tree is made, and which file says so.
@@ -68,17 +98,23 @@ func parse(data []byte) (*Config, error) {
 	var said struct {
 		Image      string
 		DockerFile string
-		Build      struct{ Dockerfile string }
-		Compose    any `json:"dockerComposeFile"`
-		Features   map[string]any
-		Commands   json.RawMessage `json:"postCreateCommand"`
+		Context    string
+		Build      struct {
+			Dockerfile, Context, Target string
+			Args                        map[string]any
+		}
+		Compose  any `json:"dockerComposeFile"`
+		Features map[string]any
+		Commands json.RawMessage `json:"postCreateCommand"`
 	}
 	if err := json.Unmarshal(plain(data), &said); err != nil {
 		return nil, err
 	}
-	c := &Config{Image: said.Image, Dockerfile: said.DockerFile, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
-	if said.Build.Dockerfile != "" {
-		c.Dockerfile = said.Build.Dockerfile
+	c := &Config{Image: said.Image, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
+	c.Dockerfile = cmp.Or(said.Build.Dockerfile, said.DockerFile)
+	c.Context, c.Target = cmp.Or(said.Build.Context, said.Context), said.Build.Target
+	for _, name := range slices.Sorted(maps.Keys(said.Build.Args)) {
+		c.Args = append(c.Args, fmt.Sprintf("%s=%v", name, said.Build.Args[name]))
 	}
 	var err error
 	c.Commands, err = commands(said.Commands)
