@@ -19,8 +19,8 @@ type Clone interface {
 	Commands(ctx context.Context, at live.Thread, taken func(name string) string) (command.Book, error)
 	// Config returns the configuration of the repository, as it is there.
 	Config(ctx context.Context, at live.Thread) (policy.Config, error)
-	// Image returns the image that commands of a new session run in, by the configuration in
-	// force, and why; none where the engine runs no images.
+	// Image returns the image that commands of a new session run in, and why, where the
+	// configuration in force names none; nothing where the engine runs no images.
 	Image(ctx context.Context, at live.Thread, in policy.Config) (session.Image, error)
 	// Hidden returns which files of the pull request are hidden from the agent.
 	Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error)

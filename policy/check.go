@@ -114,8 +114,11 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeLine(strings.Join(d.Unknown, ", "))})
 		}
 	}
-	if a.Kind == Read {
-		p.readsSecrets(a, &d)
+	for _, name := range a.Paths {
+		if a.Kind == Read && shell.HoldsSecrets(name) { //control:read-of-a-secret
+			d.Severity = High // as of a command that prints it
+			d.Reasons = append(d.Reasons, Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"})
+		}
 	}
 	steps := [...]func(facts, *Decision) bool{
 		p.modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
@@ -127,16 +130,6 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 		}
 	}
 	return p.defaultStep(f, d)
-}
-
-// readsSecrets rates a read as a command is rated that prints the file.
-func (p *Policy) readsSecrets(a Action, d *Decision) {
-	for _, name := range a.Paths {
-		if shell.HoldsSecrets(name) { //control:read-of-a-secret
-			d.Severity = High
-			d.Reasons = append(d.Reasons, Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"})
-		}
-	}
 }
 
 // settle sets the verdict and puts the rule that settled it first.

@@ -48,11 +48,8 @@ func (c Clone) Config(ctx context.Context, at live.Thread) (policy.Config, error
 
 // Image implements [bot.Clone].
 func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out session.Image, err error) {
-	switch {
-	case in.Workspace.Engine != "docker":
-		return out, nil
-	case in.Workspace.Image != "":
-		return session.Image{Name: in.Workspace.Image, Why: "the configuration names it"}, nil
+	if in.Workspace.Image != "" || in.Workspace.Engine != "docker" {
+		return out, nil // what is configured is said anyway
 	}
 	m, err := c.Mirror(ctx, at)
 	if err != nil {

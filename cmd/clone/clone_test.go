@@ -51,7 +51,7 @@ func TestImage(t *testing.T) {
 		want  session.Image
 	}{
 		"no images":   {goes, policy.Workspace{Engine: "bwrap", Image: "acme/dev:1"}, session.Image{}},
-		"named":       {goes, policy.Workspace{Engine: "docker", Image: "acme/dev:1"}, session.Image{Name: "acme/dev:1", Why: "the configuration names it"}},
+		"configured":  {goes, policy.Workspace{Engine: "docker", Image: "acme/dev:1"}, session.Image{}},
 		"by manifest": {goes, policy.Workspace{Engine: "docker"}, session.Image{Name: "golang:1.26", Why: "go.mod says Go 1.26", Guess: true}},
 		"no manifest": {map[string]string{"a.txt": ""}, policy.Workspace{Engine: "docker"}, session.Image{Name: workspace.DefaultImage, Why: "nothing names another one"}},
 	} {

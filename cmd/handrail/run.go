@@ -122,13 +122,13 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 	return local.Wish{
 		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
-		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.checks(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
+		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
 	}
 }
 
-// checks returns what asks whether a model is there. That its server is away is said later,
-// by the session: it may come back.
-func (c *localFlags) checks(w *console) func(ctx context.Context, model string) error {
+// hasModel returns an error where a model's server does not have it. That the server is away
+// the session says: it may come back.
+func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string) error {
 	return func(ctx context.Context, model string) error {
 		open, err := c.openTuned(w, c.tuneFlags)
 		if err != nil || model == "" {
@@ -138,9 +138,8 @@ func (c *localFlags) checks(w *console) func(ctx context.Context, model string) 
 		if err == nil {
 			err = llm.Reach(ctx, m)
 		}
-		var away *llm.Error
-		if errors.As(err, &away) && away.Kind == llm.NotFound && away.Public != "" {
-			return door.Usage("%s", away.Public)
+		if missing := new(llm.Error); errors.As(err, &missing) && missing.Kind == llm.NotFound && missing.Public != "" {
+			return door.Usage("%s", missing.Public)
 		}
 		return nil
 	}

@@ -37,8 +37,7 @@ type Wish struct {
 	Clone   session.Clone // how a new session works
 	Include bool          // changes that are not committed are worked on
 	Person  bool          // somebody can be asked
-	// Check returns why a new session cannot begin with a model; nil for nothing. It is asked
-	// before there is a session.
+	// Check returns why a new session cannot begin with a model; nil asks nothing.
 	Check func(ctx context.Context, model string) error
 	// TakeBack is a wish about the session's checkpoints, nil for none.
 	TakeBack *session.TakeBack

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/term"
 )
@@ -20,13 +19,10 @@ type Editor struct {
 	// context that was ended.
 	OnEnd func()
 
-	fd    int
-	fresh func() // makes t
-
-	mu    sync.Mutex // of the next two
-	t     *term.Terminal
-	typed bool // a line is being typed
-
+	fd      int
+	t       *term.Terminal
+	fresh   func() // makes t
+	log     *Log
 	past    *past
 	waiting chan read // a line that nobody waits for any more
 }
@@ -42,10 +38,8 @@ type EditorConfig struct {
 
 // NewEditor returns an editor.
 func NewEditor(c EditorConfig) *Editor {
-	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History)}
+	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History), log: c.Log}
 	e.fresh = func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
 		e.t = term.NewTerminal(struct {
 			io.Reader
 			io.Writer
@@ -54,28 +48,7 @@ func NewEditor(c EditorConfig) *Editor {
 		e.t.AutoCompleteCallback = completer(c.Complete)
 	}
 	e.fresh()
-	if c.Log != nil {
-		c.Log.editor.Store(e)
-	}
 	return e
-}
-
-// above writes a text above the line that is being typed, and reports whether there is one.
-func (e *Editor) above(p []byte) (n int, above bool, err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.typed {
-		return 0, false, nil
-	}
-	n, err = e.t.Write(p)
-	return n, true, err
-}
-
-// types notes whether a line is being typed.
-func (e *Editor) types(is bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.typed = is
 }
 
 // completer has Tab type what all completions begin with.
@@ -116,8 +89,10 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		_ = e.t.SetSize(w, h) // it is what it was otherwise
 	}
 	e.t.SetPrompt(prompt)
-	e.types(true)
-	defer e.types(false)
+	if e.log != nil {
+		e.log.line.Store(e.t)
+		defer e.log.line.Store(nil)
+	}
 	if e.waiting == nil {
 		e.waiting = make(chan read, 1)
 		e.t.SetBracketedPasteMode(true)

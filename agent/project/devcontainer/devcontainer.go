@@ -26,15 +26,12 @@ type Files interface {
 
 // Config is what a devcontainer.json says.
 type Config struct {
-	Path       string // of the file
-	Image      string
-	Dockerfile string   // that the image is built from, in the repository; "" for none
-	Context    string   // what it is built with, a directory in the repository
-	Args       []string // of the build, as NAME=VALUE
-	Target     string   // stage of the Dockerfile that is built; "" for the last
-	Compose    bool     // the container is one of several
-	Features   []string // what is put into the image, by name
-	Commands   []string // what runs once the container is made, as lines for a shell
+	Path     string // of the file
+	Image    string
+	Build    string   // with what docker build makes the image, at the root of a clone; "" for no Dockerfile
+	Compose  bool     // the container is one of several
+	Features []string // what is put into the image, by name
+	Commands []string // what runs once the container is made, as lines for a shell
 }
 
 // places are where the file may be, the first one that is there counts.
@@ -50,39 +47,13 @@ func Read(ctx context.Context, files Files) (*Config, error) {
 		if err != nil { // it is not there, or is no file that says anything
 			continue
 		}
-		c, err := parse(data)
+		c, err := parse(name, data)
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		c.locate(name)
 		return c, nil
 	}
 	return nil, nil
-}
-
-// locate says where the file is: what it names is beside it.
-func (c *Config) locate(file string) {
-	c.Path = file
-	if c.Dockerfile == "" {
-		return
-	}
-	dir := path.Dir(file)
-	c.Dockerfile, c.Context = path.Join(dir, c.Dockerfile), path.Join(dir, c.Context)
-}
-
-// Build returns the command that builds the image, at the root of a clone.
-func (c *Config) Build(image string) string {
-	words := []string{"docker", "build", "-t", image, "-f", c.Dockerfile}
-	if c.Target != "" {
-		words = append(words, "--target", c.Target)
-	}
-	for _, arg := range c.Args {
-		words = append(words, "--build-arg", arg)
-	}
-	for i, w := range words {
-		words[i] = quoted(w)
-	}
-	return strings.Join(append(words, quoted(c.Context)), " ")
 }
 
 // Commands returns what runs once the container of a tree is made, and which file says so.
@@ -94,7 +65,7 @@ func Commands(ctx context.Context, files project.Files) (lines []string, from st
 	return c.Commands, c.Path, err
 }
 
-func parse(data []byte) (*Config, error) {
+func parse(name string, data []byte) (*Config, error) {
 	var said struct {
 		Image      string
 		DockerFile string
@@ -110,11 +81,16 @@ func parse(data []byte) (*Config, error) {
 	if err := json.Unmarshal(plain(data), &said); err != nil {
 		return nil, err
 	}
-	c := &Config{Image: said.Image, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
-	c.Dockerfile = cmp.Or(said.Build.Dockerfile, said.DockerFile)
-	c.Context, c.Target = cmp.Or(said.Build.Context, said.Context), said.Build.Target
-	for _, name := range slices.Sorted(maps.Keys(said.Build.Args)) {
-		c.Args = append(c.Args, fmt.Sprintf("%s=%v", name, said.Build.Args[name]))
+	c := &Config{Path: name, Image: said.Image, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
+	if file := cmp.Or(said.Build.Dockerfile, said.DockerFile); file != "" {
+		words := []string{"-f", path.Join(path.Dir(name), file)}
+		if said.Build.Target != "" {
+			words = append(words, "--target", said.Build.Target)
+		}
+		for _, arg := range slices.Sorted(maps.Keys(said.Build.Args)) {
+			words = append(words, "--build-arg", fmt.Sprintf("%s=%v", arg, said.Build.Args[arg]))
+		}
+		c.Build = line(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
 	}
 	var err error
 	c.Commands, err = commands(said.Commands)
@@ -134,28 +110,33 @@ func commands(data json.RawMessage) (lines []string, err error) {
 		several = map[string]json.RawMessage{"": data}
 	}
 	for _, name := range slices.Sorted(maps.Keys(several)) {
-		var line string
+		var text string
 		var words []string
-		if json.Unmarshal(several[name], &line) != nil {
+		if json.Unmarshal(several[name], &text) != nil {
 			if json.Unmarshal(several[name], &words) != nil {
 				return nil, errCommand
 			}
-			for i, w := range words {
-				words[i] = quoted(w)
-			}
-			line = strings.Join(words, " ")
+			text = line(words)
 		}
-		if strings.ContainsRune(line, 0) {
+		if strings.ContainsRune(text, 0) {
 			return nil, errors.New("postCreateCommand has a NUL character")
 		}
-		if strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
+		if strings.TrimSpace(text) != "" {
+			lines = append(lines, text)
 		}
 	}
 	return lines, nil
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)
+
+// line is words as a shell reads them back.
+func line(words []string) string {
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
 
 // quoted is a word as a shell reads it back.
 func quoted(word string) string {
