@@ -339,7 +339,7 @@ func TestCommandPatterns(t *testing.T) {
 func ExampleParseMode() {
 	_, err := ParseMode("reviw")
 	fmt.Println(strings.SplitAfter(err.Error(), "?")[0])
-	// Output: parse mode: unknown mode "reviw", did you mean "review"?
+	// Output: unknown mode "reviw", did you mean "review"?
 }
 
 // TestUnknownPrograms: what a program that no rule knows needs depends on the

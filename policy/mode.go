@@ -133,7 +133,7 @@ func ParseMode(name string) (Mode, error) {
 	if near := Nearest(want, names); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return Mode{}, fmt.Errorf("parse mode: unknown mode %q%s (modes: %s)", name, hint, strings.Join(names, ", "))
+	return Mode{}, fmt.Errorf("unknown mode %q%s (modes: %s)", name, hint, strings.Join(names, ", "))
 }
 
 // Allows reports whether the mode lets actions of kind k through at all.

@@ -100,18 +100,21 @@ func (t Table) nearest(word string, addressed bool) string {
 	return name
 }
 
-// Typo returns the command that a text of one word is one typing error away
-// from, "" for none.
+// Typo returns the command or mode that a text of one word is one typing error
+// away from, "" for none.
 func (t Table) Typo(text string) string {
 	word := strings.ToLower(strings.Trim(text, " \t\n.!?"))
 	if strings.ContainsAny(word, " \t\n\u00a0") {
 		return ""
 	}
-	i := slices.IndexFunc(t, func(s Spec) bool { return s.Name != Task && len(s.Name) > 3 && typos(word, s.Name) == 1 })
-	if i < 0 {
-		return ""
+	near := func(name string) bool { return len(name) > 3 && typos(word, name) == 1 }
+	if i := slices.IndexFunc(t, func(s Spec) bool { return s.Name != Task && near(s.Name) }); i >= 0 {
+		return t[i].Name
 	}
-	return t[i].Name
+	if i := slices.IndexFunc(modes[:], near); i >= 0 {
+		return modes[i]
+	}
+	return ""
 }
 
 // typos counts the errors between two words, 3 where there are more than two.

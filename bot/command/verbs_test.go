@@ -407,3 +407,16 @@ func TestAnswered(t *testing.T) {
 		t.Errorf("two choices fit: %q", got)
 	}
 }
+
+// One word with one typing error in it may mean a command or a mode.
+func TestTypo(t *testing.T) {
+	t.Parallel()
+	table := Table{{Name: "stop"}, {Name: Task}}
+	for word, want := range map[string]string{
+		"sto": "stop", "Stopp!": "stop", "reveiw": "review", "plna": "plan", "securty": "security", "review": "", "stop": "", "as": "", "reveiw it": "", "fix": "",
+	} {
+		if got := table.Typo(word); got != want {
+			t.Errorf("%q: %q, want %q", word, got, want)
+		}
+	}
+}

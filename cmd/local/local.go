@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"path/filepath"
 
@@ -105,11 +106,18 @@ func (s *Session) here(ctx context.Context, w *Wish, before *runs.Run) {
 	}
 }
 
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
 func openClone(path string, before *runs.Run) (*gitops.Mirror, error) {
 	repo, err := gitops.OpenLocal(path)
 	switch {
 	case err != nil && before != nil && path == before.State.Task.Clone.Path:
 		return nil, door.Usage("the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w", before.ID, err)
+	case err != nil && !isDir(path):
+		return nil, door.Usage("%s is no directory; name the clone to work in with --repo DIR", path)
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, door.Usage("%s is not in a git repository; name the clone to work in with --repo DIR", path)
 	case err != nil:

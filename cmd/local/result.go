@@ -55,6 +55,7 @@ func Unapply(ctx context.Context, out io.Writer, id, repo string) error {
 type result struct {
 	run  *runs.Run
 	repo *gitops.Mirror
+	path string // of the clone
 	tree worktree.Tree
 	bare error // why there is none
 }
@@ -64,7 +65,8 @@ func withResult(ctx context.Context, id, repo string, do func(*result) error) er
 	if err != nil {
 		return err
 	}
-	r, path := &result{run: run}, cmp.Or(repo, run.State.Task.Clone.Path, ".")
+	path := cmp.Or(repo, run.State.Task.Clone.Path, ".")
+	r := &result{run: run, path: path}
 	if r.repo, err = openClone(path, run); err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (r *result) patch(ctx context.Context, from string) (string, error) {
 	}
 	text, _, err := r.repo.Diff(ctx, from, to, gitops.DiffOptions{Binary: true})
 	if errors.Is(err, gitops.ErrNotFound) {
-		return "", fmt.Errorf("%s does not have the commits of session %s any more: %w", r.run.State.Task.Clone.Path, r.run.ID, err)
+		return "", fmt.Errorf("%s does not have the commits of session %s: %w", r.path, r.run.ID, err)
 	}
 	return text, err
 }
