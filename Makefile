@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs outline-judge orders long pictures first-hour models models-bad review-eval
+.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders long pictures first-hour models models-bad review-eval
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -59,6 +59,12 @@ judge:
 # apply and GNU patch try one in twenty of them, and each that goes wrong; SEED=n makes others.
 stale-diffs:
 	@$(GO) test ./agent/patch -count=1 -run '^TestStaleDiffs$$' -v -timeout 1h -args -judge.hunks=100000 -judge.tools=20 -judge.seed=$(or $(SEED),1) $(QUIET)
+
+# 60,000 edits of real code as small models write them, and 200,000 of texts of all kinds in
+# which white space, quotes or numbers are not the file's; SEED=n makes others.
+edits:
+	@$(GO) test ./agent/tools/edit -count=1 -run '^TestInexactEdits$$' -v -timeout 1h -args -edit.each=2700 -edit.seed=$(or $(SEED),1) $(QUIET)
+	@$(GO) test ./agent/patch -count=1 -run '^TestAttack$$' -v -timeout 1h -args -attack.cases=200000 -attack.seed=$(or $(SEED),1) $(QUIET)
 
 # What web-tree-sitter finds in code, the outline finds: MODULES is its node_modules, TREES
 # directories with code, separated by commas. agent/workspace/outline/judge_test.go says what to install.

@@ -77,13 +77,7 @@ func showConfig(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	of := render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}
-	if r.w.cfg.Clone != nil {
-		if of.Image, err = r.w.cfg.Clone.Image(ctx, *r.at, policy.Merge(of.Server, repo)); err != nil && fault.Temporary(err) {
-			return err
-		}
-	}
-	r.c.post(r.msg, render.Config(of, v))
+	r.c.post(r.msg, render.Config(render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}, v))
 	return nil
 }
 

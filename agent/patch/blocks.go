@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -131,18 +132,32 @@ func blockHunk(search, replace []line) hunk {
 	old, oldCR := unescape(search)
 	add, addCR := unescape(replace)
 	if first, bare, ok := stripNumbers(old); ok {
-		old = bare
 		if h.start == 0 {
 			h.start = first
 		}
-		if _, bare, ok := stripNumbers(add); ok {
-			add = bare
-		}
+		asIs := hunk{block: true, lines: hunkLines(old, add, oldCR && addCR)}
+		h.numbered = &asIs
+		old, add = bare, withoutNumbers(add)
 	} else if len(old) == 0 && h.start > 0 {
 		add = unnumbered(add, h.start)
 	}
 	h.lines = hunkLines(old, add, oldCR && addCR || len(add) == 0 && oldCR)
 	return h
+}
+
+// withoutNumbers takes the numbers off new lines, where the old ones have theirs. Lines
+// that are new may lack them.
+func withoutNumbers(add []string) []string {
+	if _, bare, ok := stripNumbers(add); ok {
+		return bare
+	}
+	out := slices.Clone(add)
+	for i, s := range add {
+		if _, rest, ok := cutNumber(s); ok {
+			out[i] = rest
+		}
+	}
+	return out
 }
 
 // unnumbered takes line numbers off new lines for line from, when they count from there.

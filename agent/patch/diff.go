@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch/compare"
@@ -38,16 +39,7 @@ func headerName(prefix, path string) string {
 }
 
 // wholeLines cuts a text into lines with their endings.
-func wholeLines(s string) []string {
-	return strings.SplitAfter(s, "\n")[:strings.Count(s, "\n")+b2i(s != "" && s[len(s)-1] != '\n')]
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
+func wholeLines(s string) []string { return slices.Collect(strings.Lines(s)) }
 
 // span2 is a run with the indexes at which it begins in both texts.
 type span2 struct {

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch/compare"
@@ -17,18 +18,12 @@ type line struct {
 // ending only before a line feed.
 func splitText(s string) []line {
 	out := make([]line, 0, strings.Count(s, "\n")+1)
-	for s != "" {
-		i := strings.IndexByte(s, '\n')
-		if i < 0 {
-			out = append(out, line{text: s})
-			break
+	for l := range strings.Lines(s) {
+		text := strings.TrimSuffix(l, "\n")
+		if text != l {
+			text = strings.TrimSuffix(text, "\r")
 		}
-		l := line{text: s[:i], eol: "\n"}
-		if i > 0 && s[i-1] == '\r' {
-			l = line{text: s[:i-1], eol: "\r\n"}
-		}
-		out = append(out, l)
-		s = s[i+1:]
+		out = append(out, line{text, l[len(text):]})
 	}
 	return out
 }
@@ -43,13 +38,15 @@ func texts(lines []line) []string {
 
 // document is a file while edits are applied to it.
 type document struct {
+	bom   string // the byte order mark, or ""
 	lines []line
 	eol   string // of most lines
 	keys  [compare.Levels][]uint64
 }
 
 func newDocument(s string) *document {
-	d := &document{lines: splitText(s)}
+	text := strings.TrimPrefix(s, compare.BOM)
+	d := &document{bom: s[:len(s)-len(text)], lines: splitText(text)}
 	d.eol = mostEOL(d.lines)
 	return d
 }
@@ -77,7 +74,8 @@ func (d *document) String() string {
 		n += len(l.text) + len(l.eol)
 	}
 	var b strings.Builder
-	b.Grow(n)
+	b.Grow(n + len(d.bom))
+	b.WriteString(d.bom)
 	for _, l := range d.lines {
 		b.WriteString(l.text)
 		b.WriteString(l.eol)
@@ -85,20 +83,13 @@ func (d *document) String() string {
 	return b.String()
 }
 
-// splice replaces lines [from, to). The byte order mark and the line ending at the
-// end of the text stay as they were, unless exact says that the new lines have
-// them as they are to be.
+// splice replaces lines [from, to). The line ending at the end of the text stays as it
+// was, unless exact says that the new lines have it as it is to be. A byte order mark in
+// front of the first line becomes the document's.
 func (d *document) splice(from, to int, add []line, exact bool) {
 	last := len(d.lines) > 0 && d.lines[len(d.lines)-1].eol == ""
-	if !exact && from == 0 && to > 0 && strings.HasPrefix(d.lines[0].text, compare.BOM) {
-		switch {
-		case len(add) > 0 && !strings.HasPrefix(add[0].text, compare.BOM):
-			add[0].text = compare.BOM + add[0].text
-		case len(add) == 0 && to < len(d.lines):
-			add = []line{d.lines[to]}
-			add[0].text = compare.BOM + add[0].text
-			to++
-		}
+	if from == 0 && len(add) > 0 && strings.HasPrefix(add[0].text, compare.BOM) {
+		add[0].text, d.bom = strings.TrimPrefix(add[0].text, compare.BOM), compare.BOM
 	}
 	end := to == len(d.lines)
 	for l := range d.keys {
@@ -127,4 +118,25 @@ func replaceSlice[T any](s []T, from, to int, add []T) []T {
 	out = append(out, s[:from]...)
 	out = append(out, add...)
 	return append(out, s[to:]...)
+}
+
+// unmarked returns the hunk without byte order marks: the document has its own apart. A
+// hunk that takes it off says so by having it on an old line and not on the new one.
+func (p *applier) unmarked(h hunk) hunk {
+	marked := func(l hunkLine) bool { return strings.HasPrefix(l.text, compare.BOM) }
+	if !slices.ContainsFunc(h.lines, marked) {
+		return h
+	}
+	old, fresh := slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '+' }), slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '-' })
+	switch {
+	case fresh >= 0 && marked(h.lines[fresh]):
+		p.doc.bom = compare.BOM
+	case old >= 0 && marked(h.lines[old]) && fresh >= 0:
+		p.doc.bom = ""
+	}
+	h.lines = slices.Clone(h.lines)
+	for i := range h.lines {
+		h.lines[i].text = strings.TrimPrefix(h.lines[i].text, compare.BOM)
+	}
+	return h
 }

@@ -72,6 +72,10 @@ func blank(lines []string) bool {
 }
 
 func (p *applier) apply(h hunk) error {
+	h = p.unmarked(h)
+	if h.numbered != nil && len(p.doc.find(h.numbered.old(), compare.Trailing)) > 0 {
+		h = *h.numbered // they are in the file
+	}
 	if blank(h.old()) {
 		done, err := p.insert(h)
 		if done || err != nil {
@@ -189,6 +193,9 @@ func (p *applier) locate(h hunk) (*match, error) {
 			if m != nil && m.level >= compare.Spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
+			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
+				return nil, nil
+			}
 			return m, err
 		}
 	}
@@ -204,6 +211,16 @@ func (p *applier) locate(h hunk) (*match, error) {
 		}
 	}
 	return nil, nil
+}
+
+// bareRival reports whether lines without words, which are little to go by, are also where
+// the hunk says that they are, or anywhere else if it was matched with tolerance.
+func (p *applier) bareRival(m match) bool {
+	old, said := m.hunk.old(), p.expected(m.hunk)
+	if m.level >= compare.Spacing {
+		return len(p.doc.find(old, compare.Spacing)) > 1
+	}
+	return !m.hunk.block && said >= 0 && said != m.at && p.doc.at(said, old, compare.Spacing)
 }
 
 // try locates a hunk, first as its line number says, then at ever more tolerant

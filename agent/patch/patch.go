@@ -45,16 +45,17 @@ func (e Edit) Hunks() int { return len(e.hunks) }
 
 // hunk is one change: context lines, lines to delete and lines to add, in order.
 type hunk struct {
-	lines   []hunkLine
-	start   int    // 1-based line in the old file, 0 when not known
-	end     int    // last line of a range that is given without its text, 0 for none
-	zero    bool   // the header says that no old lines are covered
-	section string // words after @@: a line that stands before the hunk
-	block   bool   // a SEARCH/REPLACE block: all of its lines must be there
-	fewer   bool   // context was left out: only one place may fit
-	left    []leftOut
-	splits  []hunk // further readings of a block whose divider is not certain
-	source  int    // 1-based line of the text at which it starts
+	lines    []hunkLine
+	start    int    // 1-based line in the old file, 0 when not known
+	end      int    // last line of a range that is given without its text, 0 for none
+	zero     bool   // the header says that no old lines are covered
+	section  string // words after @@: a line that stands before the hunk
+	block    bool   // a SEARCH/REPLACE block: all of its lines must be there
+	fewer    bool   // context was left out: only one place may fit
+	left     []leftOut
+	numbered *hunk  // it had line numbers: as it was written
+	splits   []hunk // further readings of a block whose divider is not certain
+	source   int    // 1-based line of the text at which it starts
 }
 
 type hunkLine struct {

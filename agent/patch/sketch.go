@@ -95,6 +95,10 @@ func (m *merger) merge(s segment) error {
 	if err != nil {
 		return err
 	}
+	bare := level >= compare.Spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
+	if m.goesOn(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
+		return m.unsettled(s, s.lines[len(s.lines)-1], "ends", "after")
+	}
 	old := texts(m.doc.lines[from : to+1])
 	lines, err := style.Sketch(texts(m.doc.lines), s.lines, old, level >= compare.Spacing)
 	if err != nil {
@@ -184,6 +188,18 @@ func (m *merger) loses(lines []string, from, to int) bool {
 		}
 	}
 	return false
+}
+
+// goesOn reports whether two lines of a segment are in the file behind its end only, and
+// so would be there twice.
+func (m *merger) goesOn(lines []string, to int) bool {
+	n := 0
+	for _, s := range lines {
+		if at := m.doc.find([]string{s}, compare.Spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // oneBlock reports whether the last of the lines closes what the first one opens.

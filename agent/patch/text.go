@@ -20,7 +20,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	if old == add {
 		return Applied{}, 0, errors.New("apply edit: the text to replace and what to put there are the same")
 	}
-	for _, v := range [...][2]string{{old, add}, {withEOL(old, "\r\n"), withEOL(add, "\r\n")}, {withEOL(old, "\n"), withEOL(add, "\n")}} {
+	for _, v := range spellings(before, old, add) {
 		n = strings.Count(before, v[0])
 		switch {
 		case n == 1 || n > 1 && all:
@@ -35,6 +35,16 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	}
 	a, err := Edit{hunks: []hunk{h}}.Apply(before)
 	return a, 1, err
+}
+
+// spellings returns the ways in which a text and its replacement can be in a file: with
+// the line endings that they have, and with each of the others.
+func spellings(before, old, add string) [][2]string {
+	crlf := [2]string{withEOL(old, "\r\n"), withEOL(add, "\r\n")}
+	if uniform(splitText(before), "\r\n") { // a line feed alone would be found within a line's end
+		return [][2]string{crlf}
+	}
+	return [][2]string{{old, add}, crlf, {withEOL(old, "\n"), withEOL(add, "\n")}}
 }
 
 func withEOL(s, eol string) string {

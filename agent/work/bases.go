@@ -54,12 +54,13 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 }
 
 // RemoveUnused removes the files of commits, and what set-ups made, that no session has used
-// for a time. Nil has none.
+// for a time.
 func (e *Engine) RemoveUnused(unused time.Duration) error {
-	if e == nil {
-		return nil
+	err := e.cfg.Bases.store.RemoveUnused(unused)
+	if e.cfg.SetUps.Layers != nil {
+		err = errors.Join(err, e.cfg.SetUps.Layers.RemoveUnused(unused))
 	}
-	return errors.Join(e.cfg.Bases.store.RemoveUnused(unused), e.cfg.SetUps.Layers.RemoveUnused(unused))
+	return err
 }
 
 // mostRules is how many sets of rules are remembered, and how many charts.

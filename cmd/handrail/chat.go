@@ -36,11 +36,7 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 		if dir, err := runs.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
 			history = filepath.Join(filepath.Dir(dir), "history")
 		}
-		edits := terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete}
-		if terminal.IsPerson(os.Stderr) {
-			edits.Log = w.logs
-		}
-		cfg.Editor = terminal.NewEditor(edits)
+		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete})
 		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe a line is a request, and no answer
 	}
 	cfg.Term = terminal.New(shows)

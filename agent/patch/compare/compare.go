@@ -4,6 +4,7 @@ package compare
 
 import (
 	"html"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -147,25 +148,22 @@ func (d *differ) between(a1, a2, b1, b2 int) {
 // unique returns the longest rising sequence of lines that occur once on
 // each side.
 func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
-	type occurrence struct{ a, b, na, nb int }
+	type occurrence struct{ at, times [2]int }
 	seen := make(map[string]*occurrence, a2-a1)
-	for i := a1; i < a2; i++ {
-		p := seen[d.old[i]]
-		if p == nil {
-			p = &occurrence{}
-			seen[d.old[i]] = p
-		}
-		p.a, p.na = i, p.na+1
-	}
-	for i := b1; i < b2; i++ {
-		if p := seen[d.add[i]]; p != nil {
-			p.b, p.nb = i, p.nb+1
+	for side, lines := range [][]string{d.old[a1:a2], d.add[b1:b2]} {
+		for i, l := range lines {
+			p := seen[l]
+			if p == nil {
+				p = &occurrence{}
+				seen[l] = p
+			}
+			p.at[side], p.times[side] = i, p.times[side]+1
 		}
 	}
 	var pairs [][2]int
-	for i := a1; i < a2; i++ {
-		if p := seen[d.old[i]]; p.na == 1 && p.nb == 1 {
-			pairs = append(pairs, [2]int{p.a, p.b})
+	for _, l := range d.old[a1:a2] {
+		if p := seen[l]; p.times == [2]int{1, 1} {
+			pairs = append(pairs, [2]int{a1 + p.at[0], b1 + p.at[1]})
 		}
 	}
 	return rising(pairs)
@@ -177,32 +175,21 @@ func rising(pairs [][2]int) [][2]int {
 	back := make([]int, len(pairs))
 	var tops []int
 	for i, p := range pairs {
-		lo, hi := 0, len(tops)
-		for lo < hi {
-			mid := (lo + hi) / 2
-			if pairs[tops[mid]][1] < p[1] {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
+		k := sort.Search(len(tops), func(k int) bool { return pairs[tops[k]][1] >= p[1] })
+		if back[i] = -1; k > 0 {
+			back[i] = tops[k-1]
 		}
-		back[i] = -1
-		if lo > 0 {
-			back[i] = tops[lo-1]
+		if k == len(tops) {
+			tops = append(tops, 0)
 		}
-		if lo == len(tops) {
-			tops = append(tops, i)
-		} else {
-			tops[lo] = i
-		}
+		tops[k] = i
 	}
 	out := make([][2]int, len(tops))
-	if len(tops) == 0 {
-		return nil
-	}
-	for i, k := tops[len(tops)-1], len(tops)-1; k >= 0; k-- {
-		out[k] = pairs[i]
-		i = back[i]
+	for i, k := -1, len(tops)-1; k >= 0; k-- {
+		if i < 0 {
+			i = tops[k]
+		}
+		out[k], i = pairs[i], back[i]
 	}
 	return out
 }

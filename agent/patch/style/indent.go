@@ -30,30 +30,21 @@ func (s *styles) sees(in string) {
 	s.last, s.seen = in, true
 }
 
-// translate turns an indentation of the edit into one of the file. tabs says that the
-// edit has spaces for tabs elsewhere.
-func (s *styles) translate(in string, at place, tabs bool) (string, bool) {
-	var all []pair
-	for _, p := range s.pairs {
-		if p.known {
-			all = append(all, p)
+// translate turns an indentation of the edit into one of the file. other says that the
+// edit has spaces for tabs, or tabs for spaces, elsewhere.
+func (s *styles) translate(in string, at place, other bool) (string, bool) {
+	all := s.told()
+	if trimmed(all) { // the white space in front of all of the text is often lost
+		if at.first && in == "" {
+			return all[0].file, true
 		}
-	}
-	if at.first && len(all) > 0 && all[0].edit == in {
-		return all[0].file, true
+		all = all[1:]
 	}
 	if out, ok := s.solve(in, all); ok {
-		if bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }); bare && tabs && len(in) > 1 && in[0] == ' ' && out == in {
-			return "", false
-		}
-		return out, true
+		seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
+		return out, seen || !other || out != in || len(in) < 2 && in != "\t"
 	}
-	if len(all) > 1 && at.near != 0 { // the white space in front of all of the text is often lost
-		if out, ok := s.solve(in, all[1:]); ok {
-			return out, true
-		}
-	}
-	if at.near > 0 && at.near < len(s.pairs) {
+	if at.near > 0 && at.near < len(s.pairs) && !s.flat() {
 		above, below := s.pairs[at.near-1], s.pairs[at.near]
 		if above == below && above.edit == in && above.known {
 			return above.file, true
@@ -62,13 +53,37 @@ func (s *styles) translate(in string, at place, tabs bool) (string, bool) {
 	return "", false
 }
 
+// told returns the pairs that say something.
+func (s *styles) told() (out []pair) {
+	for _, p := range s.pairs {
+		if p.known {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// trimmed reports whether only the first line lacks its indentation.
+func trimmed(all []pair) bool {
+	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
+		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
+		!slices.ContainsFunc(all[1:], func(p pair) bool { return p.edit != p.file })
+}
+
+// flat reports whether the edit has no indentation at all, and the file has several.
+func (s *styles) flat() bool {
+	all := s.told()
+	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
+		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
+}
+
 // solve returns the indentation of the file for one of the edit, by pairs that have one
 // and the same rule. ok is false where they have none or several.
 func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	found := false
 	for _, p := range pairs {
 		for _, q := range pairs {
-			if p.edit == q.edit && p.file != q.file {
+			if (p.edit == q.edit) != (p.file == q.file) {
 				return "", false
 			}
 		}
@@ -79,19 +94,26 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if found || !slices.ContainsFunc(pairs, func(p pair) bool { return p.edit != p.file }) {
 		return or(found, out, in), true
 	}
+	if mixed(pairs) {
+		return "", false
+	}
 	moved, isMoved := moved(in, pairs)
 	scaled, isScaled := s.scaled(in, pairs)
-	switch {
-	case !isMoved && !isScaled:
+	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
 		return "", false
-	case isMoved && isScaled && moved != scaled:
-		unit := s.stepOf(pairs)
-		if onGrid(moved, unit) == onGrid(scaled, unit) {
-			return "", false
-		}
-		return or(onGrid(moved, unit), moved, scaled), true
+	}
+	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 && !slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
+		return "", false // by half a step
 	}
 	return or(isMoved, moved, scaled), true
+}
+
+// mixed reports whether some lines of the file are indented by tabs and some by spaces.
+func mixed(pairs []pair) bool {
+	has := func(c string) bool {
+		return slices.ContainsFunc(pairs, func(p pair) bool { return strings.HasPrefix(p.file, c) })
+	}
+	return has("\t") && has(" ")
 }
 
 func or(first bool, a, b string) string {
@@ -104,8 +126,9 @@ func or(first bool, a, b string) string {
 // moved adds what all lines of the file have in front, or takes off what all lines of
 // the edit have.
 func moved(in string, pairs []pair) (string, bool) {
+	less := func(p pair) bool { return len(p.edit) <= len(in) }
 	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
-		return more + in, true
+		return more + in, slices.ContainsFunc(pairs, less)
 	}
 	if less, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.edit, p.file) }); ok {
 		return strings.CutPrefix(in, less)
@@ -136,24 +159,22 @@ func (s *styles) scaled(in string, pairs []pair) (string, bool) {
 			from = "\t"
 		}
 	}
-	if from == "" || to == "" {
+	if len(from) == 1 && from != "\t" || from == "" || to == "" {
 		return "", false
 	}
 	steps := func(s, unit string) (int, bool) {
 		n := strings.Count(s, unit)
 		return n, s == strings.Repeat(unit, n)
 	}
-	depth, all := steps(in, from)
-	by, n := 0, 0
-	for _, p := range pairs {
+	depth, ok := steps(in, from)
+	by := 0
+	for i, p := range pairs {
 		a, ok1 := steps(p.edit, from)
 		b, ok2 := steps(p.file, to)
-		if all = all && ok1 && ok2 && (n == 0 || b-a == by); !all {
-			return "", false
-		}
-		by, n = b-a, n+1
+		ok = ok && ok1 && ok2 && (i == 0 || b-a == by)
+		by = b - a
 	}
-	if !all || n == 0 || depth+by < 0 {
+	if !ok || depth+by < 0 {
 		return "", false
 	}
 	return strings.Repeat(to, depth+by), true
@@ -170,11 +191,7 @@ func (s *styles) stepOf(pairs []pair) string {
 	return s.unit
 }
 
-func onGrid(in, unit string) bool {
-	return unit != "" && in == strings.Repeat(unit, strings.Count(in, unit))
-}
-
-// unitOf returns one step of indentation in most of the document.
+// unitOf returns one step of indentation in most of a document.
 func unitOf(doc []string) string {
 	tabs, last := 0, 0
 	steps := map[int]int{}

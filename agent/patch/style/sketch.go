@@ -1,6 +1,7 @@
 package style
 
 import (
+	"html"
 	"slices"
 	"strings"
 
@@ -9,169 +10,131 @@ import (
 
 // Sketch returns the lines of a sketch that replace those of old as the file writes.
 // tolerant says that the sketch's anchors fit only if white space does not count. Where
-// they fit exactly, and the sketch has no spaces for tabs either, its white space is meant.
+// they fit exactly, and nothing else says that the sketch has other white space than the
+// file, its white space is meant.
 func Sketch(doc, lines, old []string, tolerant bool) ([]string, error) {
-	r := respeller{lines: lines, old: old, is: make([]int, len(lines))}
+	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
-	tabs := r.tabsAsSpaces()
-	if !tolerant && !tabs {
-		return lines, nil
+	if r.otherSigns() || r.flat() {
+		return nil, unclear(lines[0])
 	}
-	var sent, has []string
-	for j, i := range r.is {
-		if i >= 0 {
-			sent, has = append(sent, lines[j]), append(has, old[i])
+	inexact, moved := r.differs()
+	if !tolerant && !inexact && !moved {
+		return r.lines, nil
+	}
+	edit := make([]Line, len(lines))
+	for j, s := range r.lines {
+		if edit[j] = (Line{Op: '+', Text: s}); r.is[j] >= 0 {
+			edit[j] = Line{Op: ' ', Text: s, File: old[r.is[j]]}
 		}
 	}
-	w := newWriter(doc, sent, has)
-	for _, s := range lines {
-		w.sees(s)
+	out, err := Adopt(doc, edit)
+	if err != nil {
+		return nil, err
 	}
-	anchors := []pair{r.anchor(0, 0), r.anchor(len(lines)-1, len(old)-1)}
-	out := make([]string, len(lines))
-	partner := r.partners()
-	for j, s := range lines {
-		if strings.TrimSpace(s) == "" {
-			if i := r.is[j]; i >= 0 {
-				out[j] = old[i]
-			}
-			continue
+	w := newWriter(doc, edit)
+	for j, l := range edit {
+		if l.Op == ' ' {
+			out[j] = l.File
 		}
-		in, ok := w.outer.solve(cellsOf(s).indent, anchors)
-		if tabs {
-			in, ok = w.outer.scaled(cellsOf(s).indent, anchors)
+		if !r.certain(w, j, out[j]) {
+			return nil, unclear(l.Text)
 		}
-		if !ok {
-			return nil, unclear(s)
-		}
-		rest, ok := r.rest(w, j, partner[j])
-		if !ok {
-			return nil, unclear(s)
-		}
-		out[j] = in + rest
 	}
 	return out, nil
 }
 
+// certain reports whether a line of the sketch can be meant as nothing but text.
+func (r *respeller) certain(w *writer, j int, text string) bool {
+	s := r.lines[j]
+	in := compare.Indent(s)
+	if r.is[j] >= 0 {
+		in, _ = w.outer.translate(in, place{first: j == 0}, w.other())
+		return strings.TrimSpace(s) == "" || in == compare.Indent(text) // or is it deeper now?
+	}
+	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved or changed
+		again := compare.Collapse(t) == compare.Collapse(s) && t != text
+		like := !slices.Contains(r.is, slices.Index(r.old, t)) && likeness(tokens(t), tokens(s)) >= 0.45
+		return again || like && (in == "" && compare.Indent(t) != compare.Indent(text) || !slices.Equal(wide(t), wide(text)))
+	})
+}
+
 // respeller compares a part of a sketch with the lines that it replaces.
 type respeller struct {
+	doc        []string
 	lines, old []string
 	is         []int // for each line of the sketch that of the file but for white space, or -1
 }
 
 // match finds the lines that are the file's.
 func (r *respeller) match() {
-	flat := func(lines []string) []string {
-		out := make([]string, len(lines))
-		for i, s := range lines {
-			out[i] = compare.Collapse(s)
+	flat := func(lines []string) (out []string) {
+		for _, s := range lines {
+			out = append(out, compare.Collapse(s))
 		}
 		return out
 	}
 	j := 0
 	for _, run := range compare.Lines(flat(r.old), flat(r.lines)) {
-		switch run.Op {
-		case '+':
-			for range run.To - run.From {
-				r.is[j], j = -1, j+1
+		for i := run.From; i < run.To && run.Op != '-'; i++ {
+			if r.is[j] = i; run.Op == '+' {
+				r.is[j] = -1
 			}
-		case ' ':
-			for i := run.From; i < run.To; i++ {
-				r.is[j], j = i, j+1
-			}
+			j++
 		}
 	}
 }
 
-// tabsAsSpaces reports whether the file has tabs where the sketch, which has none at
-// all, has spaces.
-func (r *respeller) tabsAsSpaces() bool {
-	if slices.ContainsFunc(r.lines, func(s string) bool { return strings.Contains(s, "\t") }) {
-		return false
-	}
+// differs reports whether the lines of the sketch that the file has, too, differ in white
+// space in a way that nobody means: spaces for tabs, no alignment anywhere, white space
+// at the end of each line or of none; or whether they are deeper by other than whole steps.
+func (r *respeller) differs() (inexact, unsteady bool) {
+	all := strings.Join(r.lines, "\n")
+	ends := func(s string) bool { return strings.TrimRight(s, " \t") != s }
+	aligned := slices.ContainsFunc(r.lines, func(s string) bool { return len(wide(strings.TrimSpace(s))) > 0 })
+	n := len(slices.DeleteFunc(slices.Clone(r.lines), func(s string) bool { return !ends(s) }))
+	unit, by := unitOf(r.doc), 0
 	for j, i := range r.is {
-		if i >= 0 && strings.Contains(r.old[i], "\t") && strings.Contains(r.lines[j], "  ") {
-			return true
-		}
-	}
-	return false
-}
-
-// partners returns, for each line of the sketch that the file does not have, the line
-// that it is made of, or -1.
-func (r *respeller) partners() []int {
-	var hunk []Line
-	var at []int
-	next := 0
-	for j, i := range r.is {
-		for ; i >= 0 && next < i; next++ {
-			hunk = append(hunk, Line{Op: '-', Text: r.old[next]})
-		}
-		if i < 0 {
-			at = append(at, j)
+		if i < 0 || strings.TrimSpace(r.lines[j]) == "" {
 			continue
 		}
-		hunk = r.flush(hunk, at)
-		at = nil
-		hunk, next = append(hunk, Line{Op: ' '}), i+1
+		s, f := r.lines[j], r.old[i]
+		tabs := !strings.Contains(all, "\t") && strings.Contains(f, "\t") && strings.Contains(s, "  ")
+		flat := !aligned && len(wide(strings.TrimSpace(f))) > 0
+		inexact = inexact || tabs || flat || ends(s) != ends(f) && (n == 0 || n == len(r.lines))
+		if d := len(compare.Indent(s)) - len(compare.Indent(f)); d != 0 {
+			unsteady = unsteady || by != 0 && d != by || d%max(1, len(unit)) != 0
+			by = d
+		}
 	}
-	for ; next < len(r.old); next++ {
-		hunk = append(hunk, Line{Op: '-', Text: r.old[next]})
+	return inexact, unsteady
+}
+
+// flat reports whether the sketch has lost all indentation where the file has several.
+func (r *respeller) flat() bool {
+	in := func(s string) bool { return compare.Indent(s) != "" }
+	lost := slices.ContainsFunc(r.is, func(i int) bool { return i >= 0 && in(r.old[i]) })
+	other := func(s string) bool {
+		return strings.TrimSpace(s) != "" && compare.Indent(s) != compare.Indent(r.old[0])
 	}
-	hunk = r.flush(hunk, at)
-	out, j := make([]int, len(r.lines)), 0
-	for n, i := range partners(hunk) {
-		switch hunk[n].Op {
-		case '+':
-			out[j], j = i, j+1
-		case ' ':
-			out[j], j = -1, j+1
+	return lost && slices.Contains(r.is, -1) && !slices.ContainsFunc(r.lines, in) && slices.ContainsFunc(r.old, other)
+}
+
+// otherSigns reports whether the sketch has quotes or entities that the file has nowhere:
+// perhaps for plain ones.
+func (r *respeller) otherSigns() bool {
+	whole := strings.Join(r.doc, "\n")
+	quote := func(c rune) bool { return strings.ContainsRune("'\"", compare.PlainSign(c)) && c > 127 }
+	return html.UnescapeString(whole) == whole && slices.ContainsFunc(r.lines, func(s string) bool { return html.UnescapeString(s) != s }) ||
+		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines, func(s string) bool { return strings.ContainsFunc(s, quote) })
+}
+
+// wide returns the white space within a line and at its end that is more than a space.
+func wide(s string) (out []string) {
+	for _, t := range tokens(strings.TrimLeft(s, " \t")) {
+		if isSpace(t) && t != " " {
+			out = append(out, t)
 		}
 	}
 	return out
-}
-
-func (r *respeller) flush(hunk []Line, at []int) []Line {
-	for _, j := range at {
-		hunk = append(hunk, Line{Op: '+', Text: r.lines[j]})
-	}
-	return hunk
-}
-
-// anchor returns how a line of the sketch and one of the file are indented.
-func (r *respeller) anchor(j, i int) pair {
-	return pair{compare.Indent(r.lines[j]), compare.Indent(r.old[i]), true}
-}
-
-// rest returns a line of the sketch behind its indentation.
-func (r *respeller) rest(w *writer, j, partner int) (string, bool) {
-	if i := r.is[j]; i >= 0 {
-		return r.old[i][len(compare.Indent(r.old[i])):], true
-	}
-	n := cellsOf(r.lines[j])
-	var ok bool
-	if partner < 0 {
-		if n.leader != "" {
-			if n.inner, ok = w.behind(n.leader).translate(n.inner, place{}, w.tabs()); !ok {
-				return "", false
-			}
-		}
-		n.body, ok = w.added(tokens(n.body))
-		return n.leader + n.inner + n.body, ok
-	}
-	sent, f := strings.TrimLeft(r.lines[j], " \t"), strings.TrimLeft(r.old[partner], " \t")
-	if wide(sent) > wide(f) {
-		return "", false
-	}
-	return w.body(compare.Collapse(sent), compare.Collapse(f), strings.TrimRight(f, " \t"), true)
-}
-
-// wide counts the white space in a line that is more than a space.
-func wide(s string) (n int) {
-	for _, t := range tokens(s) {
-		if isSpace(t) && t != " " {
-			n++
-		}
-	}
-	return n
 }

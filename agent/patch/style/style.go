@@ -10,6 +10,7 @@ package style
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -26,32 +27,68 @@ type Line struct {
 // Adopt returns the text of each line, the added ones as a file with the lines of file
 // would have them.
 func Adopt(file []string, lines []Line) ([]string, error) {
-	var old, has []string
+	w := newWriter(file, lines)
 	out := make([]string, len(lines))
 	for i, l := range lines {
-		if out[i] = l.Text; l.Op != '+' {
-			old, has = append(old, l.Text), append(has, l.File)
-		}
-	}
-	w := newWriter(file, old, has)
-	for _, l := range lines {
-		w.sees(l.Text)
+		out[i] = l.Text
 	}
 	partner := partners(lines)
+	if text, open := w.unsettled(lines, partner); open {
+		return nil, unclear(text)
+	}
 	k, first := 0, true
 	for i, l := range lines {
 		if l.Op != '+' {
 			k++
 			first = first && l.Op == '-'
+			if l.Op == ' ' {
+				w.last = l.Text
+			}
 			continue
 		}
+		at := place{partner[i], k, first, false}
+		alone := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].Op != op }
+		if at.partner < 0 && !alone(i-1, '-') && alone(i-2, '-') && alone(i+1, '+') {
+			at.partner, at.instead = k-1, true
+		}
 		var ok bool
-		if out[i], ok = w.write(l.Text, place{partner[i], k, first}); !ok {
+		if out[i], ok = w.write(l.Text, at); !ok {
 			return nil, unclear(l.Text)
 		}
-		first = false
+		first, w.last = false, l.Text
 	}
 	return out, nil
+}
+
+// unsettled returns the new line of an edit without indentation that can be meant in
+// several ways, where the file has indentation.
+func (w *writer) unsettled(lines []Line, partner []int) (text string, ok bool) {
+	plain := func(l Line) bool { return compare.Indent(l.Text) == "" }
+	indented := func(l Line) bool { return l.Op != '+' && compare.Indent(l.File) != "" }
+	if slices.ContainsFunc(lines, func(l Line) bool { return !plain(l) }) || !slices.ContainsFunc(lines, indented) {
+		return "", false
+	}
+	twice, opened := "", ""
+	for i, l := range lines {
+		switch {
+		case l.Op == '-':
+			same := func(m Line) bool { return m.Op != '+' && m.Text == l.Text }
+			if rest := slices.IndexFunc(lines[i+1:], same); rest >= 0 || slices.IndexFunc(lines, same) < i {
+				twice = l.Text // which of them is gone?
+			}
+			continue
+		case l.Op == '+' && partner[i] < 0 && w.outer.flat():
+			return l.Text, true
+		}
+		s := strings.TrimSpace(l.Text)
+		if opened != "" && s != "" && !strings.ContainsAny(s[:1], "})]") {
+			return opened, true // what stands in a block is deeper
+		}
+		if opened = ""; l.Op == '+' && s != "" && strings.ContainsAny(s[len(s)-1:], "{([:") {
+			opened = l.Text
+		}
+	}
+	return twice, twice != "" && w.outer.flat()
 }
 
 func unclear(text string) error {
@@ -97,37 +134,16 @@ func pairUp(old, add []string) []int {
 	for i := range out {
 		out[i] = -1
 	}
-	const most, enough = 300, 0.45
-	if len(old) == 0 || len(old)*len(add) > most*most {
-		return out
-	}
-	best := make([][]float64, len(old)+1)
-	best[len(old)] = make([]float64, len(add)+1)
-	like := make([][]float64, len(old))
-	words := make([][]string, len(add))
-	for j, n := range add {
-		words[j] = tokens(n)
-	}
-	for i := len(old) - 1; i >= 0; i-- {
-		best[i], like[i] = make([]float64, len(add)+1), make([]float64, len(add))
-		is := tokens(old[i])
-		for j := len(add) - 1; j >= 0; j-- {
-			best[i][j] = max(best[i+1][j], best[i][j+1])
-			if like[i][j] = likeness(is, words[j]); like[i][j] >= enough {
-				best[i][j] = max(best[i][j], like[i][j]+best[i+1][j+1])
+	const enough = 0.45
+	next := 0
+	for j, s := range add {
+		best := enough
+		for i := next; i < min(len(old), next+100); i++ {
+			if now := likeness(tokens(old[i]), tokens(s)); now > best {
+				best, out[j] = now, i
 			}
 		}
-	}
-	for i, j := 0, 0; i < len(old) && j < len(add); {
-		switch {
-		case like[i][j] >= enough && best[i][j] == like[i][j]+best[i+1][j+1]:
-			out[j] = i
-			i, j = i+1, j+1
-		case best[i][j] == best[i+1][j]:
-			i++
-		default:
-			j++
-		}
+		next = max(next, out[j]+1)
 	}
 	return out
 }

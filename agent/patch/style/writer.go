@@ -1,6 +1,7 @@
 package style
 
 import (
+	"html"
 	"slices"
 	"strings"
 
@@ -12,6 +13,7 @@ import (
 type place struct {
 	partner, near int
 	first         bool
+	instead       bool // it is not like its partner, but the only line in its place
 }
 
 // writer writes new lines of an edit as the file writes its lines.
@@ -19,27 +21,38 @@ type writer struct {
 	doc       []string
 	old, file []string
 	outer     styles
+	last      string              // the new text's line before, as it was sent
 	inner     map[string]*styles  // by the leader of a comment
 	gaps      map[string][]string // white space in the edit, and what the file has there
-	tails     map[string][]string
+	tails     map[string][]string // at the end of a line
+	blanks    map[string][]string // in an empty one
 	signs     map[string][]string // punctuation likewise
-	spell     *speller
+	forTabs   bool                // spaces were sent for tabs
+	forSpaces bool
 }
 
-func newWriter(doc, old, file []string) *writer {
-	w := &writer{doc: doc, old: old, file: file, inner: map[string]*styles{}, gaps: map[string][]string{}, tails: map[string][]string{}, signs: map[string][]string{}}
+// newWriter returns the writer that knows the lines of an edit of doc.
+func newWriter(doc []string, lines []Line) *writer {
+	w := &writer{doc: doc, inner: map[string]*styles{}, gaps: map[string][]string{}, tails: map[string][]string{}, blanks: map[string][]string{}, signs: map[string][]string{}}
+	for _, l := range lines {
+		if w.sees(l.Text); l.Op != '+' {
+			w.old, w.file = append(w.old, l.Text), append(w.file, strings.TrimPrefix(l.File, compare.BOM))
+		}
+	}
 	w.outer.unit = unitOf(doc)
-	for i, s := range old {
-		o, f := cellsOf(s), cellsOf(strings.TrimPrefix(file[i], compare.BOM))
+	for i, s := range w.old {
+		o, f := cellsOf(s), cellsOf(w.file[i])
 		blank := strings.TrimSpace(s) == ""
 		w.outer.pairs = append(w.outer.pairs, pair{o.indent, f.indent, !blank})
+		w.note(o.indent, f.indent)
 		if blank {
-			learn(w.tails, s, file[i])
+			learn(w.blanks, s, w.file[i])
 			continue
 		}
 		learn(w.tails, o.tail, f.tail)
 		if o.leader != "" && o.leader == f.leader {
 			w.behind(o.leader).pairs = append(w.behind(o.leader).pairs, pair{o.inner, f.inner, true})
+			w.note(o.inner, f.inner)
 		} else {
 			o.body, f.body = o.leader+o.inner+o.body, f.leader+f.inner+f.body
 		}
@@ -50,12 +63,12 @@ func newWriter(doc, old, file []string) *writer {
 		for j := range a {
 			if isSpace(a[j]) {
 				learn(w.gaps, a[j], b[j])
+				w.note(a[j], b[j])
 			} else if isSign(a[j]) {
 				learn(w.signs, a[j], b[j])
 			}
 		}
 	}
-	w.spell = newSpeller(doc, old, file)
 	return w
 }
 
@@ -89,78 +102,134 @@ func (w *writer) write(s string, at place) (string, bool) {
 	if slices.Equal(w.old, w.file) {
 		return s, true
 	}
-	n := cellsOf(s)
 	if strings.TrimSpace(s) == "" {
-		return w.tail(s), true
+		return tailOf(w.blanks, s, 2)
 	}
-	var o, f cells
-	paired := at.partner >= 0
-	if paired {
-		o, f = cellsOf(w.old[at.partner]), cellsOf(strings.TrimPrefix(w.file[at.partner], compare.BOM))
-		paired = o.leader == f.leader
+	if moved, ok := w.moved(s, compare.Exactly); ok && at.partner < 0 {
+		return moved, true
 	}
-	var ok bool
-	out := n
-	if paired && n.indent == o.indent {
-		out.indent = f.indent
-	} else if out.indent, ok = w.outer.translate(n.indent, at, w.tabs()); !ok {
-		return "", false
+	if moved, ok := w.moved(s, compare.Spacing); ok && at.first && compare.Indent(s) == "" {
+		return moved, true
 	}
-	if paired && n.tail == o.tail {
-		out.tail = f.tail
-	} else {
-		out.tail = w.tail(n.tail)
+	r := rewrite{writer: w, at: at, n: cellsOf(s)}
+	if at.partner >= 0 {
+		r.o, r.f = cellsOf(w.old[at.partner]), cellsOf(w.file[at.partner])
+		r.like = r.o.leader == r.f.leader && !at.instead
 	}
-	switch {
-	case n.leader == "" || paired && n.leader != o.leader:
-		paired = paired && o.leader == n.leader
-	case paired && n.inner == o.inner:
-		out.inner = f.inner
-	default:
-		if out.inner, ok = w.behind(n.leader).translate(n.inner, place{}, w.tabs()); !ok {
+	out := r.n
+	for _, part := range []struct {
+		into *string
+		from func() (string, bool)
+	}{{&out.indent, r.indent}, {&out.tail, r.tail}, {&out.inner, r.inner}, {&out.body, r.body}} {
+		var ok bool
+		if *part.into, ok = part.from(); !ok {
 			return "", false
 		}
-	}
-	if out.body, ok = w.body(n.body, o.body, f.body, paired); !ok {
-		return "", false
 	}
 	return out.indent + out.leader + out.inner + out.body + out.tail, true
 }
 
-// tabs reports whether the edit has spaces where the file has tabs.
-func (w *writer) tabs() bool {
-	sent := func(is string, was []string) bool {
-		return !strings.Contains(is, "\t") && slices.ContainsFunc(was, func(s string) bool { return strings.Contains(s, "\t") })
-	}
-	for is, was := range w.gaps {
-		if sent(is, was) {
-			return true
-		}
-	}
-	for _, s := range w.inner {
-		for _, p := range s.pairs {
-			if sent(p.edit, []string{p.file}) {
-				return true
-			}
-		}
-	}
-	return slices.ContainsFunc(w.outer.pairs, func(p pair) bool { return sent(p.edit, []string{p.file}) })
+// rewrite is a new line, and the old line of the edit and of the file that it is made of
+// or stands in the place of.
+type rewrite struct {
+	*writer
+	at      place
+	n, o, f cells
+	like    bool // it is made of it
 }
 
-// tail returns what the file has instead of white space at the end of a line.
-func (w *writer) tail(is string) string {
-	was := w.tails[is]
+func (r rewrite) indent() (string, bool) {
+	if r.at.partner >= 0 && r.n.indent == r.o.indent {
+		return r.f.indent, true
+	}
+	return r.writer.indent(r.n.indent, r.at)
+}
+
+func (r rewrite) tail() (string, bool) {
+	tab := strings.Contains(r.f.tail, "\t") && r.o.tail != r.f.tail
 	switch {
-	case len(was) == 1 && (is != "" || len(w.old) > 1):
-		return was[0]
-	case len(was) == 0 && is != "":
-		for edit, file := range w.tails {
-			if edit != "" && len(file) == 1 && file[0] == "" {
-				return "" // the edit puts it behind all lines
+	case tab && r.n.body != r.o.body && strings.HasPrefix(r.n.body, r.o.body):
+		return "", false // is what is new behind the tab, or before it?
+	case r.at.instead && r.o.tail != r.f.tail && (tab || len(r.f.tail) > 1):
+		return "", false
+	case r.at.partner >= 0 && r.n.tail == r.o.tail:
+		return r.f.tail, true
+	}
+	return tailOf(r.tails, r.n.tail, len(r.outer.told()))
+}
+
+// inner returns the white space behind the leader of a comment.
+func (r rewrite) inner() (string, bool) {
+	switch {
+	case r.n.leader == "", r.like && r.n.leader != r.o.leader:
+		return r.n.inner, true
+	case r.like && r.n.inner == r.o.inner:
+		return r.f.inner, true
+	}
+	return r.behind(r.n.leader).translate(r.n.inner, place{}, r.other())
+}
+
+func (r rewrite) body() (string, bool) {
+	return r.writer.body(r.n.body, r.o.body, r.f.body, r.like && r.o.leader == r.n.leader)
+}
+
+// indent returns the file's indentation for one of the edit. Where all old lines were sent
+// without theirs, either all of the edit is less deep, or only its first line is: the
+// line before tells which.
+func (w *writer) indent(in string, at place) (string, bool) {
+	all := w.outer.told()
+	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
+	if !bare || len(all) == 0 || all[0].file == "" || !strings.HasPrefix(in, all[0].file) {
+		return w.outer.translate(in, at, w.other())
+	}
+	own, before := all[0].file, strings.TrimSpace(w.last)
+	sibling := before != "" && compare.Indent(w.last) == "" && !strings.ContainsAny(before[len(before)-1:], "{([:,+-*/=|&.\\<>?!")
+	return own, sibling && in == own
+}
+
+// moved returns what the file has for a new line that is an old one elsewhere.
+func (w *writer) moved(s string, level int) (line string, ok bool) {
+	for i, old := range w.old {
+		if compare.Normal(old, level) != compare.Normal(s, level) {
+			continue
+		}
+		if ok && w.file[i] != line {
+			return "", false
+		}
+		line, ok = w.file[i], true
+	}
+	return line, ok && !w.outer.flat()
+}
+
+// other reports whether the edit has spaces where the file has tabs, or tabs where it
+// has spaces.
+func (w *writer) other() bool { return w.forTabs || w.forSpaces }
+
+// note takes note of white space of the edit and of the file.
+func (w *writer) note(is, was string) {
+	w.forTabs = w.forTabs || !strings.Contains(is, "\t") && is != "" && strings.Contains(was, "\t")
+	w.forSpaces = w.forSpaces || strings.Contains(is, "\t") && len(was) > 1 && !strings.Contains(was, "\t")
+}
+
+// tailOf returns what the file has instead of white space at the end of a line, where
+// as many lines tell.
+func tailOf(tails map[string][]string, is string, lines int) (string, bool) {
+	was := tails[is]
+	if len(was) == 1 && (is != "" || lines > 1) {
+		return was[0], true
+	}
+	for edit, file := range tails {
+		for _, f := range file {
+			switch {
+			case f == edit:
+			case len(f) > 1 || f == "\t":
+				return "", false
+			case len(was) == 0 && f == "":
+				is = strings.TrimSuffix(is, edit) // the edit puts it behind all lines
 			}
 		}
 	}
-	return is
+	return is, true
 }
 
 // body returns what stands in a line between white space: of an old line and its
@@ -178,83 +247,49 @@ func (w *writer) body(n, o, f string, paired bool) (string, bool) {
 		return "", false
 	}
 	var out strings.Builder
-	var gone, add []int // of a change: indexes into the old tokens and the new
-	i, j := 0, 0
-	flush := func(next int) bool {
-		s, ok := w.changed(change{a, b, fresh, gone, add, i - len(gone) - 1, next})
+	c := change{old: a, file: b, fresh: fresh}
+	flush := func() bool {
+		s, ok := w.changed(c)
 		out.WriteString(s)
-		gone, add = nil, nil
+		c.gone, c.add = nil, nil
 		return ok
 	}
 	for _, r := range compare.Lines(a, fresh) {
-		switch r.Op {
-		case '-':
-			for k := r.From; k < r.To; k++ {
-				gone, i = append(gone, k), i+1
+		for k := r.From; k < r.To; k++ {
+			switch r.Op {
+			case '-':
+				c.gone = append(c.gone, k)
+			case '+':
+				c.add = append(c.add, k)
+			default:
+				if !flush() {
+					return "", false
+				}
+				out.WriteString(b[k])
 			}
-		case '+':
-			for k := r.From; k < r.To; k++ {
-				add, j = append(add, k), j+1
-			}
-		default:
-			if !flush(i) {
-				return "", false
-			}
-			out.WriteString(strings.Join(b[r.From:r.To], ""))
-			i, j = i+r.To-r.From, j+r.To-r.From
 		}
 	}
-	ok := flush(len(a))
+	ok := flush()
 	return out.String(), ok
 }
 
-// change is a change within a line.
+// change is a change within a line: indexes into the old tokens and the new.
 type change struct {
 	old, file, fresh []string
 	gone, add        []int
-	before, next     int // the old tokens around it
 }
 
-// differs reports whether an old token is white space other than the file's.
-func (c change) differs(k int) bool {
-	return k >= 0 && k < len(c.old) && isSpace(c.old[k]) && c.old[k] != c.file[k]
-}
-
-// spaces returns which of the tokens at some indexes are white space.
-func spaces(all []string, at []int) (out []int) {
-	for _, k := range at {
-		if isSpace(all[k]) {
-			out = append(out, k)
-		}
-	}
-	return out
-}
-
-// changed returns the new tokens of a change as the file would have them.
+// changed returns the new tokens of a change as the file would have them, with the file's
+// white space where there is as much of it as before.
 func (w *writer) changed(c change) (string, bool) {
-	was, is := spaces(c.old, c.gone), spaces(c.fresh, c.add)
-	if slices.EqualFunc(was, is, func(a, b int) bool { return c.old[a] == c.fresh[b] }) {
-		return w.between(c, was)
+	spaces := func(all []string, at []int) []int {
+		return slices.DeleteFunc(slices.Clone(at), func(k int) bool { return !isSpace(all[k]) })
 	}
-	fresh := make([]string, 0, len(c.add))
-	lost := slices.ContainsFunc(was, c.differs)
-	for _, k := range c.add {
-		s := c.fresh[k]
-		fresh = append(fresh, s)
-		beside := (c.differs(c.before) && c.old[c.before] == s) || (c.differs(c.next) && c.old[c.next] == s)
-		if isSpace(s) && (beside || lost) && (len(s) < 2 || len(w.gaps[s]) != 1) {
-			return "", false // which of both is the old one?
-		}
-	}
-	return w.added(fresh)
-}
-
-// between returns the new tokens of a change with the file's white space between them:
-// that at the indexes was.
-func (w *writer) between(c change, was []int) (string, bool) {
+	was := spaces(c.old, c.gone)
+	same := slices.EqualFunc(was, spaces(c.fresh, c.add), func(a, b int) bool { return c.old[a] == c.fresh[b] })
 	var out strings.Builder
 	for _, k := range c.add {
-		if isSpace(c.fresh[k]) {
+		if same && isSpace(c.fresh[k]) {
 			out.WriteString(c.file[was[0]])
 			was = was[1:]
 			continue
@@ -285,22 +320,44 @@ func (w *writer) added(fresh []string) (string, bool) {
 			out.WriteString(s)
 		}
 	}
-	return w.spell.plain(out.String()), true
+	return w.plain(out.String()), true
 }
 
-// gap returns what the file has instead of white space within a new line.
+// gap returns what the file has instead of white space within a new line. Where old lines
+// have other white space than the file, only one form that always stands for another one
+// is certain.
 func (w *writer) gap(is string) (string, bool) {
-	was := w.gaps[is]
-	odd := slices.ContainsFunc(was, func(s string) bool { return strings.Trim(s, " ") != "" })
-	switch {
-	case len(was) == 0 && len(is) > 1 && !strings.Contains(is, "\t") && w.tabs() && innerTabs(w.doc):
-		return "", false
-	case len(was) == 0, slices.Equal(was, []string{is}):
-		return is, true
-	case len(was) == 1 && len(is) > 1:
+	var other []string
+	for edit, file := range w.gaps {
+		if len(file) > 1 || file[0] != edit {
+			other = append(other, edit)
+		}
+	}
+	switch was := w.gaps[is]; {
+	case len(other) == 1 && other[0] == is && len(is) > 1 && len(was) == 1:
 		return was[0], true
-	case odd:
+	case len(other) > 0:
 		return "", false
 	}
-	return is, true
+	return is, len(is) < 2 || strings.Contains(is, "\t") || !w.forTabs || !innerTabs(w.doc)
+}
+
+// plain writes typographic quotes, dashes and HTML entities of new text as the file has
+// them, when the old lines of the edit fit only after those were made plain.
+func (w *writer) plain(text string) string {
+	old, region := strings.Join(w.old, "\n"), strings.Join(w.file, "\n")
+	foreign := func(r rune) bool { return compare.PlainSign(r) != r && !strings.ContainsRune(region, r) }
+	if html.UnescapeString(old) != old && html.UnescapeString(region) == region {
+		text = html.UnescapeString(text)
+	}
+	if !strings.ContainsFunc(old, foreign) {
+		return text
+	}
+	whole := strings.Join(w.doc, "\n")
+	return strings.Map(func(r rune) rune {
+		if foreign(r) && (strings.ContainsRune(old, r) || !strings.ContainsRune(whole, r)) {
+			return compare.PlainSign(r)
+		}
+		return r
+	}, text)
 }
