@@ -63,6 +63,13 @@ func (f files) keep(v *Verb, app newapp.App) (files, error) {
 		v.secrets["HANDRAIL_WEBHOOK_SECRET"] = hook
 		env += "HANDRAIL_WEBHOOK_SECRET='" + hook + "'\n"
 	}
+	if key := v.key.Reveal(); key != "" {
+		if strings.ContainsAny(key, "\n\r'") {
+			return f, errors.New("HANDRAIL_API_KEY cannot be written into a file for shells")
+		}
+		v.secrets["HANDRAIL_API_KEY"] = key
+		env += "HANDRAIL_API_KEY='" + key + "'\n"
+	}
 	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env}, {f.Config, f.config(v, app)}} {
 		if err := write(one.name, one.text); err != nil {
 			return f, err

@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // Verb is handrail init.
@@ -32,6 +33,7 @@ type Verb struct {
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
 	ollama  string            // its address, "" for the usual one
+	key     secret.Value      // of the model's server, "" for none
 	secrets map[string]string // of the server, which are written
 }
 
@@ -50,6 +52,13 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 		ollama = ""
 	}
 	if err := (config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: ollama}).Check().Err(); err != nil {
+		return door.UsageError{Err: err}
+	}
+	var err error
+	if v.key, err = config.Secret(os.Getenv, "HANDRAIL_API_KEY"); err != nil || v.BaseURL == "" {
+		v.key = ""
+	}
+	if err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {

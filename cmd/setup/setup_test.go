@@ -26,9 +26,11 @@ import (
 
 	"github.com/handrail-bot/handrail/bot"
 	"github.com/handrail-bot/handrail/bot/ghapp/needs"
+	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 func must(t *testing.T, err error) {
@@ -307,6 +309,26 @@ func TestWrongUse(t *testing.T) {
 		var use door.UsageError
 		if err := v.Run(t.Context(), &door.Console{Out: io.Discard, Err: io.Discard}, unasked); !errors.As(err, &use) {
 			t.Errorf("%s: %v", fmt.Sprintf("%+v", v), err)
+		}
+	}
+}
+
+// TestKeyOfTheModel: the key of the model's server is written where the server reads it.
+func TestKeyOfTheModel(t *testing.T) {
+	t.Parallel()
+	_, pem := hub(t)
+	for key, want := range map[string]bool{"sk-1": true, "": true, "sk'1": false} {
+		v := &Verb{Dir: t.TempDir(), Listen: "127.0.0.1:8080", Model: "m", BaseURL: "https://models.example/v1", key: secret.Value(key)}
+		f, err := filesIn(v.Dir).keep(v, newapp.App{ID: 1, Key: []byte(pem)})
+		if want != (err == nil) {
+			t.Fatalf("%q: %v", key, err)
+		}
+		if err != nil {
+			continue
+		}
+		data, err := os.ReadFile(f.Environment)
+		if must(t, err); strings.Contains(string(data), "HANDRAIL_API_KEY") != (key != "") || !strings.Contains(string(data), key) || v.secrets["HANDRAIL_API_KEY"] != key {
+			t.Errorf("%q: %s", key, data)
 		}
 	}
 }
