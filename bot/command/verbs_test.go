@@ -413,7 +413,7 @@ func TestTypo(t *testing.T) {
 	t.Parallel()
 	table := Table{{Name: "stop"}, {Name: Task}}
 	for word, want := range map[string]string{
-		"sto": "stop", "Stopp!": "stop", "reveiw": "review", "plna": "plan", "securty": "security", "review": "", "stop": "", "as": "", "reveiw it": "", "fix": "",
+		"sto": "stop", "Stopp!": "stop", "revie": "review", "plna": "plan", "securty": "security", "review": "", "stop": "", "as": "", "revie it": "", "fix": "",
 	} {
 		if got := table.Typo(word); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
