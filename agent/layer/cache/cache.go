@@ -37,19 +37,19 @@ func Begin(ctx context.Context, dir string, w Want) (string, error) {
 	if err := errors.Join(makeDir(dir), makeDir(filepath.Join(dir, workspace.LayerTree)), makeDir(to)); err != nil {
 		return "", fmt.Errorf("begin caches: %w", err)
 	}
-	var bytes int64
+	var size int64
 	for _, name := range w.Names {
 		n, err := share(ctx, w.Older, to, name)
 		if err != nil {
 			return "", fmt.Errorf("begin caches: %w", err)
 		}
-		bytes += n
+		size += n
 	}
 	list, err := os.ReadDir(to)
 	if err != nil {
 		return "", fmt.Errorf("begin caches: %w", err)
 	}
-	if len(list) == 0 || bytes > w.Most { //control:caches-do-not-grow
+	if len(list) == 0 || size > w.Most { //control:caches-do-not-grow
 		return "", workspace.RemoveTree(dir)
 	}
 	return dir, nil
@@ -63,7 +63,7 @@ func makeDir(dir string) error {
 // share fills the directory to/name with links to what is in older/name, and returns how
 // many bytes these have. One that was never filled has none, and neither has one that a
 // symlink leads to: that may lead anywhere.
-func share(ctx context.Context, older, to, name string) (bytes int64, err error) {
+func share(ctx context.Context, older, to, name string) (size int64, err error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		if info, err := os.Lstat(filepath.Join(older, path.Join(parts[:i+1]...))); err != nil || !info.IsDir() { //control:caches-are-no-links
@@ -95,10 +95,10 @@ func share(ctx context.Context, older, to, name string) (bytes int64, err error)
 		if err != nil {
 			return err
 		}
-		bytes += info.Size()
+		size += info.Size()
 		return link(at, there, info)
 	})
-	return bytes, err
+	return size, err
 }
 
 // link links a file or, where the system has no room for one more link to it, copies it.
