@@ -51,6 +51,18 @@ func TestSpecs(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", spec.Name, err)
 		}
+		var schema struct {
+			Properties map[string]struct{ Description string }
+			Required   []string
+		}
+		if err := json.Unmarshal(spec.Parameters, &schema); err != nil {
+			t.Fatalf("%s: %v", spec.Name, err)
+		}
+		for _, name := range schema.Required {
+			if schema.Properties[name].Description == "" {
+				t.Errorf("the schema of %s does not say what %s is, which it requires", spec.Name, name)
+			}
+		}
 		c := jsonschema.NewCompiler()
 		if err := c.AddResource("mem://s", doc); err != nil {
 			t.Fatal(err)
