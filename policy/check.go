@@ -114,6 +114,12 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeLine(strings.Join(d.Unknown, ", "))})
 		}
 	}
+	for _, name := range a.Paths {
+		if a.Kind == Read && shell.HoldsSecrets(name) { //control:read-of-a-secret
+			d.Severity = High // as of a command that prints it
+			d.Reasons = append(d.Reasons, Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"})
+		}
+	}
 	steps := [...]func(facts, *Decision) bool{
 		p.modeStep, p.denyStep, criticalStep, p.alwaysAskStep,
 		p.networkStep, p.sensitiveStep, p.allowStep, p.severityStep,
@@ -390,15 +396,18 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 	if d.Severity < Medium {
 		return false
 	}
-	rule := "severity." + d.Severity.String()
+	rule, what, each := "severity."+d.Severity.String(), fmt.Sprintf("commands of %s severity", d.Severity), "command"
+	if f.act.Kind == Read {
+		what, each = "reads of files that hold credentials", "read"
+	}
 	switch {
 	case !p.config.autoCommands():
-		*d = d.settle(Ask, rule, fmt.Sprintf("commands of %s severity need a yes from a person", d.Severity))
+		*d = d.settle(Ask, rule, what+" need a yes from a person")
 	case p.defaults[f.act.Kind] == Ask:
-		*d = d.settle(Ask, "defaults.execute", "the configuration asks before every command")
+		*d = d.settle(Ask, "defaults."+f.act.Kind.String(), "the configuration asks before every "+each)
 	default:
 		d.Auto = true
-		*d = d.settle(Allow, "auto_approve_commands", fmt.Sprintf("commands of %s severity are approved by the configuration", d.Severity))
+		*d = d.settle(Allow, "auto_approve_commands", what+" are approved by the configuration")
 	}
 	return true
 }

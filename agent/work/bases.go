@@ -54,13 +54,12 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 }
 
 // RemoveUnused removes the files of commits, and what set-ups made, that no session has used
-// for a time.
+// for a time. Nil has none.
 func (e *Engine) RemoveUnused(unused time.Duration) error {
-	err := e.cfg.Bases.store.RemoveUnused(unused)
-	if e.cfg.SetUps.Layers != nil {
-		err = errors.Join(err, e.cfg.SetUps.Layers.RemoveUnused(unused))
+	if e == nil {
+		return nil
 	}
-	return err
+	return errors.Join(e.cfg.Bases.store.RemoveUnused(unused), e.cfg.SetUps.Layers.RemoveUnused(unused))
 }
 
 // mostRules is how many sets of rules are remembered, and how many charts.

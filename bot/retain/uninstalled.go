@@ -93,9 +93,6 @@ func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, e
 
 // Heard notes that GitHub said that the App was taken off repositories: their time begins.
 func (u *Uninstalled) Heard(ctx context.Context, repos ...string) error {
-	if len(repos) == 0 {
-		return nil
-	}
 	var lost []string
 	_, err := u.change(ctx, func(k *known) {
 		lost = nil
@@ -204,69 +201,54 @@ func (u *Uninstalled) kept(ctx context.Context) (map[string]bool, error) {
 	return kept, err
 }
 
-// mostAtOnce is how many repositories a look asks for by themselves.
-const mostAtOnce = 100
-
 // remove deletes everything of repositories but for those that GitHub says are there after
 // all, perhaps under another name. What it cannot delete is left for the next look.
 func (u *Uninstalled) remove(ctx context.Context, k known, gone []string) error {
 	var errs []error
 	var done []string
-	sessions, asked := map[string]int{}, 0
 	for _, repo := range gone {
 		if k.Gone[repo].Done.IsZero() { // else another server has asked, and this one has its own copies
-			if asked++; asked > mostAtOnce {
-				break
-			}
-			there, err := u.There(ctx, repo)
-			if err != nil || there { //control:asked-of-itself
+			if there, err := u.There(ctx, repo); err != nil || there { //control:asked-of-itself
 				errs = append(errs, err)
 				continue
 			}
 		}
-		deleted, left, err := u.removeSessions(ctx, repo)
-		if sessions[repo] = deleted; err == nil && left == 0 {
+		left, err := u.removeSessions(ctx, repo)
+		if errs = append(errs, err); err == nil && left == 0 {
 			done = append(done, repo)
 		}
-		errs = append(errs, err)
 	}
-	before := u.now().Add(-u.Keep)
-	_, _, err := u.Git.RemoveUnused(ctx, before, func(ctx context.Context, m gitops.Unused) (bool, error) {
+	_, _, err := u.Git.RemoveUnused(ctx, u.now().Add(-u.Keep), func(ctx context.Context, m gitops.Unused) (bool, error) {
 		if !slices.ContainsFunc(done, m.Of) { //control:mirrors-of-the-gone
 			return true, nil
 		}
 		return u.needs(ctx, m)
 	})
-	if err = errors.Join(err, u.Unused(u.Keep)); err != nil || len(done) == 0 {
-		return errors.Join(append(errs, err)...)
-	}
+	errs = append(errs, err, u.Unused(u.Keep))
 	for _, repo := range done {
 		errs = append(errs, u.Forget(ctx, repo))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	_, err = u.change(ctx, func(k *known) {
+	_, err = u.change(ctx, func(now *known) {
 		for _, repo := range done {
-			if a := k.Gone[repo]; a != nil && a.Done.IsZero() {
+			if a := now.Gone[repo]; a != nil && k.Gone[repo].Done.IsZero() {
 				a.Done = u.now().UTC()
 			}
 		}
 	})
-	for _, repo := range done {
-		if err == nil && (k.Gone[repo].Done.IsZero() || sessions[repo] > 0) {
-			u.Log.InfoContext(ctx, "deleted everything of a repository that the App was taken off", "repository", repo, "sessions", sessions[repo])
-		}
-	}
 	return err
 }
 
-// removeSessions deletes those of a repository. One that somebody works on is left.
-func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (deleted, left int, err error) {
+// removeSessions deletes those of a repository, and returns how many are left: those that
+// somebody works on.
+func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int, err error) {
+	deleted := 0
 	for q := (store.Query{Repo: repo, Limit: page}); ; {
 		list, err := u.Store.Sessions.List(ctx, q)
 		if err != nil {
-			return deleted, left, err
+			return left, err
 		}
 		for _, s := range list {
 			if err := u.removeSession(ctx, s); err != nil {
@@ -276,8 +258,12 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (deleted,
 			}
 			deleted++
 		}
+		if len(list) < page && deleted+left == 0 {
+			return 0, nil
+		}
 		if len(list) < page {
-			return deleted, left, nil
+			u.Log.InfoContext(ctx, "deleted what was kept of a repository that the App was taken off", "repository", repo, "sessions", deleted, "left", left)
+			return left, nil
 		}
 		q.Before = list[len(list)-1].Created
 	}

@@ -103,13 +103,15 @@ func proxy(t *testing.T, to string) (address string, asked *atomic.Int32) {
 			w.WriteHeader(http.StatusBadGateway)
 			return
 		}
-		w.WriteHeader(http.StatusOK)
-		near, _, err := http.NewResponseController(w).Hijack()
+		// The answer comes after: once the client has it, it speaks, and the server, which looks
+		// whether the client is gone, may have taken its first byte by then.
+		near, read, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			_ = far.Close()
 			return
 		}
-		both.Go(func() { _, _ = io.Copy(far, near); _ = far.Close() })
+		_, _ = io.WriteString(near, "HTTP/1.1 200 Connection established\r\n\r\n") // a client that is gone is seen below
+		both.Go(func() { _, _ = io.Copy(far, read); _ = far.Close() })
 		both.Go(func() { _, _ = io.Copy(near, far); _ = near.Close() })
 	}))
 	t.Cleanup(func() { server.Close(); both.Wait() })

@@ -47,7 +47,7 @@ func (c *toolsListCmd) Run(w *Console) error {
 	if !c.JSON {
 		for _, s := range specs {
 			first, _, _ := strings.Cut(strings.TrimSpace(s.Description), "\n")
-			fmt.Fprintf(w.Out, "%-24s %s\n", s.Name, first)
+			fmt.Fprintf(w.Out, "%-24s %s\n", s.Name, strings.TrimSuffix(first, ":"))
 		}
 		return nil
 	}

@@ -36,7 +36,8 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 		if dir, err := runs.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
 			history = filepath.Join(filepath.Dir(dir), "history")
 		}
-		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete})
+		logs := map[bool]*terminal.Log{true: w.logs}[terminal.IsPerson(os.Stderr)]
+		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete, Log: logs})
 		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe a line is a request, and no answer
 	}
 	cfg.Term = terminal.New(shows)

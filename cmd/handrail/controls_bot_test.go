@@ -28,7 +28,7 @@ var controlsOfBot = []control{
 	{"installed-again", "false", "./bot/retain", "TestNotUninstalled"},
 	{"asked-of-itself", "false", "./bot/retain", "TestNotUninstalled"},
 	{"unknown-installation", "false", "./bot/ghapp/granted", "TestAll"},
-	{"suspend-begins-nothing", "without 2", "./cmd/retention", "TestHears"},
+	{"suspend-begins-nothing", "without 3", "./cmd/retention", "TestHears"},
 	{"signed-hash", "without 3", "./bot/store/anchor", "TestForgedSignatures"},
 	{"least-rights", "drop", "./bot/ghapp", "TestLeastRights"},
 	{"links-of-the-raw-text", "skip", "./bot", "TestLinksBehindWords"},

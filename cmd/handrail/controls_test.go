@@ -153,6 +153,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"caches-are-no-links", "value err != nil && info == nil", "./agent/layer/cache", "TestBegin$"},
 	{"caches-do-not-grow", "without 2", "./agent/layer/cache", "TestBeginWithNone"},
 	{"shared-is-the-same", "value true, error(nil)", "./agent/layer/cache", "TestEndOfACopy"},
+	{"read-of-a-secret", "false", "./policy", "TestCheckTable"},
 	{"setup-network", "value repo.Reach(nil)", "./policy", "TestMergeSetUp"},
 	{"setup-keys-without-effect", "false", "./policy", "TestMergeSetUpHosts"},
 	{"created-of-the-base", "value e.cfg.Created(ctx, commitFiles{j.Repo, j.Task.Base})", "./agent/work", "TestSetUpOfDevcontainer"},

@@ -72,7 +72,7 @@ func TestUninstalled(t *testing.T) {
 	}
 	must(t, s.gh.Uninstall(storyRepo, true))
 	later("the App is not installed on repositories any more")
-	later("deleted everything of a repository that the App was taken off")
+	later("deleted what was kept of a repository that the App was taken off")
 	s.stop()
 	out, code := auditOf(t, s, key, "--signed")
 	if code != exitDone || !strings.Contains(out, "0 logs, 0 broken\n") || !strings.HasSuffix(out, "sessions deleted (retention.uninstalled, 1 days after the App was taken off "+storyRepo+"): 1 signed\n") {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -121,7 +122,26 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 	return local.Wish{
 		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
-		Person: terminal.IsPerson(w.in) && !c.Yes, Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
+		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
+	}
+}
+
+// hasModel returns an error where a model's server does not have it. That the server is away
+// the session says: it may come back.
+func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string) error {
+	return func(ctx context.Context, model string) error {
+		open, err := c.openTuned(w, c.tuneFlags)
+		if err != nil || model == "" {
+			return err
+		}
+		m, err := open(model)
+		if err == nil {
+			err = llm.Reach(ctx, m)
+		}
+		if missing := new(llm.Error); errors.As(err, &missing) && missing.Kind == llm.NotFound && missing.Public != "" {
+			return door.Usage("%s", missing.Public)
+		}
+		return nil
 	}
 }
 

@@ -268,7 +268,10 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
-	keeper := s.retention()
+	keeper := retention.New(retention.Config{
+		Server: s.cfg, Store: s.store, Key: s.secrets.signing, App: s.app, Git: s.git, Engine: s.engine, Bot: s.bot,
+		Transport: s.transport(time.Minute), Now: s.opt.now, Log: s.log,
+	})
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
 		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.Hears(s.bot.Source), Log: s.log})
@@ -325,14 +328,6 @@ func (s *server) beside(ctx context.Context, keeper *retention.Keeper) {
 	}
 	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
 	s.wait.Go(func() { sw.Run(ctx) })
-}
-
-// retention is what deletes what is not needed any more.
-func (s *server) retention() *retention.Keeper {
-	return retention.New(retention.Config{
-		Server: s.cfg, Store: s.store, Key: s.secrets.signing, App: s.app, Git: s.git, Engine: s.engine, Bot: s.bot,
-		Transport: s.transport(time.Minute), Now: s.opt.now, Log: s.log,
-	})
 }
 
 func (s *server) url() string { return "http://" + s.addr.String() }

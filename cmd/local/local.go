@@ -38,6 +38,8 @@ type Wish struct {
 	Clone   session.Clone // how a new session works
 	Include bool          // changes that are not committed are worked on
 	Person  bool          // somebody can be asked
+	// Check returns why a new session cannot begin with a model; nil asks nothing.
+	Check func(ctx context.Context, model string) error
 	// TakeBack is a wish about the session's checkpoints, nil for none.
 	TakeBack *session.TakeBack
 }
@@ -149,6 +151,11 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	s.Task.Mode, s.Task.Model, s.Task.Turns = with.Mode, with.Model, with.Turns
 	if s.Task.Base, err = s.base(ctx, w, tree, head); err != nil {
 		return err
+	}
+	if w.Check != nil {
+		if err := w.Check(ctx, s.Task.Model); err != nil {
+			return err
+		}
 	}
 	s.Task.Session = session.NewID()
 	if err := s.reserve(ctx, s.Rules.Branch); err != nil {

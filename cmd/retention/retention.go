@@ -60,7 +60,7 @@ func New(c Config) *Keeper {
 	book := schedule.Book{Meta: c.Store.Meta}
 	k.gone = &retain.Uninstalled{
 		Keeper: k.keep, Keep: time.Duration(c.Server.Retain.Uninstalled), App: c.Server.GitHub.AppID,
-		Ask: k.installed, There: k.there, Ended: c.Bot.TakenAway, Others: book.Repositories, Unused: k.unused, Git: c.Git,
+		Ask: k.installed, There: k.there, Ended: c.Bot.TakenAway, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
 		Forget: func(ctx context.Context, repo string) error {
 			return errors.Join(book.Forget(ctx, repo), layer.Forget(ctx, c.Store.Meta, repo), c.Bot.Forget(ctx, repo))
 		},
@@ -76,20 +76,12 @@ func (k *Keeper) installed(ctx context.Context) (retain.Installed, error) {
 
 // there asks of one repository.
 func (k *Keeper) there(ctx context.Context, repo string) (bool, error) {
-	owner, name, _ := strings.Cut(repo, "/")
-	if err := thread.ValidateRepository(owner, name); err != nil {
+	at, err := thread.Parse(repo + "#1")
+	if err != nil {
 		return true, err
 	}
-	id, err := k.App.Installed(ctx, thread.Ref{Owner: owner, Repo: name})
+	id, err := k.App.Installed(ctx, at)
 	return id != 0, err
-}
-
-// unused removes what nobody used for a time of what repositories share.
-func (k *Keeper) unused(unused time.Duration) error {
-	if k.Engine == nil {
-		return nil
-	}
-	return k.Engine.RemoveUnused(unused)
 }
 
 // Run looks at start and then now and then, until ctx ends.
@@ -109,31 +101,24 @@ func (k *Keeper) Run(ctx context.Context) {
 	})
 }
 
-// Source is what takes a delivery in.
+// Source takes a delivery in.
 type Source func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
 
 // Hears returns next, and has the keeper hear of what the App is taken off.
 func (k *Keeper) Hears(next Source) Source {
 	return func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 		d, ok, err := next(ctx, event, payload)
-		if err != nil || k.gone == nil {
+		if err != nil || k.gone == nil || !strings.HasPrefix(event, "installation") {
 			return d, ok, err
 		}
-		return d, ok, k.hear(ctx, event, payload)
+		ev, err := ghapp.ParseEvent(event, payload)
+		if err != nil || len(ev.Removed) == 0 || ev.Action == "suspend" { //control:suspend-begins-nothing
+			return d, ok, err
+		}
+		var repos []string
+		for _, at := range ev.Removed {
+			repos = append(repos, at.Repository())
+		}
+		return d, ok, k.gone.Heard(ctx, repos...)
 	}
-}
-
-func (k *Keeper) hear(ctx context.Context, event string, payload []byte) error {
-	if event != "installation" && event != "installation_repositories" {
-		return nil
-	}
-	ev, err := ghapp.ParseEvent(event, payload)
-	if err != nil || ev.Action == "suspend" { //control:suspend-begins-nothing
-		return err
-	}
-	var repos []string
-	for _, at := range ev.Removed {
-		repos = append(repos, at.Repository())
-	}
-	return k.gone.Heard(ctx, repos...)
 }

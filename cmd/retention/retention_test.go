@@ -44,6 +44,8 @@ func TestHears(t *testing.T) {
 			}
 			defer closed(t, s)
 			k := New(Config{Server: config.Server{GitHub: config.GitHub{AppID: 1}}, Store: s, Log: slog.New(slog.DiscardHandler)})
+			var ended []string
+			k.gone.Ended = func(_ context.Context, repos []string) { ended = repos }
 			source := k.Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
 				return store.Delivery{ID: "d"}, true, nil
 			})
@@ -51,8 +53,8 @@ func TestHears(t *testing.T) {
 				t.Errorf("%+v %t %v", d, ok, err)
 			}
 			is, err := s.Meta.Get(t.Context(), "installed")
-			if store.Unless(err, store.ErrNotFound) != nil || c.begins != strings.Contains(string(is), `"octo/hello":{"since":`) {
-				t.Errorf("%s %v", is, err)
+			if store.Unless(err, store.ErrNotFound) != nil || c.begins != strings.Contains(string(is), `"octo/hello":{"since":`) || c.begins != (len(ended) == 1) {
+				t.Errorf("%s %v, and the sessions end of %v", is, err, ended)
 			}
 		})
 	}
@@ -82,7 +84,10 @@ func TestHearsWhatIsNone(t *testing.T) {
 			t.Errorf("%v, %v", err, none)
 		}
 	}
-	if err := k.hear(t.Context(), "installation", []byte("[")); err == nil {
+	all := k.Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
+		return store.Delivery{}, false, nil
+	})
+	if _, _, err := all(t.Context(), "installation", []byte("[")); err == nil {
 		t.Error("what cannot be read is taken in")
 	}
 }

@@ -22,6 +22,7 @@ type Editor struct {
 	fd      int
 	t       *term.Terminal
 	fresh   func() // makes t
+	log     *Log
 	past    *past
 	waiting chan read // a line that nobody waits for any more
 }
@@ -32,11 +33,12 @@ type EditorConfig struct {
 	Out      io.Writer
 	History  string                       // file that keeps what was typed; "" for none
 	Complete func(before string) []string // what a line can go on with that begins so
+	Log      *Log                         // whose lines go to the same terminal, nil for none
 }
 
 // NewEditor returns an editor.
 func NewEditor(c EditorConfig) *Editor {
-	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History)}
+	e := &Editor{fd: int(c.In.Fd()), past: openPast(c.History), log: c.Log}
 	e.fresh = func() {
 		e.t = term.NewTerminal(struct {
 			io.Reader
@@ -87,6 +89,10 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		_ = e.t.SetSize(w, h) // it is what it was otherwise
 	}
 	e.t.SetPrompt(prompt)
+	if e.log != nil {
+		e.log.line.Store(e.t)
+		defer e.log.line.Store(nil)
+	}
 	if e.waiting == nil {
 		e.waiting = make(chan read, 1)
 		e.t.SetBracketedPasteMode(true)

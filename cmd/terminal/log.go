@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync/atomic"
 
+	"golang.org/x/term"
+
 	"github.com/handrail-bot/handrail/agent"
 )
 
@@ -13,7 +15,8 @@ import (
 // from the screen first, and it is drawn again below the line.
 type Log struct {
 	to     io.Writer
-	screen atomic.Pointer[screen] // nil until a terminal that is written over is there
+	screen atomic.Pointer[screen]        // nil until a terminal that is written over is there
+	line   atomic.Pointer[term.Terminal] // in which somebody types at this moment; it writes above what is typed
 }
 
 // NewLog returns a log whose lines go to a writer.
@@ -21,6 +24,9 @@ func NewLog(to io.Writer) *Log { return &Log{to: to} }
 
 // Write implements [io.Writer].
 func (l *Log) Write(p []byte) (int, error) {
+	if t := l.line.Load(); t != nil {
+		return t.Write(p)
+	}
 	s := l.screen.Load()
 	if s == nil {
 		return l.to.Write(p)

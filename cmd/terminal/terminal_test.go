@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"errors"
@@ -253,5 +254,55 @@ func TestLogAboveWhatGoesOn(t *testing.T) {
 	}
 	if !regexp.MustCompile("Ctrl-C parks the session\n\r\x1b\\[2A\x1b\\[Jtime=.* level=WARN msg=\"look out\"\n$").MatchString(text) {
 		t.Errorf("the line stands in what goes on: %q", text)
+	}
+}
+
+// TestLogAboveALine: a line of the log stands above the line that is being typed, which is
+// there again below it; what is typed then goes on with it.
+func TestLogAboveALine(t *testing.T) {
+	pty, tty, err := openPTY(t)
+	if err != nil {
+		t.Skip("no pseudo-terminal: ", err)
+	}
+	defer pty.Close()
+	var other bytes.Buffer
+	log := NewLog(&other)
+	e := NewEditor(EditorConfig{In: tty, Out: tty, Log: log})
+	screen := bufio.NewReader(pty)
+	shows := func(words string) (got string) {
+		t.Helper()
+		for !strings.HasSuffix(got, words) {
+			b, err := screen.ReadByte()
+			if err != nil {
+				t.Fatalf("after %q: %v", got, err)
+			}
+			got += string(b)
+		}
+		return got
+	}
+	line := make(chan string)
+	go func() {
+		said, err := e.Line(t.Context(), "code> ")
+		line <- fmt.Sprint(said, err)
+	}()
+	shows("code> ")
+	if _, err := io.WriteString(pty, "fix a"); err != nil {
+		t.Fatal(err)
+	}
+	shows("fix a")
+	if _, err := io.WriteString(log, "look out\n"); err != nil {
+		t.Fatal(err)
+	}
+	if got := shows("code> fix a"); !strings.Contains(got, "look out\r\n") || other.Len() > 0 {
+		t.Errorf("the screen gets %q, and the log %q", got, other.String())
+	}
+	if _, err := io.WriteString(pty, ".txt\r"); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-line; got != "fix a.txt<nil>" {
+		t.Errorf("the line is %q", got)
+	}
+	if _, err := io.WriteString(log, "later\n"); err != nil || other.String() != "later\n" {
+		t.Errorf("while nobody types, the log gets %q: %v", other.String(), err)
 	}
 }

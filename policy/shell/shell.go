@@ -15,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/rules"
 	"github.com/handrail-bot/handrail/policy/shell/walk"
 	"github.com/handrail-bot/handrail/policy/shell/wrappers"
+	"github.com/handrail-bot/handrail/policy/shell/zone"
 )
 
 // Severity is how much harm a command can do, see [finding.Severity].
@@ -33,6 +34,10 @@ type Reason = finding.Reason
 
 // Analysis is what a command line can do, see [finding.Analysis].
 type Analysis = finding.Analysis
+
+// HoldsSecrets reports whether a path is that of a file with credentials: a command that
+// prints it is of high severity.
+func HoldsSecrets(path string) bool { return zone.SecretOf(path) > zone.NoSecret }
 
 // Analyze reads a command line as a POSIX or bash program and says what it
 // can do. What it cannot resolve counts up, never down.

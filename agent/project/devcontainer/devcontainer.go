@@ -3,12 +3,14 @@
 package devcontainer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,12 +26,12 @@ type Files interface {
 
 // Config is what a devcontainer.json says.
 type Config struct {
-	Path       string // of the file
-	Image      string
-	Dockerfile string   // that the image is built from; "" for none
-	Compose    bool     // the container is one of several
-	Features   []string // what is put into the image, by name
-	Commands   []string // what runs once the container is made, as lines for a shell
+	Path     string // of the file
+	Image    string
+	Build    string   // with what docker build makes the image, at the root of a clone; "" for no Dockerfile
+	Compose  bool     // the container is one of several
+	Features []string // what is put into the image, by name
+	Commands []string // what runs once the container is made, as lines for a shell
 }
 
 // places are where the file may be, the first one that is there counts.
@@ -40,16 +42,15 @@ const most = 256 << 10
 
 // Read returns what a tree says, nil for nothing.
 func Read(ctx context.Context, files Files) (*Config, error) {
-	for _, path := range places {
-		data, _, err := files.ReadAll(ctx, path, most)
+	for _, name := range places {
+		data, _, err := files.ReadAll(ctx, name, most)
 		if err != nil { // it is not there, or is no file that says anything
 			continue
 		}
-		c, err := parse(data)
+		c, err := parse(name, data)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", path, err)
+			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		c.Path = path
 		return c, nil
 	}
 	return nil, nil
@@ -64,21 +65,32 @@ func Commands(ctx context.Context, files project.Files) (lines []string, from st
 	return c.Commands, c.Path, err
 }
 
-func parse(data []byte) (*Config, error) {
+func parse(name string, data []byte) (*Config, error) {
 	var said struct {
 		Image      string
 		DockerFile string
-		Build      struct{ Dockerfile string }
-		Compose    any `json:"dockerComposeFile"`
-		Features   map[string]any
-		Commands   json.RawMessage `json:"postCreateCommand"`
+		Context    string
+		Build      struct {
+			Dockerfile, Context, Target string
+			Args                        map[string]any
+		}
+		Compose  any `json:"dockerComposeFile"`
+		Features map[string]any
+		Commands json.RawMessage `json:"postCreateCommand"`
 	}
 	if err := json.Unmarshal(plain(data), &said); err != nil {
 		return nil, err
 	}
-	c := &Config{Image: said.Image, Dockerfile: said.DockerFile, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
-	if said.Build.Dockerfile != "" {
-		c.Dockerfile = said.Build.Dockerfile
+	c := &Config{Path: name, Image: said.Image, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
+	if file := cmp.Or(said.Build.Dockerfile, said.DockerFile); file != "" {
+		words := []string{"-f", path.Join(path.Dir(name), file)}
+		if said.Build.Target != "" {
+			words = append(words, "--target", said.Build.Target)
+		}
+		for _, arg := range slices.Sorted(maps.Keys(said.Build.Args)) {
+			words = append(words, "--build-arg", fmt.Sprintf("%s=%v", arg, said.Build.Args[arg]))
+		}
+		c.Build = line(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
 	}
 	var err error
 	c.Commands, err = commands(said.Commands)
@@ -98,28 +110,33 @@ func commands(data json.RawMessage) (lines []string, err error) {
 		several = map[string]json.RawMessage{"": data}
 	}
 	for _, name := range slices.Sorted(maps.Keys(several)) {
-		var line string
+		var text string
 		var words []string
-		if json.Unmarshal(several[name], &line) != nil {
+		if json.Unmarshal(several[name], &text) != nil {
 			if json.Unmarshal(several[name], &words) != nil {
 				return nil, errCommand
 			}
-			for i, w := range words {
-				words[i] = quoted(w)
-			}
-			line = strings.Join(words, " ")
+			text = line(words)
 		}
-		if strings.ContainsRune(line, 0) {
+		if strings.ContainsRune(text, 0) {
 			return nil, errors.New("postCreateCommand has a NUL character")
 		}
-		if strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
+		if strings.TrimSpace(text) != "" {
+			lines = append(lines, text)
 		}
 	}
 	return lines, nil
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)
+
+// line is words as a shell reads them back.
+func line(words []string) string {
+	for i, w := range words {
+		words[i] = quoted(w)
+	}
+	return strings.Join(words, " ")
+}
 
 // quoted is a word as a shell reads it back.
 func quoted(word string) string {

@@ -5,7 +5,6 @@ package image
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
@@ -75,9 +74,8 @@ func beyond(dev devcontainer.Config) (notes []string) {
 	switch {
 	case dev.Compose:
 		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))
-	case dev.Dockerfile != "" && dev.Image == "":
-		dir := path.Dir(dev.Path)
-		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine: build it yourself where the server's docker is, for example \"docker build -t acme/dev:1 -f %s %s\", and name it as workspace: {image: acme/dev:1}", dev.Path, path.Join(dir, dev.Dockerfile), dir))
+	case dev.Build != "" && dev.Image == "":
+		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine, where nobody approved them. Build the image where the server's docker is, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}", dev.Path, dev.Build))
 	}
 	if len(dev.Features) > 0 {
 		names := dev.Features[:min(3, len(dev.Features))]

@@ -141,12 +141,16 @@ func fetchRange(from, to int) workspace.Range {
 	return workspace.Range{From: from, To: to}
 }
 
+// rangesText names the ranges that a file of so many lines has, "" for none.
 func rangesText(ranges []workspace.Range, lines int) string {
 	var out []string
 	for _, r := range ranges {
-		to := r.To
-		if to == 0 || to > lines {
-			to = max(lines, r.From)
+		if r.From > lines {
+			continue
+		}
+		to := min(r.To, lines)
+		if r.To == 0 {
+			to = lines
 		}
 		out = append(out, fmt.Sprintf("%d-%d", r.From, to))
 	}
@@ -156,8 +160,8 @@ func rangesText(ranges []workspace.Range, lines int) string {
 // show writes the numbered lines, a chunk of 100 at a time. got has the first of them;
 // read returns others.
 func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) error {
-	if len(w.ranges) > 0 {
-		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, rangesText(w.ranges, got.Lines), got.Lines)
+	if shown := rangesText(w.ranges, got.Lines); shown != "" {
+		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
 		o.b.WriteString("(empty file)\n")
 		return nil

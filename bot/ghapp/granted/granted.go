@@ -119,16 +119,11 @@ type Repository struct {
 // Repositories asks for the repositories that the App is installed on, up to 300 of each
 // account.
 func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
-	if cfg.API == "" {
-		cfg.API = "https://api.github.com/"
-	}
-	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	app, of, err := asApp(cfg)
 	if err != nil {
-		return nil, ErrKey
+		return nil, err
 	}
-	api := strings.TrimRight(cfg.API, "/")
-	apps.BaseURL = api
-	list, err := (&asker{api: api, client: stays(apps)}).installations(ctx)
+	list, err := app.installations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,9 +132,7 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 		if in.Suspended {
 			continue
 		}
-		t := ghinstallation.NewFromAppsTransport(apps, in.id)
-		t.BaseURL = api
-		there, _, err := (&asker{api: api, client: stays(t)}).repositories(ctx, 3)
+		there, _, err := of(in).repositories(ctx, 3)
 		if err != nil {
 			return nil, err
 		}
@@ -161,17 +154,11 @@ const mostPages = 1000
 // installed: with anything in doubt there is an error, or the owner is unknown.
 func All(ctx context.Context, cfg Config) (Everywhere, error) {
 	out := Everywhere{map[string]bool{}, map[string]bool{}}
-	if cfg.API == "" {
-		cfg.API = "https://api.github.com/"
-	}
-	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	app, of, err := asApp(cfg)
 	if err != nil {
-		return out, ErrKey
+		return out, err
 	}
-	api := strings.TrimRight(cfg.API, "/")
-	apps.BaseURL = api
-	a := &asker{api: api, client: stays(apps)}
-	list, whole, err := a.upTo(ctx, mostPages)
+	list, whole, err := app.upTo(ctx, mostPages)
 	if err == nil && !whole {
 		err = fmt.Errorf("the App has more than %d installations", mostPages*100)
 	}
@@ -183,9 +170,7 @@ func All(ctx context.Context, cfg Config) (Everywhere, error) {
 		var there []Repository
 		whole := false
 		if !in.Suspended {
-			t := ghinstallation.NewFromAppsTransport(apps, in.id)
-			t.BaseURL = api
-			there, whole, err = (&asker{api: api, client: stays(t)}).repositories(ctx, mostPages)
+			there, whole, err = of(in).repositories(ctx, mostPages)
 		}
 		if err != nil || !whole { //control:unknown-installation
 			if owner == "" {
@@ -198,6 +183,23 @@ func All(ctx context.Context, cfg Config) (Everywhere, error) {
 		}
 	}
 	return out, ctx.Err()
+}
+
+// asApp returns who asks as the App, and as an installation of it.
+func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
+	if cfg.API == "" {
+		cfg.API = "https://api.github.com/"
+	}
+	apps, err := ghinstallation.NewAppsTransport(cfg.Transport, cfg.AppID, cfg.Key)
+	if err != nil {
+		return nil, nil, ErrKey
+	}
+	apps.BaseURL = strings.TrimRight(cfg.API, "/")
+	return &asker{api: apps.BaseURL, client: stays(apps)}, func(in Grant) *asker {
+		t := ghinstallation.NewFromAppsTransport(apps, in.id)
+		t.BaseURL = apps.BaseURL
+		return &asker{api: apps.BaseURL, client: stays(t)}
+	}, nil
 }
 
 // stays is a client that takes a key nowhere else.
