@@ -60,7 +60,7 @@ func newAgainst(b *testing.B) *against {
 
 // libFetch is what go-git's Fetch does for one new commit, over our transport.
 func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
-	s, err := a.m.wire.dial(ctx, a.m.url, "git-upload-pack", AccessRead)
+	s, err := a.m.wire.Dial(ctx, a.m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return err
 	}
@@ -69,12 +69,12 @@ func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
 	if err != nil {
 		return err
 	}
-	head := s.adv.References[main]
-	body, err := uploadRequest(s, map[plumbing.Hash]bool{head: true}, []plumbing.Hash{old.Hash()})
+	head := s.Adv.References[main]
+	body, err := uploadRequest(s, map[plumbing.Hash]bool{head: true}, []plumbing.Hash{old.Hash()}, false)
 	if err != nil {
 		return err
 	}
-	res, err := s.post(ctx, bytes.NewReader(body), int64(len(body)))
+	res, err := s.Post(ctx, bytes.NewReader(body), int64(len(body)))
 	if err != nil {
 		return err
 	}
@@ -91,12 +91,12 @@ func (a *against) libFetch(ctx context.Context, o *objects.DB) error {
 
 // libPush is what go-git's Push does for a new branch before it sends.
 func (a *against) libPush(ctx context.Context, o *objects.DB, commit string) error {
-	s, err := a.m.wire.dial(ctx, a.m.url, "git-receive-pack", AccessPush)
+	s, err := a.m.wire.Dial(ctx, a.m.url, "git-receive-pack", AccessPush)
 	if err != nil {
 		return err
 	}
 	var there []plumbing.Hash
-	for _, h := range s.adv.References {
+	for _, h := range s.Adv.References {
 		there = append(there, h)
 	}
 	list, err := revlist.ObjectsWithStorageForIgnores(o, o, []plumbing.Hash{plumbing.NewHash(commit)}, there)
@@ -150,13 +150,13 @@ func BenchmarkAgainst(b *testing.B) {
 			},
 			func() error { return run("push", "-q", a.url, commit+":"+ref) },
 			func() error {
-				return a.lib.Once(func(o *objects.DB) error { return a.libPush(b.Context(), o, commit) })
+				return a.lib.Once(b.Context(), func(o *objects.DB) error { return a.libPush(b.Context(), o, commit) })
 			},
 			func() error { return a.m.Push(b.Context(), Push{Commit: commit, Ref: ref}) }},
 		{"diff", func() {},
 			func() error { return run("diff", "-M", old, a.head) },
 			func() error {
-				return a.lib.Once(func(o *objects.DB) error { return libDiff(b.Context(), o, old, a.head) })
+				return a.lib.Once(b.Context(), func(o *objects.DB) error { return libDiff(b.Context(), o, old, a.head) })
 			},
 			func() error { _, _, err := a.m.Diff(b.Context(), old, a.head, DiffOptions{}); return err }},
 		{"checkpoint",
@@ -176,7 +176,9 @@ func BenchmarkAgainst(b *testing.B) {
 			}},
 		{"fetch", a.news,
 			func() error { return run("fetch", "-q", "origin") },
-			func() error { return a.lib.Once(func(o *objects.DB) error { return a.libFetch(b.Context(), o) }) },
+			func() error {
+				return a.lib.Once(b.Context(), func(o *objects.DB) error { return a.libFetch(b.Context(), o) })
+			},
 			func() error { return a.m.Fetch(b.Context()) }},
 	} {
 		for who, fn := range map[string]func() error{"git": row.git, "go-git": row.lib, "gitops": row.gitops} {

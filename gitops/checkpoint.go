@@ -70,12 +70,12 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	var c Commit
 	var root *objects.Edit
 	var left Commit
-	err := m.pool.Once(func(o *objects.DB) (err error) { // what is read from a Change is read once
+	err := m.pool.Once(ctx, func(o *objects.DB) (err error) { // what is read from a Change is read once
 		root, err = storeChanges(ctx, o, cp, &left)
 		return err
 	})
 	if err == nil {
-		err = m.pool.Use(func(o *objects.DB) (err error) {
+		err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
 			c, err = commitEdit(ctx, o, cp.Parent, root, cp.Meta)
 			return err
 		})
@@ -233,7 +233,7 @@ func makeCommit(ctx context.Context, o *objects.DB, tree plumbing.Hash, parent s
 // checkpoint on a branch. A tree equal to the parent's makes no commit, see
 // [Commit].
 func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Meta) (c Commit, err error) {
-	err = m.pool.Use(func(o *objects.DB) error {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(saved)
 		if err == nil {
 			c, err = makeCommit(ctx, o, tree, parent, meta)
@@ -250,7 +250,7 @@ func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Me
 // paths and nothing else of it. A path that saved does not have as a file is
 // gone. It is how a part of a state is shown by itself.
 func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {
-	err = m.pool.Use(func(o *objects.DB) error {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(saved)
 		if err != nil {
 			return err

@@ -58,7 +58,9 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
-		list, err = diff(ctx, o, from, to, merge.Only(opt.Paths))
+		if list, err = diff(ctx, o, from, to, merge.Only(opt.Paths)); err == nil {
+			err = prefetch(o, list)
+		}
 		return err
 	})
 	if err != nil {
@@ -67,7 +69,7 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 	for _, d := range list {
 		var text string
 		var stat FileStat
-		err := m.pool.Use(func(o *objects.DB) (err error) { // which may run twice, and each may not
+		err := m.pool.Use(ctx, func(o *objects.DB) (err error) { // which may run twice, and each may not
 			text, stat, err = filePatch(o, d, opt)
 			return errors.Join(err, ctx.Err())
 		})
@@ -93,7 +95,7 @@ func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *objects.
 			return err
 		}
 	}
-	return m.pool.Use(func(o *objects.DB) error {
+	return m.pool.Use(ctx, func(o *objects.DB) error {
 		a, err := o.TreeOf(ids[0])
 		if err != nil {
 			return err
@@ -109,6 +111,9 @@ func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *objects.
 func patch(ctx context.Context, o *objects.DB, from, to plumbing.Hash, opt DiffOptions) (string, []FileStat, error) {
 	list, err := diff(ctx, o, from, to, merge.Only(opt.Paths))
 	if err != nil {
+		return "", nil, err
+	}
+	if err := prefetch(o, list); err != nil {
 		return "", nil, err
 	}
 	if list, err = renames(ctx, o, list); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/merge"
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Errors that callers branch on.
@@ -24,10 +25,10 @@ var (
 	// errProtected: a rule or hook of the remote declined the push.
 	errProtected = errors.New("push declined by a rule of the repository")
 	// ErrAuth: the remote did not accept the credentials.
-	ErrAuth = errors.New("the remote did not accept the credentials")
+	ErrAuth = wire.ErrAuth
 	// ErrUnavailable: the remote did not answer, or said that it cannot now.
 	// Trying later can help.
-	ErrUnavailable = errors.New("the remote does not answer")
+	ErrUnavailable = wire.ErrUnavailable
 	// ErrWorkflowScope: the token may not change workflow files.
 	ErrWorkflowScope = errors.New("the token may not change workflow files")
 	// ErrStale: a ref was not at the expected commit.

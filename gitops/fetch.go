@@ -21,6 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Fetch brings heads and tags up to date: moved, forced and deleted branches
@@ -43,6 +44,7 @@ type wanted struct {
 	peels map[string]plumbing.Hash
 	ids   []plumbing.Hash // commits asked for by id
 	head  string
+	whole bool // with all contents, in a partial mirror too
 }
 
 // When a mirror is tidied.
@@ -70,11 +72,14 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	m.packs.Sweep(staleAge)
 	m.pool.Renew() // another process may have fetched while this one waited
 	start := time.Now()
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return err
 	}
 	want, err := choose(s, refs)
+	if err == nil && first && m.partial {
+		err = promise(ctx, m, s)
+	}
 	if err != nil {
 		return err
 	}
@@ -90,31 +95,36 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 			return err
 		}
 	}
-	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil { // the fetch is done; the next one tries again
-		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))
-	}
-	m.log.LogAttrs(ctx, slog.LevelInfo, "fetched", slog.Int64("bytes", n), slog.Int("refs", len(want.refs)), slog.Duration("took", time.Since(start)))
+	tidy(ctx, m)
+	m.log.LogAttrs(ctx, slog.LevelInfo, "fetched", slog.Int64("bytes", n), slog.Int("refs", len(want.refs)), slog.Bool("partial", m.pool.Partial()), slog.Duration("took", time.Since(start)))
 	return nil
 }
 
+// tidy keeps the mirror quick. Where that fails the next fetch tries again.
+func tidy(ctx context.Context, m *Mirror) {
+	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil {
+		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))
+	}
+}
+
 // choose picks from what the remote has.
-func choose(s *service, refs []string) (wanted, error) {
+func choose(s *wire.Service, refs []string) (wanted, error) {
 	w := wanted{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
-	if s.empty {
+	if s.Empty {
 		if len(refs) > 0 {
 			return w, ErrEmpty
 		}
 		return w, nil
 	}
-	for name, h := range s.adv.References {
+	for name, h := range s.Adv.References {
 		if followed(name) {
 			w.refs[name] = h
-			if p, ok := s.adv.Peeled[name]; ok {
+			if p, ok := s.Adv.Peeled[name]; ok {
 				w.peels[name] = p
 			}
 		}
 	}
-	for _, sym := range s.adv.Capabilities.Get(capability.SymRef) {
+	for _, sym := range s.Adv.Capabilities.Get(capability.SymRef) {
 		if target, ok := strings.CutPrefix(sym, "HEAD:"); ok && checkRef(target) == nil {
 			w.head = target
 		}
@@ -124,7 +134,7 @@ func choose(s *service, refs []string) (wanted, error) {
 		case objects.IsID(ref):
 			w.ids = append(w.ids, plumbing.NewHash(ref))
 		case isPullRef(ref):
-			h, ok := s.adv.References[ref]
+			h, ok := s.Adv.References[ref]
 			if !ok {
 				return w, fmt.Errorf("pull request head %s: %w", ref, ErrNotFound)
 			}
@@ -144,8 +154,8 @@ func (w wanted) has(ref string) bool {
 }
 
 // download brings the objects that are missing and returns the bytes read.
-func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, error) {
-	need, err := m.missing(want)
+func (m *Mirror) download(ctx context.Context, s *wire.Service, want wanted) (int64, error) {
+	need, err := m.missing(ctx, want)
 	if err != nil || len(need) == 0 {
 		return 0, err
 	}
@@ -154,18 +164,18 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 		return 0, err
 	}
 	var haves []plumbing.Hash
-	err = m.pool.Use(func(o *objects.DB) error {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		haves = common(o, known, want.refs)
 		return ctx.Err()
 	})
 	if err != nil {
 		return 0, err
 	}
-	body, err := uploadRequest(s, need, haves)
+	body, err := uploadRequest(s, need, haves, m.pool.Partial() && !want.whole)
 	if err != nil {
 		return 0, err
 	}
-	res, err := s.post(ctx, bytes.NewReader(body), int64(len(body)))
+	res, err := s.Post(ctx, bytes.NewReader(body), int64(len(body)))
 	if err != nil {
 		return 0, err
 	}
@@ -187,9 +197,9 @@ func (m *Mirror) download(ctx context.Context, s *service, want wanted) (int64, 
 // missing returns what of want is not here. It is looked for on a fresh view
 // before that is believed: one that is made while others write can lack a
 // whole pack, and all of it would be downloaded again.
-func (m *Mirror) missing(want wanted) (map[plumbing.Hash]bool, error) {
+func (m *Mirror) missing(ctx context.Context, want wanted) (map[plumbing.Hash]bool, error) {
 	var need map[plumbing.Hash]bool
-	err := m.pool.Use(func(o *objects.DB) error {
+	err := m.pool.Use(ctx, func(o *objects.DB) error {
 		need = map[plumbing.Hash]bool{}
 		for _, h := range slices.Concat(slices.Collect(maps.Values(want.refs)), want.ids) {
 			if !need[h] && !o.Has(h) {
@@ -207,10 +217,14 @@ func (m *Mirror) missing(want wanted) (map[plumbing.Hash]bool, error) {
 	return need, err
 }
 
-func uploadRequest(s *service, need map[plumbing.Hash]bool, haves []plumbing.Hash) ([]byte, error) {
+func uploadRequest(s *wire.Service, need map[plumbing.Hash]bool, haves []plumbing.Hash, partial bool) ([]byte, error) {
 	req := packp.NewUploadRequest()
-	for _, c := range []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress} {
-		if s.adv.Capabilities.Supports(c) {
+	offers := []capability.Capability{capability.Sideband64k, capability.OFSDelta, capability.NoProgress}
+	if partial && s.Adv.Capabilities.Supports(capability.Filter) {
+		req.Filter, offers = packp.FilterBlobNone(), append(offers, capability.Filter)
+	}
+	for _, c := range offers {
+		if s.Adv.Capabilities.Supports(c) {
 			if err := req.Capabilities.Set(c); err != nil {
 				return nil, err
 			}

@@ -10,8 +10,9 @@
 //
 //   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: one
 //     repository, ours or a clone that a person has ([OpenLocal]).
-//   - wire.go, fetch.go, push.go: git's protocol; what to ask for, what to
-//     send. safe.go: [Mirror.PushSafe], which loses no work.
+//   - gitops/wire: git's protocol. fetch.go, push.go: what to ask for, what to
+//     send; promised.go: contents that a partial mirror asks for later. safe.go:
+//     [Mirror.PushSafe], which loses no work.
 //   - gitops/objects: blobs, trees, commits and packs on the disk; what one
 //     history has that another lacks.
 //   - refs.go, reffiles.go: refs, and the files that hold them. remoterefs.go:
@@ -42,17 +43,20 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/go-git/go-git/v5/plumbing"
+
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Access is what credentials are for.
-type Access int
+type Access = wire.Access
 
 // What credentials are for.
 const (
-	AccessRead      Access = iota // list and fetch
-	AccessPush                    // move a branch
-	AccessWorkflows               // move a branch, and change workflow files on the way
+	AccessRead      = wire.Read
+	AccessPush      = wire.Push
+	AccessWorkflows = wire.Workflows
 )
 
 // Config says where mirrors lie and how remotes are reached.
@@ -66,6 +70,9 @@ type Config struct {
 	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 	// HTTP carries the requests; nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
+	// Partial has new mirrors lack contents until they are needed, where the remote is
+	// able to give them later.
+	Partial bool
 	// MaxPack limits the bytes of one fetch; 0 means 8 GiB.
 	MaxPack int64
 	// Log is told of clones, fetches and pushes; nil means silence.
@@ -76,7 +83,7 @@ type Config struct {
 // for concurrent use, also by several processes on the same directory.
 type Store struct {
 	cfg  Config
-	wire *wire
+	wire *wire.Wire
 
 	mu      sync.Mutex
 	mirrors map[string]*Mirror
@@ -101,7 +108,7 @@ func New(cfg Config) (*Store, error) {
 	if cfg.MaxPack <= 0 {
 		cfg.MaxPack = 8 << 30
 	}
-	return &Store{cfg: cfg, wire: newWire(cfg), mirrors: map[string]*Mirror{}}, nil
+	return &Store{cfg: cfg, wire: &wire.Wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
 }
 
 // Close releases the files that mirrors hold open. Mirrors given out before
@@ -145,6 +152,8 @@ func (s *Store) mirror(remote, name string) *Mirror {
 	dir := filepath.Join(s.cfg.Dir, name)
 	m := newMirror(dir, dir)
 	m.url, m.wire, m.log, m.refs.own = remote, s.wire, s.cfg.Log.With(slog.String("url", remote)), true
+	m.partial = s.cfg.Partial
+	m.pool.Bring = func(ctx context.Context, ids []plumbing.Hash) error { return bring(ctx, m, ids) }
 	m.packs = &objects.Packs{Dir: dir, Pool: m.pool, Max: s.cfg.MaxPack, Log: m.log}
 	s.mirrors[remote] = m
 	return m

@@ -14,19 +14,21 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Mirror is one repository: a bare mirror of a remote one, or a person's
 // clone. Its methods are safe for concurrent use.
 type Mirror struct {
-	dir    string // objects and refs
-	gitDir string // HEAD; differs from dir in a linked work tree
-	url    string // "" for a local clone
-	wire   *wire
-	packs  *objects.Packs // nil in a local clone, where git packs
-	refs   *refFiles
-	pool   *objects.Pool
-	log    *slog.Logger
+	dir     string // objects and refs
+	gitDir  string // HEAD; differs from dir in a linked work tree
+	url     string // "" for a local clone
+	wire    *wire.Wire
+	partial bool           // a first fetch leaves contents out
+	packs   *objects.Packs // nil in a local clone, where git packs
+	refs    *refFiles
+	pool    *objects.Pool
+	log     *slog.Logger
 }
 
 func newMirror(dir, gitDir string) *Mirror {
@@ -73,9 +75,11 @@ func syncUp(dir string) error {
 func (m *Mirror) Mend(ctx context.Context, commits ...string) (whole map[string]bool, err error) {
 	err = m.pool.Mend()
 	whole = map[string]bool{}
+	there, rerr := there(ctx, m)
+	err = errors.Join(err, rerr)
 	for _, c := range commits {
-		err = errors.Join(err, ctx.Err(), m.pool.Once(func(o *objects.DB) (err error) {
-			whole[c], err = o.Whole(c)
+		err = errors.Join(err, ctx.Err(), m.pool.Once(ctx, func(o *objects.DB) (err error) {
+			whole[c], err = o.Whole(ctx, c, there)
 			return err
 		}))
 	}
@@ -188,7 +192,7 @@ func (s *Store) remove(ctx context.Context, name string, before time.Time, neede
 	if s.reads(dir) {
 		return false, nil
 	}
-	refs, err := newMirror(dir, dir).ownRefs()
+	refs, err := newMirror(dir, dir).ownRefs(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -227,9 +231,9 @@ func (s *Store) forget(dir string) {
 }
 
 // ownRefs returns the names of the refs that do not follow the remote.
-func (m *Mirror) ownRefs() (own []string, err error) {
+func (m *Mirror) ownRefs(ctx context.Context) (own []string, err error) {
 	defer m.pool.Renew()
-	refs, err := m.localRefs("refs/")
+	refs, err := m.localRefs(ctx, "refs/")
 	for name := range refs {
 		if !followed(name) && !isPullRef(name) {
 			own = append(own, name)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/gitops/trailer"
+	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
 // Push says what to push where.
@@ -82,15 +83,15 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 		return false, errNoRemote
 	}
 	start := time.Now()
-	s, err := m.wire.dial(ctx, m.url, "git-receive-pack", a)
+	s, err := m.wire.Dial(ctx, m.url, "git-receive-pack", a)
 	if err != nil {
 		return false, err
 	}
-	now, exists := s.adv.References[p.Ref]
+	now, exists := s.Adv.References[p.Ref]
 	if exists && p.Commit == now.String() || !exists && p.Commit == "" {
 		return false, nil
 	}
-	err = m.pool.Use(func(o *objects.DB) error { return p.fastForward(ctx, o, now) })
+	err = m.pool.Use(ctx, func(o *objects.DB) error { return p.fastForward(ctx, o, now) })
 	if err != nil {
 		return false, err
 	}
@@ -128,10 +129,10 @@ func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash)
 }
 
 // send packs what is missing and posts it.
-func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash) (int64, error) {
+func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing.Hash) (int64, error) {
 	var buf bytes.Buffer
 	caps := "report-status"
-	if s.adv.Capabilities.Supports(capability.Sideband64k) {
+	if s.Adv.Capabilities.Supports(capability.Sideband64k) {
 		caps += " side-band-64k"
 	}
 	commit := plumbing.NewHash(p.Commit)
@@ -140,7 +141,7 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 		return 0, err
 	}
 	if commit.IsZero() {
-		return 0, s.deliver(ctx, &buf, int64(buf.Len()))
+		return 0, deliver(ctx, s, &buf, int64(buf.Len()))
 	}
 	f, err := os.CreateTemp(m.dir, "tmp_push_*")
 	if err != nil {
@@ -148,9 +149,12 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 	}
 	defer drop(f.Name())
 	defer f.Close()
-	err = m.pool.Use(func(o *objects.DB) error {
-		list, err := objects.Unsent(ctx, o, commit, now, s.adv.References)
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
+		list, err := objects.Unsent(ctx, o, commit, now, s.Adv.References)
 		if err != nil {
+			return err
+		}
+		if err := o.Prefetch(objects.Contents(list)); err != nil {
 			return err
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
@@ -169,19 +173,19 @@ func (m *Mirror) send(ctx context.Context, s *service, p Push, now plumbing.Hash
 		return 0, err
 	}
 	total := int64(buf.Len()) + size
-	return total, s.deliver(ctx, io.MultiReader(&buf, io.NewSectionReader(f, 0, size)), total)
+	return total, deliver(ctx, s, io.MultiReader(&buf, io.NewSectionReader(f, 0, size)), total)
 }
 
 // deliver posts a push and reads how it went.
-func (s *service) deliver(ctx context.Context, body io.Reader, size int64) error {
-	res, err := s.post(ctx, body, size)
+func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) error {
+	res, err := s.Post(ctx, body, size)
 	if err != nil {
 		return err
 	}
 	defer res.Close()
 	var r io.Reader = res
 	var said output
-	if s.adv.Capabilities.Supports(capability.Sideband64k) {
+	if s.Adv.Capabilities.Supports(capability.Sideband64k) {
 		demux := sideband.NewDemuxer(sideband.Sideband64k, res)
 		demux.Progress = &said
 		r = demux

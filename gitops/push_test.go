@@ -95,7 +95,7 @@ func TestPushSendsOnlyWhatIsMissing(t *testing.T) {
 		t.Errorf("%d bytes were sent for ten small files", sent)
 	}
 	var list []objects.Packed
-	err := m.pool.Use(func(o *objects.DB) (err error) {
+	err := m.pool.Use(t.Context(), func(o *objects.DB) (err error) {
 		list, err = objects.Unsent(t.Context(), o, mustHash(c.ID), mustHash(""), remoteRefs(t, bare))
 		return err
 	})
@@ -299,12 +299,12 @@ func TestPushSafeWithoutAServer(t *testing.T) {
 	m := must(s.Mirror(t.Context(), url))(t)
 	_, head, _ := m.Default(t.Context())
 	id := checkpointOn(t, m, head, "a", "2\n")
-	s.wire.http = down{}
+	s.wire.HTTP = down{}
 	got, err := m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/x"})
 	if !errors.Is(err, ErrUnavailable) || got.Commit != id || got.Ref != "" {
 		t.Errorf("no server: %+v %v, want an error that says so", got, err)
 	}
-	s.wire.http = nil
+	s.wire.HTTP = nil
 	if got, err = m.PushSafe(t.Context(), SafePush{Commit: id, Base: head, Ref: "refs/heads/x"}); err != nil || got.Ref != "refs/heads/x" {
 		t.Errorf("the server is back: %+v %v", got, err)
 	}

@@ -15,9 +15,12 @@ import (
 // (0 for 16 MiB); a larger one is [ErrTooLarge]. Of a symlink it returns the
 // target. What is not there is [ErrNotFound].
 func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64) (data []byte, err error) {
-	err = m.at(ctx, commit, path, func(o *objects.DB, e objects.Entry) error {
+	err = m.at(ctx, commit, path, func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error {
 		if e.IsDir() || e.Mode == filemode.Submodule {
 			return fmt.Errorf("%q is a directory or submodule", path)
+		}
+		if err := o.PrefetchNear(tree, path, e.Hash); err != nil {
+			return err
 		}
 		data, err = o.Read(plumbing.BlobObject, e.Hash, cmp.Or(limit, 16<<20))
 		return err
@@ -28,13 +31,13 @@ func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64)
 	return data, nil
 }
 
-// at calls fn with what is at a path of a commit.
-func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects.DB, e objects.Entry) error) error {
+// at calls fn with the tree of a commit, and what is at a path of it.
+func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error) error {
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
 		return err
 	}
-	return m.pool.Use(func(o *objects.DB) error {
+	return m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(id)
 		if err != nil {
 			return err
@@ -43,7 +46,7 @@ func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects
 		if err != nil {
 			return err
 		}
-		return fn(o, e)
+		return fn(o, tree, e)
 	})
 }
 
@@ -67,7 +70,7 @@ const maxList = 100_000
 // order. With recursive it lists files at any depth instead of directories.
 // Too many entries are [ErrTooLarge].
 func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (list []TreeEntry, err error) {
-	err = m.at(ctx, commit, dir, func(o *objects.DB, e objects.Entry) error {
+	err = m.at(ctx, commit, dir, func(o *objects.DB, _ plumbing.Hash, e objects.Entry) error {
 		if !e.IsDir() {
 			return fmt.Errorf("%q is not a directory", dir)
 		}

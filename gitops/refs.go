@@ -33,7 +33,7 @@ func (m *Mirror) Default(ctx context.Context) (branch, head string, err error) {
 	if !errors.Is(err, ErrNotFound) {
 		return "", "", err
 	}
-	refs, err := m.localRefs("refs/heads/")
+	refs, err := m.localRefs(ctx, "refs/heads/")
 	if err == nil && len(refs) == 0 {
 		err = ErrEmpty
 	} else if err == nil {
@@ -49,9 +49,9 @@ func (m *Mirror) head() (string, error) {
 }
 
 // localRefs returns the refs below a prefix with the objects they name.
-func (m *Mirror) localRefs(prefix string) (map[string]string, error) {
+func (m *Mirror) localRefs(ctx context.Context, prefix string) (map[string]string, error) {
 	refs := map[string]string{}
-	err := m.pool.Use(func(o *objects.DB) error {
+	err := m.pool.Use(ctx, func(o *objects.DB) error {
 		iter, err := o.IterReferences()
 		if err != nil {
 			return err
@@ -74,7 +74,7 @@ func (m *Mirror) localRefs(prefix string) (map[string]string, error) {
 // unknown rev is [ErrNotFound].
 func (m *Mirror) Resolve(ctx context.Context, rev string) (string, error) {
 	var id plumbing.Hash
-	err := m.pool.Use(func(o *objects.DB) error {
+	err := m.pool.Use(ctx, func(o *objects.DB) error {
 		h, err := m.lookup(o, rev)
 		if err != nil {
 			return err
@@ -133,7 +133,7 @@ func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 		err = m.pool.Sync() //control:synced-objects
 	}
 	if err == nil {
-		err = m.refs.swap(ctx, ref, commit, func() error { return expected(m.pool, ref, old) })
+		err = m.refs.swap(ctx, ref, commit, func() error { return expected(ctx, m.pool, ref, old) })
 	}
 	if err != nil {
 		return fmt.Errorf("set ref %s: %w", ref, err)
@@ -161,8 +161,8 @@ func followed(ref string) bool {
 
 // expected returns [ErrStale] if a ref is not at old. One whose commit was lost
 // counts as no ref.
-func expected(pool *objects.Pool, ref, old string) error {
-	err := pool.Use(func(o *objects.DB) error { return expect(o, ref, old) })
+func expected(ctx context.Context, pool *objects.Pool, ref, old string) error {
+	err := pool.Use(ctx, func(o *objects.DB) error { return expect(o, ref, old) })
 	if errors.Is(err, ErrNotFound) && old == "" {
 		return nil
 	}

@@ -29,7 +29,7 @@ func TestMirrorClonesHeadsAndTags(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "v1", "main:refs/pull/7/head")
 	m := mirrorOf(t, url)
 	head := git(t, bare, "rev-parse", "main")
-	refs := must(m.localRefs(""))(t)
+	refs := must(m.localRefs(t.Context(), ""))(t)
 	if _, ok := refs["refs/pull/7/head"]; ok || refs["refs/heads/main"] != head || refs["refs/tags/v1"] == "" || len(refs) != 2 {
 		t.Errorf("refs of the mirror: %v", refs)
 	}
@@ -65,7 +65,7 @@ func TestFetchFollowsTheRemote(t *testing.T) {
 	git(t, work, "push", "-q", "origin", "main", ":gone", "main:new")
 	must(0, m.Fetch(t.Context()))(t)
 	want := map[string]string{"refs/heads/main": next, "refs/heads/new": next}
-	if got := must(m.localRefs(""))(t); !maps.Equal(got, want) {
+	if got := must(m.localRefs(t.Context(), ""))(t); !maps.Equal(got, want) {
 		t.Errorf("refs after a fetch: %v, want %v", got, want)
 	}
 

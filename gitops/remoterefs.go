@@ -18,14 +18,14 @@ import (
 // of a local clone as they are in it.
 func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]string, error) {
 	if m.url == "" {
-		return m.localRefs(prefix)
+		return m.localRefs(ctx, prefix)
 	}
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return nil, fmt.Errorf("list refs of %s: %w", m.url, err)
 	}
 	refs := map[string]string{}
-	for name, h := range s.adv.References {
+	for name, h := range s.Adv.References {
 		if strings.HasPrefix(name, prefix) {
 			refs[name] = h.String()
 		}
@@ -42,7 +42,7 @@ func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]b
 		commit, err = m.tip(ctx, ref)
 	}
 	if err == nil && commit != "" {
-		err = m.pool.Use(func(o *objects.DB) error {
+		err = m.pool.Use(ctx, func(o *objects.DB) error {
 			files, err = readFlat(o, commit)
 			return err
 		})
@@ -67,15 +67,15 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 		return "", err
 	}
 	defer unlock()
-	s, err := m.wire.dial(ctx, m.url, "git-upload-pack", AccessRead)
+	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
 		return "", err
 	}
-	h, ok := s.adv.References[ref]
+	h, ok := s.Adv.References[ref]
 	if !ok {
 		return "", nil
 	}
-	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}})
+	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}, whole: true})
 	return h.String(), err
 }
 
@@ -107,7 +107,7 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 // [ErrStale]: read it again.
 func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
-		err = m.pool.Use(func(o *objects.DB) error {
+		err = m.pool.Use(ctx, func(o *objects.DB) error {
 			commit, err = commitFlat(ctx, o, files)
 			return err
 		})

@@ -201,7 +201,7 @@ func (s *pushing) rebase(ctx context.Context) error {
 // has reports whether the work is in onto: an earlier push of it was cut off
 // before anybody heard of it. What others made of it since then stays.
 func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) {
-	err = s.m.pool.Use(func(o *objects.DB) (err error) {
+	err = s.m.pool.Use(ctx, func(o *objects.DB) (err error) {
 		there, err = objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Commit)) //control:pushed-before
 		return err
 	})
@@ -212,7 +212,7 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 // somebody's rewriting of the branch dropped come along; those that onto has
 // under other ids change nothing and disappear.
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
-	err = s.m.pool.Use(func(o *objects.DB) error {
+	err = s.m.pool.Use(ctx, func(o *objects.DB) error {
 		var off []string
 		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Stayed: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
@@ -278,7 +278,7 @@ func (s *pushing) split(ctx context.Context) error {
 		return err
 	}
 	var c Commit
-	err = s.m.pool.Use(func(o *objects.DB) (err error) {
+	err = s.m.pool.Use(ctx, func(o *objects.DB) (err error) {
 		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, sel: merge.Except([]string{workflowDir})}.run(ctx, o)
 		return err
 	})

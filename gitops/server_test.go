@@ -248,7 +248,7 @@ func put(path, text string) Change {
 
 // history lists the commits of m from head back to base, without it.
 func history(m *Mirror, base, head string) (list []*object.Commit, err error) {
-	err = m.pool.Use(func(o *objects.DB) (err error) {
+	err = m.pool.Use(context.Background(), func(o *objects.DB) (err error) {
 		list, err = o.Chain(context.Background(), base, head)
 		return err
 	})

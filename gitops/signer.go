@@ -57,7 +57,7 @@ func (m *Mirror) Twin(ctx context.Context, branch, id string) (found []byte, err
 			continue
 		}
 		if err == nil {
-			err = m.pool.Use(func(o *objects.DB) error {
+			err = m.pool.Use(ctx, func(o *objects.DB) error {
 				c, err := o.Commit(id)
 				if err == nil {
 					found, err = o.Twin(ctx, head, c)

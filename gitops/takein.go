@@ -25,7 +25,7 @@ type TakeIn struct {
 // that conflict: texts have both sides between marks, see [merge.Marked]. Where the
 // branch has all of it already that is [ErrNothing]. No ref moves.
 func (t TakeIn) Merge(ctx context.Context, m *Mirror) (c Commit, conflicts []string, err error) {
-	err = m.pool.Use(func(o *objects.DB) (err error) {
+	err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
 		c, conflicts, err = t.run(ctx, o)
 		return err
 	})

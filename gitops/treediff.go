@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 
 	"github.com/handrail-bot/handrail/gitops/lines"
 	"github.com/handrail-bot/handrail/gitops/merge"
@@ -85,6 +86,19 @@ func (d *differ) pair(ctx context.Context, a, b objects.Entry, path string) erro
 		d.out = append(d.out, delta{path: path, from: a, to: b})
 	}
 	return d.walk(ctx, subA, subB, path+"/")
+}
+
+// prefetch brings at once what the two sides of a diff are.
+func prefetch(o *objects.DB, list []delta) error {
+	ids := make([]plumbing.Hash, 0, 2*len(list))
+	for _, d := range list {
+		for _, e := range []objects.Entry{d.from, d.to} {
+			if e.Mode != filemode.Submodule {
+				ids = append(ids, e.Hash)
+			}
+		}
+	}
+	return o.Prefetch(ids)
 }
 
 const (

@@ -46,7 +46,7 @@ type Undo struct {
 // back would take it back for everybody as soon as the branch is merged: a merge is
 // counted and left as it is, and nothing but merges is an [ErrMerge]. No ref moves.
 func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
-	err = m.pool.Use(func(o *objects.DB) error {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		live, undone, partly, err := u.past(ctx, o)
 		if err != nil {
 			return err
@@ -96,7 +96,7 @@ func lastSteps(undos []*object.Commit, n int) (list []*object.Commit, steps int)
 
 // MetaOf returns the message of a commit, and its trailers.
 func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error) {
-	err = m.pool.Use(func(o *objects.DB) error {
+	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		c, err := o.Commit(commit)
 		if err == nil {
 			out.Message = strings.TrimSpace(c.Message)

@@ -201,7 +201,7 @@ func TestStepsOfAPerson(t *testing.T) {
 }
 
 func rebased(t *testing.T, m *Mirror, r rebase) (c Commit, err error) {
-	err = m.pool.Use(func(o *objects.DB) (err error) {
+	err = m.pool.Use(t.Context(), func(o *objects.DB) (err error) {
 		c, err = r.run(t.Context(), o)
 		return err
 	})

@@ -121,7 +121,7 @@ func setRef(t *testing.T, m *Mirror, ref string) {
 func TestReadMirrorStays(t *testing.T) {
 	t.Parallel()
 	s, m, _ := unused(t)
-	err := m.pool.Once(func(*objects.DB) error {
+	err := m.pool.Once(t.Context(), func(*objects.DB) error {
 		gone, kept, err := s.RemoveUnused(t.Context(), time.Now().Add(time.Hour), unneeded)
 		if gone != 0 || kept != 1 {
 			t.Errorf("gone %d, kept %d", gone, kept)

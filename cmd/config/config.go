@@ -77,6 +77,8 @@ type GitHub struct {
 	// Poll has GitHub asked for what happened, at this distance, with no webhook; 0 for not.
 	Poll policy.Duration `yaml:"poll"`
 
+	PartialClone *bool `yaml:"partial_clone" jsonschema:"description=New mirrors get the contents of files when they are needed; true when unset."`
+
 	CAFile string `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
 
 	Trusted       *x509.CertPool `yaml:"-"` // from CAFile

@@ -30,7 +30,7 @@ const (
 	maxVerbFiles = 45 // cmd/handrail: short files, one a verb
 	maxVerbLines = 3500
 
-	maxTotalLines = 130_000 // of Go that the program works with: not what only tests or the demo need
+	maxTotalLines = 132_000 // of Go that the program works with: not what only tests or the demo need
 )
 
 // exceptions are what is over its budget, with its measure. The list may only

@@ -84,6 +84,8 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"synced-objects", "call Sync error(nil)", "./cmd/handrail", "TestPowerCut"},
 	{"synced-ref", "value nil", "./cmd/handrail", "TestPowerCut"},
 	{"torn-object", "true", "./gitops", "TestTornObject"},
+	{"promised-is-brought", "call Prefetch error(nil)", "./gitops", "TestPromisedIsBrought"},
+	{"lost-is-not-promised", "false", "./gitops", "TestLostIsNotPromised"},
 	{"lost-commit-fetched", "false", "./cmd/handrail", "TestDamagedMirrorIsMended"},
 	{"orders-no-return", "also Denied: {Approved}", "./policy ./agent", "TestApprovalWords|TestApprovalInterleavings"},
 	{"begun-once", "value a.State == Approved || a.State == Begun", "./policy ./agent", "TestApprovalWords|TestFailedSave"},

@@ -128,6 +128,7 @@ var arrows = map[string][]string{
 	"gitops/base":  {"gitops/flock", "gitops/objects"},
 	"gitops/flock": {},
 	"gitops/merge": {"gitops/lines", "gitops/objects"},
+	"gitops/wire":  {"gitops/objects", "gitops/trailer"},
 
 	"policy":                       {"policy/reach", "policy/shell", "policy/strict", "policy/typo", "policy/untrusted"},
 	"policy/shell":                 {"policy/shell/*"},
@@ -169,7 +170,7 @@ var homes = map[string][]string{
 	"github.com/bradleyfalzon":          {"bot/ghapp", "bot/ghapp/granted"},
 	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},
 	"github.com/gofri":                  {"bot/ghapp"},
-	"github.com/go-git/go-git":          {"gitops", "gitops/base", "gitops/objects", "gitops/merge"},
+	"github.com/go-git/go-git":          {"gitops", "gitops/base", "gitops/objects", "gitops/merge", "gitops/wire"},
 	"github.com/ProtonMail/go-crypto":   {"gitops/sign", "bot/ghapp/ghtest/webflow"},
 	"golang.org/x/crypto":               {"gitops/sign"},
 	"github.com/sergi/go-diff":          {"agent/patch/compare", "gitops/lines"},

@@ -63,7 +63,8 @@
 // trusts nothing that a workspace wrote. gitops/objects reads and writes trees,
 // commits and packs; gitops/flock has locks that end with a process, gitops/base keeps the files of commits as directories for
 // workspaces; gitops/lines compares and merges texts, gitops/merge trees,
-// gitops/trailer writes messages, gitops/sign signs.
+// gitops/trailer writes messages, gitops/sign signs; gitops/wire speaks git's
+// protocol.
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;
 // policy/shell says what a command can do: policy/shell/walk follows it,

@@ -18,7 +18,7 @@ var effects = map[string]string{
 	"listen": "TestServerConfigPrecedence", "data": "TestServerConfigPrecedence", "database": "TestServerConfigPrecedence", "workspace": "TestServerConfigPrecedence",
 	"commits.key": "serve_commits_ssh", "bases.size": "TestSweep", "bases.age": "TestSweep", "layers.size": "TestSweep", "layers.age": "TestSweep", "retention.logs": "TestRetention", "retention.mirrors": "TestRetention", "retention.uninstalled": "TestUninstalled",
 	"github.api": "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
-	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app", "github.poll": "serve_poll",
+	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app", "github.poll": "serve_poll", "github.partial_clone": "serve_whole_clone",
 
 	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
 	"model.context": "TestModelOptionsOnTheWire", "model.cache": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",

@@ -152,7 +152,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
-	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
+	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Partial: cfg.GitHub.PartialClone == nil || *cfg.GitHub.PartialClone, Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
 		return nil, err
 	}
 	if s.model, err = opener(s.cfg.Model, s.log); err != nil {

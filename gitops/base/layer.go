@@ -68,7 +68,7 @@ func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, bes
 		}
 		asked++
 		d := &differ{}
-		err = s.read(repo, func(r reader) error {
+		err = s.read(ctx, repo, func(r reader) error {
 			*d = differ{r: r, plan: plan{most: most}}
 			return d.trees(ctx, plumbing.NewHash(a.Tree), v.Tree, "")
 		})

@@ -23,6 +23,7 @@ const (
 	pastCommits = 1_000
 	pastBytes   = 256 << 20
 	pastPacks   = 8
+	pastBrought = 5_000 // contents that a partial mirror has to bring for former commits
 )
 
 // step is one commit of a past.
@@ -70,7 +71,7 @@ func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
 	if p.MainAt != "" {
 		main, err := h.repo.Resolve(ctx, p.MainAt)
 		if err == nil {
-			err = h.repo.Objects().Use(func(o *objects.DB) error {
+			err = h.repo.Objects().Use(ctx, func(o *objects.DB) error {
 				h.fork, err = o.Fork(ctx, h.head, plumbing.NewHash(main))
 				return err
 			})
@@ -84,7 +85,7 @@ func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
 
 // make makes what [historian.find] found.
 func (h *historian) make(ctx context.Context, key string) (err error) {
-	err = h.repo.Objects().Use(func(o *objects.DB) error {
+	err = h.repo.Objects().Use(ctx, func(o *objects.DB) error {
 		h.steps, err = reach(ctx, o, h.head, h.fork)
 		return err
 	})
@@ -108,8 +109,8 @@ func (h *historian) make(ctx context.Context, key string) (err error) {
 	defer unlock()
 	defer near.Renew() // which closes its files
 	var a pastAbout
-	err = h.s.read(h.repo, func(r reader) error {
-		return near.Once(func(had *objects.DB) error {
+	err = h.s.read(ctx, h.repo, func(r reader) error {
+		return near.Once(ctx, func(had *objects.DB) error {
 			a, err = h.pack(ctx, r, had, tree)
 			return err
 		})
@@ -159,7 +160,7 @@ func (h *historian) show(ctx context.Context) error {
 		return err
 	})
 	if err == nil && len(secret) > 0 {
-		err = h.s.read(h.repo, func(r reader) error { // but for what is to be seen in the base itself
+		err = h.s.read(ctx, h.repo, func(r reader) error { // but for what is to be seen in the base itself
 			return r.blobs(ctx, h.view.Tree, func(id plumbing.Hash) { delete(secret, id) })
 		})
 	}
@@ -198,7 +199,7 @@ func (h *historian) each(ctx context.Context, rules Rules, without contents, f f
 
 // collect adds the contents of hidden paths of a tree.
 func (h *historian) collect(ctx context.Context, tree plumbing.Hash, gone []string, into contents) error {
-	return h.s.read(h.repo, func(r reader) error {
+	return h.s.read(ctx, h.repo, func(r reader) error {
 		for _, name := range gone {
 			e, err := r.repo.Find(tree, strings.TrimSuffix(name, "/"))
 			if errors.Is(err, objects.ErrNotFound) { // it is only in the rules of another commit
@@ -287,8 +288,11 @@ func (h *historian) pack(ctx context.Context, r reader, had *objects.DB, tree st
 	if !h.fork.IsZero() {
 		a.Fork = h.fork.String()
 	}
-	steps := h.steps
-	for i, st := range h.steps {
+	steps, err := c.prefetch(ctx, h.steps)
+	if err != nil {
+		return a, err
+	}
+	for i, st := range steps {
 		err := c.tree(ctx, st.tree)
 		if i > 0 && (errors.Is(err, errCut) || errors.Is(err, plumbing.ErrObjectNotFound)) {
 			steps = steps[:i]

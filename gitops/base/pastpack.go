@@ -71,6 +71,36 @@ func (c *collector) tree(ctx context.Context, id plumbing.Hash) error {
 	return nil
 }
 
+// prefetch brings at once what is promised of the commits. It returns those of which that
+// is not too much.
+func (c *collector) prefetch(ctx context.Context, steps []step) ([]step, error) {
+	if !c.r.repo.Partial() {
+		return steps, nil
+	}
+	left := *c.r.left
+	all := &collector{r: c.r, had: c.had, seen: map[plumbing.Hash]bool{}, made: map[plumbing.Hash][]byte{}}
+	all.r.left = &left
+	var ids []plumbing.Hash
+	former := 0
+	for i, st := range steps {
+		err := all.tree(ctx, st.tree)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		lacks := c.r.repo.Lacks(objects.Contents(all.list))
+		all.list = nil
+		if i > 0 {
+			former += len(lacks)
+		}
+		if i > 0 && (err != nil || former > pastBrought) {
+			steps = steps[:i]
+			break
+		}
+		ids = append(ids, lacks...)
+	}
+	return steps, c.r.repo.Prefetch(ids)
+}
+
 // emptyTree is the id of a tree with nothing in it.
 var emptyTree = plumbing.NewHash("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 

@@ -96,7 +96,7 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 // makeTree makes a whole tree.
 func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	p := &plan{}
-	err := s.read(repo, func(r reader) error {
+	err := s.read(ctx, repo, func(r reader) error {
 		*p = plan{same: map[item]int{}, most: s.cfg.MaxFiles}
 		return p.add(ctx, r, v.Tree, "")
 	})
@@ -137,7 +137,11 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 		}
 	}
 	m.stamps = make([]stamp, len(p.items), len(p.items)+len(p.dirs)+len(m.gone)+1)
-	if err := m.files(ctx, p.items); err != nil {
+	err = m.prefetch(ctx, p.items)
+	if err == nil {
+		err = m.files(ctx, p.items)
+	}
+	if err != nil {
 		return err
 	}
 	for _, name := range m.gone {
@@ -162,6 +166,25 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 	return m.s.finish(temp, key, a)
 }
 
+// prefetch brings at once what is promised of the items and not kept here.
+func (m *maker) prefetch(ctx context.Context, items []item) error {
+	if !m.repo.Objects().Partial() {
+		return nil
+	}
+	return m.repo.Objects().Use(ctx, func(o *objects.DB) error {
+		var ids []plumbing.Hash
+		for _, it := range items {
+			if o.Has(it.hash) {
+				continue
+			}
+			if _, err := os.Lstat(m.s.pooled(it)); err != nil || it.own || it.mode == filemode.Symlink {
+				ids = append(ids, it.hash)
+			}
+		}
+		return o.Prefetch(ids)
+	})
+}
+
 // files makes what is no directory, several at a time.
 func (m *maker) files(ctx context.Context, items []item) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -170,7 +193,7 @@ func (m *maker) files(ctx context.Context, items []item) error {
 	for range runtime.GOMAXPROCS(0) + 1 {
 		group.Go(func() error {
 			i, end := 0, 0
-			return m.repo.Objects().Use(func(o *objects.DB) error { // again where it stopped
+			return m.repo.Objects().Use(ctx, func(o *objects.DB) error { // again where it stopped
 				for {
 					for ; i < end; i++ {
 						if err := ctx.Err(); err != nil {

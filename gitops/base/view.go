@@ -54,10 +54,10 @@ func (r reader) tree(h plumbing.Hash) ([]objects.Entry, error) {
 	return list, err
 }
 
-func (s *Store) read(repo Repo, fn func(r reader) error) error {
-	return repo.Objects().Use(func(o *objects.DB) error {
+func (s *Store) read(ctx context.Context, repo Repo, fn func(r reader) error) error {
+	return repo.Objects().Use(ctx, func(o *objects.DB) error {
 		left := 4 * s.cfg.MaxFiles // of several trees
-		return s.own.Once(func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
+		return s.own.Once(ctx, func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
 	})
 }
 
@@ -79,7 +79,7 @@ func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found
 	if err != nil {
 		return nil, err
 	}
-	err = s.read(repo, func(r reader) error {
+	err = s.read(ctx, repo, func(r reader) error {
 		tree, err := r.repo.TreeOf(id)
 		if err != nil {
 			return err
@@ -183,7 +183,7 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 	if sh.rules.Outside != nil {
 		v.key = digest(v.key, "outside", w.Rules.OutsideKey)
 	}
-	err = s.read(repo, func(r reader) error {
+	err = s.read(ctx, repo, func(r reader) error {
 		tree, err := r.repo.TreeOf(id)
 		if err != nil {
 			return err

@@ -101,6 +101,9 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 			sides[e.Name][i] = e
 		}
 	}
+	if err := m.prefetch(sides); err != nil {
+		return ours, err
+	}
 	var out []objects.Entry
 	for name, side := range sides {
 		e, err := m.entry(ctx, *side, at+name)
@@ -113,6 +116,21 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 		}
 	}
 	return m.o.WriteTree(out)
+}
+
+// prefetch brings at once what is merged by lines in a directory.
+func (m *merger) prefetch(sides map[string]*[3]objects.Entry) error {
+	var ids []plumbing.Hash
+	for _, side := range sides {
+		base, ours, theirs := side[0], side[1], side[2]
+		if ours.IsFile() && theirs.IsFile() && ours.Hash != theirs.Hash && base.Hash != ours.Hash && base.Hash != theirs.Hash {
+			ids = append(ids, ours.Hash, theirs.Hash)
+			if base.IsFile() {
+				ids = append(ids, base.Hash)
+			}
+		}
+	}
+	return m.o.Prefetch(ids)
 }
 
 func same(a, b objects.Entry) bool { return a.Hash == b.Hash && (a.Mode == b.Mode || a.Hash.IsZero()) }

@@ -6,6 +6,7 @@ package objects
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -43,6 +45,7 @@ const (
 type DB struct {
 	*filesystem.Storage
 	pool    *Pool
+	bring   func([]plumbing.Hash) error // what the remote promised; nil where it did not
 	gen     int
 	stamp   time.Time              // of the packs when it was opened
 	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
@@ -51,11 +54,16 @@ type DB struct {
 // Pool has a few views open, since opening one reads the pack indexes. It is
 // safe for concurrent use.
 type Pool struct {
-	dir  string
-	mu   sync.Mutex
-	gen  int // raised when packs were added
-	idle []*DB
-	used int // views that are not idle
+	// Bring brings contents that a partial mirror lacks. One that the remote does not
+	// have either stays missing, without an error. Nil where nothing is promised.
+	Bring func(ctx context.Context, ids []plumbing.Hash) error
+
+	partial atomic.Bool
+	dir     string
+	mu      sync.Mutex
+	gen     int // raised when packs were added
+	idle    []*DB
+	used    int // views that are not idle
 
 	fresh map[plumbing.Hash]bool // written and not known to be on the disk
 }
@@ -64,18 +72,19 @@ type Pool struct {
 // "refs" are.
 func NewPool(dir string) *Pool { return &Pool{dir: dir} }
 
-func (p *Pool) get() *DB {
+func (p *Pool) get(ctx context.Context) *DB {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used++
 	if n := len(p.idle); n > 0 {
 		o := p.idle[n-1]
 		p.idle = p.idle[:n-1]
+		o.bring = p.bringer(ctx)
 		return o
 	}
 	fs := osfs.New(p.dir, osfs.WithBoundOS())
 	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
-	return &DB{pool: p, gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+	return &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
 }
 
 func (p *Pool) put(o *DB) {
@@ -109,8 +118,8 @@ func (p *Pool) Busy() bool {
 }
 
 // Once runs fn on a view, whatever is missing in it.
-func (p *Pool) Once(fn func(o *DB) error) error {
-	o := p.get()
+func (p *Pool) Once(ctx context.Context, fn func(o *DB) error) error {
+	o := p.get(ctx)
 	defer p.put(o)
 	return fn(o)
 }
@@ -119,10 +128,10 @@ func (p *Pool) Once(fn func(o *DB) error) error {
 // another process may have added packs, or joined some (see [Packs.Tidy]), and
 // a view that is made while packs go lacks what is in them. So fn must be
 // repeatable. What is missing in the end is [ErrNotFound].
-func (p *Pool) Use(fn func(o *DB) error) error {
+func (p *Pool) Use(ctx context.Context, fn func(o *DB) error) error {
 	const tries = 100 // the waits add up to some seconds
 	for try := 0; ; try++ {
-		o := p.get()
+		o := p.get(ctx)
 		err := fn(o)
 		p.put(o)
 		missing, gone := errors.Is(err, plumbing.ErrObjectNotFound), errors.Is(err, dotgit.ErrPackfileNotFound)

@@ -29,7 +29,7 @@ type Packs struct {
 // Install writes a pack that comes in to disk, indexes it, and only then makes
 // it visible. It returns the bytes read.
 func (p *Packs) Install(ctx context.Context, r io.Reader) (n int64, err error) {
-	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
+	err = p.create(p.Pool.Partial(), func(f *os.File) (*idxfile.MemoryIndex, error) {
 		if n, err = io.Copy(f, io.LimitReader(r, p.Max+1)); err != nil {
 			return nil, err
 		}
@@ -48,8 +48,9 @@ func (p *Packs) Install(ctx context.Context, r io.Reader) (n int64, err error) {
 // create makes a pack of what write writes, unless there is no index to it. A
 // full disk must not leave half a pack where others look: the pack and its
 // index get their names once all of both is on disk, and the pack comes last,
-// as it is what readers look for.
-func (p *Packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
+// as it is what readers look for. What a pack that came from a remote names and does not
+// have is promised: git knows that by a file beside it.
+func (p *Packs) create(promised bool, write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
 	dir := filepath.Join(p.Dir, "objects", "pack")
 	f, err := os.CreateTemp(dir, "tmp_pack_*")
 	if err != nil {
@@ -72,8 +73,12 @@ func (p *Packs) create(write func(f *os.File) (*idxfile.MemoryIndex, error)) err
 		return err
 	}
 	base := filepath.Join(dir, fmt.Sprintf("pack-%x", idx.PackfileChecksum))
+	mark := func() error { return nil }
+	if promised {
+		mark = func() error { return os.WriteFile(base+promisedExt, nil, 0o600) }
+	}
 	for _, step := range []func() error{
-		w.Flush, f.Sync, x.Sync, f.Close, x.Close,
+		mark, w.Flush, f.Sync, x.Sync, f.Close, x.Close,
 		func() error { return os.Rename(x.Name(), base+".idx") },
 		func() error { return os.Rename(f.Name(), base+".pack") },
 	} {

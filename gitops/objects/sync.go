@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"compress/zlib"
+	"context"
 	"crypto/sha1"
 	"errors"
 	"fmt"
@@ -160,10 +161,17 @@ func (p *Pool) Mend() error {
 
 // Whole reports whether a commit is here with every file of its tree. When it
 // is not, the commit itself is taken for missing from then on.
-func (o *DB) Whole(commit string) (bool, error) {
+//
+// In a partial mirror a content that the remote has is promised. It has those of what is
+// there, by refs; what comes after that must be here, or be brought now.
+func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing.Hash) (bool, error) {
+	var lacks []plumbing.Hash
 	tree, err := o.TreeOf(commit)
 	if err == nil {
-		err = o.wholeTree(tree, map[plumbing.Hash]bool{})
+		lacks, err = o.wholeTree(tree, map[plumbing.Hash]bool{}, nil)
+	}
+	if err == nil && len(lacks) > 0 {
+		err = o.promised(ctx, plumbing.NewHash(commit), there, lacks)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		drop(o.pool.loose(plumbing.NewHash(commit)))
@@ -172,17 +180,17 @@ func (o *DB) Whole(commit string) (bool, error) {
 	return err == nil, err
 }
 
-func (o *DB) wholeTree(h plumbing.Hash, seen map[plumbing.Hash]bool) error {
+func (o *DB) wholeTree(h plumbing.Hash, seen map[plumbing.Hash]bool, lacks []plumbing.Hash) ([]plumbing.Hash, error) {
 	list, err := o.Tree(h)
 	for _, e := range list {
 		switch {
 		case err != nil || seen[e.Hash]:
 		case e.IsDir():
-			err = o.wholeTree(e.Hash, seen)
-		case e.IsFile():
-			err = o.HasEncodedObject(e.Hash)
+			lacks, err = o.wholeTree(e.Hash, seen, lacks)
+		case e.IsFile() && !o.Has(e.Hash):
+			lacks = append(lacks, e.Hash)
 		}
 		seen[e.Hash] = true
 	}
-	return err
+	return lacks, err
 }

@@ -42,8 +42,11 @@ func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 		return err
 	}
 	start, few := time.Now(), toJoin(list)
-	if err := p.join(ctx, few); err != nil {
-		return fmt.Errorf("join packs: %w", err)
+	for _, promised := range []bool{true, false} {
+		alike := slices.DeleteFunc(slices.Clone(few), func(f packFile) bool { return f.promised != promised })
+		if err := p.join(ctx, alike, promised); err != nil {
+			return fmt.Errorf("join packs: %w", err)
+		}
 	}
 	p.Log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
 	return nil
@@ -67,9 +70,10 @@ func (p *Packs) Sweep(age time.Duration) {
 
 // packFile is one pack of a mirror.
 type packFile struct {
-	path    string // without the extension
-	size    int64
-	objects []*idxfile.Entry // when it is being joined
+	path     string // without the extension
+	size     int64
+	promised bool             // it came from a remote that promised what it lacks
+	objects  []*idxfile.Entry // when it is being joined
 }
 
 func (p *Packs) list() ([]packFile, error) {
@@ -83,7 +87,9 @@ func (p *Packs) list() ([]packFile, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, packFile{path: strings.TrimSuffix(f, ".pack"), size: info.Size()})
+		path := strings.TrimSuffix(f, ".pack")
+		_, err = os.Stat(path + promisedExt)
+		list = append(list, packFile{path: path, size: info.Size(), promised: err == nil})
 	}
 	return list, nil
 }
@@ -114,7 +120,7 @@ func toJoin(list []packFile) []packFile {
 // stored: a delta names its base by how far back it is, or by its id, and both
 // are right in the joined pack. A pack that repeats an object of another one is
 // left alone.
-func (p *Packs) join(ctx context.Context, list []packFile) error {
+func (p *Packs) join(ctx context.Context, list []packFile, promised bool) error {
 	seen := map[plumbing.Hash]bool{}
 	var parts []packFile
 	for _, part := range list {
@@ -132,10 +138,11 @@ func (p *Packs) join(ctx context.Context, list []packFile) error {
 	if len(parts) < 2 {
 		return nil
 	}
-	err := p.create(func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
+	err := p.create(promised, func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
 	for _, part := range parts { // by their packs they are found
 		if err == nil {
 			err = errors.Join(os.Remove(part.path+".pack"), os.Remove(part.path+".idx"))
+			drop(part.path + promisedExt)
 		}
 	}
 	p.Pool.Renew()
@@ -257,7 +264,7 @@ func (p *Packs) packLoose(ctx context.Context, before time.Time) error {
 	}
 	var list []Packed
 	var old []string
-	o := p.Pool.get()
+	o := p.Pool.get(ctx)
 	defer p.Pool.put(o)
 	for _, path := range files {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
@@ -274,7 +281,7 @@ func (p *Packs) packLoose(ctx context.Context, before time.Time) error {
 	if len(list) == 0 {
 		return nil
 	}
-	err = p.create(func(f *os.File) (*idxfile.MemoryIndex, error) {
+	err = p.create(false, func(f *os.File) (*idxfile.MemoryIndex, error) {
 		if err := WritePack(ctx, o, f, list); err != nil {
 			return nil, err
 		}

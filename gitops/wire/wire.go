@@ -1,6 +1,9 @@
-package gitops
+// Package wire speaks git's smart protocol over HTTP: it lists refs, and posts what
+// fetches and pushes say. Credentials go into one header and nowhere else.
+package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -13,52 +16,91 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
 
+	"github.com/handrail-bot/handrail/gitops/objects"
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
 const maxAdvert = 64 << 20 // bytes of a list of refs
 
-// wire speaks git's smart protocol over HTTP. Cancelling the context closes
-// the connection.
-type wire struct {
-	http http.RoundTripper
-	auth func(context.Context, string, Access) (string, string, error)
+// Errors that callers branch on.
+var (
+	// ErrAuth: the remote did not accept the credentials.
+	ErrAuth = errors.New("the remote did not accept the credentials")
+	// ErrUnavailable: the remote did not answer, or said that it cannot now.
+	// Trying later can help.
+	ErrUnavailable = errors.New("the remote does not answer")
+)
+
+// Access is what credentials are for.
+type Access int
+
+// What credentials are for.
+const (
+	Read      Access = iota // list and fetch
+	Push                    // move a branch
+	Workflows               // move a branch, and change workflow files on the way
+)
+
+// Wire reaches remotes. Cancelling the context of a call closes the connection.
+type Wire struct {
+	HTTP http.RoundTripper // nil for [http.DefaultTransport]
+	// Auth returns the credentials for a URL; nil, or an empty token, means none. An
+	// empty user means "x-access-token".
+	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 }
 
-func newWire(cfg Config) *wire {
-	w := &wire{http: cfg.HTTP, auth: cfg.Auth}
-	if w.http == nil {
-		w.http = http.DefaultTransport
-	}
-	return w
-}
+// Service is one side of a remote: git-upload-pack or git-receive-pack.
+type Service struct {
+	Adv   *packp.AdvRefs // what it has and can
+	Empty bool           // it has no refs
 
-// service is one side of a remote: git-upload-pack or git-receive-pack.
-type service struct {
-	w      *wire
+	w      *Wire
 	name   string
 	base   string // where the repository is, after redirects
 	header string // value of Authorization, "" for none
-	adv    *packp.AdvRefs
-	empty  bool
+	v2     bool   // version 2 of the protocol is spoken
 }
 
-// dial asks for the refs of a remote.
-func (w *wire) dial(ctx context.Context, remote, name string, a Access) (*service, error) {
-	s := &service{w: w, name: name, base: remote, adv: packp.NewAdvRefs()}
-	if w.auth != nil {
-		user, token, err := w.auth(ctx, remote, a)
-		if err != nil {
-			return nil, fmt.Errorf("get credentials: %w", err)
-		}
-		if user == "" {
-			user = "x-access-token"
-		}
-		if token != "" {
-			s.header = "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+token))
-		}
+// Dial asks for the refs of a remote.
+func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Service, error) {
+	s, err := w.service(ctx, remote, name, a)
+	if err != nil {
+		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, remote+"/info/refs?service="+name, nil)
+	body, err := s.advertised(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	s.Adv = packp.NewAdvRefs()
+	err = s.Adv.Decode(io.LimitReader(body, maxAdvert))
+	switch {
+	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && s.Adv.IsEmpty():
+		s.Empty = true
+	case err != nil:
+		return nil, fmt.Errorf("list refs: %w", err)
+	}
+	return s, nil
+}
+
+func (w *Wire) service(ctx context.Context, remote, name string, a Access) (*Service, error) {
+	s := &Service{w: w, name: name, base: remote}
+	if w.Auth == nil {
+		return s, nil
+	}
+	user, token, err := w.Auth(ctx, remote, a)
+	if err != nil {
+		return nil, fmt.Errorf("get credentials: %w", err)
+	}
+	if token != "" {
+		s.header = "Basic " + base64.StdEncoding.EncodeToString([]byte(cmp.Or(user, "x-access-token")+":"+token))
+	}
+	return s, nil
+}
+
+// advertised returns what the service says of itself, and notes where it is.
+func (s *Service) advertised(ctx context.Context) (io.ReadCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/info/refs?service="+s.name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,24 +108,17 @@ func (w *wire) dial(ctx context.Context, remote, name string, a Access) (*servic
 	if err != nil {
 		return nil, err
 	}
-	defer res.Body.Close()
-	want := "application/x-" + name + "-advertisement"
+	want := "application/x-" + s.name + "-advertisement"
 	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != want {
+		res.Body.Close()
 		return nil, fmt.Errorf("list refs: the server does not speak git's smart protocol here (content type %q)", kind)
 	}
 	s.base = strings.TrimSuffix(res.Request.URL.Scheme+"://"+res.Request.URL.Host+res.Request.URL.EscapedPath(), "/info/refs")
-	err = s.adv.Decode(io.LimitReader(res.Body, maxAdvert))
-	switch {
-	case errors.Is(err, packp.ErrEmptyAdvRefs), err == nil && s.adv.IsEmpty():
-		s.empty = true
-	case err != nil:
-		return nil, fmt.Errorf("list refs: %w", err)
-	}
-	return s, nil
+	return res.Body, nil
 }
 
-// post sends a request to the service and returns the body of the answer.
-func (s *service) post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
+// Post sends a request to the service and returns the body of the answer.
+func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/"+s.name, body)
 	if err != nil {
 		return nil, err
@@ -98,12 +133,15 @@ func (s *service) post(ctx context.Context, body io.Reader, size int64) (io.Read
 	return answer{res.Body}, nil
 }
 
-func (s *service) do(req *http.Request) (*http.Response, error) {
+func (s *Service) do(req *http.Request) (*http.Response, error) {
 	req.Header.Set("User-Agent", "git/2.0 (handrail)")
 	if s.header != "" {
 		req.Header.Set("Authorization", s.header)
 	}
-	client := http.Client{Transport: s.w.http, CheckRedirect: sameHost}
+	if s.v2 {
+		req.Header.Set("Git-Protocol", "version=2")
+	}
+	client := http.Client{Transport: s.w.HTTP, CheckRedirect: sameHost}
 	res, err := client.Do(req)
 	if err != nil {
 		if cause := context.Cause(req.Context()); cause != nil {
@@ -129,7 +167,7 @@ func (s *service) do(req *http.Request) (*http.Response, error) {
 	case http.StatusForbidden:
 		return nil, fmt.Errorf("%s: %w: %q", s.name, ErrAuth, trailer.OneLine(string(text)))
 	case http.StatusNotFound:
-		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, ErrNotFound)
+		return nil, fmt.Errorf("%s: repository %w (or the credentials may not see it)", s.name, objects.ErrNotFound)
 	}
 	if res.StatusCode >= 500 || res.StatusCode == http.StatusTooManyRequests {
 		return nil, fmt.Errorf("%s: %w: it said %s: %q", s.name, ErrUnavailable, res.Status, trailer.OneLine(string(text)))

@@ -1,0 +1,104 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/wire"
+)
+
+const (
+	mostBrought = 20_000 // contents that are asked for at once
+	mostUnknown = 32     // of these, how many the remote may not have
+)
+
+// promise makes a new mirror partial where the remote is able to give contents later.
+func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
+	if s.Empty || !s.Adv.Capabilities.Supports(capability.Filter) {
+		return nil
+	}
+	ok, err := m.wire.Promises(ctx, m.url)
+	if err != nil || !ok {
+		return err
+	}
+	return m.pool.MakePartial(m.url)
+}
+
+// bring fetches contents that this mirror lacks. What it has of them when its turn comes
+// is not fetched: another process may have brought it. What came stays, whatever becomes
+// of the rest.
+func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
+	unlock, err := m.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	start := time.Now()
+	m.pool.Renew()
+	err = m.pool.Once(ctx, func(o *objects.DB) error {
+		ids = o.Lacks(ids)
+		return nil
+	})
+	var bytes int64
+	for some := range slices.Chunk(ids, mostBrought) {
+		if err == nil {
+			n, berr := contents(ctx, m, some)
+			bytes, err = bytes+n, berr
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(ids) > 0 {
+		tidy(ctx, m)
+		m.log.LogAttrs(ctx, slog.LevelInfo, "brought contents", slog.Int("files", len(ids)), slog.Int64("bytes", bytes), slog.Duration("took", time.Since(start)))
+	}
+	return nil
+}
+
+// contents fetches some contents, but for those that the remote does not have.
+func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
+	for range mostUnknown {
+		pack, err := m.wire.Contents(ctx, m.url, ids)
+		var none *wire.MissingError
+		if errors.As(err, &none) && slices.Contains(ids, none.ID) {
+			if ids = slices.DeleteFunc(slices.Clone(ids), func(h plumbing.Hash) bool { return h == none.ID }); len(ids) == 0 {
+				return 0, nil
+			}
+			continue
+		}
+		if err != nil {
+			return 0, err
+		}
+		n, err := m.packs.Install(ctx, pack)
+		pack.Close()
+		if err == nil {
+			return n, nil
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return n, fmt.Errorf("download: %w", err)
+	}
+	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, mostUnknown)
+}
+
+// there returns where the remote's branches and tags were last.
+func there(ctx context.Context, m *Mirror) (map[string]plumbing.Hash, error) {
+	refs, err := m.localRefs(ctx, "refs/")
+	out := map[string]plumbing.Hash{}
+	for name, id := range refs {
+		if m.url != "" && followed(name) {
+			out[name] = plumbing.NewHash(id)
+		}
+	}
+	return out, err
+}

@@ -1,0 +1,125 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
+
+	"github.com/handrail-bot/handrail/gitops/objects"
+	"github.com/handrail-bot/handrail/gitops/trailer"
+)
+
+// Contents are asked for by version 2 of the protocol: it takes any object by its id,
+// and the server need not look at its refs.
+
+// MissingError is what a remote says of an object that it does not have.
+type MissingError struct{ ID plumbing.Hash }
+
+func (e *MissingError) Error() string { return fmt.Sprintf("the remote does not have %s", e.ID) }
+
+// Promises reports whether a remote sends commits without their contents, and contents
+// by their ids.
+func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
+	s, err := w.second(ctx, remote)
+	if err != nil {
+		return false, err
+	}
+	body, err := s.advertised(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer body.Close()
+	second := false
+	scan := pktline.NewScanner(io.LimitReader(body, 1<<20))
+	for scan.Scan() {
+		line := strings.TrimSpace(string(scan.Bytes()))
+		second = second || line == "version 2"
+		if can, ok := strings.CutPrefix(line, "fetch="); ok && second {
+			return slices.Contains(strings.Fields(can), "filter"), nil
+		}
+		if !second && line != "" && !strings.HasPrefix(line, "#") {
+			return false, nil // it speaks another version
+		}
+	}
+	return false, scan.Err()
+}
+
+// second is the service that fetches, in version 2.
+func (w *Wire) second(ctx context.Context, remote string) (*Service, error) {
+	s, err := w.service(ctx, remote, "git-upload-pack", Read)
+	if err == nil {
+		s.v2 = true
+	}
+	return s, err
+}
+
+// Contents asks for objects by their ids, and returns a pack with them and nothing else.
+// One that the remote does not have is a [MissingError], and there is no pack then.
+func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
+	var body bytes.Buffer
+	e := pktline.NewEncoder(&body)
+	err := e.EncodeString("command=fetch\n")
+	body.WriteString("0001")
+	err = errors.Join(err, e.EncodeString("ofs-delta\n", "no-progress\n"))
+	for _, h := range ids {
+		err = errors.Join(err, e.Encodef("want %s\n", h))
+	}
+	if err = errors.Join(err, e.EncodeString("done\n"), e.Flush()); err != nil {
+		return nil, err
+	}
+	s, err := w.second(ctx, remote)
+	if err != nil {
+		return nil, err
+	}
+	res, err := s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
+	if errors.Is(err, errRedirect) { // the repository was renamed
+		var where io.ReadCloser
+		if where, err = s.advertised(ctx); err == nil {
+			where.Close()
+			res, err = s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	scan := pktline.NewScanner(res)
+	scan.Scan()
+	err = scan.Err()
+	var said *pktline.ErrorLine
+	line := strings.TrimSpace(string(scan.Bytes()))
+	switch {
+	case errors.As(err, &said):
+		err = declined(said.Text)
+	case err == nil && line == "":
+		err = fmt.Errorf("%w: the answer ends before it begins", ErrUnavailable)
+	case err == nil && line != "packfile":
+		err = declined(line)
+	}
+	if err != nil {
+		return nil, errors.Join(err, res.Close())
+	}
+	return packOf{sideband.NewDemuxer(sideband.Sideband64k, res), res}, nil
+}
+
+// packOf is the pack in an answer.
+type packOf struct {
+	io.Reader
+	io.Closer
+}
+
+// declined is the error of an answer that is no pack.
+func declined(line string) error {
+	_, id, ok := strings.Cut(line, "not our ref ")
+	if id = strings.TrimSpace(id); ok && objects.IsID(id) {
+		return &MissingError{plumbing.NewHash(id)}
+	}
+	return fmt.Errorf("the remote said %q", trailer.OneLine(line))
+}
