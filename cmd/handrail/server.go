@@ -270,7 +270,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 func (s *server) start(ctx context.Context) error {
 	keeper := retention.New(retention.Config{
 		Server: s.cfg, Store: s.store, Key: s.secrets.signing, App: s.app, Git: s.git, Engine: s.engine, Bot: s.bot,
-		Transport: s.transport(time.Minute), Now: s.opt.now, Log: s.log,
+		Transport: s.transport(time.Minute), Every: s.opt.missed, Now: s.opt.now, Log: s.log,
 	})
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
