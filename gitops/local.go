@@ -119,6 +119,8 @@ func checkFormat(dir string) error {
 		case key == "objectformat" && value == "sha1", key == "refstorage" && value == "files":
 		case key == "partialclone":
 			return fmt.Errorf("%w: it is a partial clone: make a full one, or run git fetch --refetch --no-filter", errUnsupported)
+		case key == "objectformat":
+			return fmt.Errorf("%w: its commits have %s ids; only repositories with sha1 ids can be worked on", errUnsupported, value)
 		default:
 			return fmt.Errorf("%w: extensions.%s = %q: make a plain clone", errUnsupported, opt.Key, opt.Value)
 		}

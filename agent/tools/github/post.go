@@ -69,7 +69,7 @@ func labels(a tools.Args) (p Post, err error) {
 			return p, err
 		}
 		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' }) {
-			if label = strings.TrimSpace(label); label != "" {
+			if label = strings.TrimSpace(label); label != "" && !slices.ContainsFunc(*into, func(l string) bool { return strings.EqualFold(l, label) }) {
 				*into = append(*into, label)
 			}
 		}

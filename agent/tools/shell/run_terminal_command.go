@@ -39,7 +39,7 @@ func runTerminalCommand(r runner) tools.Tool {
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
 			{Name: "description"},
 			{Name: "background", Form: tools.Flag, Doc: "For servers.", Aliases: []string{"is_background", "run_in_background", "detach", "async"}},
-			{Name: "restart", Form: tools.Flag}, // each command has a shell of its own
+			{Name: "restart", Form: tools.Flag}, // not shown: a shell is replaced by itself
 		},
 		Beside:  r.jobs,
 		Example: `{"command":"go test ./...","cwd":"."}`},
@@ -54,6 +54,10 @@ type runner struct {
 }
 
 func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, error) {
+	anew, err := a.Flag("restart", false)
+	if err != nil {
+		return workspace.Command{}, err
+	}
 	line, err := a.Need("command")
 	if err != nil {
 		return workspace.Command{}, err
@@ -65,6 +69,9 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 		return workspace.Command{}, a.Wrong("argument %q has a NUL character in it", "command")
 	}
 	cmd := workspace.Command{Line: line, Cwd: r.dir(), Timeout: r.CommandTimeout} //control:directory-judged
+	if anew {
+		cmd.Cwd = "."
+	}
 	cwd, err := a.Text("cwd")
 	if err != nil {
 		return cmd, err
@@ -183,11 +190,21 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		}
 		return r.detach(ctx, cmd)
 	}
+	anew, err := a.Flag("restart", false)
+	if anew && err == nil {
+		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // another takes its place
+	}
+	if err != nil {
+		return tools.Result{}, err
+	}
 	res, err := r.Shell.Run(ctx, cmd, func(chunk string) { emit(chunk) })
 	if err != nil {
 		return r.missing(cmd, err)
 	}
 	said := report(cmd, res) + r.moved(cmd, res)
+	if anew {
+		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
+	}
 	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
 	r.whole(&out, res.Output)
 	return out, nil

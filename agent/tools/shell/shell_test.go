@@ -88,9 +88,25 @@ func TestGone(t *testing.T) {
 // Arguments of other agents' shells: those that change nothing are taken.
 func TestArgumentsOfOtherShells(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"a.txt": ""})
-	_, res := b.Do("bash", `{"command":"echo one","restart":true,"run_in_background":false,"description":"say one"}`)
+	_, res := b.Do("bash", `{"command":"echo one","restart":false,"run_in_background":false,"description":"say one"}`)
 	toolstest.Contains(t, res.Content, "one\n[Exit code 0")
+	if strings.Contains(res.Content, "new shell") {
+		t.Errorf("a new shell that nobody wanted: %s", res.Content)
+	}
 	b.Fails("bash", `{"command":"sleep 100","is_background":"perhaps"}`, "true or false")
+}
+
+// A new shell is one without anything of the old one, in the root.
+func TestRestart(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"sub/a.txt": ""})
+	b.Do("bash", `{"command":"cd sub; NAME=old"}`)
+	action, res := b.Do("bash", `{"command":"echo \"[$NAME]\"; ls","restart":true}`)
+	toolstest.Contains(t, res.Content, "[]\nsub\n[Exit code 0", "This is a new shell")
+	if action.Cwd != "." {
+		t.Errorf("judged in %q", action.Cwd)
+	}
+	b.Fails("bash", `{"restart":true}`, `missing argument "command"`)
+	b.Fails("bash", `{"command":"ls","restart":"perhaps"}`, "true or false")
 }
 
 // A command that the system killed says so, and why that mostly is.
