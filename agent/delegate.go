@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -102,22 +101,12 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 	return out, nil
 }
 
-// within returns the modes that a sub-task may have.
-func (d *delegate) within() (names []string) {
-	for _, m := range policy.Modes() {
-		if m.Within(d.mode) {
-			names = append(names, m.Name)
-		}
-	}
-	return names
-}
-
 // work brings a sub-task as far as it goes now: to a result, or to where the session has
 // to wait. Neither means that the session itself has to look again.
 func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.Outcome, error) {
 	want, err := policy.ParseMode(jb.task.Mode)
 	if err == nil && !want.Within(d.mode) { //control:no-wider-inside
-		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, strings.Join(d.within(), ", "))
+		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.Holds())
 	}
 	if err != nil {
 		return &session.Result{Content: err.Error(), Mistake: true}, nil, nil

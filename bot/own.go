@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/live"
@@ -18,6 +19,9 @@ type Clone interface {
 	Commands(ctx context.Context, at live.Thread, taken func(name string) string) (command.Book, error)
 	// Config returns the configuration of the repository, as it is there.
 	Config(ctx context.Context, at live.Thread) (policy.Config, error)
+	// Image returns the image that commands of a new session run in, and why, where the
+	// configuration in force names none; nothing where the engine runs no images.
+	Image(ctx context.Context, at live.Thread, in policy.Config) (session.Image, error)
 	// Hidden returns which files of the pull request are hidden from the agent.
 	Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error)
 	// Diff returns what differs between two commits, as git apply takes it; of much, a part.

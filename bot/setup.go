@@ -77,7 +77,13 @@ func showConfig(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	r.c.post(r.msg, render.Config(render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}, v))
+	of := render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}
+	if r.w.cfg.Clone != nil {
+		if of.Image, err = r.w.cfg.Clone.Image(ctx, *r.at, policy.Merge(of.Server, repo)); err != nil && fault.Temporary(err) {
+			return err
+		}
+	}
+	r.c.post(r.msg, render.Config(of, v))
 	return nil
 }
 

@@ -177,6 +177,17 @@ func narrower(granted, wanted Mode) Mode {
 	return out
 }
 
+// Holds names the modes that allow nothing that m does not allow, for a person to read.
+func (m Mode) Holds() string {
+	var names []string
+	for _, other := range modeTable {
+		if other.Within(m) {
+			names = append(names, other.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // Within reports whether m allows nothing that granted does not allow too.
 func (m Mode) Within(granted Mode) bool {
 	n := narrower(granted, m)

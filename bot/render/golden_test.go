@@ -238,7 +238,7 @@ func everything() map[string][]string {
 		"Sign": {Sign(session.PhaseDone), Sign(session.PhaseFailed)}, "NoConfig": {NoConfig(errSample)},
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
-		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
+		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
 		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NobodyHere, ReviewDependencies},
 	}
 }

@@ -67,6 +67,7 @@ func Cleared(checkpoints bool, branch string) string {
 type Layers struct {
 	Server, Repository policy.Config
 	Model              string
+	Image              session.Image // that commands of a new session run in; none where they run in no image
 }
 
 // Config shows what is in force, and where it comes from. V is the session, nil for
@@ -80,6 +81,11 @@ func Config(of Layers, v *session.State) untrusted.Post {
 			fmt.Fprintf(&b, ", %s", plural(v.Task.Turns, "turn"))
 		}
 		b.WriteString(".\n\n")
+	}
+	if of.Image.Name != "" {
+		for _, s := range imageSteps(&of.Image) {
+			b.WriteString(s.text + ".\n\n")
+		}
 	}
 	table.WriteString("| key | value | from |\n|---|---|---|\n")
 	for _, s := range inforce.Of(of.Server, of.Repository, of.Model) {

@@ -7,7 +7,10 @@ import (
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/project/image"
+	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/command"
 	"github.com/handrail-bot/handrail/bot/custom"
@@ -41,6 +44,25 @@ func (c Clone) Config(ctx context.Context, at live.Thread) (policy.Config, error
 		return policy.Config{}, err
 	}
 	return c.Rules(ctx, m)
+}
+
+// Image implements [bot.Clone].
+func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out session.Image, err error) {
+	if in.Workspace.Image != "" || in.Workspace.Engine != "docker" {
+		return out, nil // what is configured is said anyway
+	}
+	m, err := c.Mirror(ctx, at)
+	if err != nil {
+		return out, err
+	}
+	_, head, err := m.Default(ctx)
+	if err == nil {
+		out, err = image.Find(ctx, work.FilesAt(m, head), in.AllowsImage)
+	}
+	if err == nil && out.Name == "" {
+		out.Name, out.Why = workspace.DefaultImage, "nothing names another one"
+	}
+	return out, err
 }
 
 // Diff implements [bot.Clone].
