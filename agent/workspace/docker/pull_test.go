@@ -48,11 +48,18 @@ func (p pulled) forget(names ...string) {
 
 // open opens a workspace, and returns what it says there, and what was told of the pull.
 func (p pulled) open(ctx context.Context, session, image string) (said string, told []string, err error) {
+	return p.opens(ctx, session, image, func() {})
+}
+
+// opens is open that calls first when it was first told of the pull.
+func (p pulled) opens(ctx context.Context, session, image string, first func()) (said string, told []string, err error) {
 	var mu sync.Mutex
 	ws, err := p.engine.Open(ctx, workspace.Spec{Session: session, State: filepath.Join(p.t.TempDir(), "state"), Image: image, Pull: true, Tell: func(s string) {
 		mu.Lock()
 		defer mu.Unlock()
-		told = append(told, s)
+		if told = append(told, s); len(told) == 1 {
+			first()
+		}
 	}})
 	if err != nil {
 		return "", told, err
@@ -177,6 +184,8 @@ func TestPullOnce(t *testing.T) {
 		err  error
 	}
 	ends := make([]chan end, 3)
+	var want sync.WaitGroup // until all of them want the image
+	want.Add(len(ends))
 	for i := range ends {
 		ends[i] = make(chan end, 1)
 		ctx := t.Context()
@@ -184,11 +193,14 @@ func TestPullOnce(t *testing.T) {
 			ctx = first
 		}
 		go func() {
-			said, _, err := p.open(ctx, fmt.Sprintf("t%d", i), p.name)
+			wants := sync.OnceFunc(want.Done)
+			said, _, err := p.opens(ctx, fmt.Sprintf("t%d", i), p.name, wants)
+			wants() // also where it failed
 			ends[i] <- end{said, err}
 		}()
 	}
 	<-held.Came
+	want.Wait()
 	why := errors.New("the session was stopped")
 	stop(why)
 	if e := <-ends[0]; !errors.Is(e.err, why) {
