@@ -2,6 +2,10 @@ package gitops
 
 import (
 	"fmt"
+	"io/fs"
+	mathrand "math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -74,5 +78,69 @@ func BenchmarkSave(b *testing.B) {
 			b.Fatal(err)
 		}
 		old = c.ID
+	}
+}
+
+// BenchmarkPartial makes a mirror of a repository of 1,000 files, each changed 20 times, and
+// reads one: whole, without contents, and as git clones it. "KB" is what is on the disk then.
+func BenchmarkPartial(b *testing.B) {
+	r := newRemote(b)
+	url, bare, _ := r.repo("one", map[string]string{"a": "1\n"})
+	git(b, bare, "config", "uploadpack.allowFilter", "true")
+	noise, in, text := mathrand.NewChaCha8([32]byte{}), strings.Builder{}, make([]byte, 1_000)
+	for i := range 400 {
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter Ann <ann@example.com> %d +0000\ndata 1\nc\n", 1_700_000_001+i)
+		if i == 0 {
+			in.WriteString("from refs/heads/main^0\n")
+		}
+		for j := range 50 {
+			_, _ = noise.Read(text)
+			fmt.Fprintf(&in, "M 100644 inline d%02d/f%02d.txt\ndata 2000\n%x\n", i%20, j, text)
+		}
+	}
+	gitIn(b, bare, in.String(), "fast-import", "--quiet")
+	git(b, bare, "gc", "-q")
+	from, n := strings.Replace(url, "://", "://"+testUser+":"+testToken+"@", 1), 0
+	mirror := func(partial bool) func() (string, error) {
+		return func() (string, error) {
+			m, err := newStore(b, func(c *Config) { c.Partial = partial }).Mirror(b.Context(), url)
+			if err != nil {
+				return "", err
+			}
+			_, err = m.ReadFile(b.Context(), "main", "d00/f00.txt", 0)
+			return m.dir, err
+		}
+	}
+	clone := func(options ...string) func() (string, error) {
+		return func() (string, error) {
+			n++
+			dir := filepath.Join(b.TempDir(), fmt.Sprint(n))
+			if _, err := gitTry(b, "", "", append(append([]string{"clone", "-q", "--bare"}, options...), from, dir)...); err != nil {
+				return dir, err
+			}
+			_, err := gitTry(b, dir, "", "show", "main:d00/f00.txt")
+			return dir, err
+		}
+	}
+	for name, make := range map[string]func() (string, error){
+		"gitops-whole": mirror(false), "gitops-partial": mirror(true), "git-whole": clone(), "git-partial": clone("--filter=blob:none"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			size := int64(0)
+			for b.Loop() {
+				dir, err := make()
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = 0
+				_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+					if info, infoErr := d.Info(); err == nil && infoErr == nil {
+						size += info.Size()
+					}
+					return nil
+				})
+			}
+			b.ReportMetric(float64(size)/1024, "KB")
+		})
 	}
 }
