@@ -70,10 +70,7 @@ func (w *crashWorld) judgeThread(v *verdict) {
 	v.exactly("progress comments", len(progress), 1)
 	v.exactly("requests for approval", len(w.own(th, "ask-")), len(w.asks))
 	v.exactly("ends that are told", len(w.own(th, "final-")), w.wishes(1, 2))
-	away := 0
-	if w.bot != "" { // a run that GitHub often fails may say so, once
-		away = min(1, len(w.own(th, "away-")))
-	}
+	away := min(1, len(w.own(th, "away-"))) // where GitHub often fails it may be said, once
 	v.exactly("comments of the bot", len(w.own(th, "")), 1+len(w.asks)+w.wishes(1, 2)+away)
 	for _, c := range progress {
 		v.is("the state in the progress comment", strings.Contains(c.Body, "✅ **done**"), true)
