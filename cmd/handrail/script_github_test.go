@@ -57,7 +57,7 @@ type scriptVerb struct {
 }
 
 // patience is how long a script waits for what must come.
-const patience = 60 * time.Second
+const patience = 150 * time.Second
 
 // patience is longer where each run has a runner to start.
 func (s *stage) patience() time.Duration {
