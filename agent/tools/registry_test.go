@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -9,7 +10,13 @@ import (
 )
 
 func sheet(name string, kind policy.Kind, aliases ...string) tools.Tool {
-	return tools.New(tools.Sheet{Name: name, Kind: kind, Aliases: aliases, Example: "{}"}, nil, nil)
+	return tools.New(tools.Sheet{Name: name, Kind: kind, Aliases: aliases, Example: "{}"}, intent, run)
+}
+
+func intent(context.Context, tools.Args) (policy.Action, error) { return policy.Action{}, nil }
+
+func run(context.Context, tools.Args, tools.Progress) (tools.Result, error) {
+	return tools.Result{}, nil
 }
 
 // A tool that does not say what it is, or that another one is called like, is
@@ -21,6 +28,8 @@ func TestRegistryRefuses(t *testing.T) {
 	}{
 		"no name":            {[]tools.Tool{sheet("", policy.Read)}, "needs a name"},
 		"no kind":            {[]tools.Tool{sheet("look", 0)}, "needs a name and a kind"},
+		"no intent":          {[]tools.Tool{tools.New(tools.Sheet{Name: "look", Kind: policy.Read}, nil, run)}, "needs a function for its intent"},
+		"nothing to run":     {[]tools.Tool{tools.New(tools.Sheet{Name: "look", Kind: policy.Read}, intent, nil)}, "one that runs it"},
 		"same name":          {[]tools.Tool{sheet("look", policy.Read), sheet("look", policy.Read)}, "look is a name of look"},
 		"alias of another":   {[]tools.Tool{sheet("look_up", policy.Read), sheet("find", policy.Read, "look_up")}, "look_up is a name of look_up"},
 		"spelled as another": {[]tools.Tool{sheet("look_up", policy.Read), sheet("lookup", policy.Read)}, "lookup is a name of look_up"},

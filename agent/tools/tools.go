@@ -132,14 +132,17 @@ type Registry struct {
 }
 
 // NewRegistry returns a registry with the tools in the order in which they are
-// offered. It fails when a tool has no name, does not say what kind it is of,
-// or shares a name with another.
+// offered. It fails when a tool has no name, no intent or nothing that runs it, does not
+// say what kind it is of, or shares a name with another.
 func NewRegistry(list ...Tool) (*Registry, error) {
 	r := &Registry{tools: list, names: map[string]int{}}
 	for i, t := range list {
 		s := t.Spec()
 		if s.Name == "" || s.Kind == 0 {
 			return nil, fmt.Errorf("register tool %q: it needs a name and a kind", s.Name)
+		}
+		if own, ok := t.(*tool); ok && (own.intent == nil || own.run == nil) {
+			return nil, fmt.Errorf("register tool %q: it needs a function for its intent and one that runs it", s.Name)
 		}
 		r.specs = append(r.specs, s)
 		for _, name := range append([]string{s.Name}, s.Aliases...) {

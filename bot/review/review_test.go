@@ -39,6 +39,17 @@ func compose(in Input) Review {
 	return Compose(in)
 }
 
+// An issue shows no lines, and the summary does not say that it does not.
+func TestInAnIssue(t *testing.T) {
+	in := Input{Most: 3, Findings: []session.Finding{finding(3, "one")}, Link: func(session.Finding) string { return "https://h/x" }}
+	if r := Compose(in); !strings.HasPrefix(r.Body, "1 finding.\n") {
+		t.Errorf("in an issue: %s", r.Body)
+	}
+	if r := compose(Input{Findings: []session.Finding{finding(99, "one")}}); !strings.HasPrefix(r.Body, "1 finding, on lines that this pull request does not show.\n") {
+		t.Errorf("in a pull request: %s", r.Body)
+	}
+}
+
 // placed lists the comments as "path:from-to side", and those that the summary tells.
 func placed(r Review) string {
 	var out []string

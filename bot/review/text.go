@@ -78,7 +78,7 @@ func suggestion(code string) string {
 // the diff are told here, with a link to theirs.
 func (in Input) summary(r Review) string {
 	var b strings.Builder
-	b.WriteString(count(r) + "\n")
+	b.WriteString(in.count(r) + "\n")
 	for i, f := range r.Elsewhere {
 		if i == mostTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
 			fmt.Fprintf(&b, "\nand %d more of less weight.\n", len(r.Elsewhere)-i)
@@ -103,13 +103,15 @@ func where(f session.Finding) string {
 	return strings.NewReplacer("[", "(", "]", ")", "`", "'", "*", `\*`, "_", `\_`).Replace(f.Where())
 }
 
-func count(r Review) string {
+func (in Input) count(r Review) string {
 	on, here := len(r.Comments), len(r.Elsewhere)
 	switch {
 	case on+here == 0:
 		return "No findings."
 	case here == 0:
 		return fmt.Sprintf("%s, on the lines.", findings(on))
+	case on == 0 && len(in.Files) == 0: // an issue has no diff
+		return findings(here) + "."
 	case on == 0:
 		return fmt.Sprintf("%s, on lines that this pull request does not show.", findings(here))
 	}

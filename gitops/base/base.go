@@ -1,7 +1,8 @@
 // Package base holds the files of commits as directories that workspaces lay
 // overlays over. Nothing that runs in a workspace can write there.
 //
-// A content is kept once (pool/): a tree links to it. A commit near one whose tree is
+// A content is kept once (pool/): a tree links to it. What the newest tree brought is
+// put there when another tree is made. A commit near one whose tree is
 // there is a layer: a small directory to lay over that tree, with what differs. What
 // hidden files are, the caller says: they are in no tree and in no layer, and two
 // sets of rules share contents but no trees.
@@ -12,6 +13,7 @@
 //	base.go   open, take, give back; start reading here
 //	view.go   a tree as workspaces see it, and files by name
 //	tree.go   a whole tree is made
+//	share.go  what a tree has is kept for others
 //	layer.go  what differs from another is made
 //	past.go   what git shows of a commit inside of a workspace; made in pastmake.go, packed in pastpack.go
 //	check.go  what is there is still as it was made
@@ -231,7 +233,7 @@ type about struct {
 	Key   string `json:"key,omitempty"` // of the rules
 	Files int    `json:"files"`
 	Dirs  int    `json:"dirs"`
-	Bytes int64  `json:"bytes,omitempty"` // of a layer
+	Bytes int64  `json:"bytes,omitempty"` // of contents that it alone has
 }
 
 func (s *Store) about(key string) (a about, err error) {

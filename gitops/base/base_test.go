@@ -251,11 +251,26 @@ func TestShared(t *testing.T) {
 	r := newRepo(t)
 	dir := t.TempDir()
 	first, second := r.commit(start), r.commit(start.with(tree{"a.txt": "b\n", "new": "new\n"}))
-	one := r.take(openStore(t, dir), Want{Commit: first})
+	store := openStore(t, dir)
+	bytes := func() int64 {
+		total, err := store.prune()
+		must(t, err)
+		return total
+	}
+	one := r.take(store, Want{Commit: first})
+	pool, err := os.ReadDir(store.at("pool"))
+	must(t, err)
+	if len(pool) > 0 {
+		t.Error("the first base waited until its contents were shared")
+	}
+	before := bytes()
 	two := r.take(openStore(t, dir), Want{Commit: second})
 	again := r.take(openStore(t, dir), Want{Commit: first})
 	if again.Source != one.Source || two.Source == one.Source {
 		t.Errorf("bases are at %s, %s and %s", one.Source, two.Source, again.Source)
+	}
+	if got, want := bytes()-before, int64(len("b\n")+len("new\n")); before == 0 || got != want {
+		t.Errorf("the second base is %d bytes more than the %d of the first, want %d", got, before, want)
 	}
 	ino := func(name string) uint64 {
 		var st syscall.Stat_t

@@ -131,7 +131,7 @@ func (s *Store) gone(name string) string {
 }
 
 // prune removes the contents that no tree has, and returns how many bytes the others
-// are, with those of layers.
+// are, with those that one base alone has.
 func (s *Store) prune() (total int64, err error) {
 	err = filepath.WalkDir(s.at("pool"), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -149,7 +149,9 @@ func (s *Store) prune() (total int64, err error) {
 	})
 	list, readErr := os.ReadDir(s.at("bases"))
 	for _, d := range list {
-		if a, err := s.about(d.Name()); err == nil {
+		a, err := s.about(d.Name())
+		_, none := os.Lstat(s.at("bases/" + d.Name() + "/" + alone))
+		if err == nil && (a.On != "" || none == nil) {
 			total += a.Bytes
 		}
 	}

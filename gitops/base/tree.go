@@ -103,18 +103,27 @@ func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	if err != nil {
 		return err
 	}
-	m := &maker{s: s, repo: repo}
+	if err := s.share(ctx); err != nil {
+		return err
+	}
+	kept, err := os.ReadDir(s.at("pool"))
+	if err != nil {
+		return err
+	}
+	m := &maker{s: s, repo: repo, nothing: len(kept) == 0, fresh: make([]bool, len(p.items))}
 	return m.make(ctx, p, "t-"+v.id(), about{Tree: v.Tree.String(), Key: v.key})
 }
 
 // maker makes a plan true.
 type maker struct {
-	s      *Store
-	repo   Repo
-	dir    string
-	stamps []stamp
-	bytes  atomic.Int64
-	gone   []string // of a layer
+	s       *Store
+	repo    Repo
+	dir     string
+	stamps  []stamp
+	bytes   atomic.Int64
+	nothing bool     // is kept of any content
+	fresh   []bool   // of the items of a tree: the content was kept nowhere
+	gone    []string // of a layer
 }
 
 func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err error) {
@@ -157,12 +166,15 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 		m.stamps = append(m.stamps, st)
 	}
 	dirs := m.stamps[len(p.items):]
+	if a.On != "" {
+		a.Bytes = m.bytes.Load()
+	} else if a.Bytes, err = m.alone(filepath.Join(temp, alone), p.items); err != nil {
+		return err
+	}
 	if err := errors.Join(writeStamps(filepath.Join(temp, "list"), m.stamps), writeStamps(filepath.Join(temp, "dirs"), dirs)); err != nil {
 		return err
 	}
-	if a.Files, a.Dirs = len(p.items), len(dirs); a.On != "" {
-		a.Bytes = m.bytes.Load()
-	}
+	a.Files, a.Dirs = len(p.items), len(dirs)
 	return m.s.finish(temp, key, a)
 }
 
@@ -177,7 +189,7 @@ func (m *maker) prefetch(ctx context.Context, items []item) error {
 			if o.Has(it.hash) {
 				continue
 			}
-			if _, err := os.Lstat(m.s.pooled(it)); err != nil || it.own || it.mode == filemode.Symlink {
+			if _, err := os.Lstat(m.s.at(pooled(it))); err != nil || it.own || it.mode == filemode.Symlink {
 				ids = append(ids, it.hash)
 			}
 		}
@@ -199,7 +211,7 @@ func (m *maker) files(ctx context.Context, items []item) error {
 						if err := ctx.Err(); err != nil {
 							return context.Cause(ctx)
 						}
-						st, err := m.item(o, items[i])
+						st, err := m.item(o, items[i], i)
 						if err != nil {
 							return fmt.Errorf("write %q: %w", items[i].path, err)
 						}
@@ -216,9 +228,10 @@ func (m *maker) files(ctx context.Context, items []item) error {
 	return group.Wait()
 }
 
-// item makes one entry. Nobody else writes there, and no directory on the way is a
-// link: directories were made first, and a second entry of one name is an error.
-func (m *maker) item(o *objects.DB, it item) (stamp, error) {
+// item makes one entry, the i-th of the plan. Nobody else writes there, and no directory
+// on the way is a link: directories were made first, and a second entry of one name is
+// an error.
+func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	to := m.dir + it.path
 	if it.mode == filemode.Symlink {
 		return m.symlink(o, it, to)
@@ -226,38 +239,31 @@ func (m *maker) item(o *objects.DB, it item) (stamp, error) {
 	if it.own {
 		return m.write(o, it, to)
 	}
-	pooled := m.s.pooled(it)
-	err := m.s.sound(pooled, it)
+	err, kept := fs.ErrNotExist, m.s.at(pooled(it))
+	if !m.nothing {
+		err = m.s.sound(kept, it)
+	}
 	if err == nil {
-		err = m.s.link(pooled, to)
+		err = m.s.link(kept, to)
 	}
 	if err == nil {
 		st, err := stampOf(to, it.path)
 		return st, errors.Join(err, m.count(st.size))
 	}
-	full := errors.Is(err, syscall.EMLINK)
-	st, err := m.write(o, it, to)
-	if err != nil {
-		return st, err
+	st, wrote := m.write(o, it, to)
+	if wrote != nil {
+		return st, wrote
 	}
-	// What cannot be shared is only this tree's.
-	if full {
-		temp := m.s.at("making/pooled-" + random())
-		if os.Link(to, temp) == nil {
-			_ = os.Rename(temp, pooled)
-		}
-		return st, nil
-	}
-	if err := m.s.link(to, pooled); errors.Is(err, fs.ErrNotExist) {
-		_ = os.Mkdir(filepath.Dir(pooled), 0o755)
-		_ = m.s.link(to, pooled)
+	m.fresh[i] = !errors.Is(err, syscall.EMLINK)
+	if temp := m.s.at("making/pooled-" + random()); !m.fresh[i] && os.Link(to, temp) == nil {
+		_ = os.Rename(temp, kept) // the full one is full for others too
 	}
 	return st, nil
 }
 
 // sound returns an error unless what is kept is the content. What is not goes.
-func (s *Store) sound(pooled string, it item) error {
-	f, err := os.OpenFile(pooled, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
+func (s *Store) sound(kept string, it item) error {
+	f, err := os.OpenFile(kept, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
 	}
@@ -271,7 +277,7 @@ func (s *Store) sound(pooled string, it item) error {
 		return err
 	}
 	if st := newStamp(&info, ""); sum.Sum() != it.hash || st.perm() != it.perm() || int(st.uid) != s.cfg.UID { //control:pooled-is-sound
-		return errors.Join(errDamaged, os.Remove(pooled))
+		return errors.Join(errDamaged, os.Remove(kept))
 	}
 	return nil
 }
@@ -283,10 +289,10 @@ func (m *maker) count(n int64) error {
 	return nil
 }
 
-// pooled returns where a content is kept.
-func (s *Store) pooled(it item) string {
+// pooled returns where a content is kept, in the store.
+func pooled(it item) string {
 	h := it.hash.String()
-	return s.at(fmt.Sprintf("pool/%s/%s-%o-%d", h[:2], h, it.perm(), it.nth))
+	return fmt.Sprintf("pool/%s/%s-%o-%d", h[:2], h, it.perm(), it.nth)
 }
 
 func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error) {

@@ -68,7 +68,8 @@ func labels(a tools.Args) (p Post, err error) {
 		if err != nil {
 			return p, err
 		}
-		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' }) {
+		list := len(a.Items(name)) > 1 // a label in a list may have a comma in it
+		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' && !list }) {
 			if label = strings.TrimSpace(label); label != "" && !slices.ContainsFunc(*into, func(l string) bool { return strings.EqualFold(l, label) }) {
 				*into = append(*into, label)
 			}

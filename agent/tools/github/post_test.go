@@ -55,6 +55,7 @@ func TestPosts(t *testing.T) {
 		{"add_issue_comment", `{"body":" It needs a *database*.\n"}`, "comment in this thread:\n\nIt needs a *database*.", "7.1: It needs a *database*."},
 		{"comment", `{"text":"hi"}`, "comment in this thread:\n\nhi", "7.1: hi"},
 		{"add_labels", `{"labels":["bug","good first issue"]}`, "label this thread: bug, good first issue", "7.1: bug+good first issue"},
+		{"add_labels", `{"labels":["bug","area: ui, web"]}`, "label this thread: bug, area: ui, web", "7.1: bug+area: ui, web"},
 		{"label", `{"name":"bug, ui"}`, "label this thread: bug, ui", "7.1: bug+ui"},
 		{"add_labels", `{"remove":["needs triage"]}`, "take labels off this thread: needs triage", "7.1:  without needs triage"},
 		{"set_labels", `{"labels":["bug"],"remove_labels":["triage","new"]}`, "label this thread: bug; take labels off this thread: triage, new", "7.1: bug without triage+new"},
