@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -24,7 +25,7 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
 		}
 	}
-	a.Reasons = append(a.Reasons, inWords(ru.decision)...)
+	a.Reasons = slices.Concat(a.Reasons, inWords(ru.decision), g.whose)
 	if d := g.deadline; d > 0 {
 		a.Deadline = g.now().Add(d).UTC()
 	}
@@ -112,7 +113,7 @@ func outdated(c *session.CallState, ru ruling) string {
 // the request is made anew.
 func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
 	if c.Approval().State == policy.Begun {
-		return false, g.stale(ctx, c, "it began to run under the approval that it had, and was cut off")
+		return false, g.record(ctx, staleEvent(c, "it began to run under the approval that it had, and was cut off"))
 	}
 	if !c.Approval().Stands() {
 		return false, nil
@@ -127,7 +128,7 @@ func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (b
 	if why == "" {
 		return true, nil
 	}
-	return false, g.stale(ctx, c, why)
+	return false, g.record(ctx, staleEvent(c, why))
 }
 
 // doubt says why an approval that was used in the workspace does not count any
@@ -152,11 +153,7 @@ func (g *gate) doubt(ctx context.Context, r *session.Request) (string, error) {
 	return why, nil
 }
 
-// stale records that a request or the answer to it stopped counting.
-func (g *gate) stale(ctx context.Context, c *session.CallState, why string) error {
-	return g.record(ctx, staleEvent(c, why))
-}
-
+// staleEvent says that a request or the answer to it stopped counting.
 func staleEvent(c *session.CallState, why string) *session.Event {
 	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,6 +165,9 @@ func TestSubTaskAsks(t *testing.T) {
 		open := b.fold().Open()
 		if len(open) != 1 || open[0].Display != "rm -rf /tmp/not/there/*" {
 			t.Fatalf("people are asked %+v", open)
+		}
+		if !slices.Contains(open[0].Reasons, `a sub-task asks: "clean up"`) {
+			t.Errorf("people are asked because %q", open[0].Reasons)
 		}
 		b.must(session.StatusAwaitingApproval) // nobody answered
 		b.answer(verdict, "not that")

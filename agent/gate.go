@@ -24,6 +24,7 @@ type gate struct {
 	secrets  SecretScanner
 	deadline time.Duration // for a person's answer
 	now      func() time.Time
+	whose    []string // says of a sub-task's requests that they are its
 }
 
 // ruling is the gate's word on one call.

@@ -232,7 +232,7 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	}
 	if g.Waits() {
 		if why := outdated(g, ru); why != "" {
-			if err := p.gate.stale(ctx, g, why); err != nil {
+			if err := p.record(ctx, staleEvent(g, why)); err != nil {
 				return false, nil, err
 			}
 		} else if parked, err := p.gate.stillWaits(ctx, g); parked != nil || err != nil {

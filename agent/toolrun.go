@@ -69,7 +69,7 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 			return nil, err
 		}
 		if why := outdated(c, ru); why != "" {
-			return nil, r.gate.stale(ctx, c, why)
+			return nil, r.record(ctx, staleEvent(c, why))
 		}
 	}
 	return r.gate.stillWaits(ctx, c)
@@ -308,16 +308,16 @@ func (r *callRunner) allowState(s *session.Update) error {
 }
 
 func callTitle(c *session.CallState, a policy.Action) string {
-	switch {
+	verb := map[policy.Kind]string{policy.Read: "Reading ", policy.Write: "Writing ", policy.Delete: "Deleting "}[a.Kind]
+	switch n := len(a.Paths); {
 	case a.Kind == policy.Execute:
 		return "Running " + firstLine(a.Command, 80)
-	case len(a.Paths) > 0:
-		verb := map[policy.Kind]string{policy.Read: "Reading", policy.Write: "Writing", policy.Delete: "Deleting"}[a.Kind]
-		more := ""
-		if n := len(a.Paths) - 1; n > 0 {
-			more = fmt.Sprintf(" and %d more", n)
-		}
-		return fmt.Sprintf("%s %s%s", verb, a.Paths[0], more)
+	case n > 1:
+		return fmt.Sprintf("%s%s and %d more", verb, a.Paths[0], n-1)
+	case n == 1:
+		return verb + a.Paths[0]
+	case a.Kind == policy.Read && a.Display != "":
+		return firstLine(a.Display, 80)
 	}
 	return c.Name
 }

@@ -39,14 +39,14 @@ func (s *Store) share(ctx context.Context) error {
 		return err
 	}
 	for _, name := range lists {
-		if err := s.shareOne(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a sweep may be faster
+		if err := shareOne(ctx, s, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a sweep may be faster
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Store) shareOne(ctx context.Context, list string) error {
+func shareOne(ctx context.Context, s *Store, list string) error {
 	data, err := os.ReadFile(list)
 	if err != nil {
 		return err

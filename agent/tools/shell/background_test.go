@@ -24,7 +24,10 @@ func TestBackground(t *testing.T) {
 	toolstest.Contains(t, res.Content, `read_output {"id":"b1","wait":30}`)
 	_, res = b.Do("read_output", `{"id":"b1","search":"ready","wait":60,"context":0}`)
 	toolstest.Contains(t, res.Content, ">3 | ready\n[1 of 3 lines match]\n[b1 still runs after ")
-	_, res = b.Do("read_output", `{"id":"b1"}`)
+	action, res = b.Do("read_output", `{"id":"b1"}`)
+	if action.Display != "Reading the output b1" {
+		t.Errorf("people are told %q", action.Display)
+	}
 	toolstest.Contains(t, res.Content, "(nothing new)")
 	if say := b.Tools.News(); len(say) != 1 || say[0] != "b1 (sh serve.sh) still runs in the background." {
 		t.Errorf("the model is told %q", say)

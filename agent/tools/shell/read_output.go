@@ -39,11 +39,11 @@ func readOutput(r runner) tools.Tool {
 		},
 		Example: `{"id":"o1","lines":"1-50"}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
-			_, err := a.Need("id")
+			id, err := a.Need("id")
 			if err == nil {
 				_, err = wish(a)
 			}
-			return policy.Action{Kind: policy.Read}, err
+			return policy.Action{Kind: policy.Read, Display: "Reading the output " + id}, err
 		}, r.read)
 }
 
