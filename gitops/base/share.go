@@ -3,7 +3,6 @@ package base
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -21,7 +20,7 @@ func (m *maker) alone(file string, items []item) (bytes int64, err error) {
 	var out strings.Builder
 	for i, it := range items[:len(m.fresh)] {
 		if m.fresh[i] {
-			fmt.Fprintf(&out, "%s %s\x00", pooled(it), it.path)
+			out.WriteString(pooled(it) + " " + it.path + "\x00")
 			bytes += m.stamps[i].size
 		}
 	}

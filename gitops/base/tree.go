@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 
@@ -40,11 +41,17 @@ func (it item) perm() uint32 {
 	return 0o644
 }
 
+// content is what several files may have.
+type content struct {
+	hash plumbing.Hash
+	mode filemode.FileMode
+}
+
 // plan is what a tree, or a layer, is made of.
 type plan struct {
 	dirs  []string // those above come first
 	items []item   // what is no directory
-	same  map[item]int
+	same  map[content]int
 	most  int
 }
 
@@ -85,9 +92,9 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 		it.mode = filemode.Regular
 	}
 	if it.own = p.same == nil; !it.own {
-		content := item{mode: it.mode, hash: it.hash}
-		it.nth = p.same[content]
-		p.same[content]++
+		c := content{it.hash, it.mode}
+		it.nth = p.same[c]
+		p.same[c] = it.nth + 1
 	}
 	p.items = append(p.items, it)
 	return nil
@@ -97,7 +104,7 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	p := &plan{}
 	err := s.read(ctx, repo, func(r reader) error {
-		*p = plan{same: map[item]int{}, most: s.cfg.MaxFiles}
+		*p = plan{same: map[content]int{}, most: s.cfg.MaxFiles}
 		return p.add(ctx, r, v.Tree, "")
 	})
 	if err != nil {
@@ -119,6 +126,7 @@ type maker struct {
 	s       *Store
 	repo    Repo
 	dir     string
+	root    bool // it makes files for another user
 	stamps  []stamp
 	bytes   atomic.Int64
 	nothing bool     // is kept of any content
@@ -136,10 +144,10 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 			_ = os.RemoveAll(temp) // what stays goes when a process starts
 		}
 	}()
-	if err := errors.Join(os.Chmod(temp, 0o755), m.mkdir(filepath.Join(temp, "tree"))); err != nil {
+	m.dir, m.root = filepath.Join(temp, "tree")+"/", os.Geteuid() == 0
+	if err := errors.Join(os.Chmod(temp, 0o755), m.mkdir(m.dir)); err != nil {
 		return err
 	}
-	m.dir = filepath.Join(temp, "tree") + "/"
 	for _, name := range p.dirs {
 		if err := m.mkdir(m.dir + name); err != nil {
 			return err
@@ -239,8 +247,9 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	if it.own {
 		return m.write(o, it, to)
 	}
-	err, kept := fs.ErrNotExist, m.s.at(pooled(it))
+	err, kept := fs.ErrNotExist, ""
 	if !m.nothing {
+		kept = m.s.at(pooled(it))
 		err = m.s.sound(kept, it)
 	}
 	if err == nil {
@@ -292,7 +301,7 @@ func (m *maker) count(n int64) error {
 // pooled returns where a content is kept, in the store.
 func pooled(it item) string {
 	h := it.hash.String()
-	return fmt.Sprintf("pool/%s/%s-%o-%d", h[:2], h, it.perm(), it.nth)
+	return "pool/" + h[:2] + "/" + h + "-" + strconv.FormatUint(uint64(it.perm()), 8) + "-" + strconv.Itoa(it.nth)
 }
 
 func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error) {
@@ -339,7 +348,7 @@ func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 	if _, err = io.Copy(descriptor(fd), r); err != nil {
 		return st, errors.Join(err, os.Remove(to)) // it may be made again
 	}
-	if os.Geteuid() == 0 {
+	if m.root {
 		if err := syscall.Fchown(fd, m.s.cfg.UID, m.s.cfg.GID); err != nil {
 			return st, err
 		}
@@ -376,7 +385,7 @@ func (d descriptor) Write(b []byte) (int, error) {
 func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.give(dir)) }
 
 func (m *maker) give(name string) error {
-	if os.Geteuid() != 0 {
+	if !m.root {
 		return nil
 	}
 	return os.Lchown(name, m.s.cfg.UID, m.s.cfg.GID)
