@@ -121,16 +121,20 @@ func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) erro
 	return errors.Join(err, o.Prefetch(ids))
 }
 
-// EncodedObject returns an object. A content that is promised is brought first.
+// EncodedObject returns an object, which is read only as what its id says. A content that
+// is promised is brought first.
 func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
 	e, err := o.Storage.EncodedObject(t, h)
-	if t != plumbing.BlobObject || !errors.Is(err, plumbing.ErrObjectNotFound) || !o.pool.Partial() {
-		return e, err
+	if t == plumbing.BlobObject && errors.Is(err, plumbing.ErrObjectNotFound) && o.pool.Partial() {
+		if err := o.Prefetch([]plumbing.Hash{h}); err != nil { //control:promised-is-brought
+			return nil, err
+		}
+		e, err = o.Storage.EncodedObject(t, h)
 	}
-	if err := o.Prefetch([]plumbing.Hash{h}); err != nil { //control:promised-is-brought
+	if err != nil {
 		return nil, err
 	}
-	return o.Storage.EncodedObject(t, h)
+	return checked{e, h}, nil
 }
 
 // EncodedObjectSize returns the size of a content.
