@@ -142,6 +142,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"hidden-is-not-there", "false", "./cmd/handrail", "TestScripts/serve_hidden_files"},
 	{"base-is-checked", "false", "./gitops/base", "TestDamaged"},
 	{"pooled-is-sound", "false", "./gitops/base", "TestDamaged"},
+	{"object-is-its-id", "false", "./gitops/base", "TestLyingObjects"},
 	{"rules-share-no-tree", "false", "./gitops/base", "TestHidden"},
 	{"base-in-use", "false", "./gitops/base", "TestSweep"},
 	{"layer-is-read-only", `value append(a, "--bind", at+"/layer", workspace.LayerInside)`, "./agent/workspace/bwrap", "TestConformance"},
