@@ -176,15 +176,6 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	return true, nil
 }
 
-func (p *applier) replaceRange(h hunk) error {
-	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
-	if from < 0 || to < from || to > len(p.doc.lines) {
-		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
-	}
-	p.put(h, from, to, false)
-	return nil
-}
-
 // locate returns where the hunk fits, or nil when it fits nowhere. It is an error
 // when several regions fit and nothing tells which is meant.
 func (p *applier) locate(h hunk) (*match, error) {
@@ -268,12 +259,15 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 				later = append(later, at)
 			}
 		}
+		if want := p.expected(h); want >= 0 && want < p.after && len(later) > 0 && len(later) < len(starts) {
+			return 0, p.ambiguous(h, starts) // its number says that it is before the last hunk, its order that it is behind
+		}
 		if len(later) > 0 {
 			starts = later
 		}
 	}
 	if len(starts) == 1 {
-		return starts[0], nil
+		return starts[0], p.once(h)
 	}
 	if want := p.expected(h); want >= 0 && !h.fewer {
 		best, second := -1, -1
@@ -290,6 +284,20 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 		}
 	}
 	return 0, p.ambiguous(h, starts)
+}
+
+// once returns an error when only an earlier block of the same edit has made the place of
+// one the only one: the blocks may have been written for the file as it was.
+func (p *applier) once(h hunk) error {
+	if !h.block || h.start > 0 || p.index < 2 {
+		return nil
+	}
+	was := document{lines: p.before}
+	if starts := was.find(h.old(), compare.Spacing); len(starts) > 1 {
+		was := applier{doc: &was, index: p.index, total: p.total}
+		return was.ambiguous(h, starts)
+	}
+	return nil
 }
 
 func distance(a, b int) int {

@@ -19,6 +19,8 @@
 //	sketch.go    "… existing code …"
 //	clean.go     what weak models wrap around a file
 //	omission.go  "// rest of code unchanged"
+//	foreign.go   what is no text of the file, but of how edits are sent
+//	displaced.go lines that are hardly meant for the place they would get
 //	form.go      keeping a file's line endings and final newline
 //	diff.go      diffs to show; UnifiedFile and Count
 package patch

@@ -37,7 +37,7 @@ func Merge(before, sketch string) (Applied, error) {
 			return Applied{}, err
 		}
 	}
-	return Applied{Text: d.String()}, nil
+	return Applied{Text: d.String(), Notes: m.notes}, nil
 }
 
 // cutSketch cuts a sketch at its markers. A line that is in the file as well is no
@@ -76,8 +76,9 @@ func cutSketch(d *document, sketch string) (out []segment, markers int) {
 
 // merger puts one segment after the other into the file.
 type merger struct {
-	doc *document
-	pos int // first line that no segment has covered yet
+	doc   *document
+	pos   int // first line that no segment has covered yet
+	notes []string
 }
 
 func (m *merger) merge(s segment) error {
@@ -104,6 +105,12 @@ func (m *merger) merge(s segment) error {
 	if err != nil {
 		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
 			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
+	}
+	if why := m.doc.unbalanced(lines, from, to+1); why != "" {
+		return fmt.Errorf("merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s", s.source, from+1, to+1, why, m.doc.region(from, to+1-from))
+	}
+	if !slices.Equal(lines, s.lines) || level >= compare.Spacing {
+		m.notes = append(m.notes, Sentence(fmt.Sprintf("the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs", s.source, from+1, to+1)))
 	}
 	p := applier{doc: m.doc}
 	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)

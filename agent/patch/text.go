@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Replace returns before with old replaced by add. old must occur once; with all,
@@ -23,6 +25,8 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	for _, v := range spellings(before, old, add) {
 		n = strings.Count(before, v[0])
 		switch {
+		case n == 1 && !all && cutsWord(before, v[0]):
+			return Applied{}, 0, partOfWord(before, v[0])
 		case n == 1 || n > 1 && all:
 			return Applied{Text: strings.ReplaceAll(before, v[0], v[1])}, n, nil
 		case n > 1:
@@ -40,11 +44,38 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 // spellings returns the ways in which a text and its replacement can be in a file: with
 // the line endings that they have, and with each of the others.
 func spellings(before, old, add string) [][2]string {
-	crlf := [2]string{withEOL(old, "\r\n"), withEOL(add, "\r\n")}
-	if uniform(splitText(before), "\r\n") { // a line feed alone would be found within a line's end
+	lines := splitText(before)
+	crlf, lf := [2]string{withEOL(old, "\r\n"), withEOL(add, "\r\n")}, [2]string{withEOL(old, "\n"), withEOL(add, "\n")}
+	switch {
+	case uniform(lines, "\r\n"): // a line feed alone would be found within a line's end
 		return [][2]string{crlf}
+	case uniform(lines, "\n"):
+		return [][2]string{lf}
 	}
-	return [][2]string{{old, add}, crlf, {withEOL(old, "\n"), withEOL(add, "\n")}}
+	return [][2]string{{old, add}, crlf, lf}
+}
+
+// cutsWord reports whether the only place of a text begins or ends within a word or a
+// number: "timeout = 1" in "timeout = 10".
+func cutsWord(before, old string) bool {
+	at := strings.Index(before, old)
+	return joins(before[:at], old) || joins(old, before[at+len(old):])
+}
+
+// joins reports whether a word goes from the end of a to the beginning of b. Other scripts
+// than those of Europe may have no space between words.
+func joins(a, b string) bool {
+	const latin = 0x250
+	last, _ := utf8.DecodeLastRuneInString(a)
+	first, _ := utf8.DecodeRuneInString(b)
+	word := func(r rune) bool { return r == '_' || r < latin && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
+	return a != "" && b != "" && word(last) && word(first)
+}
+
+func partOfWord(before, old string) error {
+	d, at := newDocument(before), strings.Count(before[:strings.Index(before, old)], "\n")
+	return fmt.Errorf("apply edit: the text to replace is in the file only as a part of a longer word or number. The file has there\n%s",
+		d.region(at, strings.Count(old, "\n")+1))
 }
 
 func withEOL(s, eol string) string {

@@ -41,8 +41,17 @@ type planner struct {
 	make func(ctx context.Context, a tools.Args) (plan, error)
 }
 
-func editor(k *tools.Kit, s tools.Sheet, plan func(ctx context.Context, a tools.Args) (plan, error)) tools.Tool {
-	p := &planner{kit: k, make: plan}
+func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools.Args) (plan, error)) tools.Tool {
+	p := &planner{kit: k, make: func(ctx context.Context, a tools.Args) (plan, error) {
+		pl, err := plans(ctx, a)
+		for i := 0; err == nil && i < len(pl.changes); i++ {
+			c := pl.changes[i]
+			if err = patch.Foreign(c.path, c.before, c.after); err != nil {
+				err = fmt.Errorf("%s: %w", c.path, err)
+			}
+		}
+		return pl, err
+	}}
 	return tools.New(s, p.intent, p.run)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the description
 	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/tools"
@@ -128,6 +129,10 @@ func (c *change) replaceAll(reps []replacement) error {
 				return fmt.Errorf("%s: edit %d of %d: %w (nothing was changed)", c.path, i+1, len(reps), err)
 			}
 			return fmt.Errorf("%s: %w", c.path, err)
+		}
+		if i > 0 && !r.all && n == 1 && strings.Count(c.before, r.old) > 1 {
+			return fmt.Errorf("%s: edit %d of %d: the text to replace was there %d times before the other edits; add lines before or after it so that it is there once (nothing was changed)",
+				c.path, i+1, len(reps), strings.Count(c.before, r.old))
 		}
 		if r.times > 0 && n != r.times {
 			return fmt.Errorf("%s: the text is there %d times, not %d times as expected; nothing was changed", c.path, n, r.times)

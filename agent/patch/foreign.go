@@ -1,0 +1,275 @@
+package patch
+
+import (
+	"fmt"
+	"html"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+)
+
+// addition is a stretch of lines that an edit puts into a file, and what it takes out
+// there.
+type addition struct {
+	name      string
+	file      *ground
+	old, add  []string
+	was, is   int // index of the first of them, in the old text and in the new
+	shrinking bool
+}
+
+// ground is what the text of a file has of itself before an edit.
+type ground struct {
+	lines                            []string
+	had                              map[string]bool
+	fences, pluses, numbers, odd     bool
+	entities, markup, escapes, steps bool
+}
+
+// Foreign returns an error when an edit writes into a file what is no text of it but a
+// part of how edits are sent: a line that stands for others, line numbers, HTML entities
+// for signs of code, line ends written as \n, a fence, the first column of a diff, the
+// end of a call. What the file had already, or its kind may well have, is its text.
+func Foreign(name, before, after string) error {
+	old, add := texts(splitText(strings.TrimPrefix(before, compare.BOM))), texts(splitText(strings.TrimPrefix(after, compare.BOM)))
+	g := grounds(old)
+	a := addition{name: name, file: g}
+	at := 0 // in the new text
+	check := func() error {
+		defer func() { a.old, a.add = nil, nil }()
+		if len(a.add) == 0 {
+			return nil
+		}
+		a.shrinking = len(a.old) > len(a.add)
+		for _, s := range signs {
+			if i := s.in(a); i >= 0 {
+				return fmt.Errorf("nothing was changed, because the new line %q %s", cut(strings.TrimSpace(a.add[i])), s.why)
+			}
+		}
+		return nil
+	}
+	for _, r := range compare.Lines(old, add) {
+		switch r.Op {
+		case '-':
+			if len(a.add) > 0 {
+				if err := check(); err != nil {
+					return err
+				}
+			}
+			a.old, a.was, a.is = r.Of(old, add), r.From, at
+		case '+':
+			if a.add = r.Of(old, add); len(a.old) == 0 {
+				a.was, a.is = at, at
+			}
+			a.is, at = at, at+r.To-r.From
+		default:
+			if err := check(); err != nil {
+				return err
+			}
+			at += r.To - r.From
+		}
+	}
+	return check()
+}
+
+func grounds(lines []string) *ground {
+	g := &ground{lines: lines, had: map[string]bool{}}
+	indented := 0
+	for _, s := range lines {
+		g.had[strings.TrimSpace(s)] = true
+		_, _, fence := fenceLine(strings.TrimSpace(s))
+		g.fences = g.fences || fence
+		g.pluses = g.pluses || strings.HasPrefix(s, "+")
+		_, _, number := cutColumn(s)
+		g.numbers = g.numbers || number
+		g.entities = g.entities || strings.Contains(s, "&") && html.UnescapeString(s) != s
+		g.markup = g.markup || strings.Contains(s, "</") || strings.Contains(s, "/>")
+		g.escapes = g.escapes || bareEscape(s) >= 0
+		if in := compare.Indent(s); in != "" && len(in) < len(s) {
+			indented++
+			g.odd = g.odd || oddly(in)
+		}
+	}
+	g.steps = indented > 2 && !g.odd
+	return g
+}
+
+// signs are what tells that a line is foreign, by its index or -1.
+var signs = [...]struct {
+	in  func(a addition) int
+	why string
+}{
+	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
+	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
+	{addition.fence, "is a code fence around the text; send the text of the file alone"},
+	{addition.numbered, "has a line number in front; send the text without line numbers"},
+	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
+	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
+	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
+	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
+}
+
+func (a addition) omission() int {
+	if a.kind("diff", "patch") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		s = strings.TrimSpace(s)
+		dots := strings.Contains(s, "...") || strings.Contains(s, "…")
+		return s != "" && (a.shrinking || dots) && !a.file.had[s] && len(a.file.lines) > 0 && standsForText(s, a.shrinking, path.Ext(a.name))
+	})
+}
+
+// kind reports whether the file's name says that it is prose or has one of the
+// extensions.
+func (a addition) kind(extensions ...string) bool {
+	return prose(a.name) || slices.Contains(extensions, strings.ToLower(strings.TrimPrefix(path.Ext(a.name), ".")))
+}
+
+// ends are how calls of tools and turns of models end.
+var ends = []string{"</new_string>", "</old_string>", "</code_edit>", "</new_str>", "</tool_call>", "</function_call>", "</invoke>", "</parameter>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "[/INST]"}
+
+func (a addition) callEnd() int {
+	last := len(a.add) - 1
+	for last > 0 && strings.TrimSpace(a.add[last]) == "" {
+		last--
+	}
+	s := strings.TrimSpace(a.add[last])
+	if !a.kind() && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) }) && !a.file.had[s] {
+		return last
+	}
+	return -1
+}
+
+func (a addition) fence() int {
+	if a.file.fences || a.kind("diff", "patch") || len(a.add) < 2 {
+		return -1
+	}
+	_, _, opens := fenceLine(a.add[0])
+	_, info, shuts := fenceLine(a.add[len(a.add)-1])
+	if opens && shuts && info == "" {
+		return 0
+	}
+	return -1
+}
+
+// column is a line number in front of a line, in one of the forms in which tools show it.
+var column = lazily(`^\s*([0-9]{1,7})(?: ?[|│] ?|: ?|→|\t|\. )`)
+
+// cutColumn reads a line number and what stands behind it.
+func cutColumn(s string) (n int, bar, ok bool) {
+	m := column().FindStringSubmatch(s)
+	if m == nil {
+		return 0, false, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, strings.ContainsAny(m[0], "|│→"), err == nil
+}
+
+// numbered: numbers that count from the place where the lines are to be, or that rise,
+// with a bar behind them.
+func (a addition) numbered() int {
+	first, _, ok := cutColumn(a.add[0])
+	if !ok || a.file.numbers || a.kind("diff", "patch", "csv", "tsv", "log") {
+		return -1
+	}
+	place := first == a.was+1 || first == a.is+1
+	for i, s := range a.add {
+		n, bar, ok := cutColumn(s)
+		if strings.TrimSpace(s) != "" && (!ok || n != first+i || !bar && (len(a.add) < 2 || len(a.file.lines) == 0) || !place && (!bar || len(a.add) < 2)) {
+			return -1
+		}
+	}
+	return 0
+}
+
+func (a addition) plus() int {
+	if a.file.pluses || a.kind("diff", "patch") || slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' })
+}
+
+func (a addition) entity() int {
+	if a.file.entities || a.file.markup || a.kind("html", "htm", "xml", "svg", "xhtml", "vue", "xsl", "plist", "jsx", "tsx", "php", "erb", "tmpl") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		named := func(word string) bool { // an address in C, perhaps
+			return slices.ContainsFunc(a.file.lines, func(l string) bool { return slices.Contains(strings.FieldsFunc(l, notInName), word) })
+		}
+		return html.UnescapeString(s) != s && outsideQuotes(s) && !slices.ContainsFunc([]string{"lt", "gt", "amp", "quot", "apos"}, func(w string) bool {
+			return strings.Contains(s, "&"+w+";") && named(w)
+		}) && slices.ContainsFunc(escapes(), func(e string) bool { return strings.Contains(s, e) })
+	})
+}
+
+// bareEscape returns the index of a \n outside of quotes, or -1.
+func bareEscape(s string) int {
+	if !strings.Contains(s, `\n`) {
+		return -1
+	}
+	var quote byte
+	for i := 0; i+1 < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && s[i+1] == 'n' && quote == 0:
+			return i
+		case c == '\\':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && strings.IndexByte("\"'`/", c) >= 0: // or a regular expression
+			quote = c
+		}
+	}
+	return -1
+}
+
+// goesOn is how code goes on behind a line's end that is written out; shut how it ends.
+var (
+	goesOn = lazily(`\\n(?:\\t|\\n|  )`)
+	shut   = lazily(`\\n(?:[})\]]|$)`)
+)
+
+// escape: a line that is several, with its ends written out. One of them is a line of the
+// file, or it goes on as code does.
+func (a addition) escape() int {
+	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		at, several := bareEscape(s), strings.Count(s, `\n`) > 1
+		if at < 0 || !several && leader().MatchString(strings.TrimSpace(s)) {
+			return false
+		}
+		if goesOn().MatchString(s[at:]) || several && shut().MatchString(s[at:]) {
+			return true
+		}
+		return slices.ContainsFunc(strings.Split(s, `\n`), func(part string) bool {
+			part = strings.TrimSpace(strings.ReplaceAll(part, `\t`, "\t"))
+			return telling([]string{part}, 3) && (a.file.had[part] || slices.Contains(a.old, part))
+		})
+	})
+}
+
+// oddly reports whether an indentation is by a space more than whole steps.
+func oddly(in string) bool {
+	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
+}
+
+// oddSpace: each line has one space more, in a file that has no such line.
+func (a addition) oddSpace() int {
+	if !a.file.steps || a.kind() {
+		return -1
+	}
+	for _, s := range a.add {
+		if strings.TrimSpace(s) != "" && !oddly(compare.Indent(s)) {
+			return -1
+		}
+	}
+	return slices.IndexFunc(a.add, func(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) > 0 })
+}
