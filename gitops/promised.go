@@ -81,7 +81,7 @@ func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error
 		n, err := m.packs.Install(ctx, pack)
 		pack.Close()
 		if err == nil {
-			return n, nil
+			return n, came(ctx, m, ids)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
@@ -89,6 +89,17 @@ func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error
 		return n, fmt.Errorf("download: %w", err)
 	}
 	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, mostUnknown)
+}
+
+// came returns an error unless contents are here that an answer should have brought. Who
+// reads what is missing would ask for it without end.
+func came(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
+	return m.pool.Once(ctx, func(o *objects.DB) error {
+		if n := len(o.Lacks(ids)); n > 0 { //control:answer-is-what-was-asked
+			return fmt.Errorf("%w: its answer lacks %d of the %d contents that it was asked for", ErrUnavailable, n, len(ids))
+		}
+		return nil
+	})
 }
 
 // there returns where the remote's branches and tags were last.
