@@ -31,8 +31,17 @@ type Want struct {
 }
 
 // Begin makes a layer of nothing but caches in the directory dir. It returns dir, or ""
-// where there are none to begin with.
+// where there are none to begin with. What the set-up before made there may be anything,
+// such as paths longer than the system takes: what cannot be shared is begun anew.
 func Begin(ctx context.Context, dir string, w Want) (string, error) {
+	begun, err := begin(ctx, dir, w)
+	if err != nil && ctx.Err() == nil { //control:caches-stop-nothing
+		return "", workspace.RemoveTree(dir)
+	}
+	return begun, err
+}
+
+func begin(ctx context.Context, dir string, w Want) (string, error) {
 	to := filepath.Join(dir, workspace.LayerCache)
 	if err := errors.Join(makeDir(dir), makeDir(filepath.Join(dir, workspace.LayerTree)), makeDir(to)); err != nil {
 		return "", fmt.Errorf("begin caches: %w", err)

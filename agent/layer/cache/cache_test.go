@@ -1,9 +1,11 @@
 package cache
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,6 +63,33 @@ func TestBeginWithNone(t *testing.T) {
 		if _, err := os.Lstat(dir); err == nil {
 			t.Errorf("%s: something is left", name)
 		}
+	}
+}
+
+// What cannot be taken over stops no set-up: it begins with no caches.
+func TestBeginWithWhatIsTooDeep(t *testing.T) {
+	older := t.TempDir()
+	put(t, filepath.Join(older, "pip/x"), "1")
+	root, err := os.OpenRoot(filepath.Join(older, "pip"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = root.Close() }()
+	deep := strings.Repeat(strings.Repeat("d", 200)+"/", 25) // 5,000 bytes, and the system takes 4,096
+	if err := root.MkdirAll(deep, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "begun")
+	if begun, err := Begin(t.Context(), dir, Want{Older: older, Names: []string{"pip"}, Most: 100}); begun != "" || err != nil {
+		t.Errorf("%q, %v", begun, err)
+	}
+	if _, err := os.Lstat(dir); err == nil {
+		t.Error("something is left")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if _, err := Begin(ctx, dir, Want{Older: older, Names: []string{"pip"}, Most: 100}); err == nil {
+		t.Error("one that is stopped goes on")
 	}
 }
 
