@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -77,8 +78,11 @@ func (c Config) checkSetUp(p *problems) {
 		p.someOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
 	}
 	for i, f := range c.SetUp.Files {
-		if f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, "..") {
+		switch {
+		case f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, ".."):
 			p.add("write the path of a file from the root of the repository, such as go.sum or web/package-lock.json", "setup", "files", i)
+		case strings.ContainsAny(f, "*?"):
+			p.add(fmt.Sprintf("%q is a pattern, and only plain paths are known here", f), "setup", "files", i)
 		}
 	}
 }

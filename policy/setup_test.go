@@ -60,6 +60,7 @@ func TestSetUpIsChecked(t *testing.T) {
 	for text, want := range map[string]string{
 		"setup: {commands: ['']}":              "line 1, column 20: setup.commands[0]: an empty command does nothing",
 		"setup: {files: [/etc/passwd]}":        "setup.files[0]: write the path of a file from the root",
+		"setup: {files: ['*.lock']}":           "setup.files[0]: \"*.lock\" is a pattern",
 		"setup: {files: [../a]}":               "setup.files[0]: write the path",
 		"setup: {caches: [nmp]}":               `setup.caches[0]: "nmp" is not one of`,
 		"setup: {network: bridge}":             `setup.network: "bridge" is not one of none, allowlist, open`,

@@ -12,7 +12,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -56,8 +55,8 @@ type setUp struct {
 	engine   string
 	image    string // and what it is
 	hidden   project.Hidden
-	family   string   // of the set-ups whose caches it can begin with
-	named    []string // what its files are
+	family   string // of the set-ups whose caches it can begin with
+	named    []namedFile
 	reach    policy.Workspace
 	network  string // what is reached, in words
 	call     string
@@ -97,7 +96,11 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid,
 	}
 	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
 	r.set.Commands = commands
-	if r.set, err = e.setUp(ctx, j, r.set); err != nil {
+	r.set, err = e.setUp(ctx, j, r.set)
+	if bad := new(badFileError); errors.As(err, &bad) {
+		return laid{}, nil, r.without(ctx, "This repository was not set up: "+bad.Error()+".")
+	}
+	if err != nil {
 		return laid{}, nil, err
 	}
 	digest, waits, err := r.allowed(ctx)
@@ -156,30 +159,12 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 		facts, family = append(facts, paths), append(family, paths)
 	}
 	s.family = contentID([]byte(fmt.Sprintf("%q", family)))
-	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, s.named) //control:setup-key
+	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, contents(s.named)) //control:setup-key
 	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
-	s.decision = e.cfg.Policy.Check(code, s.action)
+	s.decision = judged(e.cfg.Policy, code, s.action, s.Commands)
 	return s, err
-}
-
-// namedFiles returns the files that a set-up hangs on, with their contents' ids.
-func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []string, err error) {
-	for _, name := range s.Named() {
-		data, err := repo.ReadFile(ctx, s.commit, name, mostFile)
-		switch {
-		case errors.Is(err, gitops.ErrNotFound) && len(s.Files) == 0:
-			continue
-		case errors.Is(err, gitops.ErrNotFound):
-			list = append(list, name+" (missing)")
-			continue
-		case err != nil:
-			return nil, fmt.Errorf("read %s, which the set-up names: %w", name, err)
-		}
-		list = append(list, name+" "+contentID(data))
-	}
-	return list, nil
 }
 
 // display is what people are shown of a set-up: what runs, and all that a yes holds for.
@@ -200,11 +185,13 @@ func (s setUp) display() string {
 		b.WriteString("the commands")
 	}
 	for i, f := range s.named {
-		name, _, _ := strings.Cut(f, " ")
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(untrusted.EscapeLine(name))
+		b.WriteString(untrusted.EscapeLine(f.name))
+		if f.content == "" {
+			b.WriteString(" (not there)")
+		}
 	}
 	return b.String() + "\n"
 }
