@@ -144,7 +144,11 @@ var changes = []struct {
 			return
 		}
 		words := strings.Split(rest, " ")
-		a.fresh[0] = in + strings.Join(slices.Insert(words, min(len(words), 1+r.IntN(3)), "added"), " ")
+		at := min(len(words), 1+r.IntN(3))
+		for at < len(words) && (words[at-1] == "" || words[at] == "") { // not within white space
+			at++
+		}
+		a.fresh[0] = in + strings.Join(slices.Insert(words, at, "added"), " ")
 	}},
 	{"lines gone", func(_ *rand.Rand, a *attack) { a.fresh = nil }},
 	{"a line like it", func(r *rand.Rand, a *attack) {
@@ -365,11 +369,21 @@ func (a attack) meansAnother(form string, old, fresh []string) bool {
 	switch form {
 	case "sketch":
 		return a.lo == a.from || a.hi == a.to || strings.TrimSpace(a.file[a.lo]) == "" || strings.TrimSpace(a.file[a.hi-1]) == "" ||
-			fresh[0] != a.file[a.lo] && slices.Contains(a.file, fresh[0])
+			fresh[0] != a.file[a.lo] && slices.Contains(a.file, fresh[0]) ||
+			fresh[len(fresh)-1] != a.file[a.hi-1] && slices.Contains(a.file, fresh[len(fresh)-1]) || a.unbalanced()
 	case "strings":
 		return !same && strings.Contains(strings.Join(a.file, "\n"), strings.Join(old, "\n")) || len(fresh) == 0 || old[len(old)-1] == "" || fresh[len(fresh)-1] == ""
 	}
 	return false
+}
+
+// unbalanced reports whether a bracket is left over: nobody means that.
+func (a attack) unbalanced() bool {
+	left := func(lines []string) int {
+		all := strings.Join(lines, "\n")
+		return strings.Count(all, "{") - strings.Count(all, "}")
+	}
+	return left(a.file) == 0 && left(a.want()) != 0
 }
 
 // untold reports whether nothing in an edit tells how it was made of the text: then what is
@@ -460,8 +474,8 @@ func TestAttack(t *testing.T) {
 		t.Logf("%-8s %-36s right %5d  refused %5d  wrong %5d", k.form, k.rendition, s[0], s[1], s[2])
 	}
 	t.Logf("all: right %d, refused %d, wrong %d", all[0], all[1], all[2])
-	if most := *attackCases / 3000; all[2] > most { // some edits say less than is meant: a line that lost its place, say
-		t.Errorf("%d are wrong, more than %d", all[2], most)
+	if all[2] > 0 {
+		t.Errorf("%d are wrong", all[2])
 	}
 	if all[0]*100 < *attackCases*88 {
 		t.Errorf("only %d of %d are right", all[0], *attackCases)

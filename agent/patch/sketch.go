@@ -173,7 +173,7 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 			break
 		}
 	}
-	if best > 0 {
+	if best > 0 && (telling([]string{last}, 1) || strings.ContainsAny(last, "})]")) {
 		if to, ok := m.blockEnd(from, last, level); ok && !m.loses(s.lines, from, to) {
 			return to, nil
 		}

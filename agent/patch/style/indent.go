@@ -44,10 +44,11 @@ func (s *styles) translate(in string, at place, other bool) (string, bool) {
 		seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
 		return out, seen || !other || out != in || len(in) < 2 && in != "\t"
 	}
-	if at.near > 0 && at.near < len(s.pairs) && !s.flat() {
-		above, below := s.pairs[at.near-1], s.pairs[at.near]
-		if above == below && above.edit == in && above.known {
-			return above.file, true
+	if from := at.near - at.gone - 1; from >= 0 && at.near < len(s.pairs) && !s.flat() {
+		below := s.pairs[at.near]
+		other := slices.ContainsFunc(s.pairs[from:at.near], func(p pair) bool { return p != below })
+		if !other && below.edit == in && below.known {
+			return below.file, true
 		}
 	}
 	return "", false
@@ -97,6 +98,9 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if mixed(pairs) {
 		return "", false
 	}
+	if s.shallower(in, pairs) {
+		return "", false
+	}
 	moved, isMoved := moved(in, pairs)
 	scaled, isScaled := s.scaled(in, pairs)
 	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
@@ -106,6 +110,14 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 		return "", false // by half a step
 	}
 	return or(isMoved, moved, scaled), true
+}
+
+// shallower reports whether an indentation is less than that of all lines of the edit,
+// which are all less deep than the file's: by as much as those, or in proportion?
+func (s *styles) shallower(in string, pairs []pair) bool {
+	return !slices.ContainsFunc(pairs, func(p pair) bool {
+		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) || strings.Trim(p.edit+p.file, p.edit[:1]) != ""
+	})
 }
 
 // mixed reports whether some lines of the file are indented by tabs and some by spaces.

@@ -15,10 +15,12 @@ import (
 func Sketch(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
-	if r.otherSigns() || r.flat() {
+	bare := !slices.ContainsFunc(r.lines, func(s string) bool { return compare.Indent(s) != "" })
+	if r.otherSigns() || r.flat() || bare && r.opens() {
 		return nil, unclear(lines[0])
 	}
 	inexact, moved := r.differs()
+	inexact = inexact || bare && r.lost()
 	if !tolerant && !inexact && !moved {
 		return r.lines, nil
 	}
@@ -52,6 +54,14 @@ func (r *respeller) certain(w *writer, j int, text string) bool {
 		in, _ = w.outer.translate(in, place{first: j == 0}, w.other())
 		return strings.TrimSpace(s) == "" || in == compare.Indent(text) // or is it deeper now?
 	}
+	var region []pair
+	for _, t := range r.old {
+		region = append(region, pair{file: compare.Indent(t)})
+	}
+	both := func(s string) bool { return strings.HasPrefix(s, "\t") && strings.Contains(compare.Indent(s), " ") }
+	if in != "" && (mixed(region) || !strings.Contains(in, "\t") && slices.ContainsFunc(r.old, both)) {
+		return false // tabs or spaces?
+	}
 	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved or changed
 		again := compare.Collapse(t) == compare.Collapse(s) && t != text
 		like := !slices.Contains(r.is, slices.Index(r.old, t)) && likeness(tokens(t), tokens(s)) >= 0.45
@@ -74,10 +84,19 @@ func (r *respeller) match() {
 		}
 		return out
 	}
-	j := 0
-	for _, run := range compare.Lines(flat(r.old), flat(r.lines)) {
+	old, lines := flat(r.old), flat(r.lines)
+	head, tail, j := 0, 0, 0
+	if n, m := len(lines)-1, len(old)-1; m > 0 && n > 0 { // they begin and end with the same line
+		if lines[0] == old[0] {
+			head, r.is[0], j = 1, 0, 1
+		}
+		if lines[n] == old[m] {
+			tail, r.is[n] = 1, m
+		}
+	}
+	for _, run := range compare.Lines(old[head:len(old)-tail], lines[head:len(lines)-tail]) {
 		for i := run.From; i < run.To && run.Op != '-'; i++ {
-			if r.is[j] = i; run.Op == '+' {
+			if r.is[j] = head + i; run.Op == '+' {
 				r.is[j] = -1
 			}
 			j++
@@ -113,11 +132,32 @@ func (r *respeller) differs() (inexact, unsteady bool) {
 // flat reports whether the sketch has lost all indentation where the file has several.
 func (r *respeller) flat() bool {
 	in := func(s string) bool { return compare.Indent(s) != "" }
-	lost := slices.ContainsFunc(r.is, func(i int) bool { return i >= 0 && in(r.old[i]) })
 	other := func(s string) bool {
 		return strings.TrimSpace(s) != "" && compare.Indent(s) != compare.Indent(r.old[0])
 	}
-	return lost && slices.Contains(r.is, -1) && !slices.ContainsFunc(r.lines, in) && slices.ContainsFunc(r.old, other)
+	return r.lost() && slices.Contains(r.is, -1) && !slices.ContainsFunc(r.lines, in) && slices.ContainsFunc(r.old, other)
+}
+
+// lost reports whether a line of the sketch lacks indentation that the file has.
+func (r *respeller) lost() bool {
+	for j, i := range r.is {
+		if i >= 0 && compare.Indent(r.lines[j]) == "" && compare.Indent(r.old[i]) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// opens reports whether a line opens a block whose first line is no deeper, where the
+// lines of the file are.
+func (r *respeller) opens() bool {
+	for j, s := range r.lines[:len(r.lines)-1] {
+		s, next := strings.TrimSpace(s), strings.TrimSpace(r.lines[j+1])
+		if s != "" && next != "" && strings.ContainsAny(s[len(s)-1:], "{([:") && !strings.ContainsAny(next[:1], "})]") {
+			return slices.ContainsFunc(r.old, func(t string) bool { return compare.Indent(t) != "" })
+		}
+	}
+	return false
 }
 
 // otherSigns reports whether the sketch has quotes or entities that the file has nowhere:

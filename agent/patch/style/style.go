@@ -36,19 +36,22 @@ func Adopt(file []string, lines []Line) ([]string, error) {
 	if text, open := w.unsettled(lines, partner); open {
 		return nil, unclear(text)
 	}
-	k, first := 0, true
+	if text, open := w.beheaded(lines, partner); open {
+		return nil, unclear(text)
+	}
+	k, gone, first := 0, 0, true
 	for i, l := range lines {
 		if l.Op != '+' {
 			k++
 			first = first && l.Op == '-'
-			if l.Op == ' ' {
-				w.last = l.Text
+			if gone++; l.Op == ' ' {
+				w.last, gone = l.Text, 0
 			}
 			continue
 		}
-		at := place{partner[i], k, first, false}
+		at := place{partner: partner[i], near: k, first: first, gone: gone}
 		alone := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].Op != op }
-		if at.partner < 0 && !alone(i-1, '-') && alone(i-2, '-') && alone(i+1, '+') {
+		if at.partner < 0 && !alone(i-1, '-') && alone(i-2, '-') && alone(i+1, '+') && strings.TrimSpace(lines[i-1].Text) != "" {
 			at.partner, at.instead = k-1, true
 		}
 		var ok bool
@@ -89,6 +92,27 @@ func (w *writer) unsettled(lines []Line, partner []int) (text string, ok bool) {
 		}
 	}
 	return twice, twice != "" && w.outer.flat()
+}
+
+// beheaded returns the first new line of an edit whose first old line lost its indentation,
+// where nothing but that tells which line it is: a bracket alone.
+func (w *writer) beheaded(lines []Line, partner []int) (text string, ok bool) {
+	if !trimmed(w.outer.told()) {
+		return "", false
+	}
+	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !strings.ContainsFunc(s, wordRune) }
+	head := slices.IndexFunc(lines, func(l Line) bool { return l.Op != '+' && strings.TrimSpace(l.Text) != "" })
+	for i, l := range lines {
+		if i != head && l.Op != ' ' && bracket(l.Text) && compare.Collapse(l.Text) == compare.Collapse(lines[head].Text) {
+			return l.Text, true // it or the first one?
+		}
+	}
+	first := slices.IndexFunc(lines, func(l Line) bool { return l.Op != '-' })
+	if first <= 0 {
+		return "", false
+	}
+	l := lines[first]
+	return l.Text, bracket(l.Text) && compare.Indent(l.Text) == "" && (l.Op == ' ' || partner[first] != 0)
 }
 
 func unclear(text string) error {

@@ -13,6 +13,7 @@ import (
 type place struct {
 	partner, near int
 	first         bool
+	gone          int  // old lines right before it that are deleted
 	instead       bool // it is not like its partner, but the only line in its place
 }
 
@@ -155,7 +156,8 @@ func (r rewrite) tail() (string, bool) {
 	case r.at.partner >= 0 && r.n.tail == r.o.tail:
 		return r.f.tail, true
 	}
-	return tailOf(r.tails, r.n.tail, len(r.outer.told()))
+	out, ok := tailOf(r.tails, r.n.tail, len(r.outer.told()))
+	return out, ok && (r.n.tail != "" || out == "" || len(r.tails[""]) == 0) // is there to be white space behind it?
 }
 
 // inner returns the white space behind the leader of a comment.
@@ -166,7 +168,8 @@ func (r rewrite) inner() (string, bool) {
 	case r.like && r.n.inner == r.o.inner:
 		return r.f.inner, true
 	}
-	return r.behind(r.n.leader).translate(r.n.inner, place{}, r.other())
+	out, ok := r.behind(r.n.leader).translate(r.n.inner, place{}, r.other())
+	return out, ok && (out == r.n.inner || !r.at.instead || r.o.leader == r.n.leader)
 }
 
 func (r rewrite) body() (string, bool) {
