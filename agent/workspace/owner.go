@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,6 +105,27 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 		l.Base = ""
 	}
 	return l, Give(ctx, l.Tree)
+}
+
+// Open opens a workspace on an overlay where one is wanted. Overlays do not work
+// everywhere: where none can be laid it is a copy, which takes long where there are many
+// files, and log says so. log may be nil.
+func (s Spec) Open(ctx context.Context, overlay bool, log *slog.Logger, open func(overlay bool) (*Workspace, error)) (*Workspace, error) {
+	ws, err := open(overlay)
+	if err == nil || !overlay || ctx.Err() != nil {
+		return ws, err
+	}
+	again := RemoveTree(s.State) // nothing of the first try is to be kept
+	if again == nil {
+		ws, again = open(false)
+	}
+	if again != nil {
+		return nil, errors.Join(err, again)
+	}
+	if log != nil {
+		log.WarnContext(ctx, "no overlay could be laid: the workspace is a copy of the files", "error", err)
+	}
+	return ws, nil
 }
 
 // fitForOverlay reports whether the source can be the base of an overlay: the user

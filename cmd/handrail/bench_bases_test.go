@@ -29,24 +29,19 @@ func BenchmarkOpen(b *testing.B) {
 	b.Cleanup(func() { fatal(b, m.Close()) })
 	head, err := m.Resolve(b.Context(), "HEAD")
 	fatal(b, err)
-	o := &openBench{repo: m, dir: repo, commit: head}
-	n := 0
-	place := func(b *testing.B) string {
-		n++
-		return filepath.Join(b.TempDir(), strconv.Itoa(n))
-	}
+	o := &openBench{repo: m, dir: repo, commit: head, places: b.TempDir()}
 	// In turns, and each is the first in one of two: what one writes is still on its way to
 	// the disk when the next one begins.
 	b.Run("first", func(b *testing.B) {
 		took := map[string]time.Duration{}
 		turn := func(name string, args ...string) {
 			start := time.Now()
-			benchGit(b, repo, append(args, place(b))...)
+			benchGit(b, repo, append(args, o.place())...)
 			took[name] += time.Since(start)
 		}
 		for i := 0; b.Loop(); i++ {
 			b.StopTimer()
-			o.open(b, place(b))
+			o.open(b)
 			if i%2 == 1 {
 				turn("git-worktree-add", "worktree", "add", "-q", "-f", "--detach")
 			}
@@ -114,14 +109,21 @@ type openBench struct {
 	dir    string
 	commit string
 	bases  *gitops.Bases
+	places string // that stay to the end
 	made   int
 }
 
-func (o *openBench) open(b *testing.B, dir string) {
+// place is a new directory's name.
+func (o *openBench) place() string {
+	o.made++
+	return filepath.Join(o.places, strconv.Itoa(o.made))
+}
+
+func (o *openBench) open(b *testing.B) {
 	b.Helper()
 	uid, gid := workspace.Owner()
 	var err error
-	o.bases, err = gitops.OpenBases(gitops.BasesConfig{Dir: dir, UID: uid, GID: gid})
+	o.bases, err = gitops.OpenBases(gitops.BasesConfig{Dir: o.place(), UID: uid, GID: gid})
 	fatal(b, err)
 }
 
@@ -139,7 +141,7 @@ func (o *openBench) needs(b *testing.B, e workspace.Engine) {
 		b.Skipf("NEEDS %s: %v", strings.ToUpper(e.Name()), err)
 	}
 	if o.bases == nil {
-		o.open(b, filepath.Join(b.TempDir(), "bases"))
+		o.open(b)
 	}
 	o.take(b, o.commit).Drop()
 }

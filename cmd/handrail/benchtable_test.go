@@ -56,7 +56,7 @@ type row struct {
 	times  float64 // most of figure/beside, 0 for no bar
 }
 
-// rows name figures by benchmark and unit. ns/op are shown as ms.
+// rows name figures by benchmark and unit; what ends in ns/op is shown as ms.
 var rows = []row{
 	{what: "find a tool by name", figure: "Find ns/op", most: 0.0001},
 	{what: "take a call out of 4 KB", figure: "Parse4KB ns/op", most: 0.05},
@@ -166,7 +166,7 @@ func readFigures(out io.Reader, figures map[string]float64) {
 			if err != nil {
 				break // words
 			}
-			if fields[i+1] == "ns/op" {
+			if strings.HasSuffix(fields[i+1], "ns/op") {
 				value /= 1e6
 			}
 			figures[m[1]+" "+fields[i+1]] = value

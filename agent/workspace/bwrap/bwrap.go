@@ -141,19 +141,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if len(e.lacks) > 0 {
 		return nil, e.Check(ctx)
 	}
-	ws, err := e.open(ctx, spec, !e.cfg.Copy)
-	if err != nil && !e.cfg.Copy && ctx.Err() == nil {
-		// Overlays do not work everywhere; a copy does.
-		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
-		if again == nil {
-			ws, again = e.open(ctx, spec, false)
-		}
-		if again == nil {
-			return ws, nil
-		}
-		return nil, errors.Join(err, again)
-	}
-	return ws, err
+	return spec.Open(ctx, !e.cfg.Copy, e.cfg.Log, func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, spec, overlay) })
 }
 
 func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*workspace.Workspace, error) {

@@ -215,20 +215,8 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w", err)
 	}
-	overlay := e.Layers()
 	plan := plan{engine: e, spec: spec, image: env, shows: shows}
-	ws, err := e.open(ctx, plan, overlay)
-	if err != nil && overlay && ctx.Err() == nil {
-		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
-		if again == nil {
-			ws, again = e.open(ctx, plan, false)
-		}
-		if again == nil {
-			return ws, nil
-		}
-		return nil, errors.Join(err, again)
-	}
-	return ws, err
+	return spec.Open(ctx, e.Layers(), e.cfg.Log, func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, plan, overlay) })
 }
 
 func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.Workspace, error) {

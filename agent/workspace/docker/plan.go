@@ -105,8 +105,10 @@ func (p plan) mounts() []mount.Mount {
 	if p.shows != nil {
 		ms = append(ms, p.machine()...)
 	}
-	overlay := func(to, options string, ro bool) mount.Mount {
-		return mount.Mount{Type: mount.TypeVolume, Target: to, ReadOnly: ro,
+	// One without an upper directory is read-only by itself: the daemon does not take a
+	// volume without a name that is said to be.
+	overlay := func(to, options string) mount.Mount {
+		return mount.Mount{Type: mount.TypeVolume, Target: to,
 			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
 				DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{"type": "overlay", "device": "overlay", "o": options}}}}
 	}
@@ -120,12 +122,12 @@ func (p plan) mounts() []mount.Mount {
 	} else {
 		lower += ":" + l.Under
 		ms = append(ms, bind(l.Cache, workspace.CacheUpperInside, true), //control:caches-of-one-session
-			overlay(workspace.CacheInside, "lowerdir="+l.CacheBase+",upperdir="+l.Cache+",workdir="+l.CacheWork+alone, false))
+			overlay(workspace.CacheInside, "lowerdir="+l.CacheBase+",upperdir="+l.Cache+",workdir="+l.CacheWork+alone))
 	}
 	switch {
 	case l.Base == "":
 	case l.Base != p.spec.Source: // several
-		ms = append(ms, overlay("/handrail/base", "ro,lowerdir="+l.Base, true))
+		ms = append(ms, overlay("/handrail/base", "ro,lowerdir="+l.Base))
 	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))
 	}
@@ -133,5 +135,5 @@ func (p plan) mounts() []mount.Mount {
 		return append(ms, bind(l.Tree, "/workspace", false))
 	}
 	return append(ms, bind(l.Upper, "/handrail/upper", true),
-		overlay("/workspace", "lowerdir="+lower+",upperdir="+l.Upper+",workdir="+l.Work+alone, false))
+		overlay("/workspace", "lowerdir="+lower+",upperdir="+l.Upper+",workdir="+l.Work+alone))
 }

@@ -324,7 +324,8 @@ func layers(t *testing.T, s Subject) {
 	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) > 0 {
 		t.Errorf("changes before any: %+v, %v", cs, err)
 	}
-	mustRun(t, ws, "echo more >>old.txt; rm d/kept.txt; echo again >gone.txt; rm -r fresh")
+	mustRun(t, ws, "echo more >>old.txt; rm d/kept.txt; echo again >gone.txt; rm -r fresh; "+
+		"for f in /handrail/base/old.txt /handrail/base/fresh/a.txt; do echo evil >$f; rm -f $f; done 2>/dev/null; true")
 	cs, err := ws.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)

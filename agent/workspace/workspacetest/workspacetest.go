@@ -100,6 +100,11 @@ func OpenSpec(t testing.TB, s Subject, spec workspace.Spec) *workspace.Workspace
 	if err != nil {
 		t.Fatalf("open workspace: %v", err)
 	}
+	if l, ok := s.Engine.(workspace.Layered); ok && l.Layers() && spec.Over != "" {
+		if _, err := os.Lstat(filepath.Join(spec.State, "tree")); err == nil {
+			t.Error("the workspace is a copy, where an overlay would do")
+		}
+	}
 	t.Cleanup(func() {
 		if err := ws.Close(t.Context()); err != nil {
 			t.Errorf("close workspace: %v", err)
