@@ -63,6 +63,7 @@ type Clone struct {
 	Path      string `json:"path"`                // of the clone, absolute
 	Workspace string `json:"workspace,omitempty"` // engine that was asked for
 	Image     string `json:"image,omitempty"`     // for docker
+	CAFile    string `json:"ca_file,omitempty"`   // with an authority that the model's server is trusted by, absolute
 	Server    string `json:"server,omitempty"`    // address of the model's server, when it was given; "" for the environment's
 }
 

@@ -23,7 +23,7 @@ import (
 // setUpTime is how long one command of a set-up may run.
 const setUpTime = 30 * time.Minute
 
-// mostSaid is how much of a command's output is told when it fails, in bytes.
+// mostSaid is how much of a command's output is told, in bytes.
 const mostSaid = 4000
 
 // familyFile says in a layer with which set-ups it shares its caches.
@@ -52,7 +52,7 @@ func (r *settingUp) title() string { return "Set up: " + r.set.words() }
 // waited for. What it comes to is told.
 func (r *settingUp) build(ctx context.Context) error {
 	var began time.Time
-	var left []string
+	var done filled
 	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
 		began = time.Now()
 		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
@@ -64,7 +64,7 @@ func (r *settingUp) build(ctx context.Context) error {
 		if err := r.record(ctx, events...); err != nil {
 			return err
 		}
-		left, err = r.fill(ctx, dir)
+		done, err = r.fill(ctx, dir)
 		return err
 	})
 	var failed *failedSetUp
@@ -75,8 +75,11 @@ func (r *settingUp) build(ctx context.Context) error {
 		return nil
 	}
 	res := session.Result{Call: r.set.call, OK: failed == nil, Content: "It is set up.", Millis: time.Since(began).Milliseconds()}
-	if len(left) > 0 {
-		res.Content = "It is set up. Of what it did to files of the repository nothing is kept: " + strings.Join(left, ", ") + "."
+	if len(done.left) > 0 {
+		res.Content += " Of what it did to files of the repository nothing is kept: " + strings.Join(done.left, ", ") + "."
+	}
+	if done.said != "" {
+		res.Content += "\n\n" + done.said
 	}
 	if failed != nil {
 		res.Content = failed.why
@@ -87,20 +90,27 @@ func (r *settingUp) build(ctx context.Context) error {
 	if failed != nil {
 		return r.without(ctx, "The set-up of this repository failed: "+failed.why)
 	}
-	if len(left) > 0 {
-		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(left, ", ") + "."})
+	if len(done.left) > 0 {
+		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(done.left, ", ") + "."})
 	}
 	return nil
 }
 
+// filled is what became of a set-up besides its layer: the files of the repository that it
+// changed, by name, and the end of what its commands said.
+type filled struct {
+	left []string
+	said string
+}
+
 // fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
-// takes what they leave. Left names the files of the repository that they changed.
-func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err error) {
+// takes what they leave.
+func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err error) {
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
 	want := gitops.BaseWant{Commit: r.set.commit, Rules: within(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
 	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	defer source.Drop()
 	w := r.cfg.Rules.Workspace
@@ -108,24 +118,24 @@ func (r *settingUp) fill(ctx context.Context, dir string) (left []string, err er
 	state := filepath.Join(dir, "state")
 	begun, err := r.cfg.SetUps.Layers.Begin(ctx, filepath.Join(dir, "begun"), r.set.family, r.set.CacheDirs(), limits.WithDefaults().DiskBytes)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	spec := workspace.Spec{
 		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: limits,
 	}
 	if err := r.reaches(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
-		return nil, err
+		return done, err
 	}
 	ws, err := r.cfg.Workspace.Open(ctx, spec)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
-	left, err = r.run(ctx, ws)
+	done, err = r.run(ctx, ws)
 	if err = errors.Join(err, ws.Close(context.WithoutCancel(ctx))); err != nil {
-		return nil, err
+		return done, err
 	}
-	return left, r.keep(dir, state, begun, source)
+	return done, r.keep(dir, state, begun, source)
 }
 
 // keep makes a layer of what a workspace left in its state directory.
@@ -150,10 +160,11 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	return errors.Join(err, workspace.RemoveTree(begun))
 }
 
-// run runs the commands, and returns the files of the repository that they changed.
-func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []string, err error) {
+// run runs the commands.
+func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done filled, err error) {
 	show := r.j.live(r.cfg.Secrets.Redactor)
 	var refused []string
+	said := ""
 	for _, line := range r.set.Commands {
 		if r.j.OnSetup != nil {
 			r.j.OnSetup("running " + line)
@@ -164,27 +175,29 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (left []st
 			}
 		})
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		refused = append(refused, res.Refused...)
 		if res.Exit == 0 && !res.TimedOut && res.Ended == "" {
+			said += "$ " + line + "\n" + res.Output + "\n"
 			continue
 		}
-		return nil, &failedSetUp{r.whyFailed(line, res, refused)}
+		return done, &failedSetUp{r.whyFailed(line, res, refused)}
 	}
 	found, err := ws.Changes(ctx)
 	if err != nil {
-		return nil, err
+		return done, err
 	}
 	for _, c := range found {
 		if c.Kind == workspace.Modified || c.Kind == workspace.Deleted {
-			left = append(left, quoted([]string{c.Path}))
+			done.left = append(done.left, quoted([]string{c.Path}))
 		}
 	}
-	if more := len(left) - mostLeft; more > 0 {
-		left = append(left[:mostLeft], fmt.Sprintf("and %d more", more))
+	if more := len(done.left) - mostLeft; more > 0 {
+		done.left = append(done.left[:mostLeft], fmt.Sprintf("and %d more", more))
 	}
-	return left, nil
+	done.said = r.ending(said)
+	return done, nil
 }
 
 // mostLeft is how many files are named that a set-up changed.
@@ -200,18 +213,23 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 	case res.Ended != "":
 		how = "was ended: " + res.Ended
 	}
-	said, _ := untrusted.CleanPlain(res.Output)
-	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
-	if said = strings.TrimSpace(said); len(said) > mostSaid {
-		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
-		said = "…\n" + said
-	}
 	why := quoted([]string{line}) + " " + how + "."
 	for _, what := range refused[:min(len(refused), mostLeft)] {
 		what, _ = r.cfg.Secrets.Redactor.Redact(untrusted.EscapeLine(what))
 		why += "\n[Network: " + what + "]"
 	}
-	return strings.TrimSpace(why + "\n" + said)
+	return strings.TrimSpace(why + "\n" + r.ending(res.Output))
+}
+
+// ending returns the end of what commands said, safe to read.
+func (r *settingUp) ending(said string) string {
+	said, _ = untrusted.CleanPlain(said)
+	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
+	if said = strings.TrimSpace(said); len(said) > mostSaid {
+		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
+		said = "…\n" + said
+	}
+	return said
 }
 
 // trimmer takes out of what a workspace left all that is no part of a layer: what the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -250,12 +251,17 @@ func pause(every, age time.Duration) time.Duration {
 	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
 }
 
-// over reports whether the run that is followed has ended. What is shown then is for
-// Flush, which knows where the words of the end stand.
+// over reports whether the run that is followed has ended, or is about to, because it asked
+// people for something whose own comment is not there yet. What is shown then is for Flush,
+// which knows where the words of the end stand, and where people are asked.
 func (p *Progress) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.view.Outcome != nil
+	if p.view.Outcome != nil {
+		return true
+	}
+	asked := DataOf(p.l.Row).Reviews
+	return slices.ContainsFunc(p.view.Open(), func(a session.Asked) bool { return a.Kind != session.AskCommit && asked[a.ID].URL == "" })
 }
 
 func (p *Progress) text() render.Post {

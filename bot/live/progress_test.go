@@ -1,11 +1,14 @@
 package live
 
 import (
+	"encoding/json"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/store"
 )
 
 // A session that runs for long is shown less and less often: some forty edits
@@ -61,4 +64,25 @@ func TestOutputIsToldNowAndThen(t *testing.T) {
 		}
 		<-time.After(moved) // the last timer
 	})
+}
+
+// What waits for people is said in the progress comment once it has a comment of its own,
+// to which the progress comment leads.
+func TestAskedFirst(t *testing.T) {
+	t.Parallel()
+	p := &Progress{l: &Session{Row: &store.Session{}, cfg: &Config{Now: time.Now}}, view: session.NewState(), fresh: make(chan struct{}, 1)}
+	if p.over() {
+		t.Error("it says nothing of a session that works")
+	}
+	p.Event(*session.NewEvent(session.TypeAsked, 1, session.Asked{ID: "a1", Kind: session.AskApproval}))
+	if !p.over() {
+		t.Error("it names a request that nobody can see")
+	}
+	data, err := json.Marshal(Data{Reviews: map[string]approval.Stage{"a1": {URL: "https://github.example/team/app/issues/1#issuecomment-2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.l.Row.Data = data; p.over() {
+		t.Error("it does not name a request that stands in the thread")
+	}
 }

@@ -63,36 +63,44 @@ type Inputs struct {
 // Read reads the environment. Its errors say all that is missing at once.
 func Read(getenv func(string) string) (Run, error) {
 	var wrong []error
+	var missing []string
 	need := func(name string) string {
 		v := getenv(name)
 		if v == "" {
-			wrong = append(wrong, fmt.Errorf("%s is not set: handrail action runs as a step of a workflow, see docs/action", name))
+			missing = append(missing, name)
 		}
 		return v
+	}
+	number := func(name string) int64 {
+		v := need(name)
+		n, err := strconv.ParseInt(v, 10, 64)
+		if err != nil && v != "" {
+			wrong = append(wrong, fmt.Errorf("%s is not a number", name))
+		}
+		return n
 	}
 	r := Run{
 		began: time.Now(), Event: need("GITHUB_EVENT_NAME"), API: strings.TrimRight(need("GITHUB_API_URL"), "/") + "/", Server: strings.TrimRight(need("GITHUB_SERVER_URL"), "/"),
 		Output: getenv("GITHUB_OUTPUT"), Summary: getenv("GITHUB_STEP_SUMMARY"), Temp: getenv("RUNNER_TEMP"), Token: secret.Value(getenv("INPUT_TOKEN")),
 	}
-	if r.Token == "" {
-		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
-	}
-	owner, name, ok := strings.Cut(need("GITHUB_REPOSITORY"), "/")
-	if err := thread.ValidateRepository(owner, name); !ok || err != nil {
-		wrong = append(wrong, fmt.Errorf("GITHUB_REPOSITORY: %q is not owner/name", getenv("GITHUB_REPOSITORY")))
+	repository := need("GITHUB_REPOSITORY")
+	owner, name, ok := strings.Cut(repository, "/")
+	if err := thread.ValidateRepository(owner, name); (!ok || err != nil) && repository != "" {
+		wrong = append(wrong, fmt.Errorf("GITHUB_REPOSITORY: %q is not owner/name", repository))
 	}
 	r.Repo = thread.Ref{Owner: owner, Repo: name}
+	r.ID, r.Attempt = number("GITHUB_RUN_ID"), int(number("GITHUB_RUN_ATTEMPT"))
 	var err error
-	if r.ID, err = strconv.ParseInt(need("GITHUB_RUN_ID"), 10, 64); err != nil {
-		wrong = append(wrong, errors.New("GITHUB_RUN_ID is not a number"))
-	}
-	if r.Attempt, err = strconv.Atoi(need("GITHUB_RUN_ATTEMPT")); err != nil {
-		wrong = append(wrong, errors.New("GITHUB_RUN_ATTEMPT is not a number"))
-	}
 	if path := need("GITHUB_EVENT_PATH"); path != "" {
 		if r.Payload, err = os.ReadFile(path); err != nil {
 			wrong = append(wrong, fmt.Errorf("read the event: %w", err))
 		}
+	}
+	if len(missing) > 0 {
+		need("INPUT_TOKEN")
+		wrong = append(wrong, fmt.Errorf("handrail action runs as a step of a workflow (see docs/action), and not set here: %s. On a machine of yours, `handrail run` works in a clone", strings.Join(missing, ", ")))
+	} else if r.Token == "" {
+		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
 	}
 	in := func(name string) string { // a shell in between may take a name with a hyphen away
 		return strings.TrimSpace(cmp.Or(getenv("INPUT_"+name), getenv("INPUT_"+strings.ReplaceAll(name, "-", "_"))))

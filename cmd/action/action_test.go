@@ -60,10 +60,16 @@ func TestRead(t *testing.T) {
 		t.Errorf("999999 days are %d, which is no length of time", n)
 	}
 	_, err := action.Read(func(string) string { return "" })
-	for _, name := range []string{"GITHUB_EVENT_NAME", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "token"} {
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("without an environment the error does not name %s: %v", name, err)
+	for _, name := range []string{"GITHUB_EVENT_NAME", "GITHUB_REPOSITORY", "GITHUB_RUN_ID", "INPUT_TOKEN"} {
+		if err == nil || strings.Count(err.Error(), name) != 1 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("without an environment the error does not name %s, once and in one line: %v", name, err)
 		}
+	}
+	delete(env, "INPUT_TOKEN")
+	env["GITHUB_RUN_ID"] = "first"
+	_, err = action.Read(func(name string) string { return env[name] })
+	if err == nil || !strings.Contains(err.Error(), "no token") || !strings.Contains(err.Error(), "GITHUB_RUN_ID is not a number") {
+		t.Errorf("with a token missing and a wrong number it says %v", err)
 	}
 }
 

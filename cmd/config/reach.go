@@ -14,9 +14,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// authorities returns the system's authorities and those in a file, nil without one: the
+// Authorities returns the system's authorities and those in a file, nil without one: the
 // system's alone.
-func authorities(file string) (*x509.CertPool, error) {
+func Authorities(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -50,6 +50,10 @@ func Transport(also *x509.CertPool, headers map[string]secret.Value) http.RoundT
 	return headed{t, headers}
 }
 
+// Unknown reports whether err is that of a server whose certificate is of an authority that
+// is not trusted.
+func Unknown(err error) bool { return errors.As(err, new(x509.UnknownAuthorityError)) }
+
 // headed adds headers to each request.
 type headed struct {
 	next    http.RoundTripper
@@ -73,10 +77,10 @@ var (
 // readReach reads the authorities of both servers, and checks the names of headers.
 func (c *Server) readReach(bad *problems) {
 	var err error
-	if c.GitHub.Trusted, err = authorities(c.GitHub.CAFile); err != nil {
+	if c.GitHub.Trusted, err = Authorities(c.GitHub.CAFile); err != nil {
 		bad.add("github.ca_file", err)
 	}
-	if c.Model.Trusted, err = authorities(c.Model.CAFile); err != nil {
+	if c.Model.Trusted, err = Authorities(c.Model.CAFile); err != nil {
 		bad.add("model.ca_file", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Model.Headers)) {

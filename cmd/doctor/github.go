@@ -11,6 +11,7 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -93,7 +94,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 			err = why.Err
 		}
 		remedy := "Can this machine reach it? github.api is its address; HTTPS_PROXY names a proxy."
-		if strings.Contains(err.Error(), "certificate") {
+		if config.Unknown(err) {
 			remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in github.ca_file."
 		}
 		return wrong("GitHub", remedy, "it does not answer: %v", err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -102,8 +103,11 @@ func away(u *url.URL, err error, start string) Finding {
 		err = why.Err
 	}
 	remedy := start
-	if strings.Contains(err.Error(), "certificate") {
-		remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in model.ca_file."
+	switch {
+	case config.Unknown(err):
+		remedy = "The certificate is of an authority that this machine does not know: put that authority's certificate into a file and name it as model.ca_file in the configuration, or with --ca-file."
+	case strings.Contains(err.Error(), "certificate"):
+		remedy = "Mend the certificate of the model's server, or name the server in the configuration as its certificate does."
 	}
 	return wrong("model", remedy, "%s does not answer: %v", u.Redacted(), err)
 }

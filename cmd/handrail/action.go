@@ -55,6 +55,9 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	if err = errors.Join(err, untold); err == nil {
 		return nil
 	}
+	if os.Getenv("GITHUB_ACTIONS") != "true" { // a person reads it, and no annotations
+		return err
+	}
 	if untold != nil || !errors.Is(err, door.ErrFailed) {
 		action.Fault.Print(w.raw, err.Error())
 	}
@@ -64,7 +67,7 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 // said is an error that was printed, for the exit code.
 func said(err error) error {
 	if errors.As(err, new(door.UsageError)) {
-		return err
+		return door.UsageError{Err: door.ErrFailed}
 	}
 	return door.ErrFailed
 }

@@ -192,6 +192,7 @@ var homes = map[string][]string{
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted", "policy/untrusted/visible"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
+	"golang.org/x/net/idna":             {"policy/reach"},
 	"golang.org/x/term":                 {"cmd/terminal"},
 	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }

@@ -66,9 +66,11 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if !walled {
 		d.Advice = append(d.Advice, "Install Docker or bubblewrap: without one of them commands run without a wall.")
 	}
-	server := c.modelServer(ctx)
+	server, err := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
-	if !server.OK {
+	if config.Unknown(err) {
+		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
+	} else if !server.OK {
 		d.Advice = append(d.Advice, "Start the model server, or set OLLAMA_HOST or --base-url to its address.")
 	} else if c.Model == "" {
 		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
@@ -175,9 +177,10 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 	return append(out, image)
 }
 
-// modelServer asks the model server for its version or its models.
-func (c *doctorMachineCmd) modelServer(ctx context.Context) exam.Finding {
-	f := exam.Finding{Name: "model server", Needed: true}
+// modelServer asks the model server for its version or its models. The error is why it
+// did not answer.
+func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err error) {
+	f = exam.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
 	address := strings.TrimRight(c.BaseURL, "/") + "/models"
@@ -185,7 +188,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) exam.Finding {
 		u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
 		if err != nil {
 			f.Detail = "OLLAMA_HOST: " + err.Error()
-			return f
+			return f, err
 		}
 		address = u.JoinPath("api", "version").String()
 	}
@@ -194,18 +197,23 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) exam.Finding {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		f.Detail = err.Error()
-		return f
+		return f, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	trusted, err := c.trusted()
+	if err != nil {
+		f.Detail = err.Error()
+		return f, err
+	}
+	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
 	if err != nil {
 		f.Detail = fmt.Sprintf("%s does not answer: %v", address, err)
-		return f
+		return f, err
 	}
 	defer resp.Body.Close()
 	// A server that wants a key is there.
 	f.OK = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
 	f.Detail = fmt.Sprintf("%s answers %s", address, resp.Status)
-	return f
+	return f, nil
 }
 
 // printDiagnosis writes a diagnosis for a person or as JSON, and fails when sessions

@@ -169,15 +169,14 @@ func helpError(code exited) error {
 }
 
 func exitCode(w *console, err error) int {
-	var use door.UsageError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &use), errors.As(err, new(archive.Misuse)):
-		fmt.Fprintf(w.err, "handrail: %v\n", err)
-		return exitUsage
 	case !errors.Is(err, door.ErrFailed):
 		fmt.Fprintf(w.err, "handrail: %v\n", err)
+	}
+	if errors.As(err, new(door.UsageError)) || errors.As(err, new(archive.Misuse)) {
+		return exitUsage
 	}
 	return exitFailed
 }

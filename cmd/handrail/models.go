@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -20,6 +21,7 @@ import (
 type modelFlags struct {
 	Model   string `env:"HANDRAIL_MODEL" help:"Model, as the server names it."`
 	BaseURL string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server, for example http://127.0.0.1:8000/v1; its key in HANDRAIL_API_KEY. Without it, Ollama at OLLAMA_HOST is used."`
+	CAFile  string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's."`
 }
 
 // tuneFlags say how a model answers.
@@ -41,14 +43,27 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	if err != nil {
 		return nil, door.UsageError{Err: err}
 	}
+	trusted, err := f.trusted()
+	if err != nil {
+		return nil, err
+	}
 	m := config.Model{
-		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key,
+		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key, Trusted: trusted,
 		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort,
 	}
 	if err := m.Check().Err(); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
 	return opener(m, w.log)
+}
+
+// trusted returns whose certificates are taken, nil for those that the system trusts.
+func (f modelFlags) trusted() (*x509.CertPool, error) {
+	pool, err := config.Authorities(f.CAFile)
+	if err != nil {
+		return nil, door.Usage("--ca-file: %w", err)
+	}
+	return pool, nil
 }
 
 // runKey returns the key for a model server. The key of OpenAI goes to OpenAI only.

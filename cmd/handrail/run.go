@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/setups"
@@ -122,11 +123,11 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 	return local.Wish{
 		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
-		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL},
+		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL, CAFile: c.CAFile},
 	}
 }
 
-// hasModel returns an error where a model's server does not have it. That the server is away
+// hasModel returns an error where a model's server does not have it, or is not trusted. That the server is away
 // the session says: it may come back.
 func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string) error {
 	return func(ctx context.Context, model string) error {
@@ -138,8 +139,8 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		if err == nil {
 			err = llm.Reach(ctx, m)
 		}
-		if missing := new(llm.Error); errors.As(err, &missing) && missing.Kind == llm.NotFound && missing.Public != "" {
-			return door.Usage("%s", missing.Public)
+		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.Unknown(err)) && no.Public != "" {
+			return door.Usage("%s", no.Public)
 		}
 		return nil
 	}
@@ -183,7 +184,7 @@ func taskText(w *console, text string) (string, error) {
 // engine returns what works on a session, as that began, and what removes its state.
 func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (out local.Engine, end func() error, err error) {
 	from := s.Task.Clone
-	at := modelFlags{Model: c.Model, BaseURL: cmp.Or(c.BaseURL, from.Server)}
+	at := modelFlags{Model: c.Model, BaseURL: cmp.Or(c.BaseURL, from.Server), CAFile: cmp.Or(c.CAFile, from.CAFile)}
 	open, err := at.openTuned(w, c.tuneFlags)
 	if err != nil {
 		return out, nil, err

@@ -4,15 +4,18 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"html"
 	"io"
+	"log"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -33,6 +36,27 @@ type beginning struct {
 	cmd  *exec.Cmd
 	out  *bufio.Reader
 	said strings.Builder
+}
+
+// scriptEdge puts TLS before the story's model, with a certificate that no machine trusts and that
+// is in ca.pem, and asks for a key if one is given.
+func scriptEdge(ts *testscript.TestScript, neg bool, key []string) {
+	s, ok := ts.Value(stageKey{}).(*stage)
+	if !ok || s.model == nil || neg || len(key) > 1 {
+		ts.Fatalf("usage: edge [KEY], behind model")
+	}
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(key) > 0 && r.Header.Get("Authorization") != "Bearer "+key[0] {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		s.model.handler.ServeHTTP(w, r)
+	}))
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that do not trust it
+	srv.StartTLS()
+	ts.Defer(srv.Close)
+	ts.Setenv("OLLAMA_HOST", srv.URL)
+	ts.Check(os.WriteFile(ts.MkAbs("ca.pem"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}), 0o600))
 }
 
 // site is the GitHub of the story with its page on which Apps are made: it gives the

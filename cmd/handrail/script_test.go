@@ -44,7 +44,7 @@ func scriptParams(t *testing.T, runs *actRunner) testscript.Params {
 	maps.Copy(cmds, map[string]func(*testscript.TestScript, bool, []string){
 		"model": scriptModel(t), "repo": scriptRepo, "branchfile": scriptBranchFile, "branchless": scriptBranchless,
 		"sessionid": scriptSessionID, "permalink": scriptPermalink, "sshkey": sshKey, "gpgkey": gpgKey, "submodule": scriptSubmodule,
-		"binary": scriptBinary, "gomodule": scriptGoModule, "tty": scriptTTY(t),
+		"binary": scriptBinary, "gomodule": scriptGoModule, "tty": scriptTTY(t), "edge": scriptEdge,
 	})
 	return testscript.Params{
 		Dir: "../../testdata/script",

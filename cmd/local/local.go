@@ -56,6 +56,7 @@ type Session struct {
 	end  session.Outcome // of the last stretch of work
 
 	begun bool
+	idle  bool // nothing is left to do, and nothing else was asked for
 }
 
 // Open begins a session, or goes on with one.
@@ -216,12 +217,16 @@ func (s *Session) Tell(ctx context.Context, w Wish) error {
 		return err
 	}
 	said.Images, said.Context = w.Images, w.Context
-	if w.TakeBack == nil {
-		return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
-	}
 	state, err := session.Fold(events)
 	if err != nil {
 		return err
+	}
+	s.idle = w.TakeBack == nil && w.Text == "" && state.Finished() && state.Outcome.Status != session.StatusPlanned
+	switch {
+	case s.idle: // also after steps were taken back, which the model did not hear of
+		return nil
+	case w.TakeBack == nil:
+		return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
 	}
 	return s.log.Append(ctx, state.WithTakeBack(said, session.Place{}, *w.TakeBack)...)
 }
@@ -253,6 +258,9 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.term.End()
 	if err != nil {
 		return s.end, fmt.Errorf("session %s: %w (go on with `%s`)", s.Task.Session, err, terminal.Command("resume", s.Task.Session))
+	}
+	if s.idle {
+		s.end.Turns, s.end.Wish = 0, "" // those of the run before
 	}
 	events, err := s.log.Events(context.WithoutCancel(ctx), 0)
 	if err != nil {

@@ -64,11 +64,15 @@ func (f files) keep(v *Verb, app newapp.App) (files, error) {
 		env += "HANDRAIL_WEBHOOK_SECRET='" + hook + "'\n"
 	}
 	if key := v.key.Reveal(); key != "" {
-		if strings.ContainsAny(key, "\n\r'") {
-			return f, errors.New("HANDRAIL_API_KEY cannot be written into a file for shells")
+		if !usable(key) {
+			return f, errors.New("the key of the model's server cannot be written into a file for shells")
 		}
 		v.secrets["HANDRAIL_API_KEY"] = key
 		env += "HANDRAIL_API_KEY='" + key + "'\n"
+		if os.Getenv("HANDRAIL_API_KEY_FILE") != "" { // a server takes one of the two
+			v.secrets["HANDRAIL_API_KEY_FILE"] = ""
+			env += "HANDRAIL_API_KEY_FILE=\n"
+		}
 	}
 	for _, one := range []struct{ name, text string }{{f.Key, string(app.Key)}, {f.Environment, env}, {f.Config, f.config(v, app)}} {
 		if err := write(one.name, one.text); err != nil {
@@ -92,6 +96,9 @@ func (f files) config(v *Verb, app newapp.App) string {
 	fmt.Fprintf(&b, "model:\n  name: %s\n", strconv.Quote(v.Model))
 	if v.BaseURL != "" {
 		fmt.Fprintf(&b, "  base_url: %s\n", strconv.Quote(v.BaseURL))
+	}
+	if v.CAFile != "" {
+		fmt.Fprintf(&b, "  ca_file: %s\n", strconv.Quote(v.CAFile))
 	}
 	if v.ollama != "" {
 		fmt.Fprintf(&b, "  ollama: %s\n", strconv.Quote(v.ollama))

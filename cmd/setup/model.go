@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // pulled returns the models that an Ollama has, at an address as OLLAMA_HOST has it.
-func pulled(ctx context.Context, host string) ([]string, error) {
+func pulled(ctx context.Context, client *http.Client, host string) ([]string, error) {
 	u, err := config.OllamaURL(host)
 	if err != nil {
 		return nil, fmt.Errorf("OLLAMA_HOST: %w", err)
@@ -29,7 +29,7 @@ func pulled(ctx context.Context, host string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("Ollama does not answer: %w", err) //nolint:staticcheck // a name
 	}
@@ -47,9 +47,9 @@ func pulled(ctx context.Context, host string) ([]string, error) {
 
 // choose returns the model where none was named: the only one that is there, or the one
 // that the person at the terminal says.
-func choose(ctx context.Context, w *door.Console, host string) (string, error) {
+func choose(ctx context.Context, w *door.Console, client *http.Client, host string) (string, error) {
 	const how = "name one: handrail init --model NAME"
-	names, err := pulled(ctx, host)
+	names, err := pulled(ctx, client, host)
 	switch {
 	case err != nil:
 		return "", door.Usage("which model? %w; start it, or %s", err, how)
@@ -62,7 +62,7 @@ func choose(ctx context.Context, w *door.Console, host string) (string, error) {
 	for i, name := range names {
 		fmt.Fprintf(w.Out, "%3d  %s\n", i+1, name)
 	}
-	if !atTerminal(w.In) {
+	if !terminal.IsPerson(w.In) {
 		return "", door.Usage("which of these models? %s", how)
 	}
 	fmt.Fprintf(w.Out, "Which of these models? [1] ")
@@ -85,14 +85,4 @@ func picked(names []string, answer string) (string, error) {
 		}
 	}
 	return "", door.Usage("%q is neither a number from 1 to %d nor one of these models", answer, len(names))
-}
-
-// atTerminal reports whether a person may answer.
-func atTerminal(in io.Reader) bool {
-	f, ok := in.(*os.File)
-	if !ok {
-		return false
-	}
-	is, err := f.Stat()
-	return err == nil && is.Mode()&os.ModeCharDevice != 0
 }

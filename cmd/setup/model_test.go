@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -34,7 +33,7 @@ func TestChoose(t *testing.T) {
 			_, _ = io.WriteString(w, c.answer)
 		}))
 		var out strings.Builder
-		got, err := choose(t.Context(), &door.Console{In: strings.NewReader("1\n"), Out: &out}, srv.URL)
+		got, err := choose(t.Context(), &door.Console{In: strings.NewReader("1\n"), Out: &out}, http.DefaultClient, srv.URL)
 		srv.Close()
 		var use door.UsageError
 		if got != c.want || (err == nil) != (c.says == "") || err != nil && (!errors.As(err, &use) || !strings.Contains(err.Error(), c.says)) {
@@ -44,7 +43,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("it does not show what is there: %s", out.String())
 		}
 	}
-	if _, err := choose(t.Context(), &door.Console{Out: io.Discard}, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "does not answer") {
+	if _, err := choose(t.Context(), &door.Console{Out: io.Discard}, http.DefaultClient, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "does not answer") {
 		t.Errorf("without a server it says %v", err)
 	}
 }
@@ -57,20 +56,5 @@ func TestPicked(t *testing.T) {
 		if got, err := picked(names, answer); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q %v", answer, got, err)
 		}
-	}
-}
-
-// TestAtTerminal: a file, a pipe and a text are nobody who could answer.
-func TestAtTerminal(t *testing.T) {
-	t.Parallel()
-	f, err := os.Create(t.TempDir() + "/in")
-	must(t, err)
-	defer f.Close()
-	r, w, err := os.Pipe()
-	must(t, err)
-	defer r.Close()
-	defer w.Close()
-	if atTerminal(f) || atTerminal(r) || atTerminal(strings.NewReader("")) {
-		t.Error("it would ask nobody")
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
-	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -26,6 +25,7 @@ type Verb struct {
 	Listen       string `default:"127.0.0.1:8080" help:"Where the page is, and the server later. Where it is not this machine alone, put TLS in front of it."`
 	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the one that Ollama has, or the one that you choose of several."`
 	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
+	CAFile       string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's, and named in handrail.yml."`
 	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
 	Organization string `help:"Organization that owns the App; without it, your account."`
 	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
@@ -33,6 +33,7 @@ type Verb struct {
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
 	ollama  string            // its address, "" for the usual one
+	client  *http.Client      // for the model's server
 	key     secret.Value      // of the model's server, "" for none
 	secrets map[string]string // of the server, which are written
 }
@@ -51,14 +52,8 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if v.BaseURL != "" {
 		ollama = ""
 	}
-	if err := (config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: ollama}).Check().Err(); err != nil {
-		return door.UsageError{Err: err}
-	}
-	var err error
-	if v.key, err = config.Secret(os.Getenv, "HANDRAIL_API_KEY"); err != nil || v.BaseURL == "" {
-		v.key = ""
-	}
-	if err != nil {
+	v.ollama = ollama
+	if err := v.reads(); err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {
@@ -75,12 +70,14 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if v.Model == "" && v.BaseURL != "" {
 		return door.Usage("which model of %s? name it: handrail init --model NAME", v.BaseURL)
 	}
+	if err := v.enter(ctx, w, f); err != nil {
+		return err
+	}
 	if v.Model == "" {
-		if v.Model, err = choose(ctx, w, ollama); err != nil {
+		if v.Model, err = choose(ctx, w, v.client, ollama); err != nil {
 			return err
 		}
 	}
-	v.ollama = ollama
 	l, err := net.Listen("tcp", v.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w; name another address with --listen, such as 127.0.0.1:8081", v.Listen, err)

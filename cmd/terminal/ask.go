@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
+
+	"golang.org/x/term"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -64,6 +67,32 @@ func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
 			return "", io.EOF
 		}
 		return r.line, r.err
+	}
+}
+
+// Secret asks at a terminal for a line that is not shown as it is typed. It returns at once
+// when ctx is done, and io.EOF for Ctrl-C and Ctrl-D.
+func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	before, err := term.MakeRaw(int(in.Fd()))
+	if err != nil {
+		return "", fmt.Errorf("ask for a secret: %w", err)
+	}
+	typed := make(chan read, 1)
+	go func() { // a read cannot be broken off: it ends with the process
+		line, err := term.NewTerminal(struct {
+			io.Reader
+			io.Writer
+		}{in, out}, "").ReadPassword(prompt)
+		typed <- read{strings.TrimSpace(line), err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(int(in.Fd()), before))
+	case r := <-typed:
+		return r.line, errors.Join(r.err, term.Restore(int(in.Fd()), before))
 	}
 }
 

@@ -41,21 +41,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	t.screen.end()
 	l := t.screen.look
 	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
-	end := l.in(c, strings.ReplaceAll(string(out.Status), "_", " "))
-	used := ""
-	if t.view.Tokens > 0 {
-		used = l.in(dim, fmt.Sprintf(", %s tokens", tokens(t.view.Tokens)))
-	}
-	switch {
-	case out.Wish != "":
-	case out.Turns == 0 && wellDone(out) && !t.tells:
-		t.Say("\nIt is %s already, and nothing else was asked for.", end)
-		if !t.brief {
-			t.Say("For more: %s", Command("resume", task.Session, "--task", "…"))
-		}
-	default:
-		t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
-	}
+	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
 		t.Say("%s", l.barred(out.Reason))
 	}
@@ -87,6 +73,32 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 			more = append(more, "--turns", "10")
 		}
 		t.Say("\nGo on with: %s", Command(more...))
+	}
+}
+
+// ending says how the run ended, and what it took.
+func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
+	l := t.screen.look
+	used := ""
+	if t.view.Tokens > 0 {
+		used = l.in(dim, fmt.Sprintf(", %s tokens", tokens(t.view.Tokens)))
+	}
+	switch {
+	case out.Wish != "":
+	case out.Turns == 0 && wellDone(out) && !t.tells:
+		t.more(task, "It is "+end+" already")
+	case out.Turns == 0 && out.Status == session.StatusNoChanges && !t.tells:
+		t.more(task, "It ended without changes")
+	default:
+		t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
+	}
+}
+
+// more says that nothing is left to do, and how to ask for more.
+func (t *Terminal) more(task session.Task, how string) {
+	t.Say("\n%s, and nothing else was asked for.", how)
+	if !t.brief {
+		t.Say("For more: %s", Command("resume", task.Session, "--task", "…"))
 	}
 }
 

@@ -277,8 +277,8 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	}
 	failed := strings.HasPrefix(title, "Ran ") && !strings.Contains(title, "(exit code 0)")
 	switch {
-	case !r.OK && strings.HasPrefix(title, "Set up: "):
-		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+	case strings.HasPrefix(title, "Set up: "):
+		return t.setUp(title, r)
 	case !r.OK && l.Live:
 		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", firstLineOf(r.Content))}
 	case !r.OK:
@@ -294,6 +294,21 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 		return []string{l.line("  " + t.fileList(r.Changes))}
 	case strings.HasPrefix(title, "Ran "), run.Name == "new_task":
 		return []string{l.line("  " + title)}
+	}
+	return nil
+}
+
+// setUp returns how a set-up went. What one printed that went well is told later: the run
+// itself showed how far it was.
+func (t *Terminal) setUp(title string, r *session.Result) []string {
+	l := t.screen.look
+	switch {
+	case !r.OK:
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+	case t.tells:
+		return append([]string{l.line(l.in(green, "✔ ") + title)}, l.behindBar(r.Content, l.words, dim)...)
+	case l.Live:
+		return []string{l.line(l.in(green, "✔ ") + title)}
 	}
 	return nil
 }

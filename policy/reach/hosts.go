@@ -10,6 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 )
 
 // Ports that an entry without a port stands for.
@@ -65,6 +68,9 @@ func parse(s string) (entry, error) {
 	name, port, found := strings.Cut(s, ":")
 	name, e.below = strings.CutPrefix(name, "*.")
 	var ok bool
+	if plain, err := idna.Lookup.ToASCII(name); err == nil && !isASCII(name) {
+		return e, fmt.Errorf("%q has letters that names of hosts are not looked up with: write %q", s, strings.Replace(s, name, plain, 1))
+	}
 	if e.name, ok = Name(name); !ok || strings.Trim(port, "0123456789") != "" {
 		return e, fmt.Errorf("%q is not the name of a host, such as proxy.example.org, *.example.org or mirror.example.org:8443", s)
 	}
@@ -74,6 +80,10 @@ func parse(s string) (entry, error) {
 		e.port = n
 	}
 	return e, nil
+}
+
+func isASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
 // Check says what is wrong with an entry of a list of hosts: a name, *.NAME for all names

@@ -3,6 +3,7 @@ package reach
 import (
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -106,6 +107,11 @@ func TestCheck(t *testing.T) {
 	for _, s := range []string{"", "*", "*.", "10.0.0.1", "[::1]:80", "http://a.example", "a.example/path", "a.example:", "a.example:0", "a.example:65536", "a.example:+80", "a.example:080", "a.*.example", "u@a.example"} {
 		if Check(s) == nil {
 			t.Errorf("%q is taken", s)
+		}
+	}
+	for s, want := range map[string]string{"*.müller.example:8443": `write "*.xn--mller-kva.example:8443"`, "Bücher.example": `write "xn--bcher-kva.example"`, "müller example": "is not the name of a host"} {
+		if err := Check(s); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("of %s it says %v", s, err)
 		}
 	}
 	for _, name := range Presets() {

@@ -48,7 +48,9 @@ func classify(err error) (llm.Kind, string) {
 		return llm.Cut, "the model server fell silent in the middle of an answer"
 	case errors.Is(err, errRedirect):
 		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
-	case errors.As(err, &header), errors.As(err, &authority), errors.As(err, &verify), errors.As(err, &host),
+	case errors.As(err, &authority):
+		return llm.Invalid, "the certificate of the model server is of an authority that is not known here: name the file with that authority's certificate, with --ca-file on the command line or as model.ca_file in the server's configuration"
+	case errors.As(err, &header), errors.As(err, &verify), errors.As(err, &host),
 		errors.Is(err, http.ErrSchemeMismatch):
 		return llm.Invalid, "no trusted connection to the model server; whoever runs this bot must check its certificate and address"
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
