@@ -118,7 +118,7 @@ func checkFormat(dir string) error {
 		case key == "noop", key == "preciousobjects", key == "worktreeconfig", key == "relativeworktrees":
 		case key == "objectformat" && value == "sha1", key == "refstorage" && value == "files":
 		case key == "partialclone":
-			return fmt.Errorf("%w: it is a partial clone: make a full one, or run git fetch --refetch --no-filter", errUnsupported)
+			return fmt.Errorf("%w: it is a partial clone: clone it anew, without --filter", errUnsupported)
 		case key == "objectformat":
 			return fmt.Errorf("%w: its commits have %s ids; only repositories with sha1 ids can be worked on", errUnsupported, value)
 		default:
@@ -127,8 +127,19 @@ func checkFormat(dir string) error {
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: remote %q is the promisor of a partial clone: make a full one", errUnsupported, remote.Name)
+			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, makeFull(remote.Name))
 		}
 	}
 	return nil
+}
+
+// makeFull says how a partial clone becomes a full one. A name that a shell would read as
+// more than a name is in no command.
+func makeFull(remote string) string {
+	how := "clone it anew, without --filter"
+	if strings.Trim(remote, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
+		return how
+	}
+	at := "git config --unset remote." + remote
+	return how + ", or bring the rest: `git fetch --refetch --no-filter " + remote + " && " + at + ".promisor && " + at + ".partialclonefilter`"
 }

@@ -121,6 +121,36 @@ func TestFormatsOfLocalClones(t *testing.T) {
 	}
 }
 
+// A person who has a partial clone is told what makes it a full one, and it does.
+func TestPartialCloneIsMadeFull(t *testing.T) {
+	t.Parallel()
+	r := newRemote(t)
+	_, bare, _ := r.repo("one", many(5))
+	git(t, bare, "config", "uploadpack.allowFilter", "true")
+	dir := filepath.Join(t.TempDir(), "c")
+	git(t, t.TempDir(), "clone", "-q", "--no-checkout", "--filter=blob:none", "file://"+bare, dir)
+	_, err := OpenLocal(dir)
+	if !errors.Is(err, errUnsupported) {
+		t.Fatalf("a partial clone: %v", err)
+	}
+	_, line, _ := strings.Cut(err.Error(), "`")
+	line, _, _ = strings.Cut(line, "`")
+	for c := range strings.SplitSeq(line, " && ") {
+		args := strings.Fields(c)
+		git(t, dir, args[1:]...)
+	}
+	m, err := OpenLocal(dir)
+	if err != nil {
+		t.Fatalf("after %q: %v", line, err)
+	}
+	if files, err := filesOf(t, m, "main"); err != nil || len(files) < 5 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+	if how := makeFull("x;reboot"); strings.Contains(how, "reboot") {
+		t.Errorf("a command with another in it: %s", how)
+	}
+}
+
 func TestCloneThatIsRepackedMeanwhile(t *testing.T) {
 	t.Parallel()
 	dir, head := clone(t, map[string]string{"a": "1\n"})
