@@ -138,6 +138,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"past-is-read-only", "value append(ms, bind(p.spec.Git, workspace.GitInside, false))", "./agent/workspace/docker", "TestConformance"},
 	{"past-is-read-only-in-bwrap", `value append(a, "--bind", at+"/git", workspace.GitInside)`, "./agent/workspace/bwrap", "TestConformance"},
 	{"past-is-not-shared", "value true || share", "./gitops/base", "TestPastIsNotShared"},
+	{"past-of-a-shallow-clone", "false", "./gitops/base", "TestPastOfAShallowClone"},
 	{"past-of-others", "false", "./gitops/base", "TestPastsShare"},
 	{"past-hides-contents", "value h.s.viewWithout(ctx, h.repo, w, nil)", "./gitops/base", "TestPastHidesWhatMoved"},
 	{"hidden-is-not-there", "false", "./cmd/handrail", "TestScripts/serve_hidden_files"},

@@ -280,6 +280,30 @@ func TestPastsShare(t *testing.T) {
 	must(t, s.sweep(s.cfg.MaxAge))
 }
 
+// A shallow clone shows the past that it has, and changes nothing of what a full one shows.
+func TestPastOfAShallowClone(t *testing.T) {
+	t.Parallel()
+	full := newRepo(t)
+	s := openStore(t, t.TempDir())
+	head := full.start(tree{"a.txt": "0\n"})
+	for i := range 3 {
+		head = full.branch("main", head, tree{"a.txt": fmt.Sprintln("then", i)})
+	}
+	shallow := &repo{t: t, dir: filepath.Join(t.TempDir(), "c")}
+	full.git("", "clone", "-q", "--depth=2", "-b", "main", "file://"+full.dir, shallow.dir)
+	shallow.m = openClone(shallow.dir)
+	t.Cleanup(shallow.m.pool.Renew)
+	p := Past{Want: Want{Commit: head}, Branch: "b", Share: true}
+	for _, tt := range []struct {
+		r    *repo
+		want string
+	}{{shallow, "2"}, {full, "5"}, {shallow, "2"}} {
+		if got := tt.r.open(s, p).git("", "rev-list", "--count", "HEAD"); got != tt.want {
+			t.Errorf("git shows %s commits, want %s", got, tt.want)
+		}
+	}
+}
+
 // Contents that a workspace can write to are nobody else's.
 func TestPastIsNotShared(t *testing.T) {
 	t.Parallel()

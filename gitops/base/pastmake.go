@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -80,7 +81,15 @@ func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
 			return "", err
 		}
 	}
-	return "g-" + digest(h.head, h.fork, h.view.id()), nil
+	facts := []any{h.head, h.fork, h.view.id()}
+	err = h.repo.Objects().Use(ctx, func(o *objects.DB) error {
+		ends, err := o.Shallow()
+		if len(ends) > 0 { //control:past-of-a-shallow-clone
+			facts = append(facts[:3], fmt.Sprint(ends)) // a full clone of the same commit has more
+		}
+		return err
+	})
+	return "g-" + digest(facts...), err
 }
 
 // make makes what [historian.find] found.
