@@ -71,7 +71,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if config.Unknown(err) {
 		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
 	} else if !server.OK {
-		d.Advice = append(d.Advice, "Start the model server, or set OLLAMA_HOST or --base-url to its address.")
+		d.Advice = append(d.Advice, "Start "+c.modelFlags.server()+", or name another address with OLLAMA_HOST or --base-url.")
 	} else if c.Model == "" {
 		d.Advice = append(d.Advice, "Try a model with: handrail doctor model NAME")
 	}
@@ -206,7 +206,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err
 	}
 	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
 	if err != nil {
-		f.Detail = fmt.Sprintf("%s does not answer: %v", address, err)
+		f.Detail = fmt.Sprintf("%s does not answer: %v", address, errors.Unwrap(err)) // without the address again
 		return f, err
 	}
 	defer resp.Body.Close()
@@ -288,6 +288,9 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	d, err := exam.Model(ctx, with)
 	if err != nil {
 		return err
+	}
+	if !d.OK && len(d.Findings) == 1 { // the server itself
+		d.Advice = append(d.Advice, c.server()+" was asked; OLLAMA_HOST or --base-url name another address.")
 	}
 	return printDiagnosis(w, d, c.JSON)
 }

@@ -66,6 +66,18 @@ func (f modelFlags) trusted() (*x509.CertPool, error) {
 	return pool, nil
 }
 
+// server names the model's server in words. Its address was read before.
+func (f modelFlags) server() string {
+	u, err := config.Model{BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}.Address()
+	switch {
+	case err != nil:
+		return "the model server"
+	case f.BaseURL != "":
+		return "the model server at " + u.Redacted()
+	}
+	return "Ollama at " + u.Redacted()
+}
+
 // runKey returns the key for a model server. The key of OpenAI goes to OpenAI only.
 func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	key, err := config.Secret(getenv, "HANDRAIL_API_KEY")

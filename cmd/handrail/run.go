@@ -127,8 +127,8 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 }
 
-// hasModel returns an error where a model's server does not have it, or is not trusted. That the server is away
-// the session says: it may come back.
+// hasModel returns an error where a model's server does not have it, or is not trusted. One
+// that is away may come back: where it was looked for is said, and the session waits.
 func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string) error {
 	return func(ctx context.Context, model string) error {
 		open, err := c.openTuned(w, c.tuneFlags)
@@ -141,6 +141,8 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		}
 		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.Unknown(err)) && no.Public != "" {
 			return door.Usage("%s", no.Public)
+		} else if no.Kind == llm.Unreachable {
+			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. It is waited for; Ctrl-C ends that\n", c.server())
 		}
 		return nil
 	}

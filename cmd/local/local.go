@@ -119,6 +119,8 @@ func openClone(path string, before *runs.Run) (*gitops.Mirror, error) {
 		return nil, door.Usage("the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w", before.ID, err)
 	case err != nil && !isDir(path):
 		return nil, door.Usage("%s is no directory; name the clone to work in with --repo DIR", path)
+	case errors.Is(err, gitops.ErrNotFound) && path == ".":
+		return nil, door.Usage("this directory is not in a git repository; name the clone to work in with --repo DIR")
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, door.Usage("%s is not in a git repository; name the clone to work in with --repo DIR", path)
 	case err != nil:

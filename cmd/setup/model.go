@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -31,7 +32,7 @@ func pulled(ctx context.Context, client *http.Client, host string) ([]string, er
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("Ollama does not answer: %w", err) //nolint:staticcheck // a name
+		return nil, fmt.Errorf("Ollama at %s does not answer: %w", u.Redacted(), errors.Unwrap(err)) //nolint:staticcheck // a name
 	}
 	defer resp.Body.Close()
 	var list struct{ Models []struct{ Name string } }
@@ -52,7 +53,7 @@ func choose(ctx context.Context, w *door.Console, client *http.Client, host stri
 	names, err := pulled(ctx, client, host)
 	switch {
 	case err != nil:
-		return "", door.Usage("which model? %w; start it, or %s", err, how)
+		return "", door.Usage("which model? %w. Start it, or set OLLAMA_HOST to its address; for another server, handrail init --base-url URL --model NAME", err)
 	case len(names) == 0:
 		return "", door.Usage("which model? Ollama has none yet: `ollama pull qwen3:8b`")
 	case len(names) == 1:

@@ -71,7 +71,7 @@ func unsupportedScheme(err error) bool {
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key", Err: err}
+		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key (HANDRAIL_API_KEY)", Err: err}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
 		return Busy(err)
 	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:
