@@ -64,3 +64,19 @@ func brackets(lines []string) (open, shut int) {
 	}
 	return open, shut
 }
+
+// LeftOver says which bracket an edit leaves over in a file that had as many of one kind
+// as of the other, or nothing. It may be meant, or stand in a text: so it is told only.
+func LeftOver(name, before, after string) string {
+	open, shut := brackets([]string{before})
+	if open == 0 || open != shut || prose(name) {
+		return ""
+	}
+	switch open, shut := brackets([]string{after}); {
+	case open > shut:
+		return fmt.Sprintf("The file had as many { as }; now %d of its { have no }. Is that meant?", open-shut)
+	case open < shut:
+		return fmt.Sprintf("The file had as many { as }; now it has %d } too many. Is that meant?", shut-open)
+	}
+	return ""
+}

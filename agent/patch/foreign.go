@@ -28,6 +28,7 @@ type ground struct {
 	had                              map[string]bool
 	fences, pluses, numbers, odd     bool
 	entities, markup, escapes, steps bool
+	typeset                          bool
 }
 
 // Foreign returns an error when an edit writes into a file what is no text of it but a
@@ -38,7 +39,7 @@ func Foreign(name, before, after string) error {
 	old, add := texts(splitText(strings.TrimPrefix(before, compare.BOM))), texts(splitText(strings.TrimPrefix(after, compare.BOM)))
 	g := grounds(old)
 	a := addition{name: name, file: g}
-	at := 0 // in the new text
+	at, gone := 0, 0 // lines of the new text so far, and of the old
 	check := func() error {
 		defer func() { a.old, a.add = nil, nil }()
 		if len(a.add) == 0 {
@@ -60,17 +61,17 @@ func Foreign(name, before, after string) error {
 					return err
 				}
 			}
-			a.old, a.was, a.is = r.Of(old, add), r.From, at
+			a.old, a.was, a.is, gone = r.Of(old, add), r.From, at, r.To
 		case '+':
 			if a.add = r.Of(old, add); len(a.old) == 0 {
-				a.was, a.is = at, at
+				a.was = gone
 			}
 			a.is, at = at, at+r.To-r.From
 		default:
 			if err := check(); err != nil {
 				return err
 			}
-			at += r.To - r.From
+			at, gone = at+r.To-r.From, r.To
 		}
 	}
 	return check()
@@ -88,6 +89,7 @@ func grounds(lines []string) *ground {
 		g.numbers = g.numbers || number
 		g.entities = g.entities || strings.Contains(s, "&") && html.UnescapeString(s) != s
 		g.markup = g.markup || strings.Contains(s, "</") || strings.Contains(s, "/>")
+		g.typeset = g.typeset || strings.ContainsAny(s, "\u201c\u201d\u2018\u2019\u00a0")
 		g.escapes = g.escapes || bareEscape(s) >= 0
 		if in := compare.Indent(s); in != "" && len(in) < len(s) {
 			indented++
@@ -110,6 +112,8 @@ var signs = [...]struct {
 	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
 	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
 	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
+	{addition.escaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
+	{addition.typeset, "has a typographic quote or a space of another kind where code has a plain one; send the plain sign"},
 	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
 }
 
@@ -191,7 +195,7 @@ func (a addition) plus() int {
 	if a.file.pluses || a.kind("diff", "patch") || slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
 		return -1
 	}
-	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' })
+	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' && telling([]string{s}, 1) })
 }
 
 func (a addition) entity() int {
@@ -256,20 +260,77 @@ func (a addition) escape() int {
 	})
 }
 
+// escaped: a tab or quotes as JSON writes them.
+func (a addition) escaped() int {
+	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk", "yaml", "yml", "toml") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		code := unquoted(s)
+		return strings.HasPrefix(strings.TrimSpace(s), `\t`) || strings.Count(s, `\"`) > 1 && strings.Contains(code, `\"`)
+	})
+}
+
+// typeset: quotes as prose has them, or white space that only looks like a space.
+func (a addition) typeset() int {
+	if a.file.typeset || a.file.markup || a.kind("html", "htm", "xml", "tex", "po", "json", "yaml", "yml", "csv", "tsv", "css") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
+		return strings.ContainsAny(s[:len(s)-len(rest)], "\u00a0\u2003\u3000") || strings.ContainsAny(unquoted(s), "\u201c\u201d\u2018\u2019")
+	})
+}
+
+var comments = lazily(`^(?:#|;|//|--|/\*)`)
+
+// unquoted returns what of a line of code stands outside quotes, up to a comment.
+func unquoted(s string) string {
+	var out strings.Builder
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\\' && i+1 < len(s):
+			out.WriteString(s[i : i+2])
+			i++
+		case c == '"' || c == '\'' || c == '`':
+			quote = c
+		case comments().MatchString(s[i:]) || c == '*' && strings.TrimSpace(out.String()) == "":
+			return out.String()
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
 // oddly reports whether an indentation is by a space more than whole steps.
 func oddly(in string) bool {
 	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
 }
 
-// oddSpace: each line has one space more, in a file that has no such line.
+// oddSpace: each line has one space more than whole steps, the first or the last of them
+// one more than the line beside it, in a file that has no such line.
 func (a addition) oddSpace() int {
-	if !a.file.steps || a.kind() {
+	if !a.file.steps || a.kind("html", "htm") {
 		return -1
 	}
 	for _, s := range a.add {
-		if strings.TrimSpace(s) != "" && !oddly(compare.Indent(s)) {
+		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddly(compare.Indent(s)) || rest[0] == '*') {
 			return -1
 		}
+	}
+	beside := func(s string, at int) bool {
+		return at >= 0 && at < len(a.file.lines) && compare.Indent(s) == " "+compare.Indent(a.file.lines[at])
+	}
+	if !beside(a.add[0], a.was-1) && !beside(a.add[len(a.add)-1], a.was+len(a.old)) {
+		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) > 0 })
 }

@@ -28,7 +28,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 		case n == 1 && !all && cutsWord(before, v[0]):
 			return Applied{}, 0, partOfWord(before, v[0])
 		case n == 1 || n > 1 && all:
-			return Applied{Text: strings.ReplaceAll(before, v[0], v[1])}, n, nil
+			return replaced(before, v, n), n, nil
 		case n > 1:
 			return Applied{}, n, manyTimes(before, v[0], n)
 		}
@@ -53,6 +53,29 @@ func spellings(before, old, add string) [][2]string {
 		return [][2]string{lf}
 	}
 	return [][2]string{{old, add}, crlf, lf}
+}
+
+// replaced puts v[1] in all n places of v[0]. A line whose end is replaced keeps one: what
+// follows it would stand in the same line otherwise.
+func replaced(before string, v [2]string, n int) (out Applied) {
+	old, add := v[0], v[1]
+	if eol := withEOL("\n", mostEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
+		add += eol
+		out.Notes = append(out.Notes, "The text to replace ends with the end of its line and the new text did not; it was added.")
+	}
+	within := 0
+	for rest := before; n > 1 && strings.Contains(rest, old); {
+		at := strings.Index(rest, old)
+		if joins(rest[:at], old) || joins(old, rest[at+len(old):]) {
+			within++
+		}
+		rest = rest[at+len(old):]
+	}
+	if within > 0 {
+		out.Notes = append(out.Notes, fmt.Sprintf("%d of the %d places are a part of a longer word or number.", within, n))
+	}
+	out.Text = strings.ReplaceAll(before, old, add)
+	return out
 }
 
 // cutsWord reports whether the only place of a text begins or ends within a word or a
@@ -109,6 +132,14 @@ func Insert(before string, n int, text string) (string, error) {
 		at = len(d.lines)
 	case n < 0 || n > len(d.lines)+1:
 		return "", fmt.Errorf("insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end", n, len(d.lines), len(d.lines)+1)
+	}
+	if add := texts(splitText(text)); len(add) > 1 {
+		twice := func(s string, i int) bool {
+			return i >= 0 && i < len(d.lines) && d.lines[i].text == s && telling([]string{s}, 3)
+		}
+		if twice(add[0], at-1) || twice(add[0], at) || twice(add[len(add)-1], at) {
+			return "", fmt.Errorf("insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s", n, d.region(at, 1))
+		}
 	}
 	d.replace(at, at, text)
 	return d.String(), nil

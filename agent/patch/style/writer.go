@@ -187,7 +187,7 @@ func (w *writer) indent(in string, at place) (string, bool) {
 	}
 	own, before := all[0].file, strings.TrimSpace(w.last)
 	sibling := before != "" && compare.Indent(w.last) == "" && !strings.ContainsAny(before[len(before)-1:], "{([:,+-*/=|&.\\<>?!")
-	return own, sibling && in == own
+	return own, sibling && in == own && len(all) == 1 // where several lines lack theirs, what opens a block may be a word
 }
 
 // moved returns what the file has for a new line that is an old one elsewhere.

@@ -100,6 +100,25 @@ var byHand = []struct {
 		[]any{"diff", block2("    out.push(x);\n  }\n  }", "    out.push(x + 1);\n  }")}, "", "does not fit"},
 	{"a whole new file in one line", "new.py", "", "write_file",
 		[]any{"content", `import os\n\n\ndef main():\n    print(os.getcwd())\n`}, "", `has \n`},
+	{"the old text has the end of its line, the new text has none", "a.go", goText, "edit_file",
+		[]any{"old_string", "\tname := \"second\"\n", "new_string", "\tname := \"2nd\""}, strings.Replace(goText, `"second"`, `"2nd"`, 1), "it was added"},
+	{"a tab written out", "a.go", goText, "edit_file",
+		[]any{"old_string", "\tname := \"second\"", "new_string", `\tname := "2nd"`}, "", `has \t or`},
+	{"quotes written out", "a.go", goText, "apply_diff",
+		[]any{"diff", block2("\treturn name", `	println(\"name\")`+"\n\treturn name")}, "", `\" where`},
+	{"typographic quotes in the new text only", "a.py", pyText, "edit_file",
+		[]any{"old_string", "            return\n", "new_string", "            raise ValueError(“no item”)\n"}, "", "typographic"},
+	{"typographic quotes within a text are meant", "a.py", pyText, "edit_file",
+		[]any{"old_string", "            return\n", "new_string", "            raise ValueError(\"“no item”\")\n"}, strings.Replace(pyText, "            return\n", "            raise ValueError(\"“no item”\")\n", 1), ""},
+	{"no-break spaces as indentation", "a.py", pyText, "edit_file",
+		[]any{"old_string", "        self.rate = 0.19", "new_string", "        self.rate = 0.19\n\u00a0\u00a0\u00a0\u00a0\u00a0\u00a0\u00a0\u00a0self.count = 0"}, "", "space of another kind"},
+	{"inserted lines with the line beside them", "a.py", pyText, "insert_content",
+		[]any{"line", 7, "content", "        self.items = []\n        self.count = 0\n"}, "", "twice"},
+	{"a function for its first line", "a.go", goText, "edit_file",
+		[]any{"old_string", "func second() string {", "new_string", "func second() string {\n\treturn \"2nd\"\n}"},
+		strings.Replace(goText, "func second() string {", "func second() string {\n\treturn \"2nd\"\n}", 1), "1 } too many. Is that meant?"},
+	{"all places, some within words", "a.go", goText, "edit_file",
+		[]any{"old_string", "a", "new_string", "first", "replace_all", true}, strings.ReplaceAll(goText, "a", "first"), "are a part of a longer word"},
 	{"a lone bracket", "a.go", goText, "apply_diff", []any{"diff", block2("}", "}\n\nfunc fourth() {}")}, "", "places"},
 	{"an old text that lost its indentation, in Python", "a.py", pyText, "apply_diff",
 		[]any{"diff", block2("if item is None:\nreturn\nself.items.append(item)", "if item is None:\nraise ValueError\nself.items.append(item)")}, "", ""},
@@ -122,8 +141,8 @@ func TestEditsByHand(t *testing.T) {
 				t.Errorf("%s; it is now\n%s", res, got)
 			case tt.want == "" && (string(got) != tt.before || !strings.Contains(err.Error(), tt.words)):
 				t.Errorf("answer does not say %q: %v\n%s", tt.words, err, got)
-			case tt.want != "" && (err != nil || string(got) != tt.want):
-				t.Errorf("%v\n%s\ngot\n%s", err, res, got)
+			case tt.want != "" && (err != nil || string(got) != tt.want || !strings.Contains(res, tt.words)):
+				t.Errorf("answer does not say %q: %v\n%s\ngot\n%s", tt.words, err, res, got)
 			case tt.want == "":
 				refused++
 			default:

@@ -49,6 +49,9 @@ func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools
 			if err = patch.Foreign(c.path, c.before, c.after); err != nil {
 				err = fmt.Errorf("%s: %w", c.path, err)
 			}
+			if left := patch.LeftOver(c.path, c.before, c.after); left != "" && !c.remove {
+				pl.changes[i].notes = append(c.notes, left)
+			}
 		}
 		return pl, err
 	}}
