@@ -52,7 +52,10 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	} else {
 		untold = run.Ended(err)
 	}
-	if err = errors.Join(err, untold); err == nil {
+	if untold != nil && (err == nil || !strings.Contains(err.Error(), untold.Error())) { // what came of it may have met the same
+		err = errors.Join(err, untold)
+	}
+	if err == nil {
 		return nil
 	}
 	if os.Getenv("GITHUB_ACTIONS") != "true" { // a person reads it, and no annotations
