@@ -32,7 +32,9 @@ func OpenLocal(path string) (*Mirror, error) {
 	if err := checkFormat(dir); err != nil {
 		return nil, fmt.Errorf("open repository %s: %w", dir, err)
 	}
-	return newMirror(dir, gitDir), nil
+	m := newMirror(dir, gitDir)
+	m.pool.Theirs = true
+	return m, nil
 }
 
 // findGitDir looks for a repository at path and upwards.

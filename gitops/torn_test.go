@@ -45,3 +45,34 @@ func TestTornObject(t *testing.T) {
 		}
 	}
 }
+
+// In a person's clone nothing is removed: what is damaged is set aside, and a commit that
+// lacks something stays.
+func TestTheirObjectsStay(t *testing.T) {
+	t.Parallel()
+	dir, head := clone(t, map[string]string{"a": "1\n", "d/b": "2\n"})
+	m, err := OpenLocal(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	loose := func(what string) string {
+		id := git(t, dir, "rev-parse", what)
+		return filepath.Join(dir, ".git/objects", id[:2], id[2:])
+	}
+	blob, tree, commit := loose(head+":a"), loose(head+":d"), loose(head)
+	before := must(os.ReadFile(commit))(t)
+	for _, step := range []error{os.Chmod(blob, 0o600), os.WriteFile(blob, []byte("half"), 0o600), os.Remove(tree)} {
+		if step != nil {
+			t.Fatal(step)
+		}
+	}
+	if whole, err := m.Mend(t.Context(), head); err != nil || whole[head] {
+		t.Fatalf("whole %v, %v", whole, err)
+	}
+	if got, err := os.ReadFile(blob + ".damaged"); err != nil || string(got) != "half" {
+		t.Errorf("what was damaged is %q, %v", got, err)
+	}
+	if got, err := os.ReadFile(commit); err != nil || string(got) != string(before) {
+		t.Errorf("the commit is gone: %v", err)
+	}
+}

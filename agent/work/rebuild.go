@@ -157,7 +157,7 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 			return c, i > 0 && c != at.Published, nil
 		}
 	}
-	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here or on the remote: ask for the work anew", at.Task.Session)
+	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): ask for the work anew", at.Task.Session)
 }
 
 // unsealed returns what a log keeps of files, and nothing where it was sealed with a

@@ -84,6 +84,8 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"synced-objects", "call Sync error(nil)", "./cmd/handrail", "TestPowerCut"},
 	{"synced-ref", "value nil", "./cmd/handrail", "TestPowerCut"},
 	{"torn-object", "true", "./gitops", "TestTornObject"},
+	{"their-objects-stay", "false", "./gitops", "TestTheirObjectsStay"},
+	{"their-commits-stay", "false", "./gitops", "TestTheirObjectsStay"},
 	{"promised-is-brought", "call Prefetch error(nil)", "./gitops", "TestPromisedIsBrought"},
 	{"answer-is-what-was-asked", "false", "./gitops", "TestAnswerLacksWhatWasAsked"},
 	{"lost-is-not-promised", "false", "./gitops", "TestLostIsNotPromised"},

@@ -58,6 +58,10 @@ type Pool struct {
 	// have either stays missing, without an error. Nil where nothing is promised.
 	Bring func(ctx context.Context, ids []plumbing.Hash) error
 
+	// Theirs says that it is a person's clone: nothing in it goes. What is damaged there is
+	// set aside, under its name with ".damaged" behind it.
+	Theirs bool
+
 	partial atomic.Bool
 	dir     string
 	mu      sync.Mutex

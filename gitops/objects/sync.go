@@ -151,7 +151,11 @@ func (p *Pool) Mend() error {
 	}
 	for _, path := range files {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
-		if IsID(id) && !looseIsWhole(path, plumbing.NewHash(id)) {
+		switch {
+		case !IsID(id) || looseIsWhole(path, plumbing.NewHash(id)):
+		case p.Theirs: //control:their-objects-stay
+			_ = os.Rename(path, path+".damaged") // what cannot be renamed is read as damaged
+		default:
 			drop(path)
 		}
 	}
@@ -174,6 +178,9 @@ func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing
 		err = o.promised(ctx, plumbing.NewHash(commit), there, lacks)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
+		if o.pool.Theirs { //control:their-commits-stay
+			return false, nil
+		}
 		drop(o.pool.loose(plumbing.NewHash(commit)))
 		return false, nil
 	}
