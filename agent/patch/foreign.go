@@ -47,8 +47,10 @@ func Foreign(name, before, after string) error {
 		}
 		a.shrinking = len(a.old) > len(a.add)
 		for _, s := range signs {
-			if i := s.in(a); i >= 0 {
-				return fmt.Errorf("nothing was changed, because the new line %q %s", cut(strings.TrimSpace(a.add[i])), s.why)
+			i := s.in(a)
+			if i >= 0 { //control:foreign-lines
+				d := newDocument(before)
+				return fmt.Errorf("nothing was changed, because the new line %q %s. The file has there\n%s", cut(strings.TrimSpace(a.add[i])), s.why, strings.TrimSuffix(d.region(a.was, len(a.old)), "Copy whole lines from the file as they are."))
 			}
 		}
 		return nil

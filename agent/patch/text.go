@@ -61,7 +61,7 @@ func replaced(before string, v [2]string, n int) (out Applied) {
 	old, add := v[0], v[1]
 	if eol := withEOL("\n", mostEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
 		add += eol
-		out.Notes = append(out.Notes, "The text to replace ends with the end of its line and the new text did not; it was added.")
+		out.Notes = append(out.Notes, "The text to replace ends with the end of a line and the new text did not; one was added.")
 	}
 	within := 0
 	for rest := before; n > 1 && strings.Contains(rest, old); {

@@ -87,6 +87,7 @@ var controlsOfAgent = []control{
 	{"daemon-sees-files", "value nil", "./agent/workspace/docker", "TestDaemonElsewhere"},
 	{"runner-stays-out", "false", "./agent/workspace/docker", "TestMachine"},
 	{"runner-stays-out-of-bwrap", "drop", "./agent/workspace/docker", "TestMachine"},
+	{"foreign-lines", "false", "./agent/tools/edit", "TestEditsByHand"},
 	{"wrong-character", "false", "./agent/tools/edit", "TestOneWrongCharacter"},
 	{"worked-edit", "false", "./agent/prompt", "TestWorkedExampleIsACall|TestVariants"},
 	{"small-rules", "true", "./agent/prompt", "TestSmallWindowsKeepRoom"},

@@ -101,7 +101,7 @@ var byHand = []struct {
 	{"a whole new file in one line", "new.py", "", "write_file",
 		[]any{"content", `import os\n\n\ndef main():\n    print(os.getcwd())\n`}, "", `has \n`},
 	{"the old text has the end of its line, the new text has none", "a.go", goText, "edit_file",
-		[]any{"old_string", "\tname := \"second\"\n", "new_string", "\tname := \"2nd\""}, strings.Replace(goText, `"second"`, `"2nd"`, 1), "it was added"},
+		[]any{"old_string", "\tname := \"second\"\n", "new_string", "\tname := \"2nd\""}, strings.Replace(goText, `"second"`, `"2nd"`, 1), "one was added"},
 	{"a tab written out", "a.go", goText, "edit_file",
 		[]any{"old_string", "\tname := \"second\"", "new_string", `\tname := "2nd"`}, "", `has \t or`},
 	{"quotes written out", "a.go", goText, "apply_diff",
