@@ -70,6 +70,8 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	d.Findings = append(d.Findings, server)
 	if config.Unknown(err) {
 		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
+	} else if errors.Is(err, errKey) {
+		d.Advice = append(d.Advice, "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that the model server takes.")
 	} else if !server.OK {
 		d.Advice = append(d.Advice, "Start "+c.modelFlags.server()+", or name another address with OLLAMA_HOST or --base-url.")
 	} else if c.Model == "" {
@@ -177,6 +179,9 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 	return append(out, image)
 }
 
+// errKey means that a model's server wants a key, or another one.
+var errKey = errors.New("the key is not taken")
+
 // modelServer asks the model server for its version or its models. The error is why it
 // did not answer.
 func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err error) {
@@ -204,15 +209,20 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err
 		f.Detail = err.Error()
 		return f, err
 	}
+	if key, err := runKey(c.BaseURL, os.Getenv); c.BaseURL != "" && err == nil && key != "" {
+		req.Header.Set("Authorization", "Bearer "+key.Reveal())
+	}
 	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
 	if err != nil {
 		f.Detail = fmt.Sprintf("%s does not answer: %v", address, errors.Unwrap(err)) // without the address again
 		return f, err
 	}
 	defer resp.Body.Close()
-	// A server that wants a key is there.
-	f.OK = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
+	f.OK = resp.StatusCode == http.StatusOK
 	f.Detail = fmt.Sprintf("%s answers %s", address, resp.Status)
+	if resp.StatusCode == http.StatusUnauthorized {
+		return f, errKey
+	}
 	return f, nil
 }
 
