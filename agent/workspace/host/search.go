@@ -24,15 +24,24 @@ const (
 	searchTime     = 20 * time.Second
 )
 
-// searched is one file of a search on its way from the walker through a
-// worker to the collector, which takes them in the walker's order.
+// searched is one file of a search.
 type searched struct {
 	path  string
 	dir   *dirHandle // nil for a file named by the query
 	found []workspace.MatchLine
 	hits  int // lines that match; those beyond the cap are only counted
+}
+
+// batch is some files of a search on their way from the walker through a worker to the
+// collector, which takes them in the walker's order. One by one they would cost more to
+// hand over than to search.
+type batch struct {
+	files []searched
 	done  chan struct{}
 }
+
+// mostInBatch is how many files are handed over at once.
+const mostInBatch = 32
 
 // search searches all visible files, with as many workers as there are processors.
 // Results come in path order.
@@ -51,7 +60,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 	ctx, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
 	s := &searching{h: h, q: q, m: m, limit: min(limit, maxMatches), context: min(max(q.Context, 0), maxContext),
-		todo: make(chan *searched, 64), order: make(chan *searched, 256)}
+		todo: make(chan *batch, 8), order: make(chan *batch, 32)}
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() { s.work(ctx) })
@@ -61,6 +70,10 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 		defer close(s.todo)
 		defer close(s.order)
 		walkErr = s.h.guarded("search", func() error { return s.walk(ctx) })
+		if walkErr == nil {
+			walkErr = s.flush(ctx)
+		}
+		s.next.release()
 	})
 	out := s.collect()
 	workers.Wait()
@@ -82,8 +95,9 @@ type searching struct {
 	m       *find.Matcher
 	limit   int
 	context int
-	todo    chan *searched
-	order   chan *searched
+	next    batch // of the walker
+	todo    chan *batch
+	order   chan *batch
 	full    atomic.Bool // the cap is reached: only count
 	broke   atomic.Pointer[error]
 }
@@ -104,7 +118,7 @@ func (s *searching) walk(ctx context.Context) error {
 	at := s.h.inside(f, rel)
 	f.Close()
 	if !info.IsDir() {
-		return s.queue(ctx, &searched{path: at})
+		return s.queue(ctx, searched{path: at})
 	}
 	walked := 0
 	w := s.h.visible(func(n *node) (bool, error) {
@@ -112,7 +126,7 @@ func (s *searching) walk(ctx context.Context) error {
 			return false, fmt.Errorf("more than %d files: give a path", maxWalked)
 		}
 		if n.mode.IsRegular() && n.stat.Size > 0 && fits(s.q.Glob, n.path) {
-			return false, s.queue(ctx, &searched{path: n.path, dir: n.dir.retain()})
+			return false, s.queue(ctx, searched{path: n.path, dir: n.dir.retain()})
 		}
 		return true, nil
 	})
@@ -131,55 +145,78 @@ func fits(glob, rel string) bool {
 	return doublestar.MatchUnvalidated(glob, path.Base(rel))
 }
 
-func (s *searching) queue(ctx context.Context, f *searched) error {
-	f.done = make(chan struct{})
-	for _, to := range []chan *searched{s.todo, s.order} {
-		select {
-		case to <- f:
-		case <-ctx.Done():
-			if to == s.todo && f.dir != nil {
-				f.dir.release()
-			}
-			return ctx.Err()
-		}
+func (s *searching) queue(ctx context.Context, f searched) error {
+	if s.next.files = append(s.next.files, f); len(s.next.files) < mostInBatch {
+		return nil
+	}
+	return s.flush(ctx)
+}
+
+// flush hands over what was queued.
+func (s *searching) flush(ctx context.Context) error {
+	if len(s.next.files) == 0 {
+		return nil
+	}
+	b := &batch{s.next.files, make(chan struct{})}
+	select {
+	case s.todo <- b:
+		s.next.files = nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case s.order <- b:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
 }
 
-func (s *searching) work(ctx context.Context) {
-	var r room
-	for f := range s.todo {
-		if ctx.Err() == nil {
-			err := s.h.guarded("search", func() error { s.file(ctx, f, &r); return nil })
-			if err != nil {
-				s.broke.Store(&err)
-			}
-		}
+// release gives back the directories.
+func (b *batch) release() {
+	for _, f := range b.files {
 		if f.dir != nil {
 			f.dir.release()
 		}
-		close(f.done)
+	}
+}
+
+func (s *searching) work(ctx context.Context) {
+	var r room
+	for b := range s.todo {
+		for i := range b.files {
+			if ctx.Err() != nil {
+				break
+			}
+			if err := s.h.guarded("search", func() error { s.file(ctx, &b.files[i], &r); return nil }); err != nil {
+				s.broke.Store(&err)
+			}
+		}
+		b.release()
+		close(b.done)
 	}
 }
 
 func (s *searching) collect() workspace.Matches {
 	out := workspace.Matches{Files: []workspace.FileMatches{}}
 	shown := 0
-	for f := range s.order {
-		<-f.done
-		if f.hits == 0 {
-			continue
-		}
-		take := min(f.hits, s.limit-shown)
-		out.Left += f.hits - take
-		if take <= 0 {
-			continue
-		}
-		if lines := firstHits(f.found, take, s.context); len(lines) > 0 {
-			out.Files = append(out.Files, workspace.FileMatches{Path: validName(f.path), Lines: lines})
-		}
-		if shown += take; shown >= s.limit {
-			s.full.Store(true)
+	for b := range s.order {
+		<-b.done
+		for _, f := range b.files {
+			if f.hits == 0 {
+				continue
+			}
+			take := min(f.hits, s.limit-shown)
+			out.Left += f.hits - take
+			if take <= 0 {
+				continue
+			}
+			if lines := firstHits(f.found, take, s.context); len(lines) > 0 {
+				out.Files = append(out.Files, workspace.FileMatches{Path: validName(f.path), Lines: lines})
+			}
+			if shown += take; shown >= s.limit {
+				s.full.Store(true)
+			}
 		}
 	}
 	return out
