@@ -188,6 +188,16 @@ func BenchmarkInside(b *testing.B) {
 					return err
 				})
 			}
+			// Ripgrep on the same files: in an overlay it takes longer than on the source.
+			if res, err := ws.Run(ctx, workspace.Command{Line: "command -v rg"}, nil); err != nil || res.Exit != 0 {
+				return
+			}
+			for _, s := range searches {
+				do("ripgrep/"+s.kind, func() error {
+					_, err := ws.Run(ctx, workspace.Command{Line: "rg '" + s.pattern + "' ."}, nil)
+					return err
+				})
+			}
 		})
 	}
 	if rg, err := exec.LookPath("rg"); err == nil {
