@@ -228,7 +228,9 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 		t.Errorf("a.txt = %q, want both calls run", got)
 	}
 	scrolls := tools.New(tools.Sheet{Name: "browser_action", Kind: policy.Execute, Repeats: 20, Example: "{}"},
-		func(context.Context, tools.Args) (policy.Action, error) { return policy.Action{Kind: policy.Execute}, nil },
+		func(context.Context, tools.Args) (policy.Action, error) {
+			return policy.Action{Kind: policy.Execute}, nil
+		},
 		func(context.Context, tools.Args, tools.Progress) (tools.Result, error) { return tools.Result{}, nil })
 	registry, err := tools.NewRegistry(scrolls)
 	if err != nil {
