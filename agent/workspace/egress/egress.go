@@ -115,9 +115,11 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	}
 	var r *refusal
 	if errors.As(err, &r) {
-		p.tell(ctx, r)
+		p.tell(ctx, r) // before the program hears of it, and its command ends
 		if !r.begun {
 			c.say(r, p.key)
+		} else if len(r.last) > 0 {
+			_, _ = c.Write(r.last)
 		}
 	}
 }
@@ -148,8 +150,9 @@ type refusal struct {
 	status int    // of the answer
 	at     string // what was asked for
 	why    string
-	err    error // for the log alone
-	begun  bool  // an answer is on its way already
+	err    error  // for the log alone
+	begun  bool   // an answer is on its way already
+	last   []byte // of that answer
 }
 
 func refused(at, why string) *refusal {

@@ -39,8 +39,7 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	case err != nil: //control:egress-tls
 		return &refusal{at: h.at(), why: "because what came through it was no TLS", err: err, begun: true}
 	case n != h.host: //control:egress-sni
-		_, _ = c.Write(unrecognized)
-		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quoted(name) + ", another name", begun: true}
+		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quoted(name) + ", another name", begun: true, last: unrecognized}
 	}
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return err
