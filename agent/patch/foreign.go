@@ -58,10 +58,8 @@ func Foreign(name, before, after string) error {
 	for _, r := range compare.Lines(old, add) {
 		switch r.Op {
 		case '-':
-			if len(a.add) > 0 {
-				if err := check(); err != nil {
-					return err
-				}
+			if err := check(); err != nil {
+				return err
 			}
 			a.old, a.was, a.is, gone = r.Of(old, add), r.From, at, r.To
 		case '+':

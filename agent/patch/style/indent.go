@@ -98,7 +98,7 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if mixed(pairs) {
 		return "", false
 	}
-	if s.shallower(in, pairs) {
+	if shallower(in, pairs) {
 		return "", false
 	}
 	moved, isMoved := moved(in, pairs)
@@ -114,7 +114,7 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 
 // shallower reports whether an indentation is less than that of all lines of the edit,
 // which are all less deep than the file's: by as much as those, or in proportion?
-func (s *styles) shallower(in string, pairs []pair) bool {
+func shallower(in string, pairs []pair) bool {
 	return !slices.ContainsFunc(pairs, func(p pair) bool {
 		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) || strings.Trim(p.edit+p.file, p.edit[:1]) != ""
 	})

@@ -15,7 +15,7 @@ import (
 func Sketch(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
-	bare := !slices.ContainsFunc(r.lines, func(s string) bool { return compare.Indent(s) != "" })
+	bare := r.bare()
 	if r.otherSigns() || r.flat() || bare && r.opens() {
 		return nil, unclear(lines[0])
 	}
@@ -131,11 +131,15 @@ func (r *respeller) differs() (inexact, unsteady bool) {
 
 // flat reports whether the sketch has lost all indentation where the file has several.
 func (r *respeller) flat() bool {
-	in := func(s string) bool { return compare.Indent(s) != "" }
 	other := func(s string) bool {
 		return strings.TrimSpace(s) != "" && compare.Indent(s) != compare.Indent(r.old[0])
 	}
-	return r.lost() && slices.Contains(r.is, -1) && !slices.ContainsFunc(r.lines, in) && slices.ContainsFunc(r.old, other)
+	return r.bare() && r.lost() && slices.Contains(r.is, -1) && slices.ContainsFunc(r.old, other)
+}
+
+// bare reports whether no line of the sketch has indentation.
+func (r *respeller) bare() bool {
+	return !slices.ContainsFunc(r.lines, func(s string) bool { return compare.Indent(s) != "" })
 }
 
 // lost reports whether a line of the sketch lacks indentation that the file has.
