@@ -114,6 +114,15 @@ type Publication struct {
 	TookBack session.TakeBackKind // the saved state takes checkpoints back, or brings them again, as its commit says
 }
 
+// Forms is what is known of models from earlier sessions. Both methods are safe for
+// concurrent use.
+type Forms interface {
+	// Best returns the form in which a model did well, FormAuto if nothing is known.
+	Best(model string, caps llm.Capabilities) llm.Form
+	// Ended takes in how a session went in a form: solved, or given up for a simpler one.
+	Ended(model string, caps llm.Capabilities, form llm.Form, well bool)
+}
+
 // Live is something worth showing that is not an event: text that is still
 // growing, output of a command. It may be dropped.
 type Live struct {
@@ -151,6 +160,12 @@ type Config struct {
 	// Both are called from one goroutine and must not block.
 	OnEvent func(session.Event)
 	OnLive  func(Live)
+
+	// Form is the form of answering that the operator chose; the zero value lets the
+	// agent choose, by Forms and by what the model's server says of it.
+	Form llm.Form
+	// Forms remembers which form a model did well in; nil disables that.
+	Forms Forms
 
 	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
 	MaxTokens int // of one answer, 0 for the server's limit

@@ -61,6 +61,9 @@ type Capabilities struct {
 	Vision        bool
 	ContextLength int // tokens the model was made for, 0 when unknown
 	ContextSet    int // tokens its operator set for it (num_ctx), or it is loaded with; 0 when neither is known
+
+	Parameters int64  // size of the model, 0 when unknown
+	Digest     string // names exactly these weights on their server, "" when unknown
 }
 
 // FirstWindow is the window, in tokens, that a session begins with where the model's
