@@ -1,0 +1,274 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/tools/txtar"
+)
+
+// A climb is a task of the ladder: a small repository, a request of one sentence, and tests of which
+// a model sees about half. testdata/ladder/README.md says how it is written.
+type climb struct {
+	Name     string
+	Request  string
+	Rung     string // line, function or files
+	Side     string // tune or decide
+	Language string
+	Test     string   // runs the visible tests; empty without any
+	Check    string   // runs the hidden ones
+	May      []string // files that another good solution changes
+
+	repo, hidden, solution map[string]string
+}
+
+var rungs = []string{"line", "function", "files"}
+
+// testCommands run all tests of a repository.
+var testCommands = map[string]string{
+	"go":         "go test -count=1 ./...",
+	"python":     "python3 -B -m unittest",
+	"javascript": "node --test",
+	"ruby":       `for f in test/*_test.rb; do ruby "$f" || exit 1; done`,
+}
+
+// testFile matches what belongs to tests: it is judged as the task has it, whatever a model made of it.
+var testFile = regexp.MustCompile(`(^|/)tests?/|_test\.(go|rb)$|(^|/)test_[^/]*\.py$|\.test\.js$|^check\.sh$`)
+
+// settingsFile matches what says how tests are run.
+var settingsFile = regexp.MustCompile(`^(go\.mod|package\.json|Rakefile)$`)
+
+// ladderTasks are the tasks of testdata/ladder.
+func ladderTasks(t *testing.T) []*climb {
+	t.Helper()
+	names, err := filepath.Glob("../../testdata/ladder/*.txtar")
+	must(t, err)
+	var all []*climb
+	for _, name := range names {
+		s, err := readTask(name)
+		must(t, err)
+		all = append(all, s)
+	}
+	return all
+}
+
+func readTask(name string) (*climb, error) {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	a := txtar.Parse(data)
+	s := &climb{Name: strings.TrimSuffix(filepath.Base(name), ".txtar")}
+	s.repo, s.hidden, s.solution = map[string]string{}, map[string]string{}, map[string]string{}
+	into := map[string]*string{
+		"request": &s.Request, "rung": &s.Rung, "side": &s.Side, "language": &s.Language, "test": &s.Test, "check": &s.Check,
+	}
+	for line := range strings.Lines(string(a.Comment)) {
+		key, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
+		switch field := into[key]; {
+		case ok && key == "may":
+			s.May = strings.Fields(value)
+		case ok && field != nil && *field == "":
+			*field = value
+		default:
+			return nil, fmt.Errorf("%s: %q is no line of a header", s.Name, line)
+		}
+	}
+	parts := map[string]map[string]string{"repo": s.repo, "hidden": s.hidden, "solution": s.solution}
+	for _, f := range a.Files {
+		part, p, ok := strings.Cut(f.Name, "/")
+		if _, again := parts[part][p]; !ok || parts[part] == nil || again {
+			return nil, fmt.Errorf("%s: %s is not one file of the repository, the hidden tests or the solution", s.Name, f.Name)
+		}
+		parts[part][p] = string(f.Data)
+	}
+	if cmd := testCommands[s.Language]; cmd != "" {
+		if s.Check == "" {
+			s.Check = cmd
+		}
+		if s.Test == "" && slices.ContainsFunc(slices.Collect(maps.Keys(s.repo)), testFile.MatchString) {
+			s.Test = cmd
+		}
+	}
+	if s.Check == "" {
+		s.Check = "sh check.sh"
+	}
+	return s, nil
+}
+
+// inScope reports whether the task may change a file.
+func (s *climb) inScope(p string) bool {
+	_, ok := s.solution[p]
+	return ok || slices.Contains(s.May, p)
+}
+
+// solved is the repository with the reference solution.
+func (s *climb) solved() map[string]string {
+	out := maps.Clone(s.repo)
+	maps.Copy(out, s.solution)
+	return out
+}
+
+// verdict is what tests say of a repository.
+type ladderVerdict struct {
+	Visible, Hidden bool   // they pass, or there are none
+	Said            string // the output of those that fail
+}
+
+// judge runs the tests on what was left of a repository. Tests and their settings
+// are the task's own, so that changing them wins nothing.
+func (s *climb) judge(ctx context.Context, dir string, left map[string]string) (ladderVerdict, error) {
+	v := ladderVerdict{Visible: true}
+	var err error
+	if s.Test != "" {
+		if v.Visible, v.Said, err = s.try(ctx, filepath.Join(dir, "visible"), left, nil); err != nil {
+			return v, err
+		}
+	}
+	var said string
+	v.Hidden, said, err = s.try(ctx, filepath.Join(dir, "hidden"), left, s.hidden)
+	v.Said += said
+	return v, err
+}
+
+// try runs the visible tests, or only the hidden ones if there are any.
+func (s *climb) try(ctx context.Context, dir string, left, hidden map[string]string) (ok bool, said string, err error) {
+	files, command := map[string]string{}, s.Test
+	for p, text := range left {
+		if !testFile.MatchString(p) && !settingsFile.MatchString(p) {
+			files[p] = text
+		}
+	}
+	for p, text := range s.repo {
+		if settingsFile.MatchString(p) || testFile.MatchString(p) && (hidden == nil || strings.HasSuffix(p, "__init__.py")) {
+			files[p] = text
+		}
+	}
+	if hidden != nil {
+		command = s.Check
+		maps.Copy(files, hidden)
+	}
+	for p, text := range files {
+		if err := writeAt(dir, p, text); err != nil {
+			return false, "", err
+		}
+	}
+	return runTests(ctx, dir, command)
+}
+
+// runTests runs a command of tests, at most a minute.
+func runTests(ctx context.Context, dir, command string) (ok bool, said string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	cmd.Dir, cmd.WaitDelay = dir, time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // a loop may never end
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		return false, "", err
+	}
+	if err == nil {
+		return true, "", nil
+	}
+	return false, string(out), nil
+}
+
+// Each task of the ladder can be solved, and its hidden tests see if it was not.
+func TestLadder(t *testing.T) {
+	all := ladderTasks(t)
+	perRung, sides := map[string]int{}, map[string]int{}
+	for i, s := range all {
+		perRung[s.Rung]++
+		side, ok := map[string]int{"tune": 1, "decide": -1}[s.Side]
+		if sides[s.Rung+" "+s.Language] += side; !ok || !slices.Contains(rungs, s.Rung) {
+			t.Errorf("%s: side %q, rung %q", s.Name, s.Side, s.Rung)
+		}
+		if !strings.HasPrefix(s.Name, fmt.Sprintf("%02d-", i+1)) {
+			t.Errorf("%s is number %d", s.Name, i+1)
+		}
+		t.Run(s.Name, func(t *testing.T) {
+			t.Parallel()
+			s.mustAdd(t)
+			needInterpreter(t, s.Language)
+			v, err := s.judge(t.Context(), t.TempDir(), s.solved())
+			must(t, err)
+			if !v.Visible || !v.Hidden {
+				t.Fatalf("with the solution: visible tests pass %t, hidden ones %t:\n%s", v.Visible, v.Hidden, v.Said)
+			}
+			passes, _, err := s.try(t.Context(), t.TempDir(), s.repo, s.hidden)
+			must(t, err)
+			if passes {
+				t.Error("the hidden tests pass without the solution")
+			}
+		})
+	}
+	for _, r := range rungs {
+		if perRung[r] != 12 {
+			t.Errorf("%d tasks of the rung %s, want 12", perRung[r], r)
+		}
+	}
+	for of, n := range sides {
+		if n != 0 {
+			t.Errorf("%s: the sides differ by %d", of, n)
+		}
+	}
+}
+
+// mustAdd fails the test for a task that is not written like the others.
+func (s *climb) mustAdd(t *testing.T) {
+	t.Helper()
+	if len(s.repo) == 0 || len(s.hidden) == 0 || len(s.solution) == 0 {
+		t.Fatal("repository, hidden tests or solution are missing")
+	}
+	if regexp.MustCompile(`[.!?] +[A-Z]`).MatchString(s.Request) || !strings.HasSuffix(s.Request, ".") {
+		t.Errorf("not one sentence: %s", s.Request)
+	}
+	if want := map[string]int{"line": 1, "function": 1, "files": 2}[s.Rung]; len(s.solution) != want {
+		t.Errorf("the solution changes %d files, want %d", len(s.solution), want)
+	}
+	for p := range s.repo {
+		if named := strings.Contains(s.Request, path.Base(p)); named && s.Rung == "files" {
+			t.Errorf("the request names %s", p)
+		}
+	}
+	for p, text := range s.solution {
+		if s.repo[p] == text || s.repo[p] == "" {
+			t.Errorf("the solution does not change %s", p)
+		}
+		if s.Rung != "files" && !strings.Contains(s.Request, path.Base(p)) {
+			t.Errorf("the request does not name %s", p)
+		}
+	}
+}
+
+// interpreters are what the languages of the ladder need; .ci/setup installs them.
+var interpreters = map[string]string{"go": "go", "python": "python3", "javascript": "node", "ruby": "ruby", "text": "python3"}
+
+func needInterpreter(t *testing.T, language string) {
+	t.Helper()
+	program, ok := interpreters[language]
+	if !ok {
+		t.Fatalf("nothing runs %q", language)
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		if strings.Contains(os.Getenv("HANDRAIL_REQUIRE_ENGINES"), "interpreters") {
+			t.Fatalf("%s is not installed", program)
+		}
+		t.Skipf("SKIPPED: %s is not installed", program)
+	}
+}
