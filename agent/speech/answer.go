@@ -29,6 +29,9 @@ func (s *Stream) Answer(turn int) session.Answer {
 	a.Thinking, _ = cutComplete(thinking)
 	a.Thinking = cutBroken(a.Thinking)
 	raw := strings.TrimSpace(content)
+	if s.Form == llm.FormFiles && len(s.calls) == 0 && s.files(&a, turn, raw) {
+		return mended(a)
+	}
 	parsed := s.Parser.Parse(raw)
 	a.Content, a.Complete = cutComplete(parsed.Text)
 	a.Content = cutBroken(a.Content)
@@ -39,6 +42,9 @@ func (s *Stream) Answer(turn int) session.Answer {
 		a.Errors = parsed.Errors
 	}
 	textCalls(&a, turn, parsed.Calls)
+	if len(a.Calls) == 0 && s.Prose {
+		s.unnamed(&a, turn, raw)
+	}
 	if raw != a.Content {
 		a.Raw = raw
 	}

@@ -4,6 +4,7 @@
 //
 //	stream.go    an answer that grows
 //	answer.go    a whole answer, taken apart
+//	files.go     an answer without calls: files in fences
 //	thinking.go  what of it is thinking
 //	loop.go      an answer that repeats itself
 //	lost.go      what of the answers did not arrive
@@ -21,6 +22,7 @@ import (
 	"unicode"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
@@ -40,6 +42,13 @@ type Config struct {
 	Writes func(tool string, arguments json.RawMessage) string
 	Show   func(Shown)
 	Now    func() time.Time
+
+	Form    llm.Form   // in which the model was asked; "" is [llm.FormNative]
+	View    prose.View // files in front of the model
+	Offered []string   // tools that the model was told of
+	// Prose has edits in fences count where there is no call: nothing was changed so far,
+	// and the mode may write.
+	Prose bool
 }
 
 // Shown is what there is to see of an answer that grows: the whole text so

@@ -1,0 +1,356 @@
+// Package prose reads the answers of models that call no tools: words with whole files,
+// SEARCH/REPLACE blocks and diffs in code fences, each under the path of its file, and
+// lines that ask for more (READ path, SEARCH words, a command in a sh fence).
+//
+// A block is taken only if its file is known. An example, a block without a path and a
+// second version of a file are not taken, and the answer says so. Package prose knows no
+// workspace: [View] tells it the files in front of the model.
+package prose
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Kind is one way to act.
+type Kind string
+
+// The ways to act.
+const (
+	Whole  Kind = "whole"  // Text is the new content of the file at Path, or a definition of it
+	Blocks Kind = "blocks" // Text is SEARCH/REPLACE blocks or a unified diff for the file at Path
+	Read   Kind = "read"   // the file at Path is asked for
+	Search Kind = "search" // the words in Text are to be searched for
+	Run    Kind = "run"    // the command in Text is to be run
+)
+
+// Act is one thing that an answer asks for.
+type Act struct {
+	Kind Kind
+	Path string
+	Text string
+	Cut  bool // the answer ended inside its fence
+}
+
+// Edits reports whether the act changes a file.
+func (a Act) Edits() bool { return a.Kind == Whole || a.Kind == Blocks }
+
+// File is a file in front of the model.
+type File struct {
+	Path, Text string
+}
+
+// View is the files in front of the model, in the order shown.
+type View []File
+
+// Answer is an answer taken apart. Text is its words without the blocks that were taken.
+// Doubts say which blocks were not taken, and the reason.
+type Answer struct {
+	Acts   []Act
+	Text   string
+	Doubts []string
+}
+
+// Edits reports whether the answer changes a file.
+func (a Answer) Edits() bool { return slices.ContainsFunc(a.Acts, Act.Edits) }
+
+// Parse takes an answer apart. It is linear in the length of text, and never panics.
+func Parse(text string, view View) Answer {
+	r := reader{view: view, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
+	r.read()
+	return r.answer()
+}
+
+// reader walks the lines of an answer.
+type reader struct {
+	view  View
+	lines []string
+	at    int
+
+	acts   []Act
+	words  []string // lines that belong to no act
+	doubts []string
+}
+
+func (r *reader) read() {
+	for r.at < len(r.lines) {
+		line := r.lines[r.at]
+		switch {
+		case r.fence():
+		case strings.HasPrefix(strings.TrimSpace(line), searchMark):
+			r.bareBlocks()
+		case r.request(line):
+			r.at++
+		default:
+			r.words = append(r.words, line)
+			r.at++
+		}
+	}
+}
+
+// block is a code fence.
+type block struct {
+	info string
+	body []string
+	cut  bool // the answer ended inside it
+}
+
+// maxIndent is the deepest indentation of a fence, as of one in a list.
+const maxIndent = 12
+
+// fence reads a fenced block at the present line.
+func (r *reader) fence() bool {
+	marks, info, indent, ok := openFence(r.lines[r.at])
+	if !ok {
+		return false
+	}
+	b := block{info: info, cut: true}
+	nested, i := 0, r.at+1
+	markdown := isMarkdown(r.heading(info))
+	for ; i < len(r.lines); i++ {
+		line := r.lines[i]
+		if m, inner, _, ok := openFence(line); ok && markdown && inner != "" && m[0] == marks[0] {
+			nested++
+		} else if closesFence(line, marks) {
+			if nested == 0 {
+				b.cut = false
+				break
+			}
+			nested--
+		}
+		b.body = append(b.body, unindent(line, indent))
+	}
+	r.take(b)
+	r.at = min(i+1, len(r.lines))
+	return true
+}
+
+// openFence returns the marks and the info string of a line that opens a fence.
+func openFence(line string) (marks, info string, indent int, ok bool) {
+	s := strings.TrimLeft(line, " ")
+	if indent = len(line) - len(s); indent > maxIndent || s == "" || s[0] != '`' && s[0] != '~' {
+		return "", "", 0, false
+	}
+	n := len(s) - len(strings.TrimLeft(s, s[:1]))
+	info = strings.TrimSpace(s[n:])
+	if n < 3 || s[0] == '`' && strings.Contains(info, "`") {
+		return "", "", 0, false
+	}
+	return s[:n], info, indent, true
+}
+
+func closesFence(line, marks string) bool {
+	s := strings.TrimSpace(line)
+	return len(s) >= len(marks) && strings.Trim(s, marks[:1]) == ""
+}
+
+func unindent(line string, n int) string {
+	for n > 0 && strings.HasPrefix(line, " ") {
+		line, n = line[1:], n-1
+	}
+	return line
+}
+
+// SEARCH/REPLACE marks, as in conflicts of a merge.
+const (
+	searchMark  = "<<<<<<< SEARCH"
+	replaceMark = ">>>>>>> REPLACE"
+)
+
+// take decides about a fenced block.
+func (r *reader) take(b block) {
+	body := b.body
+	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
+		body = body[:len(body)-1]
+	}
+	if len(body) == 0 {
+		return
+	}
+	text := strings.Join(body, "\n") + "\n"
+	lang := language(b.info)
+	name := r.heading(b.info)
+	isDiff := lang == "diff" || lang == "patch" || strings.HasPrefix(body[0], "--- ") || strings.HasPrefix(body[0], "@@")
+	isBlocks := strings.Contains(text, searchMark)
+	switch {
+	case r.asks(body):
+	case isDiff && !isBlocks:
+		r.edit(Act{Kind: Blocks, Path: first(name, diffPath(body), r.only(lang)), Text: text, Cut: b.cut})
+	case isBlocks:
+		if p := inComment(body[0]); name == "" && !strings.HasPrefix(body[0], searchMark) {
+			name = first(p, pathLike(body[0]))
+		}
+		at := strings.Index(text, searchMark)
+		r.edit(Act{Kind: Blocks, Path: first(name, r.only(lang)), Text: text[at:], Cut: b.cut || !strings.Contains(text, replaceMark)})
+	case name == "" && isShell(lang):
+		r.command(body)
+	default:
+		r.whole(b, body, name, lang)
+	}
+}
+
+// whole takes a block as the content of a file.
+func (r *reader) whole(b block, body []string, name, lang string) {
+	if p := inComment(body[0]); p != "" && (name == "" || r.spelled(p) == r.spelled(name)) {
+		name = first(name, p)
+		if had, ok := r.view.file(r.spelled(name)); !ok || firstLine(had.Text) != body[0] {
+			body = body[1:]
+		}
+	}
+	text := strings.Join(body, "\n") + "\n"
+	if name == "" && !r.announcesExample() {
+		name = r.view.alike(text, lang)
+	}
+	switch {
+	case r.announcesExample() && name == "":
+		r.doubts = append(r.doubts, "a block that is shown as an example was not taken")
+	case name == "":
+		r.doubts = append(r.doubts, "a block without the path of its file was not taken")
+	case strings.TrimSpace(text) == "":
+		r.doubts = append(r.doubts, fmt.Sprintf("an empty block for %s was not taken", name))
+	default:
+		r.edit(Act{Kind: Whole, Path: name, Text: text, Cut: b.cut})
+		return
+	}
+	r.words = append(r.words, "```"+b.info)
+	r.words = append(append(r.words, body...), "```")
+}
+
+// edit adds a change of a file. Of two whole versions the last one counts.
+func (r *reader) edit(a Act) {
+	if a.Path == "" {
+		r.doubts = append(r.doubts, "an edit without the path of its file was not taken")
+		return
+	}
+	a.Path = r.spelled(a.Path)
+	if a.Kind == Whole {
+		before := len(r.acts)
+		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool { return old.Kind == Whole && old.Path == a.Path })
+		if len(r.acts) < before {
+			r.doubts = append(r.doubts, fmt.Sprintf("there were two versions of %s; the last one was taken", a.Path))
+		}
+	}
+	r.dropHeading()
+	r.acts = append(r.acts, a)
+}
+
+// dropHeading takes the line that names a file out of the words, if it says no more.
+func (r *reader) dropHeading() {
+	for n := len(r.words); n > 0; n-- {
+		line := r.words[n-1]
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if pathLike(line) != "" {
+			r.words = r.words[:n-1]
+		}
+		return
+	}
+}
+
+// bareBlocks reads SEARCH/REPLACE blocks that stand in no fence.
+func (r *reader) bareBlocks() {
+	name, from := r.heading(""), r.at
+	cut := true
+	for ; r.at < len(r.lines); r.at++ {
+		if strings.HasPrefix(strings.TrimSpace(r.lines[r.at]), replaceMark) {
+			r.at++
+			cut = false
+			break
+		}
+	}
+	r.edit(Act{Kind: Blocks, Path: first(name, r.only("")), Text: strings.Join(r.lines[from:r.at], "\n") + "\n", Cut: cut})
+}
+
+var (
+	readLine   = regexp.MustCompile("^[\\s>*-]*`?READ:?\\s+(\\S.*)$")
+	searchLine = regexp.MustCompile("^[\\s>*-]*`?SEARCH:?\\s+(\\S.*)$")
+)
+
+// request takes a line that asks for a file or for a search.
+func (r *reader) request(line string) bool {
+	if m := readLine.FindStringSubmatch(line); m != nil {
+		found := false
+		for _, w := range strings.FieldsFunc(m[1], func(c rune) bool { return c == ' ' || c == ',' || c == '`' }) {
+			if p := strings.Trim(w, "\"'*."); p != "" && looksLikePath(w) {
+				r.acts = append(r.acts, Act{Kind: Read, Path: r.spelled(p)})
+				found = true
+			}
+		}
+		return found
+	}
+	if m := searchLine.FindStringSubmatch(line); m != nil {
+		r.acts = append(r.acts, Act{Kind: Search, Text: strings.Trim(m[1], "`\"' ")})
+		return true
+	}
+	return false
+}
+
+// asks takes a block that holds nothing but requests.
+func (r *reader) asks(body []string) bool {
+	n := len(r.acts)
+	for _, line := range body {
+		if strings.TrimSpace(line) != "" && !r.request(line) {
+			r.acts = r.acts[:n]
+			return false
+		}
+	}
+	return true
+}
+
+// command takes a block of shell lines. Prompts tell commands from their output.
+func (r *reader) command(body []string) {
+	var prompted []string
+	for _, line := range body {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "$ "); ok {
+			prompted = append(prompted, rest)
+		}
+	}
+	if len(prompted) > 0 {
+		body = prompted
+	}
+	if r.announcesExample() {
+		return
+	}
+	r.acts = append(r.acts, Act{Kind: Run, Text: strings.TrimSpace(strings.Join(body, "\n"))})
+}
+
+// answer puts together the outcome. A command beside an edit is advice: the tests are run
+// after an edit anyway.
+func (r *reader) answer() Answer {
+	a := Answer{Acts: r.acts, Doubts: r.doubts, Text: strings.TrimSpace(strings.Join(r.words, "\n"))}
+	if a.Edits() {
+		a.Acts = slices.DeleteFunc(a.Acts, func(x Act) bool { return x.Kind == Run || x.Kind == Search || x.Kind == Read })
+	}
+	return a
+}
+
+func first(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// file returns the file of the view at a path.
+func (v View) file(name string) (File, bool) {
+	for _, f := range v {
+		if f.Path == name {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+func isMarkdown(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".mdx"}, strings.ToLower(path.Ext(name)))
+}

@@ -1,0 +1,302 @@
+// Package fragment puts definitions that a model printed without the rest of their file
+// into that file. A function alone, in the place of a file, would lose all others.
+package fragment
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+// Is reports whether text, which is said to be the whole file, is only some of its
+// definitions: others would be lost with it.
+func Is(name, before, text string) bool {
+	old, is := definitions(name, before), definitions(name, text)
+	if len(old) == 0 {
+		return lines(before) >= minCompared && lines(text)*3 < lines(before)
+	}
+	if len(is) == 0 || !slices.ContainsFunc(is, func(d definition) bool { return named(old, d.name) != nil }) {
+		return lines(text)*3 < lines(before)
+	}
+	lost := 0
+	for _, d := range old {
+		if d.depth == 0 && named(is, d.name) == nil {
+			lost++
+		}
+	}
+	// A method sent without its type is a definition at another depth.
+	moved := slices.ContainsFunc(is, func(d definition) bool {
+		was := named(old, d.name)
+		return was != nil && was.depth > 0 && d.depth == 0
+	})
+	if moved || lost == 0 {
+		return moved
+	}
+	if outside := outsideOf(before, old); len(outside) > 0 {
+		return slices.ContainsFunc(outside, func(line string) bool { return !strings.Contains(text, line) })
+	}
+	return lines(text)*5 < lines(before)*3
+}
+
+// minCompared is the size, in lines, from which a file without definitions is compared.
+const minCompared = 12
+
+func lines(s string) int { return strings.Count(strings.TrimSpace(s), "\n") + 1 }
+
+// outsideOf returns the lines of a file outside of its definitions, comments apart.
+func outsideOf(text string, defs []definition) (out []string) {
+	for i, line := range strings.Split(text, "\n") {
+		covered := slices.ContainsFunc(defs, func(d definition) bool { return i >= d.from && i < d.to })
+		if line = strings.TrimSpace(line); len(line) > 1 && !covered && !aboveDefinition.MatchString(line) {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// Put replaces the definitions in before that text has too, whose names it returns, and
+// adds those that only text has beside them. Imports of text that before lacks are added
+// to its own. The error says that the whole file is needed.
+func Put(name, before, text string) (after string, replaced []string, err error) {
+	needWhole := func(why string) (string, []string, error) {
+		return "", nil, fmt.Errorf("this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block", name, why)
+	}
+	old, is := definitions(name, before), definitions(name, text)
+	if len(old) == 0 || len(is) == 0 {
+		return needWhole("the place it belongs to is not known")
+	}
+	had, have := strings.Split(before, "\n"), strings.Split(text, "\n")
+	imports, rest := between(have, is, had)
+	if rest != "" {
+		return needWhole(fmt.Sprintf("the place of the line %q is not known", strings.TrimSpace(rest)))
+	}
+	var pending []string // definitions that only text has, waiting for their neighbour
+	type edit struct {
+		from, to int // lines of before
+		put      []string
+	}
+	var edits []edit
+	for _, d := range is {
+		if d.depth > 0 && named(is, ownerOf(d.name)) != nil {
+			continue // inside another one of text
+		}
+		body := have[d.from:d.to]
+		was := named(old, d.name)
+		if was == nil {
+			pending = append(append(pending, body...), "")
+			continue
+		}
+		from := was.from
+		if d.from == d.line { // it comes without the comment and decorators above it
+			from = was.line
+		}
+		edits = append(edits, edit{from, was.to, append(pending, reindent(body, was.indent-d.indent, had)...)})
+		pending = nil
+		replaced = append(replaced, d.name)
+	}
+	if len(edits) == 0 {
+		return needWhole("none of its definitions is in the file")
+	}
+	if len(pending) > 0 {
+		last := &edits[len(edits)-1]
+		last.put = append(append(last.put, ""), pending[:len(pending)-1]...)
+	}
+	slices.SortFunc(edits, func(a, b edit) int { return a.from - b.from })
+	for i := 1; i < len(edits); i++ {
+		if edits[i].from < edits[i-1].to {
+			return needWhole("its definitions overlap")
+		}
+	}
+	for _, e := range slices.Backward(edits) {
+		had = slices.Replace(had, e.from, e.to, e.put...)
+	}
+	if had = addImports(had, imports); had == nil {
+		return needWhole("the place of its imports is not known")
+	}
+	return strings.Join(had, "\n"), replaced, nil
+}
+
+// definition is the lines [from, to) of one definition, with the comment and decorators
+// right above it; line has its name.
+type definition struct {
+	name           string
+	from, line, to int
+	depth, indent  int
+}
+
+func named(list []definition, name string) *definition {
+	if name == "" {
+		return nil
+	}
+	var found *definition
+	for i := range list {
+		if list[i].name == name || lastName(list[i].name) == lastName(name) {
+			if found != nil && found.name != list[i].name {
+				if list[i].name == name {
+					found = &list[i]
+				}
+				continue
+			}
+			found = &list[i]
+		}
+	}
+	return found
+}
+
+func lastName(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+func ownerOf(name string) string {
+	if i := strings.LastIndexByte(name, '.'); i > 0 {
+		return name[:i]
+	}
+	return ""
+}
+
+// definitions finds the definitions of a file and where each ends: by indentation, which
+// holds for code that is laid out as its language is.
+func definitions(name, text string) []definition {
+	defs, _, _ := outline.Of(name, []byte(text))
+	all := strings.Split(text, "\n")
+	var out []definition
+	var owners []definition
+	for _, d := range defs {
+		at := d.Line - 1
+		if at < 0 || at >= len(all) {
+			continue
+		}
+		n := definition{name: d.Name, from: at, line: at, to: blockEnd(all, at), depth: d.Depth, indent: indentOf(all[at])}
+		for n.from > 0 && belongsBelow(all[n.from-1]) && indentOf(all[n.from-1]) == n.indent {
+			n.from--
+		}
+		for len(owners) > 0 && owners[len(owners)-1].to <= at {
+			owners = owners[:len(owners)-1]
+		}
+		if len(owners) > 0 && !strings.Contains(n.name, ".") {
+			n.name = owners[len(owners)-1].name + "." + n.name
+		}
+		n.depth = len(owners)
+		owners = append(owners, n)
+		out = append(out, n)
+	}
+	return out
+}
+
+var aboveDefinition = regexp.MustCompile(`^\s*(@|#|//|/\*|\*|--|"""|'''|;;)`)
+
+func belongsBelow(line string) bool {
+	return aboveDefinition.MatchString(line) && !strings.HasPrefix(line, "#!")
+}
+
+func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+var closer = regexp.MustCompile(`^\s*(\}|\)|\]|end\b|fi\b|done\b|esac\b)`)
+
+// blockEnd returns the line behind the block that begins at a line.
+func blockEnd(all []string, at int) int {
+	indent := indentOf(all[at])
+	last := at
+	for i := at + 1; i < len(all); i++ {
+		line := all[i]
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		switch n := indentOf(line); {
+		case n > indent:
+			last = i
+			continue
+		case n == indent && closer.MatchString(line):
+			if last = i; opensAgain(line) {
+				continue
+			}
+		case n == indent && opening.MatchString(line): // a brace on a line of its own
+			last = i
+			continue
+		}
+		break
+	}
+	return last + 1
+}
+
+var opening = regexp.MustCompile(`^\s*\{\s*$`)
+
+// opensAgain reports whether a closing line goes on, as "} else {" and ") (int, error) {" do.
+func opensAgain(line string) bool {
+	s := strings.TrimSpace(line)
+	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "(") || strings.HasSuffix(s, ":")
+}
+
+var importLine = regexp.MustCompile(`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`)
+
+// header are lines at the beginning of a file that a part of it may bring again.
+var header = regexp.MustCompile(`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`)
+
+// between looks at the lines of text outside of its definitions: imports, and the first
+// other line that before lacks.
+func between(have []string, is []definition, before []string) (imports []string, rest string) {
+	covered := func(i int) bool {
+		return slices.ContainsFunc(is, func(d definition) bool { return i >= d.from && i < d.to })
+	}
+	had := map[string]bool{}
+	for _, line := range before {
+		had[strings.TrimSpace(line)] = true
+	}
+	for i, line := range have {
+		s := strings.TrimSpace(line)
+		switch {
+		case s == "" || covered(i) || had[s] || header.MatchString(s) || aboveDefinition.MatchString(s):
+		case importLine.MatchString(line):
+			imports = append(imports, line)
+		case rest == "":
+			rest = line
+		}
+	}
+	return imports, rest
+}
+
+// addImports puts imports behind the last one of a file, or at its beginning. It returns
+// nil where the language has a block for them.
+func addImports(had, imports []string) []string {
+	if len(imports) == 0 {
+		return had
+	}
+	at := -1
+	for i, line := range had {
+		if strings.HasPrefix(line, "import (") {
+			return nil
+		}
+		if importLine.MatchString(line) {
+			at = i
+		}
+	}
+	if at < 0 {
+		for at+1 < len(had) && (header.MatchString(had[at+1]) || strings.HasPrefix(had[at+1], "#")) {
+			at++
+		}
+	}
+	return slices.Insert(had, at+1, imports...)
+}
+
+// reindent moves lines by so many columns, with the character the file indents with.
+func reindent(body []string, by int, file []string) []string {
+	if by == 0 {
+		return slices.Clone(body)
+	}
+	unit := " "
+	if slices.ContainsFunc(file, func(l string) bool { return strings.HasPrefix(l, "\t") }) {
+		unit = "\t"
+	}
+	out := make([]string, len(body))
+	for i, line := range body {
+		switch {
+		case strings.TrimSpace(line) == "":
+		case by > 0:
+			out[i] = strings.Repeat(unit, by) + line
+		default:
+			out[i] = line[min(-by, indentOf(line)):]
+		}
+	}
+	return out
+}

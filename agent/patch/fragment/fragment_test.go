@@ -1,0 +1,132 @@
+package fragment
+
+import (
+	"strings"
+	"testing"
+)
+
+const python = `import math
+
+
+def area(r):
+    return math.pi * r
+
+
+def round_up(n):
+    # up to ten
+    return n // 10 * 10
+
+
+class Box:
+    def __init__(self, w):
+        self.w = w
+
+    def double(self):
+        return self.w + 2
+
+
+if __name__ == "__main__":
+    print(area(2))
+`
+
+const golang = `package calc
+
+import "errors"
+
+// Add adds.
+func Add(a, b int) int {
+	return a - b
+}
+
+// Div divides.
+func Div(a, b int) (int, error) {
+	if b == 0 {
+		return 0, errors.New("zero")
+	}
+	return a * b, nil
+}
+`
+
+const javascript = `const fs = require("fs");
+
+function greet(name) {
+  return "Hello " + nam;
+}
+
+const twice = (n) => {
+  return n + 2;
+};
+
+module.exports = { greet, twice };
+`
+
+// A definition alone is put into its file, and nothing else of the file changes.
+func TestPut(t *testing.T) {
+	for _, c := range []struct {
+		name, before, text string
+		old, is            string // what changes in before
+	}{
+		{"a.py", python, "def area(r):\n    return math.pi * r ** 2\n", "math.pi * r\n", "math.pi * r ** 2\n"},
+		{"a.py", python, "import math\n\ndef area(r):\n    return math.pi * r ** 2\n", "math.pi * r\n", "math.pi * r ** 2\n"},
+		{"a.py", python, "def double(self):\n    return self.w * 2\n", "self.w + 2", "self.w * 2"},
+		{"a.py", python, "class Box:\n    def double(self):\n        return self.w * 2\n", "", ""},
+		{"a.go", golang, "func Add(a, b int) int {\n\treturn a + b\n}\n", "a - b", "a + b"},
+		{"a.go", golang, "package calc\n\n// Div divides.\nfunc Div(a, b int) (int, error) {\n\tif b == 0 {\n\t\treturn 0, errors.New(\"zero\")\n\t}\n\treturn a / b, nil\n}\n", "a * b", "a / b"},
+		{"a.js", javascript, "function greet(name) {\n  return \"Hello \" + name;\n}\n", "nam;", "name;"},
+	} {
+		if !Is(c.name, c.before, c.text) {
+			t.Errorf("%s: this is not known for a part:\n%s", c.name, c.text)
+			continue
+		}
+		got, replaced, err := Put(c.name, c.before, c.text)
+		if c.old == "" { // a type that lost a method is replaced as it was sent
+			continue
+		}
+		if want := strings.Replace(c.before, c.old, c.is, 1); err != nil || got != want || len(replaced) != 1 {
+			t.Errorf("%s: %v, replaced %q:\n%s", c.name, err, replaced, got)
+		}
+	}
+}
+
+// Whole files are no parts, also those from which something was taken.
+func TestWhole(t *testing.T) {
+	for name, c := range map[string][2]string{
+		"the same":          {"a.py", python},
+		"a method less":     {"a.py", strings.Replace(python, "\n    def double(self):\n        return self.w + 2\n", "", 1)},
+		"a function less":   {"a.py", strings.Replace(python, "def round_up(n):\n    # up to ten\n    return n // 10 * 10\n\n\n", "", 1)},
+		"a function more":   {"a.py", python + "\n\ndef more():\n    return 1\n"},
+		"renamed and fixed": {"a.py", strings.Replace(python, "round_up", "round_down", 1)},
+	} {
+		if Is(c[0], python, c[1]) {
+			t.Errorf("%s: taken for a part", name)
+		}
+	}
+	if Is("a.txt", "one\ntwo\n", "one\n") {
+		t.Error("a short text is taken for a part")
+	}
+}
+
+// A helper that only the part has comes with it, and an import goes to the others.
+func TestPutMore(t *testing.T) {
+	got, _, err := Put("a.py", python, "import re\n\ndef clean(s):\n    return re.sub('x', '', s)\n\ndef area(r):\n    return math.pi * r ** 2\n")
+	if err != nil || !strings.HasPrefix(got, "import math\nimport re\n") || !strings.Contains(got, "def clean(s):\n    return re.sub('x', '', s)\n\ndef area(r):") {
+		t.Errorf("%v:\n%s", err, got)
+	}
+	if _, _, err := Put("a.py", python, "print(area(3))\n"); err == nil {
+		t.Error("a line that belongs nowhere is taken")
+	}
+	if _, _, err := Put("a.go", golang, "import \"fmt\"\n\nfunc Add(a, b int) int {\n\tfmt.Println(a)\n\treturn a + b\n}\n"); err == nil {
+		t.Log("an import without a block is put behind the only one")
+	}
+}
+
+func FuzzPut(f *testing.F) {
+	f.Add("a.py", python, "def area(r):\n    return 1\n")
+	f.Add("a.go", golang, "func Add() {}\n")
+	f.Add("a.js", javascript, "}\n{\n")
+	f.Fuzz(func(t *testing.T, name, before, text string) {
+		if Is(name, before, text) {
+			_, _, _ = Put(name, before, text)
+		}
+	})
+}

@@ -1,0 +1,98 @@
+package speech
+
+import (
+	"encoding/json"
+
+	"github.com/handrail-bot/handrail/agent/llm/prose"
+	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Names of the tools that carry out an answer without calls.
+const (
+	putFile   = "put_file"
+	applyDiff = "apply_diff"
+	readFile  = "read_file"
+	searchFor = "search_workspace"
+	runLine   = "run_terminal_command"
+)
+
+// IsEdit reports whether a call was made of a file or a diff in a fence.
+func IsEdit(c session.Call) bool { return c.Name == putFile || c.Name == applyDiff }
+
+// files takes apart an answer in the files form: edits in fences, and requests. It reports
+// false for one that has neither. An answer with edits is complete: they are checked by
+// whoever applies them.
+func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
+	p := prose.Parse(raw, s.View)
+	if len(p.Acts) == 0 {
+		if len(p.Doubts) > 0 && s.Prose {
+			a.Errors = p.Doubts
+			a.Content, a.Raw = raw, ""
+			return true
+		}
+		return false
+	}
+	if p.Edits() && !s.Prose {
+		return false // shown to people as it is
+	}
+	s.act(a, turn, p)
+	if p.Edits() {
+		a.Complete = a.Lost == "" || !lastCut(p)
+	}
+	if raw != a.Content {
+		a.Raw = raw
+	}
+	return true
+}
+
+func lastCut(p prose.Answer) bool { return p.Acts[len(p.Acts)-1].Cut }
+
+// act makes calls of the acts of an answer.
+func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
+	a.Content, _ = cutComplete(p.Text)
+	a.Content = cutBroken(a.Content)
+	for _, act := range p.Acts {
+		name, args := call(act)
+		data, err := json.Marshal(args)
+		if err != nil {
+			continue // strings always are JSON
+		}
+		a.Calls = append(a.Calls, session.Call{
+			ID:        callID(turn, len(a.Calls)),
+			Name:      name,
+			Arguments: data,
+			Truncated: act.Cut && s.done.DoneReason == "length",
+			Text:      true,
+		})
+	}
+}
+
+// call returns the tool that carries out an act, and its arguments.
+func call(act prose.Act) (string, map[string]string) {
+	switch act.Kind {
+	case prose.Whole:
+		return putFile, map[string]string{"path": act.Path, "content": act.Text}
+	case prose.Blocks:
+		return applyDiff, map[string]string{"path": act.Path, "diff": act.Text}
+	case prose.Read:
+		return readFile, map[string]string{"path": act.Path}
+	case prose.Search:
+		return searchFor, map[string]string{"query": act.Text}
+	}
+	return runLine, map[string]string{"command": act.Text}
+}
+
+// unnamed looks for what an answer without a call means: arguments that fit one tool, or
+// edits in fences whose file is known.
+func (s *Stream) unnamed(a *session.Answer, turn int, raw string) {
+	if c, ok := s.Parser.ByArguments(raw, s.Offered); ok {
+		textCalls(a, turn, []toolcall.Call{c})
+		a.Content, a.Errors, a.Complete = "", nil, false
+		return
+	}
+	if p := prose.Parse(raw, s.View); p.Edits() {
+		s.act(a, turn, p)
+		a.Errors = nil
+	}
+}

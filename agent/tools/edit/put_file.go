@@ -1,0 +1,64 @@
+package edit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/patch"
+	"github.com/handrail-bot/handrail/agent/patch/fragment"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// putFile writes a file that a model printed in its answer. No model is told of it: the
+// call is made of the answer. A part of the file replaces the definitions that it has.
+func putFile(k *tools.Kit) tools.Tool {
+	if k.Files == nil {
+		return nil
+	}
+	s := tools.Sheet{Name: "put_file", Kind: policy.Write, Untold: true, Edits: true,
+		Params: []tools.Param{
+			tools.PathParam("File.", true),
+			{Name: "content", Required: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "All of its text, or definitions of it."},
+		},
+		Example: `{"path":"PATH","content":"…"}`}
+	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
+		rel, err := k.Path(ctx, a)
+		if err != nil {
+			return plan{}, err
+		}
+		content, err := readContent(a, rel)
+		if err != nil {
+			return plan{}, err
+		}
+		c, err := current(ctx, k, rel)
+		if err != nil {
+			return plan{}, err
+		}
+		if err := c.put(content); err != nil {
+			return plan{}, err
+		}
+		if !c.same() {
+			c.notes = append(c.notes, "It is changed by:\n"+strings.TrimSpace(c.display()))
+		}
+		return plan{changes: []change{c}}, nil
+	})
+}
+
+// put makes content the text of the file, or replaces the definitions that it has.
+func (c *change) put(content string) error {
+	if !c.existed || !fragment.Is(c.path, c.before, content) {
+		return c.replace(content)
+	}
+	if n, line := patch.Omission(c.path, c.before, content); n > 0 {
+		return fmt.Errorf("%s: nothing was written, because the line %q stands for text that is left out", c.path, line)
+	}
+	text, replaced, err := fragment.Put(c.path, c.before, content)
+	if err != nil {
+		return fmt.Errorf("%s: nothing was written: %w", c.path, err)
+	}
+	c.after = patch.MatchForm(c.before, text)
+	c.notes = append(c.notes, "Only "+strings.Join(replaced, ", ")+" was replaced; the rest of the file stays.")
+	return nil
+}
