@@ -7,7 +7,7 @@ QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders long pictures first-hour models models-bad review-eval
+.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders long pictures first-hour models models-bad review-eval shape
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -127,3 +127,7 @@ bench-large:
 bench-prefix:
 	$(GO) test -run 'RenderedPrompts|ReuseOfFour' -v ./agent
 	$(GO) test -run '^$$' -bench PrefixOnOllama -benchtime 1x -timeout 1h ./agent
+
+# How large the rooms, packages and types are, and how the comments read. Nothing asserts it.
+shape:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestShape$$' -v -args -shape $(QUIET)

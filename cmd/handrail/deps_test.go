@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -253,6 +254,27 @@ func parseAll() (all []source, err error) {
 	return all, err
 }
 
+func (s source) line(p token.Pos) int { return s.fset.Position(p).Line }
+
+// receiver is the name of the type that a method belongs to.
+func receiver(f *ast.FuncDecl) string {
+	e := f.Recv.List[0].Type
+	for {
+		switch x := e.(type) {
+		case *ast.StarExpr:
+			e = x.X
+		case *ast.IndexExpr:
+			e = x.X
+		case *ast.IndexListExpr:
+			e = x.X
+		case *ast.Ident:
+			return x.Name
+		default:
+			return fmt.Sprintf("%T", e)
+		}
+	}
+}
+
 func imports(s source) []string {
 	var out []string
 	for _, im := range s.tree.Imports {
@@ -398,6 +420,48 @@ func TestNoMachinePaths(t *testing.T) {
 			if strings.Contains(string(data), bad) {
 				t.Errorf("%s names %s", s.file, bad)
 			}
+		}
+	}
+}
+
+// maxFuncLines keeps a function readable from top to bottom in one go.
+const maxFuncLines = 100
+
+func TestFunctionLength(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.test {
+			continue
+		}
+		for _, d := range s.tree.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			if n := s.line(f.End()) - s.line(f.Pos()) + 1; n > maxFuncLines {
+				t.Errorf("%s: %s has %d lines, more than %d", s.fset.Position(f.Pos()), f.Name.Name, n, maxFuncLines)
+			}
+		}
+	}
+}
+
+func TestPackageComments(t *testing.T) {
+	has := map[string]bool{}
+	for _, s := range sources(t) {
+		if !s.test {
+			has[s.dir] = has[s.dir] || s.tree.Doc != nil
+		}
+	}
+	for dir, ok := range has {
+		if !ok {
+			t.Errorf("package %s has no package comment", dir)
+		}
+	}
+}
+
+func TestNoVaguePackages(t *testing.T) {
+	for _, s := range sources(t) {
+		if slices.Contains([]string{"util", "utils", "common", "shared", "types", "models", "helpers"}, s.tree.Name.Name) {
+			t.Errorf("%s: package name %s says nothing", s.file, s.tree.Name.Name)
 		}
 	}
 }
