@@ -17,6 +17,7 @@ import (
 type wanted struct {
 	path   string
 	ranges []workspace.Range
+	note   string // on the path, where it is not the one that was asked for
 }
 
 // wanted reads the files of a call, in all the shapes in which models ask for
@@ -60,7 +61,9 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 				rel, list[i].ranges = bare, ranges
 			}
 		}
-		list[i].path = rel
+		if list[i].path, list[i].note, err = r.Existing(ctx, rel); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }
@@ -121,7 +124,7 @@ func wantedObject(a tools.Args, f map[string]json.RawMessage, depth int) ([]want
 		return nil, a.Wrong("every element of %q needs a path", "files")
 	}
 	ranges, err := readRanges(a, f)
-	return []wanted{{name, ranges}}, err
+	return []wanted{{path: name, ranges: ranges}}, err
 }
 
 func wantedText(a tools.Args, s string) ([]wanted, error) {
@@ -154,7 +157,7 @@ func xmlWanted(a tools.Args, s string) ([]wanted, error) {
 		if !ok && len(f.Ranges) > 0 {
 			return nil, a.Wrong("%q is no range of lines", strings.Join(f.Ranges, ","))
 		}
-		out = append(out, wanted{strings.TrimSpace(f.Path), rs})
+		out = append(out, wanted{path: strings.TrimSpace(f.Path), ranges: rs})
 	}
 	return out, nil
 }

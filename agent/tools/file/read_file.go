@@ -116,6 +116,9 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if err != nil {
 		return err
 	}
+	if w.note != "" {
+		fmt.Fprintf(&o.b, "[%s]\n", w.note)
+	}
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}

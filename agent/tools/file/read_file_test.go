@@ -90,7 +90,7 @@ func TestReadFileShapes(t *testing.T) {
 func TestReadFileFails(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"src/app.go": "a\n", ".agentignore": "secret*\n", "secret.txt": "s\n"})
 	b.Fails("read_file", `{}`, `missing argument "path"`, `A correct call: {"name":"read_file","arguments":{"path":`)
-	b.Fails("read_file", `{"path":"app.go"}`, "not exist", "did you mean src/app.go")
+	b.Fails("read_file", `{"path":"app.py"}`, "not exist", "did you mean src/app.go")
 	b.Fails("read_file", `{"path":"src"}`, "directory", "list_files")
 	b.Fails("read_file", `{"path":"secret.txt"}`, "agentignore", "go on without it")
 	b.Fails("read_file", `{"path":"src/app.go","lines":"x-y"}`, "no range of lines")
