@@ -31,7 +31,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 		Aliases: []string{"apply_patch", "multi_apply_diff", "patch", "patch_file", "replace_in_file", "search_replace"},
 		Params: []tools.Param{
 			path,
-			{Name: "diff", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Diff or blocks.",
+			{Name: "diff", Asked: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Diff or blocks.",
 				Aliases: []string{"patch", "diffs", "changes", "edits", "blocks", "unified_diff", "input", "patch_text", "hunks"}},
 			{Name: "search", Aliases: []string{"old_string", "old_str", "old_text", "search_text"}},
 			{Name: "replace", Aliases: []string{"new_string", "new_str", "new_text", "replacement", "replace_text", "content"}},

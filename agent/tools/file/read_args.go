@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,17 +24,24 @@ type wanted struct {
 // wanted reads the files of a call, in all the shapes in which models ask for
 // them.
 func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
-	items := a.Items("files")
-	if raw, ok := a.Values["path"]; ok {
-		items = append(items, tools.Elements(raw)...)
-	}
 	common, err := readRanges(a, a.Values)
 	if err != nil {
 		return nil, err
 	}
-	list, err := wantedItems(a, items, 0)
+	list, err := wantedItems(a, a.Items("files"), 0)
 	if err != nil {
 		return nil, err
+	}
+	if raw, ok := a.Values["path"]; ok { // which models think they must give beside files
+		more, err := wantedItems(a, tools.Elements(raw), 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range more {
+			if !slices.ContainsFunc(list, func(f wanted) bool { return f.path == w.path }) {
+				list = append(list, w)
+			}
+		}
 	}
 	switch {
 	case len(list) == 0:

@@ -78,7 +78,7 @@ func TestReadFileShapes(t *testing.T) {
 	}
 	_, res := b.Do("read_file", `{"path":"a.txt","lines":"1-2, 29-"}`)
 	toolstest.Contains(t, res.Content, "(lines 1-2, 29-30 of 30)\n1 | line 1\n2 | line 2\n29 | line 29\n30 | line 30\n")
-	for _, args := range []string{`{"path":["a.txt","b.txt"]}`, `{"paths":["a.txt","b.txt"]}`, `{"files":["a.txt",{"path":"b.txt"}]}`, `{"path":"a.txt\nb.txt"}`} {
+	for _, args := range []string{`{"path":["a.txt","b.txt"]}`, `{"paths":["a.txt","b.txt"]}`, `{"files":["a.txt",{"path":"b.txt"}]}`, `{"path":"a.txt\nb.txt"}`, `{"path":"a.txt","files":["a.txt","b.txt"]}`, `{"path":"","files":["a.txt","b.txt"]}`} {
 		action, res := b.Do("read_file", args)
 		toolstest.Contains(t, res.Content, "File: a.txt (30 lines)\n1 | line 1\n", "File: b.txt (1 line)\n1 | bee\n")
 		if !cmp.Equal(action.Paths, []string{"a.txt", "b.txt"}) {
