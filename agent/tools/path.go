@@ -54,6 +54,9 @@ func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 		return "", fmt.Errorf("use path %q: it is invalid, because of a line break or a NUL character in it; give one path", raw)
 	}
 	rel, err := k.relative(p)
+	if errors.Is(err, workspace.ErrOutside) {
+		return "", k.outside(ctx, p)
+	}
 	if err != nil {
 		return "", err
 	}

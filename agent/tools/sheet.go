@@ -32,6 +32,7 @@ type Param struct {
 	Aliases  []string // further names; case, "_" and "-" never matter
 	Form     Form
 	Required bool
+	Asked    bool   // models are told that it is required; the tool itself knows what may stand for it
 	Doc      string // "": it is understood, and models are not told of it
 	Enum     []string
 	Schema   string // JSON schema without description, for free ones
@@ -75,7 +76,7 @@ func (s Sheet) ready() Sheet {
 		if p.Doc != "" {
 			props = append(props, quote(p.Name)+":"+p.schemaText())
 		}
-		if p.Required {
+		if p.Required || p.Asked {
 			required = append(required, quote(p.Name))
 		}
 	}

@@ -17,7 +17,11 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	if k.Search == nil {
 		return fs.ErrNotExist
 	}
-	names, err := k.Search.Find(ctx, workspace.NameQuery{Pattern: globless.Replace(rel)})
+	pattern := rel
+	if strings.ContainsAny(rel, "*?[{") { // an escaped path is matched as a whole
+		pattern = globless.Replace(path.Base(rel))
+	}
+	names, err := k.Search.Find(ctx, workspace.NameQuery{Pattern: pattern})
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) {
 			return err
@@ -36,6 +40,66 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 		return fs.ErrNotExist
 	}
 	return fmt.Errorf("%w; did you mean %s?", fs.ErrNotExist, strings.Join(found, " or "))
+}
+
+// Nearest returns the only file in the workspace that has the name of rel, in another
+// directory. It is for reading, and for changing what is there; a new file stays where it
+// was wanted. What is ignored or hidden from the agent is no candidate.
+func (k *Kit) Nearest(ctx context.Context, rel string) (found string, ok bool, err error) {
+	base := path.Base(rel)
+	if k.Search == nil || base == "." || base == ".." || base == "/" {
+		return "", false, nil
+	}
+	names, err := k.Search.Find(ctx, workspace.NameQuery{Pattern: globless.Replace(base)})
+	if err != nil {
+		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+			return "", false, err
+		}
+		return "", false, nil
+	}
+	for _, p := range names.Paths {
+		if path.Base(p) != base || strings.HasSuffix(p, "/") || names.Near {
+			continue
+		}
+		if found != "" { //control:only-candidate
+			return "", false, nil
+		}
+		found = p
+	}
+	return found, found != "" && found != rel, nil
+}
+
+// Existing returns rel if there is such a file, and the nearest one if there is only one
+// of its name, with words on that for the model.
+func (k *Kit) Existing(ctx context.Context, rel string) (at, note string, err error) {
+	there, err := k.Exists(ctx, rel)
+	if err != nil || there {
+		return rel, "", err
+	}
+	near, ok, err := k.Nearest(ctx, rel)
+	if err != nil || !ok {
+		return rel, "", err
+	}
+	return near, fmt.Sprintf("There is no %s; %s is the only file of that name.", rel, near), nil
+}
+
+// outside returns the error for a path that leads out of the workspace. It names the file
+// in it that may have been meant.
+func (k *Kit) outside(ctx context.Context, p string) error {
+	err := fmt.Errorf("use path %q: %w", p, workspace.ErrOutside)
+	if k.Files == nil || !path.IsAbs(p) {
+		return err
+	}
+	for rest := path.Clean(p)[1:]; rest != ""; {
+		if _, none := k.Files.Read(ctx, rest, workspace.Range{From: 1, To: 1}); none == nil {
+			return fmt.Errorf("%w; did you mean %s?", err, rest)
+		}
+		_, rest, _ = strings.Cut(rest, "/")
+	}
+	if near, ok, _ := k.Nearest(ctx, p); ok {
+		return fmt.Errorf("%w; did you mean %s?", err, near)
+	}
+	return err
 }
 
 // mostMeant is how many paths are named that may have been meant.

@@ -27,7 +27,7 @@ func (s *Sheet) template(given map[string]json.RawMessage, complaint string) str
 		case has && !blamed && len(v) > longValue:
 			v = json.RawMessage(`"… (as you sent it)"`)
 		case has && !blamed:
-		case shown && (p.Required || blamed || complaint == "" || len(given) == 0):
+		case shown && (p.Required || p.Asked || blamed || complaint == "" || len(given) == 0):
 			v, same = e, false
 		default:
 			continue

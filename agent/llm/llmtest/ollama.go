@@ -111,9 +111,13 @@ func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 	if m.ContextSet > 0 {
 		parameters = fmt.Sprintf("num_ctx                        %d", m.ContextSet)
 	}
+	about := map[string]any{"general.architecture": "scripted", "scripted.context_length": s.contextLength()}
+	if m.Parameters > 0 {
+		about["general.parameter_count"] = m.Parameters
+	}
 	WriteJSON(w, http.StatusOK, map[string]any{
 		"parameters": parameters, "template": template, "details": details(), "capabilities": capabilities,
-		"model_info":  map[string]any{"general.architecture": "scripted", "scripted.context_length": s.contextLength()},
+		"model_info":  about,
 		"modified_at": "2026-01-01T00:00:00Z",
 	})
 }

@@ -75,12 +75,12 @@ func TestRecordedCapabilities(t *testing.T) {
 		version, show string
 		want          llm.Capabilities
 	}{
-		{"0.17.4", "show-scripted.txt", llm.Capabilities{Tools: true, Thinking: true, ContextLength: 65536, ContextSet: 40960}},
-		{"0.17.4", "show-qwen.txt", llm.Capabilities{Tools: true, ContextLength: 32768, ContextSet: 8192}},
-		{"0.17.4", "show-random-plain.txt", llm.Capabilities{ContextLength: 4096, ContextSet: 2048}},
-		{"0.17.4", "show-embed.txt", llm.Capabilities{ContextLength: 4096}},
-		{"0.11.10", "show.txt", llm.Capabilities{Tools: true, Thinking: true, ContextLength: 32768, ContextSet: 8192}},
-		{"0.6.5", "show.txt", llm.Capabilities{Tools: true, ContextLength: 32768, ContextSet: 8192}},
+		{"0.17.4", "show-scripted.txt", llm.Capabilities{Tools: true, Thinking: true, ContextLength: 65536, ContextSet: 40960, Parameters: 1391872}},
+		{"0.17.4", "show-qwen.txt", llm.Capabilities{Tools: true, ContextLength: 32768, ContextSet: 8192, Parameters: 1278720}},
+		{"0.17.4", "show-random-plain.txt", llm.Capabilities{ContextLength: 4096, ContextSet: 2048, Parameters: 115776}},
+		{"0.17.4", "show-embed.txt", llm.Capabilities{ContextLength: 4096, Parameters: 115776}},
+		{"0.11.10", "show.txt", llm.Capabilities{Tools: true, Thinking: true, ContextLength: 32768, ContextSet: 8192, Parameters: 1278720}},
+		{"0.6.5", "show.txt", llm.Capabilities{Tools: true, ContextLength: 32768, ContextSet: 8192, Parameters: 1278720}},
 	} {
 		t.Run(c.version+"/"+c.show, func(t *testing.T) {
 			got, err := replay(t, c.version, c.show, "chat-nostream.txt").Capabilities(t.Context())
@@ -233,5 +233,34 @@ func TestNewRefuses(t *testing.T) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// The size of a model is told by a count or by a label, and its weights have a name.
+func TestSizeAndDigest(t *testing.T) {
+	for _, tt := range []struct {
+		details, info string
+		want          int64
+	}{
+		{`{"parameter_size":"1.8B"}`, `{"general.parameter_count":1777088000}`, 1_777_088_000},
+		{`{"parameter_size":"7.6B"}`, `{}`, 7_600_000_000},
+		{`{"parameter_size":"268.10M"}`, `{}`, 268_100_000},
+		{`{"parameter_size":"0"}`, `{}`, 0},
+		{`{"parameter_size":"large"}`, `{"general.parameter_count":0}`, 0},
+		{`{}`, `{}`, 0},
+	} {
+		mux := http.NewServeMux()
+		mux.HandleFunc("POST /api/show", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"details":` + tt.details + `,"model_info":` + tt.info + `,"parameters":"num_ctx 8192"}`))
+		})
+		mux.HandleFunc("GET /api/tags", func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"models":[{"name":"other:1b","digest":"aa"},{"name":"scripted:latest","model":"scripted:latest","digest":"bb"}]}`))
+		})
+		s := httptest.NewServer(mux)
+		t.Cleanup(s.Close)
+		caps, err := open(t, s.URL).Capabilities(t.Context())
+		if err != nil || caps.Parameters != tt.want || caps.Digest != "bb" {
+			t.Errorf("%s %s: %d parameters, digest %q (%v), want %d", tt.details, tt.info, caps.Parameters, caps.Digest, err, tt.want)
+		}
 	}
 }

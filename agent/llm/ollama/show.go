@@ -57,6 +57,7 @@ func (m *Model) info(ctx context.Context) (info, error) {
 		m.end.Log.WarnContext(ctx, "model server does not tell its version", "model", m.end.Model, "err", err)
 	}
 	i.truncates = knowsTruncate(version)
+	i.caps.Digest = m.digest(ctx)
 	if !i.truncates {
 		m.end.Log.WarnContext(ctx, "model server may cut long prompts silently: its version is old or unknown",
 			"model", m.end.Model, "version", version, "needed", firstTruncate)
@@ -106,6 +107,7 @@ func read(resp *api.ShowResponse) info {
 		i.caps.Vision = len(resp.ProjectorInfo) > 0
 	}
 	i.caps.ContextLength = contextLength(resp.ModelInfo)
+	i.caps.Parameters = parameterCount(resp)
 	set, _ := strconv.Atoi(parameter(resp.Parameters, "num_ctx"))
 	i.caps.ContextSet = max(set, 0)
 	i.temperature = parameter(resp.Parameters, "temperature") != ""
@@ -127,6 +129,40 @@ func contextLength(info map[string]any) int {
 		}
 	}
 	return longest
+}
+
+// parameterCount is the size of the model: as counted, or as its label says it, such as
+// 7.6B.
+func parameterCount(resp *api.ShowResponse) int64 {
+	if n, ok := resp.ModelInfo["general.parameter_count"].(float64); ok && n > 0 {
+		return int64(n)
+	}
+	label := strings.ToUpper(strings.TrimSpace(resp.Details.ParameterSize))
+	if label == "" {
+		return 0
+	}
+	unit, known := map[byte]float64{'K': 1e3, 'M': 1e6, 'B': 1e9, 'T': 1e12}[label[len(label)-1]]
+	n, err := strconv.ParseFloat(label[:len(label)-1], 64)
+	if !known || err != nil || n <= 0 {
+		return 0
+	}
+	return int64(n * unit)
+}
+
+// digest names exactly the weights that the server has under the model's name, "" where
+// it does not tell.
+func (m *Model) digest(ctx context.Context) string {
+	list, err := m.api.List(ctx)
+	if err != nil {
+		m.end.Log.WarnContext(ctx, "model server does not list its models", "model", m.end.Model, "err", err)
+		return ""
+	}
+	for _, l := range list.Models {
+		if m.named(l.Model, l.Name) {
+			return l.Digest
+		}
+	}
+	return ""
 }
 
 // parameter finds the value of one in a Modelfile's parameters, one "name value" a

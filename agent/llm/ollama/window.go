@@ -126,8 +126,11 @@ func (m *Model) running(ctx context.Context) ([]api.ProcessModelResponse, error)
 	return list.Models, nil
 }
 
-func (m *Model) is(r api.ProcessModelResponse) bool {
-	return strings.TrimSuffix(cmp.Or(r.Model, r.Name), ":latest") == strings.TrimSuffix(m.end.Model, ":latest")
+func (m *Model) is(r api.ProcessModelResponse) bool { return m.named(r.Model, r.Name) }
+
+// named reports whether a server that lists a model under these names means this one.
+func (m *Model) named(model, name string) bool {
+	return strings.TrimSuffix(cmp.Or(model, name), ":latest") == strings.TrimSuffix(m.end.Model, ":latest")
 }
 
 // errMemory is in the chain of an error when the server has too little memory.

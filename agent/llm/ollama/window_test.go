@@ -44,6 +44,8 @@ func (s *memoryServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/api/version":
 		_, _ = io.WriteString(w, `{"version":"0.17.4"}`)
+	case "/api/tags":
+		_, _ = io.WriteString(w, `{"models":[]}`)
 	case "/api/show":
 		parameters := ""
 		if s.set > 0 {

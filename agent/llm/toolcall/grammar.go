@@ -2,6 +2,7 @@ package toolcall
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -276,14 +277,28 @@ func (g *grammar) afterName(i int) int {
 	for {
 		i = g.space(i)
 		m := g.mark(i)
-		if g.p.marks[m.name] != inside {
+		switch {
+		case m.name == "<|channel|>":
+			word, next := g.word(m.next)
+			if word, _, _ = strings.Cut(word, ":"); !slices.Contains(channels[:], word) {
+				return i
+			}
+			i = next
+		case g.p.marks[m.name] != inside:
 			return i
-		}
-		if i = m.next; m.name == "[CALL_ID]" {
-			_, i = g.word(i)
+		case m.name == "[CALL_ID]":
+			_, i = g.word(m.next)
+		default:
+			i = m.next
+			if word, next := g.word(i); m.name == "<|constrain|>" && word == "json" {
+				i = next
+			}
 		}
 	}
 }
+
+// channels are those of gpt-oss.
+var channels = [...]string{"commentary", "analysis", "final"}
 
 // namedJSON reads the arguments of a call whose name is known, at i.
 func (g *grammar) namedJSON(name string, i int) item {

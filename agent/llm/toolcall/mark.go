@@ -180,7 +180,13 @@ func lexValueTag(s string, j int, m mark) mark {
 			m.value = strings.Trim(m.value, "\"'")
 			m.next = k + 1
 			return m
-		case '\n', '<', '{':
+		case '<':
+			end := strings.IndexByte(s[k:min(len(s), k+maxMark)], '>')
+			if barAt(s, k+1) == 0 || end < 0 {
+				return mark{growing: k+1 == len(s) || barAt(s, k+1) > 0 && len(s)-k < maxMark}
+			}
+			k += end // a token behind the name
+		case '\n', '{':
 			return mark{}
 		}
 	}

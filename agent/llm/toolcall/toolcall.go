@@ -121,7 +121,7 @@ var namePrefixes = [...]string{"functions.", "function.", "functions:", "default
 // Canonical returns the name of a known tool for any spelling of it, and
 // reports whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
-	name = strings.Trim(name, " \t\r\n`<>\"'*")
+	name = strings.Trim(CutTokens(name), " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
 		return name, true
 	}
@@ -141,6 +141,39 @@ func (p *Parser) Canonical(name string) (string, bool) {
 		}
 	}
 	return p.canonical(bare), false
+}
+
+// tokenStarts are how control tokens begin, as they are and as they are broken for a
+// model.
+var tokenStarts = [...]string{"<|", "<｜", "<¦", "</", "[TOOL_", "[ARGS]", "[CALL_ID]", "[¦"}
+
+// CutTokens returns the name of a tool without the control tokens that its model wrote on
+// behind it, such as read_file<|channel|>commentary. Tokens that come before it are left
+// out as well.
+func CutTokens(name string) string {
+	for {
+		at := -1
+		for _, start := range tokenStarts {
+			if i := strings.Index(name, start); i >= 0 && (at < 0 || i < at) {
+				at = i
+			}
+		}
+		if at < 0 {
+			return name
+		}
+		if before := strings.TrimSpace(name[:at]); before != "" && before != "assistant" {
+			return before
+		}
+		rest := name[at:]
+		if to := recipient(rest); to != "" { // <|channel|>commentary to=functions.read_file
+			return CutTokens(to)
+		}
+		end := strings.IndexAny(rest, ">]")
+		if end < 0 || end+1 == len(rest) {
+			return name
+		}
+		name = rest[end+1:]
+	}
 }
 
 // qualified returns the tool that stands after the prefix of a server or a

@@ -3,6 +3,7 @@ package builtin_test
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -117,6 +118,40 @@ func TestOffersOfModes(t *testing.T) {
 	for name, want := range map[string]bool{"apply_diff": true, "write_file": true, "edit_file": true, "delete_file": false, "read_file": true} {
 		if got := architect.Allows(toolstest.Open(t, nil).Tools.Spec(name).Kind); got != want {
 			t.Errorf("architect mode offers %s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// What a schema requires is what calls are refused without: models may write nothing else.
+func TestRequiredIsHonest(t *testing.T) {
+	b := toolstest.Open(t, map[string]string{"a.txt": "one\ntwo\n"})
+	full := map[string]string{ // calls with all that is required, and nothing else
+		"read_file": `{"path":"a.txt"}`, "write_file": `{"path":"a.txt","content":"x"}`, "edit_file": `{"path":"a.txt","old_string":"one","new_string":"1"}`,
+		"apply_diff": `{"diff":"--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-one\n+1\n"}`, "insert_content": `{"path":"a.txt","line":1,"content":"x"}`,
+		"search_and_replace": `{"path":"a.txt","search":"one","replace":"1"}`, "delete_file": `{"path":"a.txt"}`, "list_files": `{}`, "find_files": `{"name":"a"}`,
+		"search_workspace": `{"query":"x"}`, "list_code_definition_names": `{}`, "run_terminal_command": `{"command":"ls"}`, "read_output": `{"id":"o1"}`,
+		"update_todo_list": `{"todos":"[ ] a"}`, "attempt_completion": `{"result":"x"}`, "ask_followup_question": `{"question":"x"}`, "switch_mode": `{"mode":"ask"}`, "condense": `{}`,
+		"new_task": `{"task":"x"}`, "report_finding": `{"path":"a.txt","line":1,"severity":"low","claim":"x","why":"y"}`,
+	}
+	for _, spec := range b.Tools.Specs() {
+		var schema struct{ Required []string }
+		var call map[string]json.RawMessage
+		if json.Unmarshal(spec.Parameters, &schema) != nil || json.Unmarshal([]byte(full[spec.Name]), &call) != nil {
+			t.Fatalf("%s: no schema, or no call here", spec.Name)
+		}
+		if _, err := b.Tool(spec.Name).Intent(t.Context(), toolstest.Call(spec.Name, full[spec.Name])); err != nil || len(call) != len(schema.Required) {
+			t.Errorf("%s requires %q; %s: %v", spec.Name, schema.Required, full[spec.Name], err)
+		}
+		for _, name := range schema.Required {
+			less := maps.Clone(call)
+			delete(less, name)
+			raw, err := json.Marshal(less)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := b.Tool(spec.Name).Intent(t.Context(), toolstest.Call(spec.Name, string(raw))); err == nil {
+				t.Errorf("%s requires %s, and %s is taken", spec.Name, name, raw)
+			}
 		}
 	}
 }

@@ -31,7 +31,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 		Aliases: []string{"apply_patch", "multi_apply_diff", "patch", "patch_file", "replace_in_file", "search_replace"},
 		Params: []tools.Param{
 			path,
-			{Name: "diff", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Diff or blocks.",
+			{Name: "diff", Asked: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Diff or blocks.",
 				Aliases: []string{"patch", "diffs", "changes", "edits", "blocks", "unified_diff", "input", "patch_text", "hunks"}},
 			{Name: "search", Aliases: []string{"old_string", "old_str", "old_text", "search_text"}},
 			{Name: "replace", Aliases: []string{"new_string", "new_str", "new_text", "replacement", "replace_text", "content"}},
@@ -328,6 +328,13 @@ func planEdit(ctx context.Context, k *tools.Kit, e patch.Edit) (change, error) {
 	if err != nil {
 		return c, err
 	}
+	if !c.existed && !e.Create && !e.Delete && e.To == "" {
+		if near, err := nearest(ctx, k, rel); err != nil {
+			return c, err
+		} else if near.existed {
+			c = near
+		}
+	}
 	switch {
 	case binary(c.before):
 		return c, workspace.ErrBinary
@@ -343,7 +350,7 @@ func planEdit(ctx context.Context, k *tools.Kit, e patch.Edit) (change, error) {
 		}
 		return c, err
 	}
-	c.after, c.notes = applied.Text, applied.Notes
+	c.after, c.notes = applied.Text, append(c.notes, applied.Notes...)
 	if e.Delete {
 		if e.Hunks() > 0 && strings.TrimSpace(c.after) != "" {
 			return c, errors.New("the diff deletes this file, but does not take out all of its text; use delete_file")

@@ -245,10 +245,27 @@ func existing(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 		return c, err
 	}
 	if !c.existed {
+		if c, err = nearest(ctx, k, rel); err != nil {
+			return c, err
+		}
+	}
+	if !c.existed {
 		return c, fmt.Errorf("edit %s: %w", rel, k.NotThere(ctx, rel))
 	}
 	if bytes.IndexByte([]byte(c.before), 0) >= 0 {
 		return c, fmt.Errorf("edit %s: %w", rel, workspace.ErrBinary)
 	}
 	return c, nil
+}
+
+// nearest returns what current returns of the only file that has the name of rel, which is
+// not there itself.
+func nearest(ctx context.Context, k *tools.Kit, rel string) (change, error) {
+	near, ok, err := k.Nearest(ctx, rel)
+	if err != nil || !ok {
+		return change{}, err
+	}
+	c, err := current(ctx, k, near)
+	c.notes = append(c.notes, fmt.Sprintf("There is no %s; %s is the only file of that name.", rel, near))
+	return c, err
 }

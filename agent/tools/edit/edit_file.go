@@ -22,9 +22,9 @@ func editFile(k *tools.Kit) tools.Tool {
 		Aliases: []string{"edit", "edit_existing_file", "str_replace", "string_replace", "replace_string_in_file", "replace", "multi_edit"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
-			{Name: "old_string", Doc: "Exact text.",
+			{Name: "old_string", Asked: true, Doc: "Exact text.",
 				Aliases: []string{"old_str", "old_text", "old", "search", "find", "target", "original"}},
-			{Name: "new_string", Doc: "Empty to delete.",
+			{Name: "new_string", Asked: true, Doc: "Empty to delete.",
 				Aliases: []string{"new_str", "new_text", "new", "replace", "replacement", "replace_with"}},
 			{Name: "replace_all", Form: tools.Flag, Doc: "Every occurrence.", Aliases: []string{"all", "allow_multiple"}},
 			{Name: "expected_replacements", Form: tools.Number, Aliases: []string{"count", "expected_count"}},

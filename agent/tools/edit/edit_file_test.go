@@ -32,7 +32,7 @@ func TestEditFile(t *testing.T) {
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "old_string", "one"), `missing argument "new_string"`, "A correct call")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go"), `missing argument "old_string"`)
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "old_string", "one", "new_string", "one"), "the same")
-	b.Fails("edit_file", toolstest.Arguments("path", "x/a.go", "old_string", "one", "new_string", "1"), "not exist", "did you mean a.go")
+	b.Fails("edit_file", toolstest.Arguments("path", "x/a.goo", "old_string", "one", "new_string", "1"), "not exist", "did you mean a.go")
 	b.Fails("edit_file", `{"path":"a.go","edits":[{"old_string":"one","new_string":"1"},{"old_string":"nope nope","new_string":"x"}]}`, "edit 2 of 2", "nothing was changed")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "code_edit", "func a() {\n"), "no marker")
 	b.Fails("edit_file", toolstest.Arguments("path", "a.go", "code_edit", "// ... existing code ...\nfunc c() {\n}\n// ... existing code ...\n"), "not clear what it replaces", "func c() {")

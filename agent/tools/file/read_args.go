@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,22 +18,30 @@ import (
 type wanted struct {
 	path   string
 	ranges []workspace.Range
+	note   string // on the path, where it is not the one that was asked for
 }
 
 // wanted reads the files of a call, in all the shapes in which models ask for
 // them.
 func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
-	items := a.Items("files")
-	if raw, ok := a.Values["path"]; ok {
-		items = append(items, tools.Elements(raw)...)
-	}
 	common, err := readRanges(a, a.Values)
 	if err != nil {
 		return nil, err
 	}
-	list, err := wantedItems(a, items, 0)
+	list, err := wantedItems(a, a.Items("files"), 0)
 	if err != nil {
 		return nil, err
+	}
+	if raw, ok := a.Values["path"]; ok { // which models think they must give beside files
+		more, err := wantedItems(a, tools.Elements(raw), 0)
+		if err != nil {
+			return nil, err
+		}
+		for _, w := range more {
+			if !slices.ContainsFunc(list, func(f wanted) bool { return f.path == w.path }) {
+				list = append(list, w)
+			}
+		}
 	}
 	switch {
 	case len(list) == 0:
@@ -60,7 +69,9 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 				rel, list[i].ranges = bare, ranges
 			}
 		}
-		list[i].path = rel
+		if list[i].path, list[i].note, err = r.Existing(ctx, rel); err != nil {
+			return nil, err
+		}
 	}
 	return list, nil
 }
@@ -121,7 +132,7 @@ func wantedObject(a tools.Args, f map[string]json.RawMessage, depth int) ([]want
 		return nil, a.Wrong("every element of %q needs a path", "files")
 	}
 	ranges, err := readRanges(a, f)
-	return []wanted{{name, ranges}}, err
+	return []wanted{{path: name, ranges: ranges}}, err
 }
 
 func wantedText(a tools.Args, s string) ([]wanted, error) {
@@ -154,7 +165,7 @@ func xmlWanted(a tools.Args, s string) ([]wanted, error) {
 		if !ok && len(f.Ranges) > 0 {
 			return nil, a.Wrong("%q is no range of lines", strings.Join(f.Ranges, ","))
 		}
-		out = append(out, wanted{strings.TrimSpace(f.Path), rs})
+		out = append(out, wanted{path: strings.TrimSpace(f.Path), ranges: rs})
 	}
 	return out, nil
 }

@@ -34,7 +34,7 @@ func readFile(k *tools.Kit) tools.Tool {
 		return nil
 	}
 	path := tools.PathParam("File.", false)
-	path.Form, path.Schema = tools.Free, `{"type":"string"}`
+	path.Form, path.Schema, path.Asked = tools.Free, `{"type":"string"}`, true
 	r := reader{k}
 	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
 		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read"},
@@ -115,6 +115,9 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	f, err := r.Files.Read(ctx, w.path, w.first())
 	if err != nil {
 		return err
+	}
+	if w.note != "" {
+		fmt.Fprintf(&o.b, "[%s]\n", w.note)
 	}
 	if f.Binary {
 		return r.binary(ctx, w, f, o)

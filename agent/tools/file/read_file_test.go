@@ -78,7 +78,7 @@ func TestReadFileShapes(t *testing.T) {
 	}
 	_, res := b.Do("read_file", `{"path":"a.txt","lines":"1-2, 29-"}`)
 	toolstest.Contains(t, res.Content, "(lines 1-2, 29-30 of 30)\n1 | line 1\n2 | line 2\n29 | line 29\n30 | line 30\n")
-	for _, args := range []string{`{"path":["a.txt","b.txt"]}`, `{"paths":["a.txt","b.txt"]}`, `{"files":["a.txt",{"path":"b.txt"}]}`, `{"path":"a.txt\nb.txt"}`} {
+	for _, args := range []string{`{"path":["a.txt","b.txt"]}`, `{"paths":["a.txt","b.txt"]}`, `{"files":["a.txt",{"path":"b.txt"}]}`, `{"path":"a.txt\nb.txt"}`, `{"path":"a.txt","files":["a.txt","b.txt"]}`, `{"path":"","files":["a.txt","b.txt"]}`} {
 		action, res := b.Do("read_file", args)
 		toolstest.Contains(t, res.Content, "File: a.txt (30 lines)\n1 | line 1\n", "File: b.txt (1 line)\n1 | bee\n")
 		if !cmp.Equal(action.Paths, []string{"a.txt", "b.txt"}) {
@@ -90,7 +90,7 @@ func TestReadFileShapes(t *testing.T) {
 func TestReadFileFails(t *testing.T) {
 	b := toolstest.Open(t, map[string]string{"src/app.go": "a\n", ".agentignore": "secret*\n", "secret.txt": "s\n"})
 	b.Fails("read_file", `{}`, `missing argument "path"`, `A correct call: {"name":"read_file","arguments":{"path":`)
-	b.Fails("read_file", `{"path":"app.go"}`, "not exist", "did you mean src/app.go")
+	b.Fails("read_file", `{"path":"app.py"}`, "not exist", "did you mean src/app.go")
 	b.Fails("read_file", `{"path":"src"}`, "directory", "list_files")
 	b.Fails("read_file", `{"path":"secret.txt"}`, "agentignore", "go on without it")
 	b.Fails("read_file", `{"path":"src/app.go","lines":"x-y"}`, "no range of lines")

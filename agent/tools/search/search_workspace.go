@@ -33,7 +33,7 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 		Aliases: []string{"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search", "search_in_files", "find_in_files", "search_text"},
 		Params: []tools.Param{
 			{Name: "query", Doc: "What to look for.",
-				Aliases: []string{"pattern", "search", "text", "search_term", "q"}, Required: false},
+				Aliases: []string{"pattern", "search", "text", "search_term", "q"}, Asked: true},
 			{Name: "isRegex", Form: tools.Free, Schema: `{"type":"boolean"}`, Doc: "RE2.",
 				Aliases: []string{"regex", "use_regex", "is_regexp", "regexp"}},
 			dir,
