@@ -420,8 +420,9 @@ type Update struct {
 	Image *Image `json:"image,omitempty"`
 }
 
-// Image is a container image that commands run in. Why says who chose it, Notes what
-// was not taken, for people. Guess means that nobody named it for the agent.
+// Image is a container image that commands run in; one without a name stands for the
+// programs of the machine. Why says who chose it, Notes what was not taken, for people.
+// Guess means that nobody named it for the agent.
 type Image struct {
 	Name  string   `json:"image"`
 	Why   string   `json:"why"`

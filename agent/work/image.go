@@ -104,7 +104,9 @@ func (e *Engine) tellImage(ctx context.Context, j Job, at *session.State, image 
 	if image.Why == "" {
 		return nil
 	}
-	if image.Name == "" {
+	if imaged, ok := e.cfg.Workspace.(workspace.Imaged); ok && image.Name == "" && imaged.OnMachine(ctx) {
+		image.Why += "; there is no " + workspace.DefaultImage
+	} else if image.Name == "" {
 		image.Name = workspace.DefaultImage
 	}
 	if last := at.Image(); last != nil && reflect.DeepEqual(*last, image) {

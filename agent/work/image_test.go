@@ -24,6 +24,8 @@ type shelf struct {
 
 func (s *shelf) Images() bool { return s.images }
 
+func (s *shelf) OnMachine(context.Context) bool { return false }
+
 func (s *shelf) Programs(_ context.Context, spec workspace.Spec) (string, error) {
 	s.opened = append(s.opened, fmt.Sprintf("%s %v", spec.Image, spec.Pull))
 	if !strings.Contains(s.has, "<"+spec.Image+">") {

@@ -91,6 +91,7 @@ type Layered interface {
 // Imaged is an engine whose workspaces may be made of images that a project chooses.
 type Imaged interface {
 	Images() bool
+	OnMachine(ctx context.Context) bool // without one they run on this machine's own programs
 }
 
 // Bounded is an engine that tells how it holds workspaces to their limits.

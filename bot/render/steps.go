@@ -85,7 +85,11 @@ func steps(timeline []session.Moment) []step {
 
 // imageSteps say what commands run in, and what was not taken.
 func imageSteps(i *session.Image) []step {
-	out := []step{{text: "Commands run in the image " + code(line(i.Name, 255)) + ": " + words(line(i.Why, 200)), how: asMarkdown}}
+	in := "on the programs of the bot's machine"
+	if i.Name != "" {
+		in = "in the image " + code(line(i.Name, 255))
+	}
+	out := []step{{text: "Commands run " + in + ": " + words(line(i.Why, 200)), how: asMarkdown}}
 	for _, note := range i.Notes {
 		out = append(out, step{text: "About the image: " + words(line(note, 700)), how: asMarkdown, bad: true})
 	}

@@ -17,9 +17,9 @@ var own = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE"
 // system are directories that are no tool cache, whatever a variable says.
 var system = strings.Fields("/ /bin /boot /cache /dev /etc /handrail /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /tmp /usr /var /var/lib /var/tmp /workspace")
 
-// Machine returns what workspaces see of the runner besides /usr: /opt and the tool
-// cache, without what is the runner's own. Environ is the runner's environment. Nil is
-// for machines whose programs do not run in workspaces.
+// Machine returns the places of this machine that workspaces see besides /usr: /opt and a
+// runner's tool cache, without those of the runner's own. Environ is the environment of
+// this process. The result is nil if this machine's programs do not run in workspaces.
 func Machine(environ []string) *workspace.Machine {
 	if runtime.GOOS != "linux" {
 		return nil

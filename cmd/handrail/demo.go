@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -42,6 +45,9 @@ func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	d := &demo{cmd: c, w: w, dir: dir, seen: map[string]string{}}
+	if !w.log.Enabled(ctx, slog.LevelInfo) { // a failure is told once, with its remedy
+		d.w = &console{in: w.in, out: w.out, err: w.err, raw: w.raw, log: slog.New(slog.DiscardHandler), logs: w.logs, version: w.version}
+	}
 	defer func() { err = errors.Join(err, d.close(context.WithoutCancel(ctx))) }()
 	if err := d.start(ctx); err != nil {
 		return err
@@ -87,7 +93,10 @@ func (d *demo) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts := serverOptions{unlimited: true, spacing: -1, settle: time.Second, every: 300 * time.Millisecond}
+	opts := serverOptions{
+		unlimited: true, spacing: -1, settle: time.Second, every: 300 * time.Millisecond,
+		spare: action.Machine(os.Environ()),
+	}
 	d.server, err = newServer(ctx, d.w, cfg, opts)
 	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // a model of one's own may run anything
 		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` says what is missing.\n")
@@ -105,7 +114,11 @@ func (d *demo) start(ctx context.Context) error {
 	d.say("repository  %s/%s.git", d.gh.URL(), demoRepo)
 	d.say("model       %s at %s", cfg.Model.Name, cfg.Model.Ollama)
 	d.say("bot         %s", d.server.url())
-	d.say("workspace   %s", d.server.workspace)
+	if d.server.onMachine {
+		d.say("workspace   %s, with the programs of this machine: there is no image %s", d.server.workspace, workspace.DefaultImage)
+	} else {
+		d.say("workspace   %s", d.server.workspace)
+	}
 	d.say("files       %s\n", d.dir)
 	return nil
 }
@@ -135,6 +148,7 @@ func (d *demo) config() (config.Server, error) {
 		Model:  config.Model{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
 		Policy: policy.DefaultConfig(),
 	}
+	cfg.Policy.Workspace.Pull = "never" // no network
 	if d.cmd.Model != "" {
 		return cfg, cfg.Check()
 	}
@@ -155,18 +169,34 @@ func (d *demo) config() (config.Server, error) {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.w.out, format+"\n", args...) }
 
-// step runs one part of the story and prints how long it took.
+// step runs one part of the story and prints how long it took. Its error tells the cause
+// and a remedy.
 func (d *demo) step(name string, f func() error) error {
 	at := time.Now()
 	if err := f(); err != nil {
-		d.say("✗ %s: %v", name, err)
+		d.say("✗ %s", name)
 		for _, v := range d.gh.Violations() {
 			d.say("  GitHub was spoken to wrongly: %s", v)
 		}
-		return fmt.Errorf("demo: %s: %w", name, err)
+		return fmt.Errorf("demo: %w\n%s", err, d.remedy(err))
 	}
 	d.say("✔ %s (%s)\n", name, time.Since(at).Round(time.Millisecond))
 	return nil
+}
+
+// remedy returns what to try after a step failed.
+func (d *demo) remedy(err error) string {
+	switch {
+	case errors.Is(err, context.Canceled):
+		return "It was stopped; run it again."
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("It did not get further within %s: give it more time with --timeout.", d.cmd.Timeout)
+	case d.cmd.Model != "":
+		return "`handrail doctor model --model " + d.cmd.Model + "` says what this model lacks; without --model a recorded one plays the story."
+	case d.server.workspace != "local":
+		return "`handrail doctor machine` says what this machine lacks; `handrail demo --workspace local` plays the story without a wall."
+	}
+	return "Run it again with --log-level debug, and report what it says."
 }
 
 // tell runs the steps of the story in order.
@@ -304,15 +334,26 @@ func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread
 		t := s.Thread(issue)
 		for _, c := range t.Comments {
 			if strings.Contains(c.Body, "**failed**") || strings.Contains(c.Body, "**no changes**") {
-				failed = errors.New("the session ended without success")
+				failed = errors.New("the session ended without success" + d.causeOf(visible(c.Body)))
 			}
 		}
 		return failed != nil || ok(t)
 	})
-	if d.model != nil && (failed != nil || err != nil) {
-		err = errors.Join(err, d.model.Err()) // a request that the script has no answer for
+	return cmp.Or(failed, err)
+}
+
+// causeOf returns the paragraph below a heading of failure, after a colon, or nothing.
+func (d *demo) causeOf(body string) string {
+	if d.model != nil && d.model.Refused() > 0 {
+		return ": a command of the recorded story had another result on this machine"
 	}
-	return errors.Join(failed, err)
+	paragraphs := strings.Split(body, "\n\n")
+	for i, p := range paragraphs[:len(paragraphs)-1] {
+		if strings.Contains(p, "**failed**") || strings.Contains(p, "**no changes**") {
+			return ": " + strings.Join(strings.Fields(paragraphs[i+1]), " ")
+		}
+	}
+	return ""
 }
 
 // inspect checks the pull request as GitHub has it.

@@ -13,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
@@ -194,7 +195,9 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	cfg := s.Rules
 	cfg.Workspace.Toolchains = nil // a server's, not the repository's
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
-	ws, err := pickWorkspace(ctx, w, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
+	here := *w
+	here.options.spare = action.Machine(os.Environ())
+	ws, err := pickWorkspace(ctx, &here, cmp.Or(c.Workspace, from.Workspace), cfg.Workspace)
 	if err != nil {
 		return out, nil, err
 	}

@@ -69,6 +69,7 @@ type serverOptions struct {
 	shown     func(session.Event)           // is told what happens in sessions
 	fault     func(error)                   // is told what is wrong with a repository's configuration, and with workspaces: nil does without them for nothing
 	machine   *workspace.Machine            // what workspaces see of a runner
+	spare     *workspace.Machine            // what containers see of this machine while their image is missing
 }
 
 // server is the whole bot in one process.
@@ -83,6 +84,7 @@ type server struct {
 	model         func(name string) (llm.Model, error)
 	seats         *seat.Models
 	workspace     string // name of the engine
+	onMachine     bool   // its containers have the programs of this machine
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
@@ -250,6 +252,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		return err
 	}
 	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
+	s.onMachine = s.opt.spare != nil && onMachine(ctx, ws)
 	if err := s.cfg.Policy.CheckEffect(); err != nil { // which engine there is counts
 		return fmt.Errorf("policy.%w", err)
 	}

@@ -19,8 +19,8 @@ import (
 )
 
 // pickWorkspace returns the engine called name, ready to be used. "auto" is
-// docker, then bwrap, then docker without its image where images are pulled, and never
-// local: a wall is not given up silently.
+// docker, then bwrap, then docker without its image if images are pulled or this
+// machine's programs stand in, and never local: a wall is not given up silently.
 //
 // cfg has the configured container image; without one it is [workspace.DefaultImage].
 func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
@@ -42,10 +42,12 @@ func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Work
 	if err != nil {
 		return nil, err
 	}
-	pulls := func(err error) bool { return errors.Is(err, workspace.ErrNoImage) && cfg.Pull != "never" }
+	canDo := func(e workspace.Engine, lacks error) bool {
+		return errors.Is(lacks, workspace.ErrNoImage) && (cfg.Pull != "never" || onMachine(ctx, e))
+	}
 	if name == "auto" || name == "" {
 		e, err := workspace.Choose(ctx, engines...)
-		if pulls(err) {
+		if canDo(engines[0], err) {
 			return engines[0], nil
 		}
 		if err != nil {
@@ -57,12 +59,18 @@ func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Work
 		if e.Name() != name {
 			continue
 		}
-		if err := e.Check(ctx); err != nil && !pulls(err) {
+		if err := e.Check(ctx); err != nil && !canDo(e, err) {
 			return nil, door.Usage("workspace %s: %w", name, err)
 		}
 		return e, nil
 	}
 	return nil, door.Usage("there is no workspace %q; take docker, bwrap, local or unix:SOCKET", name)
+}
+
+// onMachine reports whether containers have the programs of this machine.
+func onMachine(ctx context.Context, e workspace.Engine) bool {
+	imaged, ok := e.(workspace.Imaged)
+	return ok && imaged.OnMachine(ctx)
 }
 
 // boundsOf says how an engine keeps the limits of workspaces on this machine.
@@ -98,13 +106,13 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 
 func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.Workspace) ([]workspace.Engine, error) {
 	var shows workspace.Machine
-	image := cfg.Image
+	in := docker.Config{Binary: buildinfo.ForContainers(self), Image: cfg.Image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log}
 	if w.options.machine != nil {
 		shows = *w.options.machine
-	} else if image == "" {
-		image = workspace.DefaultImage
+	} else if cfg.Image == "" {
+		in.Image, in.Spare = workspace.DefaultImage, w.options.spare
 	}
-	d, err := docker.New(docker.Config{Binary: buildinfo.ForContainers(self), Image: image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log})
+	d, err := docker.New(in)
 	if err != nil {
 		return nil, err
 	}

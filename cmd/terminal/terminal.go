@@ -240,7 +240,11 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 // image returns what commands run in, and what was not taken, with the commands for it.
 func (t *Terminal) image(i *session.Image) []string {
 	l := t.screen.look
-	out := []string{l.line(l.in(dim, "  image "+untrusted.EscapeLine(i.Name)+": "+untrusted.EscapeLine(i.Why)))}
+	in := "the programs of this machine"
+	if i.Name != "" {
+		in = "image " + untrusted.EscapeLine(i.Name)
+	}
+	out := []string{l.line(l.in(dim, "  "+in+": "+untrusted.EscapeLine(i.Why)))}
 	for _, note := range i.Notes {
 		out = append(out, l.in(yellow, "! "+untrusted.EscapeLine(note)))
 	}

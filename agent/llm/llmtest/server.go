@@ -211,6 +211,13 @@ func (s *Server) Err() error {
 	return fmt.Errorf("scripted model, %d requests: %w", s.count, errors.Join(faults...))
 }
 
+// Refused returns the number of requests that no turn fitted.
+func (s *Server) Refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.faults)
+}
+
 func (s *Server) fault(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,8 @@ import (
 // and every state and source directory, at the same path. Image is used when
 // a specification names none. Host is the daemon's address, "" for the
 // default socket. Env is added to every workspace's environment. With Shows and
-// without any image, workspaces run on this machine's own programs.
+// without any image, workspaces run on this machine's own programs. With Spare they
+// do so while Image is missing.
 type Config struct {
 	Binary string
 	Image  string
@@ -39,6 +40,7 @@ type Config struct {
 	Env    map[string]string
 	Copy   bool // never lay overlays
 	Shows  *workspace.Machine
+	Spare  *workspace.Machine
 	Logins Logins
 	Log    *slog.Logger
 }
@@ -48,6 +50,7 @@ type Engine struct {
 	cfg    Config
 	docker *client.Client
 	pulls  pulls
+	spare  sparing
 }
 
 var _ workspace.Engine = (*Engine)(nil)
@@ -94,36 +97,58 @@ func (e *Engine) Check(ctx context.Context) error {
 	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // there it is this program
 		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
 	}
-	image, _, lacks := e.base(ctx, e.cfg.Image)
-	if lacks == nil && image == "" {
+	on, lacks := e.base(ctx, e.cfg.Image)
+	if lacks == nil && on.image == "" {
 		return nil
+	}
+	if lacks == nil && on.shows != nil && on.shows == e.cfg.Spare {
+		lacks = missing(e.cfg.Image)
 	}
 	if errors.Is(lacks, workspace.ErrNoImage) {
 		var err error
-		if image, err = e.machineImage(ctx); err != nil {
+		if on.image, err = e.machineImage(ctx); err != nil {
 			return err
 		}
 	} else if lacks != nil {
 		return lacks
 	}
-	if err := e.sees(ctx, image); err != nil { //control:daemon-sees-files
+	if err := e.sees(ctx, on.image); err != nil { //control:daemon-sees-files
 		return err
 	}
 	return lacks
 }
 
-// base returns the image of a workspace and the environment that it comes with, "" for
-// none.
-func (e *Engine) base(ctx context.Context, image string) (string, map[string]string, error) {
-	if image = cmp.Or(image, e.cfg.Image); image != "" {
-		env, err := e.imageEnv(ctx, image)
-		return image, env, err
+// programs are the image of a workspace, the environment that it comes with, and the
+// machine that it shows, nil for none. The zero value has no programs.
+type programs struct {
+	image string
+	env   map[string]string
+	shows *workspace.Machine
+}
+
+// base returns the programs of a workspace with this image, "" for the engine's own.
+func (e *Engine) base(ctx context.Context, image string) (on programs, err error) {
+	shows := e.cfg.Shows
+	if on.image = cmp.Or(image, e.cfg.Image); on.image != "" {
+		on.env, err = e.imageEnv(ctx, on.image)
+		if on.image != e.cfg.Image || !errors.Is(err, workspace.ErrNoImage) || !e.canSpare(ctx) {
+			return on, err
+		}
+		shows = e.cfg.Spare
 	}
-	if e.cfg.Shows == nil {
-		return "", nil, nil
+	if shows == nil {
+		return on, nil
 	}
-	image, err := e.machineImage(ctx)
-	return image, e.cfg.Shows.Env, err
+	on.image, err = e.machineImage(ctx)
+	on.env, on.shows = shows.Env, shows
+	return on, err
+}
+
+// OnMachine reports whether workspaces without an image of their own run on this
+// machine's own programs.
+func (e *Engine) OnMachine(ctx context.Context) bool {
+	on, err := e.base(ctx, "")
+	return err == nil && on.shows != nil
 }
 
 // Bounds asks the daemon what its machine can limit.
@@ -155,27 +180,30 @@ func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, err
 	if spec.Image == "" && e.cfg.Image == "" {
 		return workspace.Programs(""), nil
 	}
-	image, _, err := e.found(ctx, spec)
+	on, err := e.found(ctx, spec)
 	if err != nil {
 		return "", err
 	}
-	res, err := e.docker.ImageInspect(ctx, image)
+	if on.shows != nil {
+		return workspace.Programs(""), nil
+	}
+	res, err := e.docker.ImageInspect(ctx, on.image)
 	if err != nil {
-		return "", fmt.Errorf("find image %s: %w", image, err)
+		return "", fmt.Errorf("find image %s: %w", on.image, err)
 	}
 	return res.ID, nil
 }
 
 // found is [Engine.base] of a workspace. An image that is missing is pulled where that is
 // allowed.
-func (e *Engine) found(ctx context.Context, spec workspace.Spec) (image string, env map[string]string, err error) {
-	image, env, err = e.base(ctx, spec.Image)
+func (e *Engine) found(ctx context.Context, spec workspace.Spec) (on programs, err error) {
+	on, err = e.base(ctx, spec.Image)
 	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
-		if err = e.get(ctx, image, spec); err == nil {
-			image, env, err = e.base(ctx, spec.Image)
+		if err = e.get(ctx, on.image, spec); err == nil {
+			on, err = e.base(ctx, spec.Image)
 		}
 	}
-	return image, env, err
+	return on, err
 }
 
 // imageEnv returns the environment that an image comes with.
@@ -203,19 +231,15 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	var shows *workspace.Machine
-	if spec.Image == "" && e.cfg.Image == "" {
-		shows = e.cfg.Shows
-	}
-	image, env, err := e.found(ctx, spec)
-	if err == nil && image == "" {
+	on, err := e.found(ctx, spec)
+	if err == nil && on.image == "" {
 		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
 	}
-	spec.Image = image
+	spec.Image = on.image
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w", err)
 	}
-	plan := plan{engine: e, spec: spec, image: env, shows: shows}
+	plan := plan{engine: e, spec: spec, image: on.env, shows: on.shows}
 	return spec.Open(ctx, e.Layers(), e.cfg.Log, func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, plan, overlay) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/api/types/container"
@@ -60,9 +61,9 @@ func (e *Engine) machineImage(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// machine returns what of this machine is mounted, read-only.
-func (p plan) machine() (ms []mount.Mount) {
-	for _, dir := range slices.Concat([]string{"/usr"}, roots, p.shows.Dirs, etc()) {
+// mounts returns the mounts of a machine's programs, all read-only.
+func mounts(m *workspace.Machine) (ms []mount.Mount) {
+	for _, dir := range slices.Concat([]string{"/usr"}, roots, m.Dirs, etc()) {
 		if at, err := os.Lstat(dir); err == nil && (at.Mode().Type() != os.ModeSymlink || strings.HasPrefix(dir, "/etc/")) {
 			ms = append(ms, mount.Mount{Type: mount.TypeBind, Source: dir, Target: dir, ReadOnly: true})
 		}
@@ -78,11 +79,41 @@ func etc() []string {
 	return out
 }
 
+// sparing is whether the daemon can show this machine's programs: a desktop's daemon shares
+// some directories only. It is safe for concurrent use.
+type sparing struct {
+	mu    sync.Mutex
+	known bool
+	fits  bool
+}
+
+// canSpare reports whether workspaces can run on this machine's own programs in place of
+// an image that is missing. The daemon is asked once.
+func (e *Engine) canSpare(ctx context.Context) bool {
+	if e.cfg.Spare == nil {
+		return false
+	}
+	e.spare.mu.Lock()
+	defer e.spare.mu.Unlock()
+	if !e.spare.known {
+		image, err := e.machineImage(ctx)
+		if err == nil {
+			err = e.sees(ctx, image, mounts(e.cfg.Spare)...)
+		}
+		e.spare.known, e.spare.fits = ctx.Err() == nil, err == nil
+		if err != nil && e.cfg.Log != nil {
+			e.cfg.Log.InfoContext(ctx, "containers cannot have the programs of this machine", "err", err)
+		}
+	}
+	return e.spare.fits
+}
+
 // sees returns an error when the daemon does not see this machine's files.
-func (e *Engine) sees(ctx context.Context, image string) error {
+func (e *Engine) sees(ctx context.Context, image string, also ...mount.Mount) error {
+	program := mount.Mount{Type: mount.TypeBind, Source: e.cfg.Binary, Target: "/handrail/handrail", ReadOnly: true}
 	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config:     &container.Config{Image: image, Entrypoint: []string{"/handrail/handrail"}},
-		HostConfig: &container.HostConfig{Mounts: []mount.Mount{{Type: mount.TypeBind, Source: e.cfg.Binary, Target: "/handrail/handrail", ReadOnly: true}}},
+		HostConfig: &container.HostConfig{Mounts: append(also, program)},
 	})
 	if err != nil {
 		return fmt.Errorf("check docker: its daemon does not see the files of this machine, because it runs on another one, or because this program is in a container of its own: %w", err)

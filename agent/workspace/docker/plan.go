@@ -103,7 +103,7 @@ func (p plan) mounts() []mount.Mount {
 		ms = append(ms, bind(p.spec.Git, workspace.GitInside, true)) //control:past-is-read-only
 	}
 	if p.shows != nil {
-		ms = append(ms, p.machine()...)
+		ms = append(ms, mounts(p.shows)...)
 	}
 	// One without an upper directory is read-only by itself: the daemon does not take a
 	// volume without a name that is said to be.
