@@ -23,7 +23,7 @@ import (
 
 // watched returns what is watched in this session.
 func (h *host) watched() watch.Config {
-	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.all, Kill: h.procs.killEverything}
+	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.list, Kill: h.procs.killEverything}
 	if h.cfg.Hold {
 		c.Memory, c.Threads = h.cfg.Limits.MemoryBytes, h.cfg.Limits.Pids
 	}

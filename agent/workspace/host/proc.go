@@ -21,8 +21,10 @@ type processes struct {
 	limit uint64
 	data  uint64 // bytes of memory of one child, 0 for any
 	mu    sync.Mutex
-	own   map[int]string // marks of children that have a waiter
-	jobs  chan func()    // run on the thread whose limits children inherit; nil where there is none
+	own   map[int]string    // marks of children that have a waiter
+	born  map[string]uint64 // when children with a mark started
+	seen  census
+	jobs  chan func() // run on the thread whose limits children inherit; nil where there is none
 }
 
 // start starts cmd, whose waiter calls forget when it is done.
@@ -33,9 +35,12 @@ func (ps *processes) start(cmd *exec.Cmd, mark string) error {
 		return err
 	}
 	if ps.own == nil {
-		ps.own = map[int]string{}
+		ps.own, ps.born = map[int]string{}, map[string]uint64{}
 	}
 	ps.own[cmd.Process.Pid] = mark
+	if p, ok := process(cmd.Process.Pid); ok {
+		ps.born[mark] = p.started
+	}
 	if err := ps.confine(cmd.Process.Pid); err != nil {
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}
@@ -80,6 +85,7 @@ func (ps *processes) has(pid int) bool {
 type procInfo struct {
 	pid, parent, session int
 	state                byte
+	started              uint64 // in the kernel's ticks; 0 if they are unknown
 }
 
 // family is what came from one child: its process group and session, what
@@ -119,8 +125,8 @@ func (ps *processes) find(fam family) []int {
 	all := listProcesses()
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	bad := map[int]bool{fam.leader: true}
-	self := os.Getpid()
+	bad, clean := map[int]bool{fam.leader: true}, map[int]bool{}
+	self, born := os.Getpid(), ps.born[fam.mark]
 	for again := true; again; {
 		again = false
 		for _, p := range all {
@@ -128,9 +134,12 @@ func (ps *processes) find(fam family) []int {
 				continue
 			}
 			orphan := fam.orphans && ps.init && p.parent == self && !ps.has(p.pid)
-			if bad[p.parent] || p.session == fam.leader || orphan || hasMark(p.pid, fam.mark) {
+			marked := p.started >= born && !clean[p.pid] && hasMark(p.pid, fam.mark)
+			if bad[p.parent] || p.session == fam.leader || orphan || marked {
 				bad[p.pid] = true
 				again = true
+			} else {
+				clean[p.pid] = true
 			}
 		}
 	}

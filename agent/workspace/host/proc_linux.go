@@ -28,19 +28,58 @@ func listProcesses() []procInfo {
 		if err != nil {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
+		if p, ok := process(pid); ok {
+			out = append(out, p)
 		}
-		// pid (name with anything in it) state ppid pgrp session …
-		_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
-		f := strings.Fields(rest)
-		if len(f) < 4 {
-			continue
-		}
-		parent, _ := strconv.Atoi(f[1])
-		session, _ := strconv.Atoi(f[3])
-		out = append(out, procInfo{pid: pid, parent: parent, session: session, state: f[0][0]})
 	}
 	return out
+}
+
+// process returns one process; the second result is false if there is none.
+func process(pid int) (p procInfo, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return p, false
+	}
+	// pid (name with anything in it) state ppid pgrp session … and the start as the 20th
+	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
+	f := strings.Fields(rest)
+	if len(f) < 20 {
+		return p, false
+	}
+	p = procInfo{pid: pid, state: f[0][0]}
+	p.parent, _ = strconv.Atoi(f[1])
+	p.session, _ = strconv.Atoi(f[3])
+	p.started, _ = strconv.ParseUint(f[19], 10, 64)
+	return p, true
+}
+
+// children returns the children of a process. The second result is false if the kernel
+// does not tell; a process that has ended has none.
+func children(pid int) (pids []int, ok bool) {
+	dir := "/proc/" + strconv.Itoa(pid) + "/task"
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, true
+	}
+	defer d.Close()
+	threads, err := d.Readdirnames(-1)
+	if err != nil {
+		return nil, true
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(dir + "/" + thread + "/children")
+		if err != nil {
+			if _, gone := os.Stat(dir + "/" + thread); gone == nil {
+				return nil, false
+			}
+			continue
+		}
+		for word := range strings.FieldsSeq(string(text)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, child)
+			}
+		}
+	}
+	return pids, true
 }

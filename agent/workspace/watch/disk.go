@@ -17,7 +17,7 @@ type disk struct {
 	dirs  []string
 	views []string
 	limit int64
-	list  func() []int
+	list  func(brief bool) []int
 
 	start int64         // what the directories took at the beginning
 	files int64         // what they took when they were last gone through
@@ -40,7 +40,7 @@ func newDisk(ctx context.Context, c Config) *disk {
 	if d.limit <= 0 {
 		return d
 	}
-	d.measure(ctx)
+	d.measure(ctx, false)
 	d.start, d.first = d.files, d.used
 	d.files = 0
 	return d
@@ -66,7 +66,7 @@ const patience = 8
 const slack = 1 << 20
 
 // over returns what is wrong, or "".
-func (d *disk) over(ctx context.Context) string {
+func (d *disk) over(ctx context.Context, brief bool) string {
 	if d.limit <= 0 {
 		return ""
 	}
@@ -74,7 +74,7 @@ func (d *disk) over(ctx context.Context) string {
 	if !d.needed(allowed) {
 		return ""
 	}
-	d.measure(ctx)
+	d.measure(ctx, brief)
 	if d.files <= allowed { //control:watched-disk
 		d.floor = 0
 		return ""
@@ -115,7 +115,7 @@ func (d *disk) settle(ctx context.Context) {
 		return
 	}
 	d.due = true
-	d.measure(ctx)
+	d.measure(ctx, false)
 	d.floor = 0
 	if d.files > d.allowed() {
 		d.floor = d.files
@@ -169,7 +169,7 @@ func filled(st *unix.Statfs_t) int64 {
 func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // measure goes through the directories.
-func (d *disk) measure(ctx context.Context) {
+func (d *disk) measure(ctx context.Context, brief bool) {
 	d.used = map[int]int64{}
 	var st unix.Statfs_t
 	for i, dir := range d.dirs {
@@ -190,14 +190,14 @@ func (d *disk) measure(ctx context.Context) {
 	}
 	d.files = max(0, t.bytes-d.start)
 	if d.first != nil {
-		d.nameless(t.blind)
+		d.nameless(t.blind, brief)
 	}
 	d.when, d.took = time.Now(), time.Duration(t.count)*perFile
 }
 
 // nameless adds what deleted files take that processes still hold open. blind
 // says that there are directories that cannot be read.
-func (d *disk) nameless(blind bool) {
+func (d *disk) nameless(blind, brief bool) {
 	dev := map[uint64]bool{}
 	for _, dir := range slices.Concat(d.dirs, d.views) {
 		var at unix.Stat_t
@@ -205,7 +205,7 @@ func (d *disk) nameless(blind bool) {
 			dev[device(&at)] = true
 		}
 	}
-	bytes, hidden := deletedOpen(d.list(), dev)
+	bytes, hidden := deletedOpen(d.list(brief), dev)
 	d.files += bytes
 	if !blind && !hidden {
 		return

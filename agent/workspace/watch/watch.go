@@ -17,11 +17,13 @@ type Config struct {
 	Memory  int64 // of all processes, and of Tmpfs
 	Threads int64
 	Disk    int64
-	Dirs    []string     // what is in them counts to Disk
-	Views   []string     // of Dirs under other devices, such as an overlay of one
-	Tmpfs   []string     // file systems in memory
-	List    func() []int // processes of the session
-	Kill    func()       // ends them all
+	Dirs    []string // what is in them counts to Disk
+	Views   []string // of Dirs under other devices, such as an overlay of one
+	Tmpfs   []string // file systems in memory
+	Kill    func()   // ends all processes of the session
+	// List returns these processes. A brief list may leave out those that began lately and
+	// left their family.
+	List func(brief bool) []int
 }
 
 // Watch watches one session. Its methods are safe for concurrent use.
@@ -56,24 +58,24 @@ func (w *Watch) Run(ctx context.Context) {
 		case <-t.C:
 		}
 		w.mu.Lock()
-		w.look(ctx)
+		w.look(ctx, false)
 		w.mu.Unlock()
 	}
 }
 
 // look measures what is due, and ends everything when it is too much.
-func (w *Watch) look(ctx context.Context) {
+func (w *Watch) look(ctx context.Context, brief bool) {
 	why := ""
 	if now := time.Now(); now.After(w.next) {
 		var near bool
-		why, near = w.processes()
+		why, near = w.processes(brief)
 		w.next = now.Add(seldom)
 		if near {
 			w.next = now.Add(often)
 		}
 	}
 	if why == "" {
-		why = w.disk.over(ctx)
+		why = w.disk.over(ctx, brief)
 	}
 	if why != "" {
 		w.note = why
@@ -84,11 +86,11 @@ func (w *Watch) look(ctx context.Context) {
 
 // processes returns what is wrong with the processes, and whether they are near
 // their limits.
-func (w *Watch) processes() (why string, near bool) {
+func (w *Watch) processes(brief bool) (why string, near bool) {
 	if w.cfg.Memory <= 0 && w.cfg.Threads <= 0 {
 		return "", false
 	}
-	u := measure(w.cfg.List())
+	u := measure(w.cfg.List(brief))
 	held := tmpfsBytes(w.cfg.Tmpfs) + sharedSegments()
 	if w.cfg.Threads > 0 && u.threads > w.cfg.Threads { //control:watched-threads
 		return fmt.Sprintf("there were %d processes and threads; %d are allowed", u.threads, w.cfg.Threads), true
@@ -108,7 +110,7 @@ func (w *Watch) Note(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.due = true //control:measured-afterwards
-	w.look(ctx)
+	w.look(ctx, true)
 	s := w.note
 	w.note = ""
 	return s

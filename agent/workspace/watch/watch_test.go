@@ -28,7 +28,7 @@ func one(t *testing.T, c Config, within time.Duration) string {
 }
 
 func TestProcesses(t *testing.T) {
-	self := func() []int { return []int{os.Getpid()} }
+	self := func(bool) []int { return []int{os.Getpid()} }
 	for name, tt := range map[string]struct {
 		c    Config
 		want string
@@ -56,7 +56,7 @@ func TestWhatEndedIsMeasured(t *testing.T) {
 	for name, took := range map[string]time.Duration{"few files": 0, "many files": time.Hour} {
 		dir := t.TempDir()
 		killed := false
-		w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func() []int { return nil }, Kill: func() { killed = true }})
+		w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() { killed = true }})
 		hide := func() {
 			w.disk.took = took
 			w.disk.used[0] = math.MaxInt64
@@ -144,7 +144,7 @@ func TestClosedDoors(t *testing.T) {
 		}
 		must(0, os.Chmod(filepath.Join(sub, "in"), 0o700))(t)
 	}
-	w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func() []int { return nil }, Kill: func() {}})
+	w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() {}})
 	must(0, os.MkdirAll(filepath.Join(dir, "later"), 0o700))(t)
 	write(t, filepath.Join(dir, "later", "x"), 3<<20)
 	must(0, os.Chmod(filepath.Join(dir, "later"), 0))(t)
