@@ -3,6 +3,7 @@ package host
 import (
 	"bufio"
 	"crypto/rand"
+	"errors"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -65,7 +66,11 @@ func TestStrays(t *testing.T) {
 	defer unix.Close(fd)
 	ps.killAll(fam)
 	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	if n, err := unix.Poll(ended, int((10 * time.Minute).Milliseconds())); err != nil || n != 1 {
+	n, err := unix.Poll(ended, int((10 * time.Minute).Milliseconds()))
+	for errors.Is(err, unix.EINTR) {
+		n, err = unix.Poll(ended, int((10 * time.Minute).Milliseconds()))
+	}
+	if err != nil || n != 1 {
 		t.Errorf("a stray process outlives its family: %v", err)
 	}
 }

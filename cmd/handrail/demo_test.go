@@ -1,0 +1,29 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/cmd/door"
+)
+
+// A demo that fails tells one cause, that of the bot, and one remedy.
+func TestDemoFailure(t *testing.T) {
+	d := &demo{cmd: &demoCmd{}, server: &server{workspace: "docker"}}
+	for body, want := range map[string]string{
+		"@you\n\n❌ **failed**\n\nThe session could not\ngo on.\n\nTry again.": ": The session could not go on.",
+		"🤷 **no changes**": "",
+	} {
+		if got := d.causeOf(body); got != want {
+			t.Errorf("the cause of %q is %q", body, got)
+		}
+	}
+	if got := d.remedy(fmt.Errorf("wait: %w", context.DeadlineExceeded)); !strings.Contains(got, "--timeout") {
+		t.Errorf("no time left: %s", got)
+	}
+	if got := d.remedy(door.ErrFailed); !strings.Contains(got, "--workspace local") {
+		t.Errorf("docker failed: %s", got)
+	}
+}
