@@ -45,17 +45,52 @@ func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools
 	p := &planner{kit: k, make: func(ctx context.Context, a tools.Args) (plan, error) {
 		pl, err := plans(ctx, a)
 		for i := 0; err == nil && i < len(pl.changes); i++ {
-			c := pl.changes[i]
-			if err = patch.Foreign(c.path, c.before, c.after); err != nil {
-				err = fmt.Errorf("%s: %w", c.path, err)
-			}
-			if left := patch.LeftOver(c.path, c.before, c.after); left != "" && !c.remove {
-				pl.changes[i].notes = append(c.notes, left)
+			if err = pl.changes[i].guard(); err != nil {
+				err = fmt.Errorf("%s: %w", pl.changes[i].path, err)
 			}
 		}
 		return pl, err
 	}}
 	return tools.New(s, p.intent, p.run)
+}
+
+// guard returns an error when the new text is surely not meant, and notes what may not be.
+func (c *change) guard() error {
+	if c.remove || c.from != "" && c.before == c.after {
+		return nil
+	}
+	if strings.TrimSpace(c.before) == "" {
+		if err := c.whole(c.after); err != nil {
+			return err
+		}
+	}
+	if err := patch.Foreign(c.path, c.before, c.after); err != nil {
+		return err
+	}
+	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
+		c.notes = append(c.notes, left)
+	}
+	if fault := patch.Syntax(c.path, c.after); fault != nil && !c.same() { //control:syntax-told
+		still := ""
+		if c.existed && c.from == "" && patch.Syntax(c.path, c.before) != nil {
+			still = " still"
+		}
+		c.notes = append(c.notes, fmt.Sprintf("%s%s does not parse: %v.", c.path, still, fault))
+	}
+	return nil
+}
+
+// whole makes text all of the file's, without what weak models put around it.
+func (c *change) whole(text string) error {
+	text, notes := patch.Clean(c.path, c.before, text)
+	if err := patch.Garbage(c.path, c.before, text); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		c.notes = append(c.notes, patch.Sentence(n))
+	}
+	c.after = text
+	return nil
 }
 
 func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
