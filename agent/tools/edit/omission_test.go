@@ -91,7 +91,7 @@ func TestHonestFilesAreWritten(t *testing.T) {
 		{"a.go", "var s = \"... existing code ...\""}, {"a.go", "func f(a ...int) {}"}, {"a.go", "// skipped counts the files that are ignored"}, {"a.go", "// same as f, with a context"},
 		{"a.go", "// everything is the same to the scheduler"}, {"a.py", "# content is unchanged if the hash matches"}, {"a.go", "// Other is as it was read from the file."},
 		{"a.go", "// remaining is how many bytes are left"}, {"a.go", "// Everything else is an error."}, {"a.go", "// The others wait until it is free."},
-		{"a.py", "    ..."}, {"a.py", "# as before Python 3.8, keys are sorted"}, {"a.py", "print('etc.')"}, {"a.py", "# The original file is kept beside it."},
+		{"a.py", "def stub():\n    ..."}, {"a.py", "# as before Python 3.8, keys are sorted"}, {"a.py", "print('etc.')"}, {"a.py", "# The original file is kept beside it."},
 		{"a.ts", "const {a, ...rest} = b"}, {"a.ts", "// keep the connection open"}, {"a.rs", "let Foo { a, .. } = b;"}, {"a.rs", "// TODO: handle errors"},
 		{"a.sql", "-- previous orders of the same customer"}, {"a.sh", "# other hosts are reached through the proxy"}, {"a.html", "<p>The rest stays the same.</p>"},
 		{"a.html", "<li>etc.</li>"}, {"a.yaml", "# more hosts can be added"}, {"a.c", "/* same size as above */"}, {"a.lua", "-- the rest of the arguments"},
