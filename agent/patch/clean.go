@@ -120,7 +120,7 @@ func soleFence(name, s string) (string, bool) {
 	}
 	d := document{lines: lines[at[0]+1 : at[1]]}
 	body := d.String()
-	if len(strings.TrimSpace(body)) < said || syntax.Parsed(name) && syntax.Check(name, s) == nil {
+	if 2*len(strings.TrimSpace(body)) < said || syntax.Parsed(name) && syntax.Check(name, s) == nil {
 		return s, false
 	}
 	return body, true

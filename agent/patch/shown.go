@@ -21,7 +21,7 @@ var frame = lazily(`^(?:` + strings.Join([]string{
 // gap finds what stands in a text that Handrail shows for a part of it that it does not.
 var gap = lazily(`^(?:` + strings.Join([]string{
 	`(?:[#*/]+ *)?File: \S.* \(lines [\d, -]+ of \d+\)[*: ]*`,
-	`\[cut: lines \d+-\d+ are not shown\b.*\]`, `\[cut\]`,
+	`\[cut: lines \d+-\d+ are not shown\b.*\]`,
 	`\[\d+ (?:lines?|bytes|characters)(?: of output)? (?:left out|truncated|cut|not shown|in the middle of the output)\b.*\]`,
 	`\[\d+ more (?:not shown|in this file|match(?:es)? not shown|definitions in \d+ more files?|files? not looked at)\b.*\]`,
 	`\[the file goes on behind line \d+: .*\]`, `\[line \d+ is beyond the end: .*\]`, `\[the line ends before column \d+\]`,

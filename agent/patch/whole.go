@@ -38,7 +38,7 @@ func Garbage(name, before, text string) error {
 		why = "which is a code fence"
 	case sentence(first):
 		why = "which is a sentence and no code"
-	case strings.EqualFold(path.Ext(name), ".json") && strings.IndexByte("{[\"-/0123456789tfn", first[0]) < 0:
+	case strings.EqualFold(path.Ext(name), ".json") && !value().MatchString(first):
 		why = "with which no JSON begins"
 	}
 	if why == "" { //control:no-prose-in-code
@@ -46,6 +46,9 @@ func Garbage(name, before, text string) error {
 	}
 	return fmt.Errorf("nothing was written, because the content begins with %q, %s. Send the complete text of %s alone: no words before or behind it, and no fence around it", cut(first), why, name)
 }
+
+// value finds with what JSON begins, with comments or without.
+var value = lazily(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
 
 // code reports whether a file of this name is read by a compiler, an interpreter or a
 // parser, so that no sentence of a reply belongs at its beginning.
@@ -85,7 +88,7 @@ func talk(name, s string) bool {
 }
 
 // gutter is a line number as cat -n and other programs show it.
-var gutter = lazily(`^( *)(\d{1,6})(\t|→| ?: | ?:$|$)(.*)$`)
+var gutter = lazily(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
 
 // stripGutter takes line numbers off a whole text that count from one, in the forms that
 // [stripNumbered] does not know. A table of numbers is left alone, and what is less like
@@ -112,6 +115,11 @@ func stripGutter(name, before, s string) (string, bool) {
 		}
 		padded = padded && (len(m[1])+len(m[2]) >= 6 || n < 10 && len(m[1]) > 0)
 		bare[i] = m[4]
+	}
+	if sign == ":" && !slices.ContainsFunc(bare, func(s string) bool { return s != "" && s[0] != ' ' }) {
+		for i := range bare {
+			bare[i] = strings.TrimPrefix(bare[i], " ")
+		}
 	}
 	sure := sign == "→" || sign == "tab" && (padded || code(name)) || sign == ":" && code(name) && !slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
 	if !sure || seen == 0 || common(before, bare) < common(before, texts(lines)) {
