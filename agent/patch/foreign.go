@@ -124,7 +124,7 @@ var signs = [...]struct {
 	why string
 }{
 	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
-	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"}, //control:own-words
+	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
 	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
 	{addition.fence, "is a code fence around the text; send the text of the file alone"},
 	{addition.numbered, "has a line number in front; send the text without line numbers"},

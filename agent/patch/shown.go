@@ -118,7 +118,7 @@ func (a addition) shown() int {
 		return -1
 	}
 	for i, s := range a.add {
-		if ours(s) && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) {
+		if ours(s) && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}
 	}

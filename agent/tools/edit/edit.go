@@ -87,7 +87,7 @@ func (c *change) guard() error {
 	if err := patch.Foreign(c.path, c.before, c.after); err != nil {
 		return err
 	}
-	if _, err := c.form.Encode(c.after); err != nil { //control:encoding-kept
+	if _, err := c.form.Encode(c.after); err != nil {
 		return fmt.Errorf("nothing was changed, because %w", err)
 	}
 	const unread = "\uFFFD"
@@ -308,7 +308,7 @@ func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error
 	case err != nil:
 		return c, err
 	}
-	c.before, c.form = tools.Decode(data)
+	c.before, c.form = tools.Decode(data) //control:encoding-kept
 	c.existed = true
 	return c, nil
 }
