@@ -8,28 +8,42 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/patch/compare"
+	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
-// Clean takes off a whole file's text what weak models put around it: a code
-// fence, line numbers, HTML entities. Each goes only when the whole text
-// shows it and before, which is the old text of the file, does not. The notes
-// say what was taken off.
+// Clean takes off a whole file's text what weak models put around it: what Handrail
+// shows around a file, a code fence and the words around that, line numbers, HTML
+// entities. Each goes only when the whole text shows it and before, which is the old text
+// of the file, does not. The notes say what was taken off.
 func Clean(name, before, content string) (text string, notes []string) {
 	text = content
-	if s, ok := stripFence(name, text); ok && !fenced(before) {
-		text, notes = s, append(notes, "a code fence around the content was taken off")
+	for range 3 { // a heading above a fence, with another one in it
+		was := text
+		if s, ok := unframe(name, before, text); ok {
+			text, notes = s, append(notes, "the headings and marks of Handrail around the content were taken off")
+		}
+		if s, ok := stripFence(name, text); ok && !fenced(before) {
+			text, notes = s, append(notes, "a code fence around the content was taken off")
+		} else if s, ok := soleFence(name, text); ok && !fenced(before) {
+			text, notes = s, append(notes, "the words before and behind the code fence were taken off, and the fence")
+		}
+		if text == was {
+			break
+		}
 	}
 	if s, ok := stripNumbered(text); ok {
-		if _, had := stripNumbered(before); !had {
+		if _, had := stripNumbered(before); !had && (before == "" || whole(before, text, s)) {
 			text, notes = s, append(notes, "line numbers in front of every line were taken off")
 		}
+	} else if s, ok := stripGutter(name, before, text); ok {
+		text, notes = s, append(notes, "line numbers in front of every line were taken off")
 	}
 	if s, ok := unescapeEntities(name, text); ok {
 		if _, had := unescapeEntities(name, before); !had {
 			text, notes = s, append(notes, "HTML entities were turned into the characters they stand for")
 		}
 	}
-	return text, notes
+	return text, slices.Compact(notes)
 }
 
 func fenced(s string) bool {
@@ -75,6 +89,47 @@ func stripFence(name, s string) (string, bool) {
 	}
 	d := document{lines: inner}
 	return d.String(), true
+}
+
+// soleFence returns the body of the only fence of s, where all other lines are words
+// about it: a reply, and not a file. Files of kinds that may have both are left alone.
+func soleFence(name, s string) (string, bool) {
+	if prose(name) || !code(name) {
+		return s, false
+	}
+	lines := splitText(s)
+	var at []int
+	for i, l := range lines {
+		if _, _, ok := fenceLine(l.text); ok {
+			at = append(at, i)
+		}
+	}
+	if len(at) != 2 {
+		return s, false
+	}
+	tick, info, _ := fenceLine(lines[at[0]].text)
+	last, more, _ := fenceLine(lines[at[1]].text)
+	if tick != last || more != "" || spoken(info) && !spoken(strings.TrimPrefix(path.Ext(name), ".")) {
+		return s, false
+	}
+	words, said := slices.Concat(texts(lines[:at[0]]), texts(lines[at[1]+1:])), 0
+	for _, w := range words {
+		if said += len(w); w != "" && !talk(name, w) {
+			return s, false
+		}
+	}
+	d := document{lines: lines[at[0]+1 : at[1]]}
+	body := d.String()
+	if 2*len(strings.TrimSpace(body)) < said || syntax.Parsed(name) && syntax.Check(name, s) == nil {
+		return s, false
+	}
+	return body, true
+}
+
+// spoken reports whether a fence's language is one of commands, of which a reply has more
+// than the file.
+func spoken(info string) bool {
+	return slices.Contains([]string{"sh", "bash", "shell", "console", "diff", "text", "output"}, strings.ToLower(info))
 }
 
 func withoutBlankEnds(lines []line) []line {
@@ -146,6 +201,13 @@ func stripNumbered(s string) (string, bool) {
 	}
 	d := document{lines: lines}
 	return d.String(), true
+}
+
+// whole reports whether numbers count from one, and the text is at least as much like the
+// old one without them: others are those of a part of the file.
+func whole(before, numbered, bare string) bool {
+	first, _, _ := stripNumbers(texts(splitText(numbered)))
+	return first == 1 && common(before, texts(splitText(bare))) >= common(before, texts(splitText(numbered)))
 }
 
 // stripNumbers removes "12 | " from the front of every line. Numbers must

@@ -20,6 +20,7 @@ type addition struct {
 	old, add  []string
 	was, is   int // index of the first of them, in the old text and in the new
 	shrinking bool
+	quoted    map[int]bool // lines of the new text that stand between fences
 }
 
 // ground is what the text of a file has of itself before an edit.
@@ -38,7 +39,7 @@ type ground struct {
 func Foreign(name, before, after string) error {
 	old, add := texts(splitText(strings.TrimPrefix(before, compare.BOM))), texts(splitText(strings.TrimPrefix(after, compare.BOM)))
 	g := grounds(old)
-	a := addition{name: name, file: g}
+	a := addition{name: name, file: g, quoted: between(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old
 	check := func() error {
 		defer func() { a.old, a.add = nil, nil }()
@@ -77,6 +78,23 @@ func Foreign(name, before, after string) error {
 	return check()
 }
 
+// between returns the indexes of lines that stand between code fences.
+func between(lines []string) map[int]bool {
+	out, open := map[int]bool{}, ""
+	for i, s := range lines {
+		tick, info, ok := fenceLine(strings.TrimLeft(s, " "))
+		switch {
+		case ok && open == "":
+			open = tick
+		case ok && info == "" && strings.HasPrefix(tick, open):
+			open = ""
+		case open != "":
+			out[i] = true
+		}
+	}
+	return out
+}
+
 func grounds(lines []string) *ground {
 	g := &ground{lines: lines, had: map[string]bool{}}
 	indented := 0
@@ -106,9 +124,11 @@ var signs = [...]struct {
 	why string
 }{
 	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
+	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
 	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
 	{addition.fence, "is a code fence around the text; send the text of the file alone"},
 	{addition.numbered, "has a line number in front; send the text without line numbers"},
+	{addition.gutters, "has a line number in front, as others beside it; send the text without line numbers"},
 	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
 	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
 	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
@@ -189,6 +209,30 @@ func (a addition) numbered() int {
 		}
 	}
 	return 0
+}
+
+// gutters: line numbers in front of most lines, all of them as far from the line's own.
+func (a addition) gutters() int {
+	if a.file.numbers || recorded(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
+		return -1
+	}
+	first, off, with, all := -1, 0, 0, 0
+	for i, s := range a.add {
+		n, bar, ok := cutColumn(s)
+		switch {
+		case strings.TrimSpace(s) == "":
+			continue
+		case ok && bar && first < 0:
+			first, off, with = i, n-i, 1
+		case ok && bar && n-i == off:
+			with++
+		}
+		all++
+	}
+	if with < 2 || with*2 < all {
+		return -1
+	}
+	return first
 }
 
 func (a addition) plus() int {

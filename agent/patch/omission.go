@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // Omission searches content, meant to be a whole file, for a line that stands
@@ -29,7 +32,98 @@ func Omission(name, before, content string) (int, string) {
 			return n, s
 		}
 	}
+	if shrinks && !prose(name) {
+		return stretch(name, before, content, had)
+	}
 	return 0, ""
+}
+
+// stretch searches each stretch of the old text that is gone for a line in its place that
+// stands for it, by its form: dots, a few words in a comment, all that is there now.
+func stretch(name, before, content string, had map[string]bool) (int, string) {
+	old, add := texts(splitText(before)), texts(splitText(content))
+	count := func(lines []string) (n int) {
+		for _, s := range lines {
+			if strings.TrimSpace(s) != "" {
+				n++
+			}
+		}
+		return n
+	}
+	var gone []string
+	at := 0
+	for _, r := range compare.Lines(old, add) {
+		lines := r.Of(old, add)
+		switch r.Op {
+		case '-':
+			gone = lines
+			continue
+		case '+':
+			for i, s := range lines {
+				t, less := strings.TrimSpace(s), count(gone)-count(lines)
+				alone := count(lines) == 1 && less > 3
+				if less > 0 && t != "" && !had[t] && inPlace(path.Ext(name), s, alone, add[:at+i]) { //control:omitted-by-form
+					return at + i + 1, t
+				}
+			}
+		}
+		at, gone = at+len(lines), nil
+	}
+	return 0, ""
+}
+
+// inPlace reports whether a line in the place of others stands for them. above is the new
+// text above it; alone means that nothing else is in the place of several lines.
+func inPlace(ext, s string, alone bool, above []string) bool {
+	inner := strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t")
+	s = strings.TrimSpace(s)
+	if s == "..." && (ext == ".py" || ext == ".pyi") {
+		last := strings.TrimSpace(lastOf(above))
+		return !inner || !strings.HasSuffix(last, ":") && !strings.HasSuffix(last, `"""`) || ext == ".py" && alone
+	}
+	at := leader().FindStringIndex(s)
+	if at == nil || len(s) > 100 || strings.HasPrefix(s, "#!") {
+		return false
+	}
+	body := strings.TrimSpace(strings.Trim(s[at[1]:], "*/-<>()[]{}=~#'\" "))
+	words := strings.Fields(body)
+	switch comment := !bracketed(s[:at[1]]); {
+	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
+		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
+	case !comment || len(words) == 0:
+		return false
+	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
+		return len(words) <= 8
+	case instead().MatchString(strings.Trim(body, ". ")):
+		return true
+	}
+	if !alone || leader().MatchString(strings.TrimSpace(lastOf(above))) {
+		return false // or a comment of several lines
+	}
+	return brief(words) && !strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "----") && !told().MatchString(body)
+}
+
+// brief reports whether the words of a comment are as few as those that stand for text,
+// and not the one word of a heading. Some scripts have no space between words.
+func brief(words []string) bool {
+	n := utf8.RuneCountInString(strings.Join(words, " "))
+	if words[0][0] >= 0xe0 {
+		return n <= 6
+	}
+	return len(words) > 1 && len(words) <= 4 && n < 8*(len(words)+1)
+}
+
+// told are words of a comment that says that something is gone.
+var told = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
+
+// lastOf returns the last line that is not blank.
+func lastOf(lines []string) string {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if strings.TrimSpace(lines[i]) != "" {
+			return lines[i]
+		}
+	}
+	return ""
 }
 
 // leader is what a line that is nothing but a comment begins with.
@@ -80,6 +174,7 @@ var instead = lazily(`(?i)^(` + strings.Join([]string{
 	`(similar(ly)?|the same|repeat) for (the |all )?(rest|others?|remaining)( \w+)?`,
 	`not shown( here)?`,
 	`see (the )?(original|previous)( (file|code|version|implementation))?`,
+	`(add |put |insert )?your (code|implementation|logic)( goes| here)*`, `(and )?(some |all )?(the )?(more|other|others)( code| functions?| methods?| lines)?( here)?`, `all the other \w+`,
 	`⋮`,
 }, "|") + `)$`)
 

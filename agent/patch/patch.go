@@ -18,6 +18,8 @@
 //	text.go      edits by string, by line and by range
 //	sketch.go    "… existing code …"
 //	clean.go     what weak models wrap around a file
+//	shown.go     what Handrail itself writes around and in place of text
+//	whole.go     what is surely no text of a new file, and Syntax
 //	omission.go  "// rest of code unchanged"
 //	foreign.go   what is no text of the file, but of how edits are sent
 //	displaced.go lines that are hardly meant for the place they would get

@@ -133,7 +133,11 @@ func Insert(before string, n int, text string) (string, error) {
 	case n < 0 || n > len(d.lines)+1:
 		return "", fmt.Errorf("insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end", n, len(d.lines), len(d.lines)+1)
 	}
-	if add := texts(splitText(text)); len(add) > 1 {
+	add := unnumbered(texts(splitText(text)), at+1)
+	if strings.Join(add, "\n") != strings.Join(texts(splitText(text)), "\n") {
+		text = strings.Join(add, "\n") + "\n"
+	}
+	if len(add) > 1 {
 		twice := func(s string, i int) bool {
 			return i >= 0 && i < len(d.lines) && d.lines[i].text == s && telling([]string{s}, 3)
 		}

@@ -102,6 +102,37 @@ func (k *Kit) outside(ctx context.Context, p string) error {
 	return err
 }
 
+// OnlyCase returns the path of what is there already and is named like rel but for upper
+// and lower case, or "". It is for a file that is about to be made.
+func (k *Kit) OnlyCase(ctx context.Context, rel string) (string, error) {
+	dir, missing := path.Dir(rel), rel
+	for dir != "." {
+		there, err := k.Exists(ctx, dir)
+		if err != nil {
+			return "", err
+		}
+		if there {
+			break
+		}
+		dir, missing = path.Dir(dir), dir
+	}
+	const most = 5000
+	list, err := k.Files.List(ctx, dir, false, most)
+	if err != nil {
+		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+			return "", err
+		}
+		return "", nil // nothing to compare with
+	}
+	for _, e := range list.Entries {
+		p := path.Join(dir, path.Base(e.Path))
+		if p != missing && strings.EqualFold(p, missing) {
+			return p + strings.TrimPrefix(rel, missing), nil
+		}
+	}
+	return "", nil
+}
+
 // mostMeant is how many paths are named that may have been meant.
 const mostMeant = 5
 

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -25,6 +27,7 @@ type change struct {
 	remove  bool
 	from    string   // where a renamed file was; before is its text then
 	notes   []string // where tolerance was needed
+	form    tools.Encoding
 }
 
 // plan is what a writing call will do: the changes in order, and the errors of the
@@ -45,17 +48,76 @@ func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools
 	p := &planner{kit: k, make: func(ctx context.Context, a tools.Args) (plan, error) {
 		pl, err := plans(ctx, a)
 		for i := 0; err == nil && i < len(pl.changes); i++ {
-			c := pl.changes[i]
-			if err = patch.Foreign(c.path, c.before, c.after); err != nil {
-				err = fmt.Errorf("%s: %w", c.path, err)
+			if err = pl.changes[i].guard(); err == nil {
+				err = pl.onlyCase(ctx, k, pl.changes[i])
 			}
-			if left := patch.LeftOver(c.path, c.before, c.after); left != "" && !c.remove {
-				pl.changes[i].notes = append(c.notes, left)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", pl.changes[i].path, err)
 			}
 		}
 		return pl, err
 	}}
 	return tools.New(s, p.intent, p.run)
+}
+
+// onlyCase returns an error when a file would be made beside one whose name is another
+// one only in upper and lower case.
+func (pl plan) onlyCase(ctx context.Context, k *tools.Kit, c change) error {
+	if c.remove || c.existed && c.from == "" {
+		return nil
+	}
+	there, err := k.OnlyCase(ctx, c.path)
+	gone := there == "" || there == c.from || slices.ContainsFunc(pl.changes, func(o change) bool { return o.path == there && o.remove })
+	if err != nil || gone { //control:case-asks-back
+		return err
+	}
+	return fmt.Errorf("nothing was written, because there is %s already, and names that differ only in upper and lower case are one on macOS and Windows; did you mean %s?", there, there)
+}
+
+// guard returns an error when the new text is surely not meant, and notes what may not be.
+func (c *change) guard() error {
+	if c.remove || c.from != "" && c.before == c.after {
+		return nil
+	}
+	if strings.TrimSpace(c.before) == "" {
+		if err := c.whole(c.after); err != nil {
+			return err
+		}
+	}
+	if err := patch.Foreign(c.path, c.before, c.after); err != nil {
+		return err
+	}
+	if _, err := c.form.Encode(c.after); err != nil {
+		return fmt.Errorf("nothing was changed, because %w", err)
+	}
+	const unread = "\uFFFD"
+	if !utf8.ValidString(c.before) && strings.Count(c.after, unread) > strings.Count(c.before, unread) {
+		return errors.New("nothing was changed, because the file has bytes that are no text, and \uFFFD stands for them in what was read; change only other lines, with edit_file or apply_diff")
+	}
+	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
+		c.notes = append(c.notes, left)
+	}
+	if fault := patch.Syntax(c.path, c.after); fault != nil && !c.same() { //control:syntax-told
+		still := ""
+		if c.existed && c.from == "" && patch.Syntax(c.path, c.before) != nil {
+			still = " still"
+		}
+		c.notes = append(c.notes, fmt.Sprintf("%s%s does not parse: %v.", c.path, still, fault))
+	}
+	return nil
+}
+
+// whole makes text all of the file's, without what weak models put around it.
+func (c *change) whole(text string) error {
+	text, notes := patch.Clean(c.path, c.before, text)
+	if err := patch.Garbage(c.path, c.before, text); err != nil {
+		return err
+	}
+	for _, n := range notes {
+		c.notes = append(c.notes, patch.Sentence(n))
+	}
+	c.after = text
+	return nil
 }
 
 func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
@@ -110,10 +172,10 @@ func (c change) display() string {
 func (c change) effects() []policy.Effect {
 	was, is := "", ""
 	if c.existed {
-		was = policy.BlobID(c.before)
+		was = c.blob(c.before)
 	}
 	if !c.remove {
-		is = policy.BlobID(c.after)
+		is = c.blob(c.after)
 	}
 	switch {
 	case c.same():
@@ -122,6 +184,15 @@ func (c change) effects() []policy.Effect {
 		return []policy.Effect{{Path: c.from, Was: was}, {Path: c.path, Is: is}}
 	}
 	return []policy.Effect{{Path: c.path, Was: was, Is: is}}
+}
+
+// blob names a text by its bytes as the file has them.
+func (c change) blob(text string) string {
+	data, err := c.form.Encode(text)
+	if err != nil {
+		return "" // guard refuses it
+	}
+	return policy.BlobID(string(data))
 }
 
 func (c change) same() bool { return c.existed && !c.remove && c.from == "" && c.before == c.after }
@@ -164,7 +235,11 @@ func write(ctx context.Context, k *tools.Kit, c change) error {
 	if c.remove {
 		return k.Files.Remove(ctx, c.path)
 	}
-	if err := k.Files.Write(ctx, c.path, []byte(c.after)); err != nil {
+	data, err := c.form.Encode(c.after)
+	if err != nil {
+		return err
+	}
+	if err := k.Files.Write(ctx, c.path, data); err != nil {
 		return err
 	}
 	if c.from != "" {
@@ -233,7 +308,8 @@ func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error
 	case err != nil:
 		return c, err
 	}
-	c.before, c.existed = string(data), true
+	c.before, c.form = tools.Decode(data) //control:encoding-kept
+	c.existed = true
 	return c, nil
 }
 

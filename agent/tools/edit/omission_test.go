@@ -61,6 +61,28 @@ func TestOmissionsAreRefused(t *testing.T) {
 	t.Logf("%d of %d omissions refused", len(marks)-passed, len(marks))
 }
 
+// TestOmissionsByForm: dots, and few words alone in the place of lines, in languages that
+// no list knows.
+func TestOmissionsByForm(t *testing.T) {
+	old := strings.SplitAfter(longFile(), "\n")[:40]
+	b := toolstest.Open(t, map[string]string{"keep.txt": "x\n"})
+	for _, m := range [][2]string{
+		{"a.go", "// ... rest of the code"}, {"a.py", "# existing code here"}, {"a.js", "/* unchanged */"}, {"a.go", "// (same as before)"}, {"a.go", "..."}, {"a.py", "..."}, {"a.py", "    ..."},
+		{"a.py", "# ... bestehender Code ..."}, {"a.rb", "# … остальной код …"}, {"a.py", "# resto del código"}, {"a.js", "// reste du code inchangé"}, {"a.go", "// 省略"},
+		{"a.py", "# existing methods"}, {"a.ts", "// all the other code"}, {"a.js", "// more code"}, {"a.js", "// your code here"}, {"a.py", "<rest of code>"}, {"a.css", "/* [existing code] */"},
+	} {
+		for _, less := range []int{8, 30} {
+			if err := b.WS.Write(t.Context(), m[0], []byte(strings.Join(old, ""))); err != nil {
+				t.Fatal(err)
+			}
+			content := strings.Join(old[:5], "") + m[1] + "\n" + strings.Join(old[5+less:], "")
+			if res, err := run(t, b, "write_file", toolstest.Arguments("path", m[0], "content", content)); err == nil {
+				t.Errorf("%s, %d lines less: %q passed: %s", m[0], less, m[1], res)
+			}
+		}
+	}
+}
+
 // TestHonestFilesAreWritten: words of that kind in files that leave nothing out.
 func TestHonestFilesAreWritten(t *testing.T) {
 	old := longFile()
@@ -91,7 +113,7 @@ func TestHonestFilesAreWritten(t *testing.T) {
 		{"a.go", "var s = \"... existing code ...\""}, {"a.go", "func f(a ...int) {}"}, {"a.go", "// skipped counts the files that are ignored"}, {"a.go", "// same as f, with a context"},
 		{"a.go", "// everything is the same to the scheduler"}, {"a.py", "# content is unchanged if the hash matches"}, {"a.go", "// Other is as it was read from the file."},
 		{"a.go", "// remaining is how many bytes are left"}, {"a.go", "// Everything else is an error."}, {"a.go", "// The others wait until it is free."},
-		{"a.py", "    ..."}, {"a.py", "# as before Python 3.8, keys are sorted"}, {"a.py", "print('etc.')"}, {"a.py", "# The original file is kept beside it."},
+		{"a.py", "def stub():\n    ..."}, {"a.py", "# as before Python 3.8, keys are sorted"}, {"a.py", "print('etc.')"}, {"a.py", "# The original file is kept beside it."},
 		{"a.ts", "const {a, ...rest} = b"}, {"a.ts", "// keep the connection open"}, {"a.rs", "let Foo { a, .. } = b;"}, {"a.rs", "// TODO: handle errors"},
 		{"a.sql", "-- previous orders of the same customer"}, {"a.sh", "# other hosts are reached through the proxy"}, {"a.html", "<p>The rest stays the same.</p>"},
 		{"a.html", "<li>etc.</li>"}, {"a.yaml", "# more hosts can be added"}, {"a.c", "/* same size as above */"}, {"a.lua", "-- the rest of the arguments"},

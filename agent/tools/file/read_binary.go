@@ -46,6 +46,9 @@ func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *outpu
 	} else if !errors.Is(err, errNotText) && !errors.Is(err, workspace.ErrTooLarge) {
 		return err
 	}
+	if done, err := r.other(ctx, w, f, o); done || err != nil {
+		return err
+	}
 	fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: not shown]\n", f.Path, f.Size)
 	return nil
 }

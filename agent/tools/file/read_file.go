@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
@@ -122,7 +124,52 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}
+	if unread(f) {
+		if done, err := r.other(ctx, w, f, o); done || err != nil {
+			return err
+		}
+	}
 	return w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+}
+
+// unread reports whether a file seems to be in another encoding than UTF-8.
+func unread(f workspace.File) bool {
+	return slices.ContainsFunc(f.Chunks, func(c workspace.Chunk) bool {
+		return slices.ContainsFunc(c.Lines, func(s string) bool { return strings.ContainsRune(s, utf8.RuneError) })
+	})
+}
+
+// other shows a text that is in another encoding than UTF-8, and reports whether it is one.
+func (r reader) other(ctx context.Context, w wanted, f workspace.File, o *output) (bool, error) {
+	data, _, err := r.Files.ReadAll(ctx, w.path, maxDocument)
+	switch {
+	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
+		return false, errors.Join(err, ctx.Err())
+	case err != nil:
+		return false, nil // too large, perhaps: it is shown as it can be
+	}
+	text, form := tools.Decode(data)
+	control := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\f\v\x1b", c) }
+	if form.Name() == "UTF-8" || strings.ContainsFunc(text, control) {
+		return false, nil
+	}
+	return true, w.show(linesOf(f.Path, text, w.first()), o, func(part workspace.Range) (workspace.File, error) {
+		return linesOf(f.Path, text, part), nil
+	})
+}
+
+// linesOf returns a part of a text as if it had been read from a file.
+func linesOf(name, text string, r workspace.Range) workspace.File {
+	all := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), "\n")
+	f := workspace.File{Path: name, Lines: len(all)}
+	if from := min(max(r.From, 1), len(all)+1); from <= len(all) {
+		f.Chunks = []workspace.Chunk{{From: from, Lines: slices.Clone(all[from-1 : max(from-1, min(r.To, len(all)))])}}
+	}
+	if r.Column > 1 && len(f.Chunks) > 0 && len(f.Chunks[0].Lines) > 0 {
+		line := []rune(f.Chunks[0].Lines[0])
+		f.Chunks[0].Lines[0] = string(line[min(len(line), r.Column-1):])
+	}
+	return f
 }
 
 // first is what is read of a file at first.

@@ -287,5 +287,7 @@ func TestReadUTF16(t *testing.T) {
 		_, res = b.Do("read_file", `{"path":"`+name+`"}`)
 		toolstest.Contains(t, res.Content, "binary file")
 	}
-	b.Fails("search_and_replace", `{"path":"little.txt","search":"zwei","replace":"drei"}`, "binary")
+	b.Do("search_and_replace", `{"path":"little.txt","search":"zwei","replace":"drei"}`)
+	b.Is("little.txt", encode("Grüße 🙂\r\ndrei\r\n", true))
+	b.Fails("search_and_replace", `{"path":"none.bin","search":"zwei","replace":"drei"}`, "binary")
 }

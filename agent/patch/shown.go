@@ -1,0 +1,126 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/untrusted/marks"
+)
+
+// frame finds what Handrail puts around a text that it shows: headings, fences of what
+// nobody vouches for, reminders. It says nothing of the text and can be taken off.
+var frame = lazily(`^(?:` + strings.Join([]string{
+	`(?:[#*/]+ *)?File: \S.* \(\d+ lines?\)[*: ]*`,
+	`(?:[#*/]+ *)?(?:Contents of |The person's selected code from )?\S.*\(already provided ?[—–-]+ ?do not re-read\)[*: ]*`,
+	`\[TOOL RESULT: [^\]]*\]`,
+	`[<‹]¦?/?untrusted(?: [\w\[\]]+)?(?: ".*")?>`,
+	`\[Reminder: .*\]`,
+	`This is what \S+ contains there now; copy from it exactly, .*`,
+}, "|") + `)$`)
+
+// gap finds what stands in a text that Handrail shows for a part of it that it does not.
+var gap = lazily(`^(?:` + strings.Join([]string{
+	`(?:[#*/]+ *)?File: \S.* \(lines [\d, -]+ of \d+\)[*: ]*`,
+	`\[cut: lines \d+-\d+ are not shown\b.*\]`,
+	`\[\d+ (?:lines?|bytes|characters)(?: of output)? (?:left out|truncated|cut|not shown|in the middle of the output)\b.*\]`,
+	`\[\d+ more (?:not shown|in this file|match(?:es)? not shown|definitions in \d+ more files?|files? not looked at)\b.*\]`,
+	`\[the file goes on behind line \d+: .*\]`, `\[line \d+ is beyond the end: .*\]`, `\[the line ends before column \d+\]`,
+	`\[(?:binary file|image|image/[\w.+-]+), \d+ bytes: .*\]`, `\[\d+ bytes, named like an image but none: not shown\]`,
+	`\[no text in it: perhaps scanned pages\]`, `\[not read: .*\]`,
+	`\[This text is left out: .*\]`,
+}, "|") + `)$|… \[(?:\d+ characters cut|line cut(?:: for more, .*)?)\]$`)
+
+// report finds what Handrail says of a call: what it did, and what was wrong with it.
+var report = lazily(`^(?:` + strings.Join([]string{
+	`(?:Created|Changed|Deleted|Renamed \S+ to) \S+ \(\+\d+ [−-]\d+\)\..*`,
+	`\S+ already has exactly this content; nothing was written\.`,
+	`\[(?:Exit code \d+, |Timed out: killed with |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Directory: |` +
+		`The shell (?:died and|was left in) |The next command begins in |This is a new shell, |Nothing in the \d+ lines? of |\d+ of \d+ lines match|` +
+		`The output speaks of a full disk|not looked into: |search_workspace finds them ).*\]`,
+	`\((?:no output|empty file)\)`, `\(no result: the session was interrupted .*\)`, `\(nothing here, or only what \.gitignore .*\)`,
+	`(?:\S+: )?(?:apply edit|parse edit|merge sketch|insert at line \d+): \S.*`,
+	`(?:\S+: )?(?:[a-z]+_[a-z_]+: )?nothing was (?:changed|written)(?:, because|\.) .*`,
+	`(?:[a-z]+_[a-z_]+): (?:(?:missing|unknown) argument|arguments? ")\S?.*`,
+	`A correct call: \{"name":.*`,
+	`(?:edit|read|delete) \S+: file does not exist\b.*`,
+	`Not changed: \S+: .*`,
+	`Copy whole lines from the file as they are\.`,
+	`── \S+ ──`, `→ \d+: .*`,
+	`\S+ \(by (?:go/parser|a lexer|universal-ctags)\)`, `Base: \.`, `Recorded: \S+:\d+\. Go on with the review\.`, `The list is recorded: \d+ of \d+ done\.`,
+	`The mode is now \S+\. .*`, `The conversation so far will be summarized before your next answer\.`,
+	`No (?:matches for "|file is named \S+ in |outline of ).*`, `No definitions in \S+\..*`,
+}, "|") + `)$`)
+
+// seal finds a control mark of models as Handrail breaks it.
+var seal = lazily(`[<＜‹⟨〈\[\]]¦`)
+
+// hints are what one of them has in it, so that most lines need no closer look.
+var hints = []string{"File: ", "already provided", "[TOOL", "untrusted", "[Reminder: ", "This is what ", "[", "¦", "(no ", "(empty file)", "(nothing here", " (+", "nothing was ", "exactly this content",
+	" edit: ", "sketch: ", "insert at line ", "argument", "A correct call", "does not exist", "Not changed: ", "Copy whole", "── ", "→ ", " (by ", "Base: .", "Recorded: ", " recorded: ", "The mode is", "The conversation", "No matches", "No file", "No outline", "No definitions"}
+
+// ours reports whether a line is what only Handrail writes around or in place of a text.
+func ours(s string) bool {
+	s = strings.TrimSpace(s)
+	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) && (frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s) || seal().MatchString(s))
+}
+
+// recorded are kinds of files that hold what programs say, Handrail among them.
+func recorded(name string) bool {
+	return addition{name: name}.kind("diff", "patch", "log", "out", "golden", "snap", "txtar", "expected") && !prose(name)
+}
+
+// unframe takes off what stands around a text as Handrail shows it. Lines that the old
+// text has stay.
+func unframe(name, before, s string) (string, bool) {
+	if recorded(name) {
+		return s, false
+	}
+	lines, had := splitText(s), map[string]bool{}
+	for _, l := range splitText(before) {
+		had[strings.TrimSpace(l.text)] = true
+	}
+	off := func(l line) bool {
+		t := strings.TrimSpace(l.text)
+		return t == "" || frame().MatchString(t) && !had[t]
+	}
+	from, to := 0, len(lines)
+	for from < to && off(lines[from]) {
+		from++
+	}
+	for to > from && off(lines[to-1]) {
+		to--
+	}
+	framed := func(l line) bool { return strings.TrimSpace(l.text) != "" }
+	head, tail := slices.ContainsFunc(lines[:from], framed), slices.ContainsFunc(lines[to:], framed)
+	if !head {
+		from = 0
+	}
+	if !tail {
+		to = len(lines)
+	}
+	if from == to {
+		head, tail, from, to = false, false, 0, len(lines)
+	}
+	again := false // a line of the file that came back with its marks broken
+	for i, l := range lines[from:to] {
+		mended := marks.Mend(l.text)
+		if mended != l.text && !had[strings.TrimSpace(l.text)] && had[strings.TrimSpace(mended)] {
+			lines[from+i].text, again = mended, true
+		}
+	}
+	d := document{lines: lines[from:to]}
+	return d.String(), head || tail || again
+}
+
+// shown: a line that only Handrail writes. In prose it may be quoted between fences.
+func (a addition) shown() int {
+	if recorded(a.name) {
+		return -1
+	}
+	for i, s := range a.add {
+		if ours(s) && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,180 @@
+package syntax
+
+import (
+	"fmt"
+	"strings"
+)
+
+// brackets reads code only as far as it has quotes, comments and brackets.
+type brackets struct {
+	s      string
+	i      int
+	open   []int  // where brackets begin that are not closed yet
+	unsure bool   // something can be read in two ways
+	last   string // the word or sign before i, white space and comments left out
+}
+
+var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
+
+// bracket takes note of a bracket at i.
+func (b *brackets) bracket() *Error {
+	c := b.s[b.i]
+	if closing[c] != 0 {
+		b.open = append(b.open, b.i)
+		return nil
+	}
+	if len(b.open) == 0 {
+		return at(b.s, b.i, fmt.Sprintf("%q closes nothing", c))
+	}
+	from := b.open[len(b.open)-1]
+	if closing[b.s[from]] != c {
+		return at(b.s, b.i, fmt.Sprintf("%q does not close the %q of line %d", c, b.s[from], 1+strings.Count(b.s[:from], "\n")))
+	}
+	b.open = b.open[:len(b.open)-1]
+	return nil
+}
+
+// end is the fault of brackets that are open at the end.
+func (b *brackets) end() *Error {
+	if len(b.open) == 0 {
+		return nil
+	}
+	from := b.open[len(b.open)-1]
+	return at(b.s, from, fmt.Sprintf("%q is not closed", b.s[from]))
+}
+
+// skipLine moves to the end of the line.
+func (b *brackets) skipLine() {
+	if n := strings.IndexByte(b.s[b.i:], '\n'); n >= 0 {
+		b.i += n
+		return
+	}
+	b.i = len(b.s)
+}
+
+func word(c byte) bool {
+	return c == '_' || c == '$' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
+}
+
+// name moves behind a word.
+func (b *brackets) name() {
+	from := b.i
+	for b.i < len(b.s) && word(b.s[b.i]) {
+		b.i++
+	}
+	b.last = b.s[from:b.i]
+}
+
+func python(text string) *Error {
+	b := &brackets{s: text}
+	for b.i < len(text) {
+		fault := b.pythonToken()
+		switch {
+		case b.unsure:
+			return nil
+		case fault != nil:
+			return fault
+		}
+	}
+	return b.end()
+}
+
+func (b *brackets) pythonToken() *Error {
+	switch c := b.s[b.i]; {
+	case c == '#':
+		b.skipLine()
+	case c == '\\':
+		b.i += 2
+	case c == '"' || c == '\'':
+		return b.pythonString("")
+	case word(c):
+		b.name()
+		if b.i < len(b.s) && (b.s[b.i] == '"' || b.s[b.i] == '\'') && len(b.last) <= 2 && strings.Trim(b.last, "rRbBuUfFtT") == "" {
+			return b.pythonString(strings.ToLower(b.last))
+		}
+	case strings.IndexByte("()[]{}", c) >= 0:
+		fault := b.bracket()
+		b.i++
+		return fault
+	default:
+		b.i++
+	}
+	return nil
+}
+
+// pythonString moves behind a string, whose prefix is read already.
+func (b *brackets) pythonString(prefix string) *Error {
+	from := b.i
+	quote := b.s[b.i : b.i+1]
+	if strings.HasPrefix(b.s[b.i:], strings.Repeat(quote, 3)) {
+		quote = strings.Repeat(quote, 3)
+	}
+	formatted := strings.ContainsAny(prefix, "ft")
+	for b.i += len(quote); b.i < len(b.s); {
+		switch c := b.s[b.i]; {
+		case strings.HasPrefix(b.s[b.i:], quote):
+			b.i += len(quote)
+			return nil
+		case c == '\\' && formatted && !strings.Contains(prefix, "r") && strings.HasPrefix(b.s[b.i:], `\N{`):
+			b.i += 3
+		case c == '\\' && formatted && strings.HasPrefix(b.s[b.i:], `\{`):
+			b.i++
+		case c == '\\':
+			b.i += 2
+		case c == '\n' && len(quote) == 1:
+			return at(b.s, from, "the string is not closed on its line")
+		case c == '{' && formatted && strings.HasPrefix(b.s[b.i:], "{{"):
+			b.i += 2
+		case c == '{' && formatted:
+			b.i++
+			if !b.pythonField(quote) {
+				b.unsure = true
+				return nil
+			}
+		default:
+			b.i++
+		}
+	}
+	if len(quote) == 1 {
+		return at(b.s, from, "the string is not closed on its line")
+	}
+	return at(b.s, from, "the string that begins with "+quote+" is not closed")
+}
+
+// pythonField moves behind a field of a formatted string, and reports whether it ends.
+func (b *brackets) pythonField(quote string) bool {
+	inner := &brackets{s: b.s, i: b.i}
+	for inner.i < len(b.s) {
+		c := b.s[inner.i]
+		switch {
+		case len(inner.open) == 0 && c == '}':
+			b.i = inner.i + 1
+			return true
+		case len(inner.open) == 0 && c == ':':
+			b.i = inner.i + 1
+			return b.pythonFormat(quote)
+		case strings.HasPrefix(b.s[inner.i:], quote) && len(quote) == 1 && !strings.Contains(b.s[inner.i:min(len(b.s), inner.i+200)], "}"):
+			return false
+		}
+		if inner.pythonToken() != nil || inner.unsure {
+			return false
+		}
+	}
+	return false
+}
+
+// pythonFormat moves behind what follows the colon of a field.
+func (b *brackets) pythonFormat(quote string) bool {
+	for b.i < len(b.s) && !strings.HasPrefix(b.s[b.i:], quote) {
+		b.i++
+		switch b.s[b.i-1] {
+		case '}':
+			return true
+		case '{':
+			if !b.pythonField(quote) {
+				return false
+			}
+		}
+	}
+	return false
+}

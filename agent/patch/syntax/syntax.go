@@ -1,0 +1,241 @@
+// Package syntax says whether a text can be what the name of its file promises: Go,
+// JSON, YAML and TOML by their parsers, Python and JavaScript by their quotes and
+// brackets. It is pure, and silent where it is not sure: what it does not know, and what
+// may be a template of another program, is right.
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
+
+// Error is a place at which a text is none of its language. Line and Column count from
+// one; a Column of 0 is not known.
+type Error struct {
+	Line, Column int
+	Reason       string
+}
+
+// Error names the place and the reason, without the file.
+func (e *Error) Error() string {
+	if e.Column > 0 {
+		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
+	}
+	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
+}
+
+// maxText is the longest text that is looked at, in bytes.
+const maxText = 1 << 20
+
+// Check returns the first fault of a text, which is an [*Error], or nil. The path says
+// its language.
+func Check(name, text string) error {
+	check := language(name)
+	if check == nil || len(text) > maxText || !utf8.ValidString(text) {
+		return nil
+	}
+	text = strings.TrimPrefix(text, "\uFEFF")
+	fault := check(text)
+	gaps := template
+	if extension(name) == ".go" {
+		gaps = goTemplate
+	}
+	if fault == nil || gaps().MatchString(text) {
+		return nil
+	}
+	return fault
+}
+
+// Parsed reports whether a parser reads files of this name, so that no fault means that
+// the text is of the language.
+func Parsed(name string) bool {
+	switch extension(name) {
+	case ".go", ".json", ".jsonc", ".yaml", ".yml", ".toml":
+		return true
+	}
+	return false
+}
+
+func extension(name string) string { return strings.ToLower(path.Ext(name)) }
+
+// language returns how texts of a file with this name are looked at, or nil.
+func language(name string) func(string) *Error {
+	switch extension(name) {
+	case ".go":
+		return golang
+	case ".json":
+		if annotated(name) {
+			return commented
+		}
+		return plain
+	case ".jsonc":
+		return commented
+	case ".yaml", ".yml":
+		return documents
+	case ".toml":
+		return table
+	case ".py", ".pyi":
+		return python
+	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":
+		return javascript
+	}
+	return nil
+}
+
+// template finds the gaps of texts that another program completes first.
+var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|\{%|<%|cookiecutter\.`)
+
+// goTemplate finds those of Go code, in which two brackets in a row are nothing special.
+var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)
+
+func golang(text string) *Error {
+	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
+	var list scanner.ErrorList
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &list) && len(list) > 0:
+		return &Error{Line: list[0].Pos.Line, Column: list[0].Pos.Column, Reason: list[0].Msg}
+	}
+	return &Error{Line: 1, Reason: err.Error()}
+}
+
+// annotated reports whether the programs that read a JSON file of this name take
+// comments in it.
+func annotated(name string) bool {
+	base := strings.ToLower(path.Base(name))
+	for _, begin := range []string{"tsconfig", "jsconfig", "devcontainer", "api-extractor", "tslint", "deno", "biome", "turbo", "nx", "renovate", "."} {
+		if strings.HasPrefix(base, begin) {
+			return true
+		}
+	}
+	return strings.Contains(path.Clean("/"+name), "/.") // of an editor or a tool
+}
+
+func plain(text string) *Error {
+	d := json.NewDecoder(strings.NewReader(text))
+	var v json.RawMessage
+	err := d.Decode(&v)
+	for err == nil { // several values in a file are a stream
+		before := text[:d.InputOffset()]
+		if rest := strings.TrimLeft(text[len(before):], " \t\r\n"); rest == "" {
+			return nil
+		} else if !strings.Contains(text[len(before):len(text)-len(rest)], "\n") || rest[0] != '{' || before[len(before)-1] != '}' {
+			return at(text, len(text)-len(rest), "there is more behind the end of the value")
+		}
+		err = d.Decode(&v)
+	}
+	var wrong *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return at(text, max(0, int(wrong.Offset)-1), wrong.Error())
+	case errors.Is(err, io.EOF):
+		return at(text, 0, "the file is empty, which is no JSON")
+	}
+	return at(text, len(text), "the value is not complete")
+}
+
+// at returns a fault at a byte of the text.
+func at(text string, offset int, reason string) *Error {
+	before := text[:min(offset, len(text))]
+	line := strings.LastIndexByte(before, '\n') + 1
+	return &Error{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
+}
+
+// commented checks JSON with comments and with commas behind the last member.
+func commented(text string) *Error {
+	b := []byte(text)
+	blank := func(from, to int) {
+		for i := from; i < to; i++ {
+			if b[i] != '\n' {
+				b[i] = ' '
+			}
+		}
+	}
+	comma := -1
+	for i := 0; i < len(b); {
+		switch c := b[i]; {
+		case c == '"':
+			for i++; i < len(b) && b[i] != '"' && b[i] != '\n'; i++ {
+				if b[i] == '\\' {
+					i++
+				}
+			}
+			comma = -1
+		case c == '/' && i+1 < len(b) && b[i+1] == '/':
+			end := bytes.IndexByte(b[i:], '\n')
+			if end < 0 {
+				end = len(b) - i
+			}
+			blank(i, i+end)
+		case c == '/' && i+1 < len(b) && b[i+1] == '*':
+			end := bytes.Index(b[i:], []byte("*/"))
+			if end < 0 {
+				return at(text, i, "the comment is not closed")
+			}
+			blank(i, i+end+2)
+		case c == ',':
+			comma = i
+		case (c == '}' || c == ']') && comma >= 0:
+			b[comma], comma = ' ', -1
+		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+			comma = -1
+		}
+		i++
+	}
+	if strings.TrimSpace(string(b)) == "" {
+		return nil
+	}
+	return plain(string(b))
+}
+
+// placed finds the place in the words of the YAML parser.
+var placed = pattern.Lazy(`\bat (?:L\d+\.C\d+-)?L(\d+)\.C(\d+): (.*)`)
+
+func documents(text string) *Error {
+	d, err := yaml.NewLoader(strings.NewReader(text))
+	for err == nil {
+		var doc yaml.Node
+		err = d.Load(&doc)
+	}
+	said := err.Error()
+	m := placed().FindStringSubmatch(said)
+	switch {
+	case errors.Is(err, io.EOF), strings.Contains(said, "in composer"), strings.Contains(said, "before directive"):
+		return nil // an anchor of another file, perhaps
+	case m == nil:
+		return &Error{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
+	}
+	line, _ := strconv.Atoi(m[1])
+	column, _ := strconv.Atoi(m[2])
+	return &Error{Line: max(line, 1), Column: column, Reason: m[3]}
+}
+
+func table(text string) *Error {
+	var v map[string]any
+	err := toml.Unmarshal([]byte(text), &v)
+	var wrong *toml.DecodeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &wrong):
+		line, column := wrong.Position()
+		return &Error{Line: line, Column: column, Reason: strings.TrimPrefix(wrong.Error(), "toml: ")}
+	}
+	return &Error{Line: 1, Reason: strings.TrimPrefix(err.Error(), "toml: ")}
+}

@@ -1,0 +1,148 @@
+package patch
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/agent/patch/compare"
+	"github.com/handrail-bot/handrail/agent/patch/syntax"
+)
+
+// Syntax returns the first fault of a file's text, which is a [*syntax.Error], or nil:
+// see [syntax.Check]. It is for texts that are written, and says nothing of other kinds
+// of files than those that it knows.
+func Syntax(name, text string) error { return syntax.Check(name, text) }
+
+// Garbage returns an error when the text of a new or wholly replaced file is surely none
+// of its kind: a reply to a person with code in it, or a part of it. before is the old
+// text, if there was one.
+func Garbage(name, before, text string) error {
+	lines := withoutBlankEnds(splitText(strings.TrimPrefix(text, compare.BOM)))
+	if len(lines) == 0 || prose(name) || !code(name) {
+		return nil
+	}
+	first := lines[0].text
+	had := withoutBlankEnds(splitText(strings.TrimPrefix(before, compare.BOM)))
+	if len(had) > 0 && had[0].text == first || syntax.Parsed(name) && syntax.Check(name, text) == nil {
+		return nil
+	}
+	why := ""
+	_, _, fence := fenceLine(first)
+	switch {
+	case fence:
+		why = "which is a code fence"
+	case sentence(first):
+		why = "which is a sentence and no code"
+	case strings.EqualFold(path.Ext(name), ".json") && !value().MatchString(first):
+		why = "with which no JSON begins"
+	}
+	if why == "" { //control:no-prose-in-code
+		return nil
+	}
+	return fmt.Errorf("nothing was written, because the content begins with %q, %s. Send the complete text of %s alone: no words before or behind it, and no fence around it", cut(first), why, name)
+}
+
+// value finds with what JSON begins, with comments or without.
+var value = lazily(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
+
+// code reports whether a file of this name is read by a compiler, an interpreter or a
+// parser, so that no sentence of a reply belongs at its beginning.
+func code(name string) bool {
+	return slices.Contains(strings.Fields("go py pyi js mjs cjs jsx ts mts cts tsx rb rs java kt scala swift c h cc cpp hpp cs sh bash zsh lua css scss less json jsonc yaml yml toml sql dart ex exs vue svelte"),
+		strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
+}
+
+// sentence reports whether a line is one of a reply: it begins as a sentence does, has
+// words and ends as one, and has no sign that code has and words have not.
+func sentence(s string) bool {
+	r, n := utf8.DecodeRuneInString(s)
+	rest := strings.TrimRight(s, " \t*")
+	end, _ := utf8.DecodeLastRuneInString(rest)
+	spaced := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // scripts without spaces
+	if !spaced || !unicode.IsUpper(r) && (r < 0x80 || !unicode.IsLetter(r)) || !strings.ContainsRune(".:!?。：！？", end) {
+		return false
+	}
+	next, _ := utf8.DecodeRuneInString(s[n:])
+	return !strings.ContainsAny(s, "{}=;<>$\\") && !strings.Contains(s, "::") && (next == ' ' || next == '\'' || next == '\u2019' || unicode.IsLower(next) || r >= 0x80)
+}
+
+// talk reports whether a line stands around a fence in a reply: a sentence, an item of a
+// list, a heading, or the name of the file.
+func talk(name, s string) bool {
+	s = strings.TrimSpace(s)
+	bare := strings.TrimSpace(strings.Trim(s, "#*`: "))
+	item := strings.TrimLeft(strings.TrimLeft(s, "-*0123456789"), ".) ")
+	switch {
+	case s == "", strings.EqualFold(path.Base(bare), path.Base(name)), sentence(s):
+		return true
+	case item != s, strings.HasPrefix(s, "#"), strings.HasPrefix(s, "**"):
+		return !strings.ContainsAny(strings.TrimLeft(item, "#*"), "{};=")
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsLetter(r) && len(strings.Fields(s)) >= 4 && !strings.ContainsAny(s, "{};=\\")
+}
+
+// gutter is a line number as cat -n and other programs show it.
+var gutter = lazily(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
+
+// stripGutter takes line numbers off a whole text that count from one, in the forms that
+// [stripNumbered] does not know. A table of numbers is left alone, and what is less like
+// the old text without them.
+func stripGutter(name, before, s string) (string, bool) {
+	lines := splitText(s)
+	bare := make([]string, len(lines))
+	sign, padded, seen := "", true, 0
+	for i, l := range lines {
+		m := gutter().FindStringSubmatch(l.text)
+		if m == nil {
+			if strings.TrimSpace(l.text) != "" {
+				return s, false
+			}
+			continue
+		}
+		n, err := strconv.Atoi(m[2])
+		mark := strings.TrimSpace(strings.Replace(m[3], "\t", "tab", 1))
+		if err != nil || n != i+1 || mark != "" && sign != "" && mark != sign {
+			return s, false
+		}
+		if mark != "" {
+			sign, seen = mark, seen+1
+		}
+		padded = padded && (len(m[1])+len(m[2]) >= 6 || n < 10 && len(m[1]) > 0)
+		bare[i] = m[4]
+	}
+	if sign == ":" && !slices.ContainsFunc(bare, func(s string) bool { return s != "" && s[0] != ' ' }) {
+		for i := range bare {
+			bare[i] = strings.TrimPrefix(bare[i], " ")
+		}
+	}
+	sure := sign == "→" || sign == "tab" && (padded || code(name)) || sign == ":" && code(name) && !slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
+	if !sure || seen == 0 || common(before, bare) < common(before, texts(lines)) {
+		return s, false
+	}
+	for i := range lines {
+		lines[i].text = bare[i]
+	}
+	d := document{lines: lines}
+	return d.String(), true
+}
+
+// common counts the lines that a text shares with others.
+func common(text string, lines []string) (n int) {
+	left := map[string]int{}
+	for _, l := range splitText(text) {
+		left[l.text]++
+	}
+	for _, l := range lines {
+		if left[l] > 0 {
+			left[l]--
+			n++
+		}
+	}
+	return n
+}
