@@ -139,7 +139,7 @@ func filesBelow(dir string) (map[string]string, error) {
 		if e.IsDir() && (e.Name() == ".git" || e.Name() == "__pycache__") {
 			return fs.SkipDir
 		}
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".aider") {
+		if !e.Type().IsRegular() || e.Name() == ".git" || strings.HasPrefix(e.Name(), ".aider") {
 			return nil
 		}
 		rel, err := filepath.Rel(dir, p)

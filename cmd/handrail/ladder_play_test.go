@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
 	"path"
@@ -23,8 +24,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// A player does the tasks of the ladder with the contest's model. It says how it went
-// and leaves its files in dir/repo, or on a branch there.
+// A player does the tasks of the ladder with the contest's model, each in a repository in
+// dir that is named for the task. It returns how it went, and the files it leaves.
 type player struct {
 	name string
 	play func(t *testing.T, c contest, task *climb, dir string) (played, map[string]string)
@@ -61,7 +62,7 @@ func (c *climb) named() []string {
 
 func playHandrail(t *testing.T, c contest, task *climb, dir string) (played, map[string]string) {
 	t.Helper()
-	repo := filepath.Join(dir, "repo")
+	repo := filepath.Join(dir, task.Name)
 	s, m := c.session(t, dir, repo, task.Request)
 	if keep := *ladderFlags.keep; keep != "" && task.Side == "tune" {
 		must(t, os.CopyFS(filepath.Join(keep, task.Name), os.DirFS(filepath.Join(dir, "state", "handrail", "sessions"))))
@@ -116,7 +117,7 @@ func playAider(t *testing.T, c contest, task *climb, dir string) (played, map[st
 	ctx, cancel := context.WithTimeout(t.Context(), c.wall)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, aiderProgram(t), append(args, task.named()...)...)
-	cmd.Dir = filepath.Join(dir, "repo")
+	cmd.Dir = filepath.Join(dir, task.Name)
 	cmd.Env = append(os.Environ(), at, "LITELLM_LOCAL_MODEL_COST_MAP=True")
 	if os.Getenv("OPENAI_API_KEY") == "" {
 		cmd.Env = append(cmd.Env, "OPENAI_API_KEY="+cmp.Or(os.Getenv("HANDRAIL_API_KEY"), "none"))
@@ -154,7 +155,7 @@ func playAsk(t *testing.T, c contest, task *climb, dir string) (played, map[stri
 	defer front.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), c.wall)
 	defer cancel()
-	left, err := filesBelow(filepath.Join(dir, "repo"))
+	left, err := filesBelow(filepath.Join(dir, task.Name))
 	must(t, err)
 	var shown []string
 	named := task.named()
@@ -273,4 +274,53 @@ func wholeFiles(answer string, have map[string]string, shown []string) map[strin
 		}
 	}
 	return out
+}
+
+// The plainest program goes on while visible tests fail, and what it asks is measured.
+func TestLadderAsk(t *testing.T) {
+	var task *climb
+	for _, c := range ladderTasks(t) {
+		if c.Name == "03-pages" {
+			task = c
+		}
+	}
+	needInterpreter(t, task.Language)
+	wrong := strings.Replace(task.repo["pages.py"], "def page(", "def no_page(", 1)
+	answers := []string{
+		"Here it is:\n\n```python\n" + wrong + "```\n",
+		"Sorry.\n\n**pages.py**\n\n```python\n" + task.solution["pages.py"] + "```\nThat is all.",
+	}
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in struct{ Messages []chatLine }
+		if err := json.NewDecoder(r.Body).Decode(&in); err != nil || len(in.Messages) != 2*asked+1 {
+			t.Errorf("request %d has %d messages: %v", asked, len(in.Messages), err)
+		}
+		if last := in.Messages[len(in.Messages)-1].Content; asked == 1 && !strings.Contains(last, "ImportError") {
+			t.Errorf("the model is told: %s", last)
+		}
+		for line := range strings.Lines(answers[asked]) {
+			must(t, json.NewEncoder(w).Encode(map[string]any{"message": chatLine{"assistant", line}}))
+		}
+		must(t, json.NewEncoder(w).Encode(map[string]any{
+			"done": true, "prompt_eval_count": 100, "eval_count": 20, "prompt_eval_duration": 1e9, "eval_duration": 2e9,
+		}))
+		asked++
+	}))
+	defer server.Close()
+	at, err := url.Parse(server.URL)
+	must(t, err)
+	came := climbOnce(t, contest{model: "m", server: at, wall: time.Minute}, players["ask"], task)
+	if !came.solved() || !came.Done || len(came.Lost) > 0 {
+		t.Errorf("solved %t, done %t, destroyed %v:\n%s", came.solved(), came.Done, came.Lost, came.Verdict.Said)
+	}
+	if came.Asked != 2 || came.Prompt != 200 || came.Answer != 40 || came.Writing != 4*time.Second || came.First == 0 {
+		t.Errorf("measured: %+v", came.served)
+	}
+	var all ascent
+	all.add(task, came)
+	if got, want := all.totals("ask"), "ask      line 1 of 1, function 0 of 0, files 0 of 0; in all 1 of 1; "+
+		"0 files destroyed; done beside red tests 0, hidden tests fail 0\n"; got != want {
+		t.Errorf("totals:\n%swant:\n%s", got, want)
+	}
 }

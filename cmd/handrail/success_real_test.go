@@ -201,6 +201,26 @@ func keepRow(path, head, row string, same ...int) error {
 	return os.WriteFile(path, []byte(before+head+"\n"+strings.Join(lines, "\n")), 0o644)
 }
 
+// A row goes into the table of its head, and takes the place of the one that it repeats.
+func TestKeepRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tables.md")
+	head, other := "| a | b |\n|---|---|", "| c | d |\n|---|---|"
+	must(t, os.WriteFile(path, []byte("one\n\n"+head+"\n\ntwo\n\n"+other+"\n| x | 1 |\n"), 0o644))
+	for _, row := range []string{"| x | 1 |", "| y | 1 |", "| x | 2 |"} {
+		must(t, keepRow(path, head, row, 0))
+	}
+	must(t, keepRow(path, other, "| z | 3 |", 0))
+	got, err := os.ReadFile(path)
+	must(t, err)
+	want := "one\n\n" + head + "\n| x | 2 |\n| y | 1 |\n\ntwo\n\n" + other + "\n| x | 1 |\n| z | 3 |\n"
+	if string(got) != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+	if keepRow(path, "| e |", "| 1 |", 0) == nil {
+		t.Error("a table that is not there took a row")
+	}
+}
+
 func cells(line string) []string {
 	out := strings.Split(strings.Trim(line, "| "), "|")
 	for i := range out {
