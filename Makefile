@@ -3,11 +3,11 @@ GO ?= go
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
 # Only figures and failures; the exit code stays that of the test.
-QUIET = | grep -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
+QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PASS'
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders long pictures first-hour models models-bad review-eval shape
+.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -94,6 +94,13 @@ first-hour:
 # docs/models.md gets a row. Without MODEL=… it says which models there are.
 models:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestModels$$' -v -timeout 48h -args -success.real -success.model='$(MODEL)' -success.tasks=$(or $(TASKS),0) -success.only='$(ONLY)' -success.workspace=$(or $(WORKSPACE),auto) $(QUIET)
+
+# A model of a real server does the 36 tasks of testdata/ladder, and programs of others (PEERS=aider,ask)
+# with it beside Handrail. SIDE=tune is the half that may be looked at, SIDE=decide the other one;
+# FORM=native, text or files; ONLY=greet,slug; KEEP=dir keeps logs; WRITE=1 puts rows into docs/models.md.
+# Without MODEL=… it says which models there are; .ci/real-models starts a server with small ones.
+ladder:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestLadderReal$$' -v -timeout 48h -args -ladder.real -ladder.model='$(MODEL)' -ladder.form='$(FORM)' -ladder.side='$(or $(SIDE),tune)' -ladder.only='$(ONLY)' -ladder.peers='$(PEERS)' -ladder.workspace='$(or $(WORKSPACE),bwrap)' -ladder.keep='$(if $(KEEP),$(abspath $(KEEP)))' -ladder.write=$(if $(WRITE),true,false) $(QUIET)
 
 # Scripted models that make the mistakes of small ones, on all of these faults; SEED=n makes others.
 models-bad:

@@ -87,6 +87,12 @@ func buildHandrail(t *testing.T) string {
 		}
 		return bin
 	}
+	return buildProgram(t)
+}
+
+// buildProgram builds this program without its tests.
+func buildProgram(t *testing.T) string {
+	t.Helper()
 	bin := filepath.Join(t.TempDir(), "handrail")
 	cmd := exec.CommandContext(t.Context(), "go", "build", "-o", bin, ".")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")

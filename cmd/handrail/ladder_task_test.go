@@ -32,6 +32,7 @@ type climb struct {
 	May      []string // files that another good solution changes
 
 	repo, hidden, solution map[string]string
+	walled                 bool // tests run behind a wall
 }
 
 var rungs = []string{"line", "function", "files"}
@@ -109,15 +110,15 @@ func readTask(name string) (*climb, error) {
 }
 
 // inScope reports whether the task may change a file.
-func (s *climb) inScope(p string) bool {
-	_, ok := s.solution[p]
-	return ok || slices.Contains(s.May, p)
+func (c *climb) inScope(p string) bool {
+	_, ok := c.solution[p]
+	return ok || slices.Contains(c.May, p)
 }
 
 // solved is the repository with the reference solution.
-func (s *climb) solved() map[string]string {
-	out := maps.Clone(s.repo)
-	maps.Copy(out, s.solution)
+func (c *climb) solved() map[string]string {
+	out := maps.Clone(c.repo)
+	maps.Copy(out, c.solution)
 	return out
 }
 
@@ -129,35 +130,35 @@ type ladderVerdict struct {
 
 // judge runs the tests on what was left of a repository. Tests and their settings
 // are the task's own, so that changing them wins nothing.
-func (s *climb) judge(ctx context.Context, dir string, left map[string]string) (ladderVerdict, error) {
+func (c *climb) judge(ctx context.Context, dir string, left map[string]string) (ladderVerdict, error) {
 	v := ladderVerdict{Visible: true}
 	var err error
-	if s.Test != "" {
-		if v.Visible, v.Said, err = s.try(ctx, filepath.Join(dir, "visible"), left, nil); err != nil {
+	if c.Test != "" {
+		if v.Visible, v.Said, err = c.try(ctx, filepath.Join(dir, "visible"), left, nil); err != nil {
 			return v, err
 		}
 	}
 	var said string
-	v.Hidden, said, err = s.try(ctx, filepath.Join(dir, "hidden"), left, s.hidden)
+	v.Hidden, said, err = c.try(ctx, filepath.Join(dir, "hidden"), left, c.hidden)
 	v.Said += said
 	return v, err
 }
 
 // try runs the visible tests, or only the hidden ones if there are any.
-func (s *climb) try(ctx context.Context, dir string, left, hidden map[string]string) (ok bool, said string, err error) {
-	files, command := map[string]string{}, s.Test
+func (c *climb) try(ctx context.Context, dir string, left, hidden map[string]string) (ok bool, said string, err error) {
+	files, command := map[string]string{}, c.Test
 	for p, text := range left {
 		if !testFile.MatchString(p) && !settingsFile.MatchString(p) {
 			files[p] = text
 		}
 	}
-	for p, text := range s.repo {
+	for p, text := range c.repo {
 		if settingsFile.MatchString(p) || testFile.MatchString(p) && (hidden == nil || strings.HasSuffix(p, "__init__.py")) {
 			files[p] = text
 		}
 	}
 	if hidden != nil {
-		command = s.Check
+		command = c.Check
 		maps.Copy(files, hidden)
 	}
 	for p, text := range files {
@@ -165,18 +166,31 @@ func (s *climb) try(ctx context.Context, dir string, left, hidden map[string]str
 			return false, "", err
 		}
 	}
-	return runTests(ctx, dir, command)
+	return runTests(ctx, dir, command, c.walled)
 }
 
-// runTests runs a command of tests, at most a minute.
-func runTests(ctx context.Context, dir, command string) (ok bool, said string, err error) {
+// runTests runs a command of tests, at most a minute. Behind a wall it writes in dir
+// only and has no network: what a model wrote is run.
+func runTests(ctx context.Context, dir, command string, walled bool) (ok bool, said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", command)
+	args := []string{"sh", "-c", command}
+	if walled {
+		built := filepath.Join(fetched(), "go-build")
+		if err := os.MkdirAll(built, 0o755); err != nil {
+			return false, "", err
+		}
+		args = append([]string{
+			"bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc",
+			"--tmpfs", "/tmp", "--bind", dir, dir, "--bind", built, built, "--setenv", "GOCACHE", built, "--chdir", dir,
+		}, args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Dir, cmd.WaitDelay = dir, time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // a loop may never end
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local", "PYTHONDONTWRITEBYTECODE=1")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local",
+		"PYTHONDONTWRITEBYTECODE=1")
 	out, err := cmd.CombinedOutput()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
@@ -230,34 +244,36 @@ func TestLadder(t *testing.T) {
 }
 
 // mustAdd fails the test for a task that is not written like the others.
-func (s *climb) mustAdd(t *testing.T) {
+func (c *climb) mustAdd(t *testing.T) {
 	t.Helper()
-	if len(s.repo) == 0 || len(s.hidden) == 0 || len(s.solution) == 0 {
+	if len(c.repo) == 0 || len(c.hidden) == 0 || len(c.solution) == 0 {
 		t.Fatal("repository, hidden tests or solution are missing")
 	}
-	if regexp.MustCompile(`[.!?] +[A-Z]`).MatchString(s.Request) || !strings.HasSuffix(s.Request, ".") {
-		t.Errorf("not one sentence: %s", s.Request)
+	if regexp.MustCompile(`[.!?] +[A-Z]`).MatchString(c.Request) || !strings.HasSuffix(c.Request, ".") {
+		t.Errorf("not one sentence: %s", c.Request)
 	}
-	if want := map[string]int{"line": 1, "function": 1, "files": 2}[s.Rung]; len(s.solution) != want {
-		t.Errorf("the solution changes %d files, want %d", len(s.solution), want)
+	if want := map[string]int{"line": 1, "function": 1, "files": 2}[c.Rung]; len(c.solution) != want {
+		t.Errorf("the solution changes %d files, want %d", len(c.solution), want)
 	}
-	for p := range s.repo {
-		if named := strings.Contains(s.Request, path.Base(p)); named && s.Rung == "files" {
+	for p := range c.repo {
+		if named := strings.Contains(c.Request, path.Base(p)); named && c.Rung == "files" {
 			t.Errorf("the request names %s", p)
 		}
 	}
-	for p, text := range s.solution {
-		if s.repo[p] == text || s.repo[p] == "" {
+	for p, text := range c.solution {
+		if c.repo[p] == text || c.repo[p] == "" {
 			t.Errorf("the solution does not change %s", p)
 		}
-		if s.Rung != "files" && !strings.Contains(s.Request, path.Base(p)) {
+		if c.Rung != "files" && !strings.Contains(c.Request, path.Base(p)) {
 			t.Errorf("the request does not name %s", p)
 		}
 	}
 }
 
 // interpreters are what the languages of the ladder need; .ci/setup installs them.
-var interpreters = map[string]string{"go": "go", "python": "python3", "javascript": "node", "ruby": "ruby", "text": "python3"}
+var interpreters = map[string]string{
+	"go": "go", "python": "python3", "javascript": "node", "ruby": "ruby", "text": "python3",
+}
 
 func needInterpreter(t *testing.T, language string) {
 	t.Helper()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +26,9 @@ func TestModels(t *testing.T) {
 	}
 	fetchLibs(t)
 	c := contest{program: buildHandrail(t), model: *successFlags.model, workspace: *successFlags.workspace, wall: *successFlags.wall}
-	at := os.Getenv("HANDRAIL_BASE_URL")
-	if c.openAI = at != ""; !c.openAI {
-		at = os.Getenv("OLLAMA_HOST")
-		if at == "" {
-			at = "127.0.0.1:11434"
-		}
-		if !strings.Contains(at, "://") {
-			at = "http://" + at
-		}
-	}
-	var err error
-	c.server, err = url.Parse(at)
-	must(t, err)
-	version, models := c.offers(t)
+	version, models := c.find(t)
 	if c.model == "" {
-		t.Fatalf("MODEL=… is missing; %s offers: %s", at, strings.Join(models, ", "))
+		t.Fatalf("MODEL=… is missing; %s offers: %s", c.server, strings.Join(models, ", "))
 	}
 	var all standing
 	for _, f := range exercises(t) {
@@ -68,7 +57,23 @@ func TestModels(t *testing.T) {
 	}
 	row := all.row(c.model, version, command)
 	t.Log("\n" + modelsHead + "\n" + row)
-	must(t, keepRow("../../docs/models.md", row))
+	must(t, keepRow("../../docs/models.md", modelsHead, row, 10, 12))
+}
+
+// find takes the server that the environment names, and asks it for its models.
+func (c *contest) find(t *testing.T) (version string, models []string) {
+	t.Helper()
+	at := os.Getenv("HANDRAIL_BASE_URL")
+	if c.openAI = at != ""; !c.openAI {
+		at = cmp.Or(os.Getenv("OLLAMA_HOST"), "127.0.0.1:11434")
+		if !strings.Contains(at, "://") {
+			at = "http://" + at
+		}
+	}
+	var err error
+	c.server, err = url.Parse(at)
+	must(t, err)
+	return c.offers(t)
 }
 
 // offers asks a server which it is, and for its models.
@@ -81,7 +86,9 @@ func (c contest) offers(t *testing.T) (version string, models []string) {
 			req.Header.Set("Authorization", "Bearer "+key)
 		}
 		resp, err := http.DefaultClient.Do(req)
-		must(t, err)
+		if err != nil {
+			t.Fatalf("no model server answers: %v\n.ci/real-models starts one with small models; OLLAMA_HOST or HANDRAIL_BASE_URL names another", err)
+		}
 		defer resp.Body.Close()
 		must(t, json.NewDecoder(resp.Body).Decode(into))
 		return resp.Header
@@ -169,30 +176,49 @@ func (a *standing) row(model, server, command string) string {
 		server, time.Now().Format(time.DateOnly), command)
 }
 
-// keepRow puts a row into the table, in the place of the one with the same command on
-// the same server.
-func keepRow(path, row string) error {
+// keepRow puts a row into the table under a head, in the place of the one that has
+// the same in some columns.
+func keepRow(path, head, row string, same ...int) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	lines, end := strings.Split(string(data), "\n"), -1
-	for i, line := range lines {
-		if !strings.HasPrefix(line, "|") {
-			continue
-		}
-		end = i
+	before, table, ok := strings.Cut(string(data), head+"\n")
+	if !ok {
+		return fmt.Errorf("%s has no table with this head:\n%s", path, head)
+	}
+	lines := strings.Split(table, "\n")
+	end := slices.IndexFunc(lines, func(line string) bool { return !strings.HasPrefix(line, "|") })
+	at := slices.IndexFunc(lines[:end], func(line string) bool {
 		a, b := cells(line), cells(row)
-		if len(a) == len(b) && a[10] == b[10] && a[12] == b[12] {
-			lines[i] = row
-			return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
-		}
+		return len(a) == len(b) && !slices.ContainsFunc(same, func(i int) bool { return a[i] != b[i] })
+	})
+	if at < 0 {
+		lines = slices.Insert(lines, end, row)
+	} else {
+		lines[at] = row
 	}
-	if end < 0 {
-		return fmt.Errorf("%s has no table", path)
+	return os.WriteFile(path, []byte(before+head+"\n"+strings.Join(lines, "\n")), 0o644)
+}
+
+// A row goes into the table of its head, and takes the place of the one that it repeats.
+func TestKeepRow(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tables.md")
+	head, other := "| a | b |\n|---|---|", "| c | d |\n|---|---|"
+	must(t, os.WriteFile(path, []byte("one\n\n"+head+"\n\ntwo\n\n"+other+"\n| x | 1 |\n"), 0o644))
+	for _, row := range []string{"| x | 1 |", "| y | 1 |", "| x | 2 |"} {
+		must(t, keepRow(path, head, row, 0))
 	}
-	lines = append(lines[:end+1], append([]string{row}, lines[end+1:]...)...)
-	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
+	must(t, keepRow(path, other, "| z | 3 |", 0))
+	got, err := os.ReadFile(path)
+	must(t, err)
+	want := "one\n\n" + head + "\n| x | 2 |\n| y | 1 |\n\ntwo\n\n" + other + "\n| x | 1 |\n| z | 3 |\n"
+	if string(got) != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+	if keepRow(path, "| e |", "| 1 |", 0) == nil {
+		t.Error("a table that is not there took a row")
+	}
 }
 
 func cells(line string) []string {

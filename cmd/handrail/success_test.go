@@ -62,6 +62,8 @@ type contest struct {
 	server    *url.URL
 	openAI    bool // its API, instead of Ollama's
 	workspace string
+	form      string // of answering; as the program chooses if empty
+	says      string // what the person says to every question; nothing if empty
 	wall      time.Duration
 }
 
@@ -79,32 +81,47 @@ func (c contest) play(t *testing.T, f exercise, l lib) score {
 	inGit(t, repo, "init", "-q", "-b", "main")
 	inGit(t, repo, "add", "-A", "-f")
 	inGit(t, repo, "commit", "-q", "-m", "start")
+	c.says = "I cannot say more. Decide for yourself.\n"
+	s, _ := c.session(t, dir, repo, f.Issue)
+	s.judge(t, f, l, repo)
+	return s
+}
+
+// session has the program do what was asked for in a repository, on a branch called
+// mended. Its state is kept in dir.
+func (c contest) session(t *testing.T, dir, repo, request string) (score, *meter) {
+	t.Helper()
 	meter := &meter{}
 	front := httptest.NewServer(meter.before(c.server))
 	defer front.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), c.wall)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, c.program, "run", "--repo", repo, "--workspace", c.workspace, "--branch", "mended", "--mode", "code", "--task", f.Issue)
-	cmd.Stdin = strings.NewReader(strings.Repeat("I cannot say more. Decide for yourself.\n", 20))
-	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "HANDRAIL_MODEL="+c.model, "OLLAMA_HOST="+front.URL, "HANDRAIL_BASE_URL=", "GOPROXY=off", "GOWORK=off")
+	args := []string{"run", "--repo", repo, "--workspace", c.workspace, "--branch", "mended", "--mode", "code", "--task", request}
+	if c.form != "" {
+		args = append(args, "--form", c.form)
+	}
+	cmd := exec.CommandContext(ctx, c.program, args...)
+	cmd.Stdin = strings.NewReader(strings.Repeat(c.says, 20))
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "HANDRAIL_MODEL="+c.model,
+		"OLLAMA_HOST="+front.URL, "HANDRAIL_BASE_URL=", "GOPROXY=off", "GOWORK=off")
 	if c.openAI {
 		cmd.Env = append(cmd.Env, "HANDRAIL_BASE_URL="+front.URL+c.server.Path)
 	}
 	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, 10*time.Second
-	at := time.Now()
+	meter.begin = time.Now()
 	said, err := cmd.CombinedOutput()
-	s := score{Wall: time.Since(at)}
+	s := score{Wall: time.Since(meter.begin)}
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
-		t.Errorf("%s: %v", f.Name, err)
+		t.Errorf("%s: %v", filepath.Base(repo), err)
 	}
 	s.read(t, filepath.Join(dir, "state", "handrail", "sessions"))
 	if s.Status == "" {
-		t.Logf("%s: no session ended:\n%s", f.Name, tailOf(string(said), 3000))
+		t.Logf("%s: no session ended:\n%s", filepath.Base(repo), tailOf(string(said), 3000))
 	}
-	s.Prefill = meter.sum()
-	s.judge(t, f, l, repo)
-	return s
+	front.Close()
+	s.Prefill = meter.sum().Prefill
+	return s, meter
 }
 
 func tailOf(text string, n int) string { return text[max(0, len(text)-n):] }
@@ -196,13 +213,25 @@ func inGit(t *testing.T, dir string, args ...string) {
 	}
 }
 
-// meter stands before a model server and measures how long prompts take.
+// meter stands before a model server and measures what it does.
 type meter struct {
+	begin time.Time // when the client was started
+
 	mu  sync.Mutex
-	all time.Duration
+	all served
 }
 
-func (m *meter) sum() time.Duration {
+// served is what answers took together, as the server says or, where it does not, as it was seen.
+type served struct {
+	Asked          int
+	Prompt, Answer int // tokens; a line of a stream counts as one if the server does not count
+	Load           time.Duration
+	Prefill        time.Duration
+	Writing        time.Duration
+	First          time.Duration // from the client's start until the first word of the first answer
+}
+
+func (m *meter) sum() served {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.all
@@ -240,6 +269,7 @@ type timed struct {
 	m     *meter
 	at    time.Time
 	first time.Duration
+	lines int
 	last  []byte
 }
 
@@ -247,7 +277,13 @@ func (b *timed) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 && b.first == 0 {
 		b.first = time.Since(b.at)
+		b.m.mu.Lock()
+		if b.m.all.First == 0 {
+			b.m.all.First = time.Since(b.m.begin)
+		}
+		b.m.mu.Unlock()
 	}
+	b.lines += bytes.Count(p[:n], []byte("\n"))
 	b.last = append(b.last, p[:n]...)
 	if i := bytes.LastIndexByte(bytes.TrimSpace(b.last), '\n'); i >= 0 {
 		b.last = b.last[i+1:]
@@ -257,14 +293,21 @@ func (b *timed) Read(p []byte) (int, error) {
 
 func (b *timed) Close() error {
 	var end struct {
+		Prompt  int           `json:"prompt_eval_count"`
+		Answer  int           `json:"eval_count"`
+		Load    time.Duration `json:"load_duration"`
 		Prefill time.Duration `json:"prompt_eval_duration"`
+		Writing time.Duration `json:"eval_duration"`
 	}
 	if json.Unmarshal(b.last, &end) != nil || end.Prefill == 0 {
-		end.Prefill = b.first
+		end.Prefill, end.Writing, end.Answer = b.first, time.Since(b.at)-b.first, b.lines
 	}
 	b.m.mu.Lock()
-	b.m.all += end.Prefill
-	b.m.mu.Unlock()
+	defer b.m.mu.Unlock()
+	a := &b.m.all
+	a.Asked++
+	a.Prompt, a.Answer = a.Prompt+end.Prompt, a.Answer+end.Answer
+	a.Load, a.Prefill, a.Writing = a.Load+end.Load, a.Prefill+end.Prefill, a.Writing+end.Writing
 	return b.ReadCloser.Close()
 }
 
