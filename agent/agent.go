@@ -15,6 +15,7 @@
 //	window.go        how much a model can hold
 //	shrink.go        making room in it
 //	model.go         asking the model, and what to do when it fails
+//	attend.go        waiting for what it says
 //	delegate.go      sub-tasks: the same loop on a part of the log
 //	gate.go          the only way to a tool
 //	asking.go        putting a call before a person
@@ -35,6 +36,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -130,7 +132,11 @@ type Live struct {
 	Content  string // whole text so far, without call markup
 	Call     string // id of a running call
 	Output   string // new output of that call
-	Title    string // "Thought for 8s", "Writing foo.ts…"
+	Title    string // "Thought for 8s", "Writing foo.ts"; beside Content it says what that is
+	Speed    int    // tokens a second of the answer, estimated; 0 while that is not known
+	// Silent is how long the model's server has said nothing: Title tells of it, in
+	// intervals that grow.
+	Silent time.Duration
 }
 
 // Config is what an agent is made of. Model, Policy, Prompt and Checkpoints
@@ -168,12 +174,16 @@ type Config struct {
 	Forms Forms
 
 	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
-	MaxTokens int // of one answer, 0 for the server's limit
-	Limits    Limits
-	Shares    Shares
-	Retry     llm.Retry
-	Now       func() time.Time
-	Log       *slog.Logger
+	MaxTokens int // of one answer, 0 for as many as the task can need
+	// AnswerTime is how long one answer may take from its first word on: 0 for three
+	// minutes, negative for no limit.
+	AnswerTime time.Duration
+	Server     string // address of the model's server for people to read, "" for none
+	Limits     Limits
+	Shares     Shares
+	Retry      llm.Retry
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Approvals says how people are asked, and what their answers hang on.
@@ -240,6 +250,7 @@ func New(cfg Config) (*Agent, error) {
 		cfg.Redactor = secret.NewRedactor()
 	}
 	cfg.Retry = cfg.Retry.WithDefaults()
+	cfg.AnswerTime = cmp.Or(cfg.AnswerTime, answerTime)
 	if cfg.Limits.Wall > 0 {
 		cfg.Retry.Patience = min(cfg.Retry.Patience, cfg.Limits.Wall)
 	}

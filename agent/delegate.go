@@ -172,7 +172,7 @@ func (d *delegate) inner() *Agent {
 			}
 			d.with.Lock()
 			defer d.with.Unlock()
-			show(Live{Call: l.Call, Output: l.Output, Title: l.Title})
+			show(Live{Call: l.Call, Output: l.Output, Title: l.Title, Silent: l.Silent})
 		}
 	}
 	return &in

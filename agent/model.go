@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -27,6 +28,9 @@ type model struct {
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
 	now    func() time.Time
+
+	longest time.Duration // that an answer may take from its first word on, negative for no limit
+	server  string        // its address for people to read, "" for none
 
 	caps    llm.Capabilities
 	learned bool // caps are known
@@ -80,9 +84,11 @@ func (m *model) learn(ctx context.Context) error {
 	if m.learned {
 		return nil
 	}
-	err := m.retrying(ctx, func() (err error) {
-		m.caps, err = m.llm.Capabilities(ctx)
-		return err
+	err := m.retrying(ctx, func() error {
+		return m.attend(ctx, func(ctx context.Context, _ func(llm.Part) bool) (err error) {
+			m.caps, err = m.llm.Capabilities(ctx)
+			return err
+		}, loading, nil)
 	})
 	if err != nil {
 		return err
@@ -98,8 +104,8 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	}
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Now: m.now, Show: func(sh speech.Shown) {
-			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title})
+		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Now: m.now, Seen: shownIn(req), Show: func(sh speech.Shown) {
+			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 		}})
 		err := m.hear(ctx, req, s)
 		switch {
@@ -141,21 +147,28 @@ func (m *model) template(name, args string) string {
 	return name + " with the arguments " + args
 }
 
-// hear streams an answer into s, to its end or until it goes round in circles.
+// hear streams an answer into s, to its end, until it goes round in circles, or until it
+// has taken as long as it may: what came of it counts.
 func (m *model) hear(ctx context.Context, req llm.Request, s *speech.Stream) error {
-	for part, err := range m.llm.Stream(ctx, req) {
-		if err != nil {
-			return err
-		}
+	err := m.attend(ctx, m.parts(req), answering, func(part llm.Part) bool {
 		s.Take(part)
-		if s.Circles() {
-			return nil
-		}
-	}
-	if !s.Whole() {
+		return !s.Circles()
+	})
+	switch {
+	case errors.Is(err, errLate):
+		s.Stop()
+		return nil
+	case err == nil && !s.Whole() && !s.Circles():
 		return &llm.Error{Kind: llm.Cut, Public: "the model's answer broke off"}
 	}
-	return nil
+	return err
+}
+
+// shownIn returns what reports whether a text stands in a request.
+func shownIn(req llm.Request) func(text string) bool {
+	return func(text string) bool {
+		return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
+	}
 }
 
 // heed tells the model what of its last answer was lost, and changes to text calls
@@ -186,12 +199,13 @@ func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
 // whoever calls has another way.
 func (m *model) say(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
-	for p, err := range m.llm.Stream(ctx, req) {
-		if err != nil {
-			m.logger.WarnContext(ctx, "model gave no summary", "session", m.Task.Session, "err", err)
-			return ""
-		}
+	err := m.attend(ctx, m.parts(req), answering, func(p llm.Part) bool {
 		b.WriteString(p.Content)
+		return true
+	})
+	if err != nil {
+		m.logger.WarnContext(ctx, "model gave no summary", "session", m.Task.Session, "err", err)
+		return ""
 	}
 	return speech.Words(m.parser, b.String())
 }

@@ -128,5 +128,35 @@ func (q *requests) build() llm.Request {
 // log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
 func (q *requests) plain(messages []llm.Message) llm.Request {
 	messages = prompt.Seal(messages, q.model.text) //control:marks-broken
-	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.maxTokens}
+	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.limit()}
+}
+
+// limit is how many tokens an answer with calls may have. A file that is written whole
+// needs some, and a model that may think needs more.
+func (q *requests) limit() int {
+	if q.maxTokens > 0 {
+		return q.maxTokens
+	}
+	limit := callTokens
+	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {
+		limit = thinkTokens
+	}
+	return min(limit, q.window.size()/4)
+}
+
+// Tokens that an answer may have where its operator set no limit.
+const (
+	leastTokens = 2048 // with nothing in view
+	callTokens  = 4096
+	thinkTokens = 8192
+)
+
+// answerLimit returns how many tokens an answer may have that can write the files in view:
+// as many as the operator configured, or else enough for the largest of them, of so many
+// bytes, and some words.
+func answerLimit(configured, view int) int {
+	if configured > 0 {
+		return configured
+	}
+	return max(leastTokens, view*2/5+leastTokens/4)
 }

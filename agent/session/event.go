@@ -204,6 +204,7 @@ const (
 	LostUnread = "unread" // the server could not read a call
 	LostEnd    = "end"    // the answer reached its limit
 	LostLoop   = "loop"   // the answer repeated itself and was stopped
+	LostTime   = "time"   // the answer took longer than it may and was stopped
 )
 
 // Answer is the payload of [TypeAnswer].

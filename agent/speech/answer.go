@@ -23,8 +23,8 @@ func (s *Stream) Answer(turn int) session.Answer {
 		PromptTokens:   s.done.PromptTokens,
 		AnswerTokens:   s.done.AnswerTokens,
 	}
-	if a.Lost = s.lost(); s.circles && a.AnswerTokens == 0 {
-		a.AnswerTokens = (len(thinking) + len(content)) / 4 // its server was not asked for the count
+	if a.Lost = s.lost(); (s.circles || s.late) && a.AnswerTokens == 0 {
+		a.AnswerTokens = (len(thinking) + len(content)) / bytesPerToken // its server was not asked for the count
 	}
 	a.Thinking, _ = cutComplete(thinking)
 	a.Thinking = cutBroken(a.Thinking)
@@ -59,6 +59,8 @@ func (s *Stream) lost() string {
 	switch {
 	case s.circles: //control:stopped-circles
 		return session.LostLoop
+	case s.late: //control:late-is-told
+		return session.LostTime
 	case s.done.DoneReason == "length": //control:cut-is-told
 		return session.LostEnd
 	case s.done.Dropped:

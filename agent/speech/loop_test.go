@@ -1,12 +1,17 @@
 package speech
 
 import (
+	"encoding/json"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -22,8 +27,8 @@ func endless(begin string, piece func(n int) string) string {
 	return b.String()
 }
 
-// An answer that goes round in circles is stopped after some hundred tokens of it, and
-// what it said before stays.
+// An answer that goes round in circles is stopped within 200 tokens after the third time,
+// and what it said before stays.
 func TestCircles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	phrases := []string{"Wait, I should look at the file again. ", "Let me check the test once more. ", "Hmm, that is not right yet. "}
@@ -31,6 +36,7 @@ func TestCircles(t *testing.T) {
 	verbs, things := strings.Fields("check verify inspect review examine confirm ensure consider handle update"), strings.Fields("function variable test module value result error input output state")
 	pick := func(of []string) string { return of[random.IntN(len(of))] }
 	begin := "First I look at the parser, since the sign is lost there.\n"
+	same := map[string]int{"one line": 25, "a paragraph": len(paragraph), "numbered lines": 54, "Chinese": 30, "calls": 76} // bytes of the piece
 	for name, piece := range map[string]func(int) string{
 		"one letter":        func(int) string { return "a" },
 		"one line":          func(int) string { return "I will now fix the bug.\n" },
@@ -67,7 +73,11 @@ func TestCircles(t *testing.T) {
 			}
 			a := r.Answer(1)
 			said := a.Content + a.Thinking
-			if at > 7000 || a.Lost != session.LostLoop || !strings.HasPrefix(said, strings.TrimSpace(begin)) || len(said) > 4000 {
+			most := 4400 // where words are judged by their order
+			if p, ok := same[name]; ok {
+				most = len(begin) + 3*p + 200*bytesPerToken
+			}
+			if at > most || a.Lost != session.LostLoop || !strings.HasPrefix(said, strings.TrimSpace(begin)) || len(said) > 4000 {
 				t.Errorf("%s (thinking: %t): stopped after %d bytes, lost %q, kept %d: %.200q", name, thinks, at, a.Lost, len(said), said)
 			}
 			if a.AnswerTokens == 0 && len(said) > 0 {
@@ -77,49 +87,148 @@ func TestCircles(t *testing.T) {
 	}
 }
 
-// What people write does not go round in circles: the documents and sources of this
-// repository, tables and test data among them, pass as answers and as files in a call.
+// written are the ways in which a file can stand in an answer.
+var written = map[string]func(name, text string) (answer string, in place){
+	"prose": func(_, text string) (string, place) { return text, place{} },
+	"fence": func(name, text string) (string, place) {
+		return "The file is whole now.\n\n" + name + "\n````\n" + text + "\n````\nThat is all.\n", place{}
+	},
+	"call": func(name, text string) (string, place) {
+		arguments, _ := json.Marshal(map[string]string{"content": text, "path": name})
+		return `<tool_call>{"name": "write_file", "arguments": ` + string(arguments), place{inCall: true}
+	},
+}
+
+// noCircle reports an error where a text, as it grows, is taken for one that goes round in
+// circles.
+func noCircle(t *testing.T, name, text string, in place) {
+	t.Helper()
+	c := &circles{}
+	for end := loopEvery; end < len(text); end += 7 * loopEvery { // not every look, which takes long
+		if keep, found := c.look(text[:end], in); found {
+			t.Errorf("%s: at byte %d, %d would be kept: …%q", name, end, keep, text[max(0, end-300):end])
+			return
+		}
+	}
+}
+
+// circling are endless output, on purpose, and a flood of commands.
+var circling = []string{"trunc-false.txt", "ctx-overflow-last-message.txt", "serve_flood.txtar", "ctx-overflow-truncate-false.txt"}
+
+// What people write does not go round in circles: documents, sources, recordings and test
+// data of this repository and of the language pass as answers, as files in a fence and as
+// files in a call.
 func TestNoCircles(t *testing.T) {
-	var names []string
-	for _, pattern := range []string{"../../docs/*.md", "../../*.md", "../../agent/*.go", "../llm/toolcall/*.go", "../../policy/*/*.go", "../../testdata/script/run_*.txtar"} {
-		found, err := filepath.Glob(pattern)
+	n := 0
+	for _, root := range []string{"..", "../../docs", "../../testdata/script", filepath.Join(runtime.GOROOT(), "src", "encoding"), filepath.Join(runtime.GOROOT(), "src", "strconv")} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() {
+				return err
+			}
+			info, err := d.Info()
+			if err != nil || !info.Mode().IsRegular() || info.Size() > 30_000 {
+				return err
+			}
+			b, err := os.ReadFile(path)
+			if err != nil || !utf8.Valid(b) || slices.Contains(circling, d.Name()) {
+				return err
+			}
+			n++
+			for way, as := range written {
+				if way == "prose" && !slices.Contains([]string{".md", ".go", ".txtar"}, filepath.Ext(path)) {
+					continue
+				}
+				text, in := as(filepath.Base(path), string(b))
+				noCircle(t, way+" of "+path, text, in)
+			}
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		names = append(names, found...)
 	}
-	if len(names) < 80 {
-		t.Fatalf("only %d files", len(names))
+	if n < 200 {
+		t.Errorf("only %d files", n)
 	}
-	table := strings.Repeat("| 0 | 0 | 0 | 0 |\n| 1 | 0 | 2 | 0 |\n", 20)
-	for _, name := range append(names, "table", "zeros in a file") {
-		var text string
-		switch name {
-		case "table":
-			text = "The result:\n\n| a | b | c | d |\n|---|---|---|---|\n" + table + "That is all of it.\n"
-		case "zeros in a file":
-			text = "<tool_call>{\"name\": \"write_file\", \"arguments\": {\"path\": \"a.go\", \"content\": \"" + strings.Repeat("0, ", 800) + "\"}}</tool_call>"
-		default:
-			b, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = string(b)
+}
+
+// repetitive are files that repeat themselves for a reason.
+var repetitive = map[string]string{
+	"table.md":       "# Results\n\n| a | b | c | d |\n|---|---|---|---|\n" + strings.Repeat("| 0 | 0 | 0 | 0 |\n| 1 | 0 | 2 | 0 |\n", 20) + "That is all of it.\n",
+	"verdicts.md":    "| test | first run | second run |\n|---|---|---|\n" + counted(40, "| TestParse%d | passed | passed |\n"),
+	"zeros.go":       "package a\n\nvar table = []byte{" + strings.Repeat("0, ", 1000) + "}\n",
+	"bytes_test.go":  "package a\n\nvar want = []byte(\"" + strings.Repeat(`\xff`, 400) + "\")\n",
+	"matrix.json":    "[\n" + strings.Repeat("  [0, 0, 0, 1, 0, 0, 0, 1],\n", 60) + "  []\n]\n",
+	"users.json":     "[\n" + counted(80, `  {"id": %d, "name": "user", "mail": "user@example.com", "active": true},`+"\n") + "]\n",
+	"same.json":      "[" + strings.Repeat(`{"id":1,"ok":true},`, 60) + "{}]",
+	"users.csv":      "id,name,mail,active\n" + counted(150, "%d,user,user@example.com,true\n"),
+	"page.html":      "<ul>\n" + strings.Repeat("  <li>Item</li>\n", 40) + "</ul>\n<table>" + strings.Repeat("<tr><td></td><td></td></tr>", 30) + "</table>\n",
+	"cards.html":     strings.Repeat("<p>Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua.</p>\n", 6),
+	"app.min.js":     "!function(){" + counted(80, `a[%d]=function(t,e){return t.call(this,e)},`) + strings.Repeat("void 0,", 60) + "}();",
+	"style.css":      strings.Repeat(".a { margin: 0; padding: 0; }\n.b { color: red; }\n", 15),
+	"hosts.yaml":     "hosts:\n" + strings.Repeat("  - image: alpine\n    command: [sleep, infinity]\n    restart: always\n", 12),
+	"add_test.go":    "package a\n\nvar cases = []struct{ a, b, want int }{\n" + counted(120, "\t{a: %[1]d, b: 1, want: %[1]d + 1},\n") + "}\n",
+	"asserts.py":     "def test_add():\n" + counted(90, "    assert add(%[1]d, 1) == %[1]d + 1\n"),
+	"errors.go":      strings.Repeat("\tif err != nil {\n\t\treturn err\n\t}\n", 18),
+	"Makefile":       counted(40, "test%[1]d:\n\tgo test ./part%[1]d\n\n"),
+	"lines.txt":      strings.Repeat("the same line of test data\n", 25),
+	"art.txt":        strings.Repeat("+--------+--------+\n|        |        |\n", 30),
+	"base64.txt":     strings.Repeat("A", 3000),
+	"migration.sql":  counted(60, "INSERT INTO users (id, name, active) VALUES (%d, 'user', TRUE);\n"),
+	"translation.po": counted(50, "msgid \"key.%d\"\nmsgstr \"\"\n\n"),
+}
+
+func counted(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// Files repeat themselves: tables, test data, configuration, markup. One that the model
+// was shown may do so as long as it did.
+func TestNoCirclesInFiles(t *testing.T) {
+	for name, text := range repetitive {
+		for _, way := range []string{"fence", "call"} {
+			answer, in := written[way](name, text)
+			noCircle(t, way+" of "+name, answer, in)
 		}
-		for end := loopEvery; end < len(text); end += 3 * loopEvery {
-			if keep, found := circle(text[:end], loopLeast); found && !strings.HasPrefix(name, "zeros") {
-				t.Errorf("%s: at byte %d, %d would be kept: …%q", name, end, keep, text[max(0, end-300):end])
-				break
-			}
-		}
-		if name == "zeros in a file" {
+	}
+	shown := strings.Repeat("a line that the file has many times\n", 100)
+	for _, way := range []string{"fence", "call"} {
+		answer, _ := written[way]("long.txt", shown)
+		for _, known := range []bool{false, true} {
 			r := newRecorder(t)
-			r.Take(llm.Part{Content: text})
-			r.Take(llm.Part{Done: true})
-			if a := r.Answer(1); a.Lost != "" || len(a.Calls) != 1 {
-				t.Errorf("%s: lost %q, %d calls", name, a.Lost, len(a.Calls))
+			r.Seen = func(text string) bool { return known && strings.Contains("before\n"+shown+"after\n", text) }
+			for at := 0; at < len(answer) && !r.Circles(); at += 40 {
+				r.Take(llm.Part{Content: answer[at:min(len(answer), at+40)]})
+			}
+			if r.Circles() == known {
+				t.Errorf("%s, shown to the model: %t, stopped: %t", way, known, r.Circles())
 			}
 		}
+	}
+	several := ""
+	for _, name := range []string{"a/config.yaml", "b/config.yaml", "c/config.yaml", "d/config.yaml"} { // the same in four places
+		several += "`" + name + "`:\n```yaml\n" + repetitive["hosts.yaml"][:200] + "```\n\n"
+	}
+	for _, part := range []string{"one", "two", "three", "four"} { // edits of one file
+		several += "net.py\n```\n<<<<<<< SEARCH\n    return " + part + "\n=======\n    return " + part + " + 1\n>>>>>>> REPLACE\n```\n\n"
+	}
+	for range 4 { // the same command
+		several += "Run the tests again:\n```sh\ngo test ./...\n```\nThen look at what they say of the next part, and go on.\n"
+	}
+	noCircle(t, "several files", several, place{})
+}
+
+// What is thought is written down several times: drafts are no circle, the same words are.
+func TestDraftsAreThought(t *testing.T) {
+	draft := "net.py\n```python\ndef first(parts):\n    return parts[0] if parts else None\n```\n"
+	text := "I write " + draft + "No, an empty list has no first part, so " + draft + "That is right, but what of None? Then " + draft + "So be it."
+	noCircle(t, "thinking", text, place{thinks: true})
+	if _, found := new(circles).look(text, place{}); !found {
+		t.Error("an answer may write a file three times")
 	}
 }
 

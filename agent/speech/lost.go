@@ -9,9 +9,9 @@ import (
 )
 
 // Losses is what a log says of answers that did not arrive whole: calls that a server
-// dropped or could not read, answers that were cut off or went round in circles, and
-// prompts that a server cuts. It is a pure fold, and says what to tell the model and
-// when to go another way.
+// dropped or could not read, answers that were cut off, took too long or went round in
+// circles, and prompts that a server cuts. It is a pure fold, and says what to tell the
+// model and when to go another way.
 type Losses struct {
 	row    int    // answers in a row of which the same was lost
 	kind   string // what
@@ -82,12 +82,17 @@ func (t *Losses) Reminder(tools []string) string {
 		return "Your tool call could not be understood: " + t.errors + ". Nothing was run. " + form(tools)
 	case session.LostEnd:
 		return "Your answer was longer than it may be and was cut off. What was not finished did not run. " +
-			"Go on in smaller steps: think less, write a long file in several edits, and say what you have to say in fewer words."
+			smaller
+	case session.LostTime:
+		return "Your answer took longer than it may and was stopped. What was not finished did not run. " + smaller
 	case session.LostLoop:
 		return "Your answer said the same again and again and was stopped. Do not repeat it: make the next tool call now, or say in one sentence what keeps you from it."
 	}
 	return ""
 }
+
+// smaller is what to do about an answer that was too long.
+const smaller = "Go on in smaller steps: think less, write a long file in several edits, and say what you have to say in fewer words."
 
 // form shows how a call is made.
 func form(tools []string) string {
@@ -115,6 +120,8 @@ func (t *Losses) End() string {
 		return fmt.Sprintf("The model said the same again and again in %d answers, at a higher temperature as well. Nothing is lost. Use another model, or say more precisely what to do.", t.row)
 	case session.LostEnd:
 		return fmt.Sprintf("%d answers of the model in a row were longer than an answer may be. Nothing is lost. Raise `model.max_tokens`, or use another model.", t.row)
+	case session.LostTime:
+		return fmt.Sprintf("%d answers of the model in a row took longer than an answer may. Nothing is lost. Raise `model.answer_time`, use a smaller or faster model, or ask for less at once.", t.row)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@
 //	files.go     an answer without calls: files in fences
 //	thinking.go  what of it is thinking
 //	loop.go      an answer that repeats itself
+//	outline.go   the sentences of an answer, and its files in fences
 //	lost.go      what of the answers did not arrive
 //	context.go   prompts that a server cuts
 //	mark.go      how a model says that it is done
@@ -40,8 +41,11 @@ type Config struct {
 	Parser *toolcall.Parser
 	// Writes returns the file that a call writes, "" when it writes none.
 	Writes func(tool string, arguments json.RawMessage) string
-	Show   func(Shown)
-	Now    func() time.Time
+	// Seen reports whether the model was shown a text: a file may repeat what it has
+	// repeated before. Nil for nothing.
+	Seen func(text string) bool
+	Show func(Shown)
+	Now  func() time.Time
 
 	Form    llm.Form   // in which the model was asked; "" is [llm.FormNative]
 	View    prose.View // files in front of the model
@@ -52,17 +56,19 @@ type Config struct {
 }
 
 // Shown is what there is to see of an answer that grows: the whole text so
-// far, without thinking in the words and without markup of calls, or a Title
-// for what goes on, such as "Thought for 8s".
+// far, without thinking in the words and without markup of calls, and a Title
+// for what goes on, such as "Thought for 8s" or "Writing net.py".
 type Shown struct {
 	Thinking, Content string
 	Title             string
+	Speed             int // tokens a second, estimated; 0 while that is not known
 }
 
 // Stream puts one answer together from its parts.
 type Stream struct {
 	Config
 	asked time.Time // when the answer was asked for
+	begun time.Time // when its first part came
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
@@ -70,13 +76,16 @@ type Stream struct {
 	talks             bool // words that are no thinking have come
 	thinkStart        time.Time
 	thinkEnd          time.Time
-	thought           bool // the end of thinking was announced
-	writing           bool // the file that is being written was announced
+	thought           bool   // the end of thinking was announced
+	writing           string // title of the file that is being written, "" while none is
 	shownAt           time.Time
 	shown             bool
 	done              llm.Part
 	looked            int  // bytes when it was last looked for circles
 	circles           bool // it repeats itself
+	late              bool // it took too long and was stopped
+
+	inThinking, inContent circles
 }
 
 // New returns the stream of an answer that is asked for now.
@@ -85,8 +94,14 @@ func New(cfg Config) *Stream { return &Stream{Config: cfg, asked: cfg.Now()} }
 // Whole reports whether the answer came to its end.
 func (s *Stream) Whole() bool { return s.done.Done }
 
+// Stop ends an answer that has taken longer than it may. What came of it counts.
+func (s *Stream) Stop() { s.late = true }
+
 // Take adds one part.
 func (s *Stream) Take(p llm.Part) {
+	if s.begun.IsZero() {
+		s.begun = s.Now()
+	}
 	if p.Thinking != "" {
 		s.thinking.WriteString(p.Thinking)
 		s.thinks()
@@ -138,10 +153,28 @@ func (s *Stream) announce(file string) {
 			s.Show(Shown{Title: fmt.Sprintf("Thought for %s", roundSeconds(d))})
 		}
 	}
-	if file != "" && !s.writing {
-		s.writing = true
-		s.Show(Shown{Title: fmt.Sprintf("Writing %s…", path.Base(marks.Mend(file)))})
+	if file == "" {
+		return
 	}
+	if title := "Writing " + path.Base(marks.Mend(file)); title != s.writing {
+		s.writing = title
+		s.Show(Shown{Title: title, Speed: s.speed()})
+	}
+}
+
+// bytesPerToken is what common tokenizers make of source code and English.
+const bytesPerToken = 4
+
+// leastSpeed is how long an answer must go on for its speed to be known.
+const leastSpeed = 2 * time.Second
+
+// speed returns how many tokens a second come.
+func (s *Stream) speed() int {
+	took := s.Now().Sub(s.begun)
+	if took < leastSpeed {
+		return 0
+	}
+	return max(1, int(float64(s.content.Len()+s.thinking.Len())/bytesPerToken/took.Seconds()))
 }
 
 // thinkTime is how long thinking went on: from its first to its last word, or
@@ -170,26 +203,30 @@ func (s *Stream) display(last bool) {
 		return
 	}
 	thinking, content := visible(s.thinking.String(), s.content.String(), last)
+	title := ""
 	if at := s.Parser.Partial(content); at < len(content) {
 		s.announcePrinted(content[at:])
-		content = content[:at]
+		content, title = content[:at], s.writing
+	} else if s.Form == llm.FormFiles && s.inContent.ticks != "" && s.inContent.open.path != "" {
+		s.announce(s.inContent.open.path)
+		title = s.writing
 	}
 	content, thinking = strings.TrimRight(stripComplete(content), " \t\r\n"), stripComplete(thinking)
 	if !s.shown && wordRunes(content) < firstWords && !last {
 		content = ""
 	}
-	if content == "" && thinking == "" {
+	if content == "" && thinking == "" && title == "" {
 		return
 	}
 	s.shown = s.shown || content != ""
 	s.shownAt = now
-	s.Show(Shown{Thinking: marks.Mend(thinking), Content: marks.Mend(content)})
+	s.Show(Shown{Thinking: marks.Mend(thinking), Content: marks.Mend(content), Title: title, Speed: s.speed()})
 }
 
 // announcePrinted announces a call that is being printed as text.
 func (s *Stream) announcePrinted(markup string) {
 	file := ""
-	if !s.writing && writeWord.MatchString(markup) {
+	if s.writing == "" && writeWord.MatchString(markup) {
 		if m := printedPath.FindStringSubmatch(markup); m != nil {
 			file = m[1] + m[2]
 		}

@@ -29,6 +29,7 @@ type Model struct {
 	Effort      string          `yaml:"effort" jsonschema:"description=How hard a model thinks that knows levels: low\\, medium or high."`
 	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
 	Silence     policy.Duration `yaml:"silence"` // after which an answer counts as cut
+	AnswerTime  policy.Duration `yaml:"answer_time" jsonschema:"description=How long one answer may take from its first word on.,default=3m"`
 	Can         Abilities       `yaml:"can"`
 	CAFile      string          `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
 

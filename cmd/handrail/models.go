@@ -28,7 +28,7 @@ type modelFlags struct {
 type tuneFlags struct {
 	Temperature *float64 `help:"Temperature, from 0 to 2; otherwise the model's own, or 0.2 where Ollama's model has none."`
 	Context     int      `help:"Tokens of context; from 32768 upwards as needed otherwise."`
-	MaxTokens   int      `help:"Tokens that one answer may have; otherwise a quarter of the context with Ollama, and the server's own limit elsewhere."`
+	MaxTokens   int      `help:"Tokens that one answer may have; otherwise 4096, 8192 if the model thinks or its size is not known, and at most a quarter of the context."`
 	KeepAlive   string   `help:"How long Ollama keeps the model loaded, for example 30m or forever."`
 	Effort      string   `help:"How hard a model thinks that knows levels: low, medium or high."`
 }
@@ -76,6 +76,15 @@ func (f modelFlags) server() string {
 		return "the model server at " + u.Redacted()
 	}
 	return "Ollama at " + u.Redacted()
+}
+
+// host returns where the model's server listens. Its address was read before.
+func (f modelFlags) host() string {
+	u, err := config.Model{BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}.Address()
+	if err != nil {
+		return ""
+	}
+	return u.Host
 }
 
 // runKey returns the key for a model server. The key of OpenAI goes to OpenAI only.

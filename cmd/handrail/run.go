@@ -219,7 +219,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	end = func() error { return workspace.RemoveTree(dir) }
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, rules: cfg, secrets: known, log: w.log,
+		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, server: at.host(), rules: cfg, secrets: known, log: w.log,
 	})
 	if err != nil {
 		err = errors.Join(err, end())

@@ -264,7 +264,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	s.engine, err = newEngine(engineParts{
 		setups: set,
 		dir:    filepath.Join(s.cfg.Data, "work"),
-		bases:  gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		bases:  gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, longest: time.Duration(s.cfg.Model.AnswerTime), rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
 	})
 	return err
 }

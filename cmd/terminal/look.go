@@ -85,10 +85,34 @@ func (l Look) barred(s string) string { return strings.Join(l.behindBar(s, l.wor
 
 // exact shows what a person is asked about: no character of it is left out.
 func (l Look) exact(s string) string {
-	return strings.Join(l.behindBar(s, func(s string, width int) string { return ansi.Hardwrap(s, width, true) }, bold), "\n")
+	return strings.Join(l.escaped(s, func(s string, width int) string { return ansi.Hardwrap(s, width, true) }, bold), "\n")
 }
 
 func (l Look) words(s string, width int) string { return ansi.Wrap(s, width, "") }
+
+// tabStop is how many columns apart the stops are to which a tab goes.
+const tabStop = 4
+
+// spaced shows the tabs of code as the columns that they stand for.
+func spaced(s string) string {
+	if !strings.Contains(s, "\t") {
+		return s
+	}
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		column := 0
+		for i, part := range strings.Split(line, "\t") {
+			if i > 0 {
+				n := tabStop - column%tabStop
+				b.WriteString(strings.Repeat(" ", n))
+				column += n
+			}
+			b.WriteString(part)
+			column += ansi.StringWidth(part)
+		}
+	}
+	return b.String()
+}
 
 // item is a text of one line with what is ours before it. Where it is too long, the rest
 // stands behind bars.
@@ -104,8 +128,14 @@ func (l Look) item(before, s string) string {
 	return before + first + "\n" + l.barred(strings.ReplaceAll(rest, "\n", " "))
 }
 
-// behindBar returns the lines of a text, each behind a bar.
+// behindBar returns the lines of a text, each behind a bar, with its tabs as columns.
 func (l Look) behindBar(s string, wrap func(s string, width int) string, c tone) []string {
+	return l.escaped(spaced(strings.TrimSpace(s)), wrap, c)
+}
+
+// escaped returns the lines of a text, each behind a bar, with every control character
+// shown, tabs too.
+func (l Look) escaped(s string, wrap func(s string, width int) string, c tone) []string {
 	s = untrusted.EscapeVisible(strings.TrimSpace(s)) //control:terminal-bar
 	if l.Width > 0 {                                  //control:terminal-wrap-bar
 		s = wrap(s, max(l.Width-len([]rune(bar))-1, 16))

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -26,7 +27,8 @@ func (g *goingOn) begin(title string, at time.Time) { *g = goingOn{tool: title, 
 func (g *goingOn) wait(at time.Time)                { *g = goingOn{since: at} }
 
 // Live takes in how far an answer is. What the model's server makes people wait for is
-// printed; the rest is shown where what goes on is.
+// printed; the rest is shown where what goes on is, and so is a silence where that can be
+// written over.
 func (t *Terminal) Live(l agent.Live) {
 	t.screen.mu.Lock()
 	defer t.screen.mu.Unlock()
@@ -34,6 +36,9 @@ func (t *Terminal) Live(l agent.Live) {
 		return // its last line comes by Printed
 	}
 	t.goingOn.live = l
+	if l.Silent > 0 && t.screen.look.Live {
+		return // the line is written over as time passes
+	}
 	if l.Title == "" || strings.HasPrefix(l.Title, "Thought for ") || strings.HasPrefix(l.Title, "Writing ") || l.Title == t.warned {
 		return
 	}
@@ -78,28 +83,37 @@ func (t *Terminal) now() (out []string) {
 			out = append(out, lines[max(0, len(lines)-mostLive):]...)
 		}
 	}
-	what := "waiting for the model"
+	what, more := "waiting for the model", ""
 	switch {
 	case g.tool != "":
 		what = untrusted.EscapeLine(g.tool)
 	case g.live.Content != "":
-		what = "answering"
+		what = cmp.Or(untrusted.EscapeLine(g.live.Title), "answering")
 		tail(g.live.Content, plain)
 	case g.live.Thinking != "":
-		what = "thinking"
+		what = cmp.Or(untrusted.EscapeLine(g.live.Title), "thinking")
 		tail(g.live.Thinking, dim)
+	case g.live.Silent > 0: // why stands below it, where there is room
+		what, more, _ = strings.Cut(untrusted.EscapeLine(g.live.Title), " (")
+		more = strings.TrimSuffix(more, ")")
 	case g.live.Title != "":
 		what = untrusted.EscapeLine(g.live.Title)
 	}
 	took := " · " + at.Sub(g.since).Truncate(time.Second).String()
+	if g.tool == "" && g.live.Speed > 0 {
+		took = fmt.Sprintf(" · %d tokens/s", g.live.Speed) + took
+	}
 	g.frame++
 	what = l.fit(what, len([]rune(took))+2) + l.in(dim, took)
 	out = append(out, l.in(cyan, frames[g.frame%len(frames)])+" "+what)
+	if more != "" {
+		out = append(out, l.line(l.in(dim, "  └ "+more)))
+	}
 	if g.last != nil && at.Sub(g.asked) > time.Second {
 		g.line, g.asked = g.last(), at
 	}
 	if g.line != "" {
-		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(g.line))))
+		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(spaced(g.line)))))
 	}
 	turn := t.view.AllTurns()
 	if g.tool == "" {

@@ -284,9 +284,9 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	case strings.HasPrefix(title, "Set up: "):
 		return t.setUp(title, r)
 	case !r.OK && l.Live:
-		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", firstLineOf(r.Content))}
+		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", spaced(firstLineOf(r.Content)))}
 	case !r.OK:
-		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(firstLineOf(r.Content))}
+		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(spaced(firstLineOf(r.Content)))}
 	case failed:
 		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
 	case l.Live:

@@ -306,3 +306,51 @@ func TestLogAboveALine(t *testing.T) {
 		t.Errorf("while nobody types, the log gets %q: %v", other.String(), err)
 	}
 }
+
+// Code is shown with its tabs as columns; other control characters are escaped, and so
+// are the tabs of what a person is asked about.
+func TestTabs(t *testing.T) {
+	got := strings.Join(Look{}.behindBar("func f() {\n\treturn\tx \x1b[2K\n\t\ty\u202e\n}", Look{}.words, plain), "\n")
+	want := "  │ func f() {\n  │     return  x \\u001b[2K\n  │         y\\u202e\n  │ }"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := (Look{}).exact("echo\ta"); got != bar+`echo\ta` {
+		t.Errorf("asked about: %q", got)
+	}
+}
+
+// A silence of the model's server is told: in a pipe a line each time, on a terminal one
+// that is written over. So is what is being written, and how fast.
+func TestSilenceAndSpeed(t *testing.T) {
+	silent := agent.Live{Title: "Waiting for the model server: no word for 15 s (m at 127.0.0.1:11434; it may be reading the prompt)", Silent: 15 * time.Second}
+	longer := agent.Live{Title: strings.Replace(silent.Title, "15 s", "30 s", 1), Silent: 30 * time.Second}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	show := func(look Look, live ...agent.Live) (printed, now string) {
+		var out bytes.Buffer
+		term := New(Config{Out: &out, Look: look})
+		term.clock = func() time.Time { return at }
+		term.goingOn.wait(at)
+		for _, l := range live {
+			term.Live(l)
+		}
+		return out.String(), strings.Join(term.now(), "\n")
+	}
+	if printed, _ := show(Look{}, silent, longer); printed != "  "+silent.Title+"\n  "+longer.Title+"\n" {
+		t.Errorf("in a pipe: %q", printed)
+	}
+	printed, now := show(Look{Live: true, Width: 60}, silent, longer)
+	if printed != "" || !strings.Contains(now, "no word for 30 s · 0s\n  └ m at 127.0.0.1:11434; it may be reading the prompt\n") {
+		t.Errorf("printed %q, now\n%s", printed, now)
+	}
+	for want, l := range map[string]agent.Live{
+		"│ # net.py\n⠙ Writing net.py · 24 tokens/s · 0s": {Content: "# net.py", Title: "Writing net.py", Speed: 24},
+		"⠙ Writing net.py · 0s":                           {Title: "Writing net.py"},
+		"│ The\n⠙ answering · 7 tokens/s · 0s":            {Content: "The", Speed: 7},
+		"│ Hm\n⠙ thinking · 7 tokens/s · 0s":              {Thinking: "Hm", Speed: 7},
+	} {
+		if printed, now := show(Look{Live: true}, l); printed != "" || !strings.Contains(now, want) {
+			t.Errorf("printed %q, now\n%s\nwant\n%s", printed, now, want)
+		}
+	}
+}

@@ -1,0 +1,294 @@
+package speech
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// outline is what a text that grows consists of, as far as it was read: sentences, with
+// how often each was said, and files in fences.
+type outline struct {
+	at      int // up to where it was read
+	scanned int // up to where no end of a sentence was found
+
+	said  map[string]int // how often, numbers apart
+	again int            // bytes at the end in sentences that have come twice before
+	since int            // where these begin
+
+	ticks  string // that close the open fence, "" outside of one
+	open   block
+	blocks []block
+	judged int    // blocks that were looked at
+	line   string // the last one with words before a fence
+	lineAt int
+}
+
+// block is a fence with what it holds.
+type block struct {
+	start, body int    // where it begins, its path included, and where what it holds does
+	path        string // that its heading or its first line names, "" for none
+	text        string // "" while it is open
+	begun       bool   // its first line was read
+}
+
+// leastSaid is how many letters a sentence has that says something; those with fewer,
+// such as the brackets of code, count for nothing.
+const leastSaid = 8
+
+// read takes in what has come to the text since, up to the end of its last sentence.
+func (o *outline) read(text string) {
+	for o.at < len(text) {
+		rest := text[o.at:]
+		lines := o.ticks != "" || (o.at == 0 || text[o.at-1] == '\n') && mayFence(rest)
+		end := ending(text, max(o.at, o.scanned), lines)
+		if end < 0 {
+			o.scanned = max(o.at, len(text)-1)
+			return
+		}
+		o.take(text[o.at:end], text)
+		o.at, o.scanned = end, end
+	}
+}
+
+// mayFence reports whether a line is a fence, or may become one.
+func mayFence(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return line == "" || line[0] == '`' || line[0] == '~'
+}
+
+// ending returns where the sentence that goes on at from ends, or the line; -1 where it
+// does not yet.
+func ending(text string, from int, lines bool) int {
+	if lines {
+		if n := strings.IndexByte(text[from:], '\n'); n >= 0 {
+			return from + n + 1
+		}
+		return -1
+	}
+	for i := from; i < len(text); i++ {
+		switch text[i] {
+		case '\n':
+			return i + 1
+		case ' ':
+			if i > 0 && strings.IndexByte(".!?;:", text[i-1]) >= 0 {
+				return i + 1
+			}
+		case 0x82: // 。
+			if i > 1 && text[i-2:i+1] == "。" {
+				return i + 1
+			}
+		}
+	}
+	return -1
+}
+
+// take takes in a sentence or a line.
+func (o *outline) take(s, text string) {
+	trimmed := strings.TrimSpace(s)
+	if o.ticks != "" {
+		if closesFence(trimmed, o.ticks) {
+			o.open.text = text[o.open.body:o.at]
+			o.ticks, o.line = "", ""
+			o.blocks = append(o.blocks, o.open)
+		} else if !o.open.begun {
+			o.open.begun = true
+			if o.open.path == "" && isComment(trimmed) {
+				o.open.path = pathIn(trimmed)
+			}
+		}
+		return
+	}
+	if ticks := fenceOf(trimmed); ticks != "" && strings.HasSuffix(s, "\n") {
+		o.ticks, o.again = ticks, 0
+		o.open = block{start: o.at, body: o.at + len(s), path: pathIn(strings.Trim(trimmed, "`~"))}
+		if o.open.path == "" && o.line != "" {
+			if o.open.path = pathIn(o.line); o.open.path != "" {
+				o.open.start = o.lineAt
+			}
+		}
+		return
+	}
+	switch {
+	case isCode(s):
+		o.again = 0
+	case trimmed != "":
+		o.count(trimmed)
+	}
+	if trimmed != "" {
+		o.line, o.lineAt = trimmed, o.at
+	}
+}
+
+// isCode reports whether a line looks like one of a program, which says the same more often
+// than people do.
+func isCode(line string) bool {
+	code := strings.TrimRight(line, " \r\n")
+	return code != "" && (line[0] == '\t' || strings.HasPrefix(line, "    ") || strings.IndexByte("{}()[];,+", code[len(code)-1]) >= 0)
+}
+
+// count counts a sentence.
+func (o *outline) count(s string) {
+	if strings.HasPrefix(s, "|") || strings.Contains(s, "://") {
+		return // a table, or a list of links
+	}
+	letters := 0
+	said := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsLetter(r):
+			letters++
+			return unicode.ToLower(r)
+		case unicode.IsSpace(r), unicode.IsDigit(r):
+			return -1
+		}
+		return r
+	}, s)
+	if letters < leastSaid || letters*2 < utf8.RuneCountInString(said) {
+		return
+	}
+	if o.said == nil {
+		o.said = map[string]int{}
+	}
+	o.said[said]++
+	switch {
+	case o.said[said] < loopTimes:
+		o.again = 0
+	case o.again == 0:
+		o.since, o.again = o.at, len(s)
+	default:
+		o.again += len(s)
+	}
+}
+
+// fenceOf returns what a fence on this line is opened with, "" for none.
+func fenceOf(line string) string {
+	for _, tick := range [...]string{"`", "~"} {
+		rest := strings.TrimLeft(line, tick)
+		if n := len(line) - len(rest); n >= 3 && !strings.Contains(rest, "`") {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+func closesFence(line, ticks string) bool {
+	return len(line) >= len(ticks) && strings.Trim(line, ticks[:1]) == ""
+}
+
+// isComment reports whether the first line of a file can be one that names it.
+func isComment(line string) bool {
+	for _, begin := range [...]string{"#", "//", "--", "/*", "<!--", ";", "%"} {
+		if strings.HasPrefix(line, begin) {
+			return true
+		}
+	}
+	return false
+}
+
+// longestHeading is how long a line before a fence is that names its file.
+const longestHeading = 160
+
+// pathIn returns the last word of a line that is the path of a file, "" for none.
+func pathIn(line string) string {
+	if len(line) > longestHeading {
+		return ""
+	}
+	path := ""
+	for _, word := range strings.FieldsFunc(line, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("`*\"'()[]<>=,:", r) }) {
+		if word = strings.Trim(word, ".;!?#"); isPath(word) {
+			path = word
+		}
+	}
+	return path
+}
+
+// longestExtension is how long what stands behind the last dot of a file's name is.
+const longestExtension = 8
+
+func isPath(word string) bool {
+	name := word[strings.LastIndexByte(word, '/')+1:]
+	dot := strings.LastIndexByte(name, '.')
+	for _, r := range word {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+@", r) {
+			return false
+		}
+	}
+	extension := name[dot+1:]
+	return dot >= 0 && len(extension) <= longestExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
+}
+
+// leastBlock is how many bytes a fence holds that is written again and again: three
+// times the same command is no circle.
+const leastBlock = 40
+
+// rewritten returns how much of text stands before a file that is written a third time,
+// or before a fence without a name that holds the same a third time.
+func (o *outline) rewritten(text string) (keep int, found bool) {
+	blocks, now := o.blocks, o.open
+	switch {
+	case o.ticks != "": // a file that begins like itself will go on so
+		now.text = text[min(now.body, o.at):o.at]
+		if now.path == "" || len(now.text) < loopProse {
+			return len(text), false
+		}
+	case len(blocks) == o.judged:
+		return len(text), false
+	default:
+		o.judged = len(blocks)
+		blocks, now = blocks[:len(blocks)-1], blocks[len(blocks)-1]
+	}
+	if len(now.text) < leastBlock {
+		return len(text), false
+	}
+	before := 0
+	for _, b := range blocks {
+		if b.same(now, o.ticks != "") {
+			before++
+		}
+	}
+	if before < loopTimes-1 { //control:file-a-third-time
+		return len(text), false
+	}
+	keep = now.start
+	for i := len(blocks) - 1; i > 0; i-- { // nor do those count that only say again what came before them
+		if !hasSame(blocks[:i], blocks[i]) {
+			break
+		}
+		keep = blocks[i].start
+	}
+	return keep, true
+}
+
+func hasSame(blocks []block, b block) bool {
+	for _, other := range blocks {
+		if other.path == b.path && other.text == b.text {
+			return true
+		}
+	}
+	return false
+}
+
+// same reports whether two fences hold the same file: hardly another line, where its path
+// is named, and of an edit none. What is still written is the beginning of it.
+func (b block) same(now block, begins bool) bool {
+	switch {
+	case b.path != now.path:
+		return false
+	case b.path == "" || strings.Contains(now.text, "<<<<<<<") || strings.Contains(now.text, "\n@@"):
+		return b.text == now.text
+	case begins:
+		b.text = b.text[:min(len(b.text), len(now.text)*5/4)]
+	}
+	had, of := map[string]bool{}, 0
+	for line := range strings.Lines(b.text) {
+		had[line] = true
+		of++
+	}
+	lines, common := 0, 0
+	for line := range strings.Lines(now.text) {
+		if lines++; had[line] {
+			common++
+		}
+	}
+	return common*6 >= lines*5 && lines*6 >= of*5
+}
