@@ -40,8 +40,11 @@ type Config struct {
 	Parser *toolcall.Parser
 	// Writes returns the file that a call writes, "" when it writes none.
 	Writes func(tool string, arguments json.RawMessage) string
-	Show   func(Shown)
-	Now    func() time.Time
+	// Means returns the tool that is meant by a name that is none, "" for no other. Nil
+	// for none.
+	Means func(name string, arguments json.RawMessage) string
+	Show  func(Shown)
+	Now   func() time.Time
 
 	Form    llm.Form   // in which the model was asked; "" is [llm.FormNative]
 	View    prose.View // files in front of the model

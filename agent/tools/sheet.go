@@ -59,6 +59,7 @@ type Sheet struct {
 	Doc       string
 	Params    []Param
 	Example   string // arguments of a correct call, JSON
+	Tests     string // command that runs the project's tests, of a tool that runs commands; "" where it is not known
 	spec      Spec
 	lookup    map[string]string // folded spelling → name
 }

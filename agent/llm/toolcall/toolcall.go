@@ -112,7 +112,7 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 			return mend.Object(list), in.Mended || mended, nil
 		}
 	}
-	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "README.md"}, or {} when there are none`)
+	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "PATH"}, or {} when there are none`)
 }
 
 // namePrefixes are what some models put before the name of a tool.

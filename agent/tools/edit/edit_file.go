@@ -33,7 +33,7 @@ func editFile(k *tools.Kit) tools.Tool {
 				Aliases: []string{"edit", "code", "content", "sketch", "code_edits", "changed_code"}},
 			{Name: "instructions", Aliases: []string{"instruction", "description"}},
 		},
-		Example: `{"path":"src/a.txt","old_string":"old text","new_string":"new text"}`}
+		Example: `{"path":"PATH","old_string":"old text","new_string":"new text"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {

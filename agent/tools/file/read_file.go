@@ -37,7 +37,7 @@ func readFile(k *tools.Kit) tools.Tool {
 	path.Form, path.Schema, path.Asked = tools.Free, `{"type":"string"}`, true
 	r := reader{k}
 	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
-		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read"},
+		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read", "open", "show_file"},
 		Params: []tools.Param{
 			path,
 			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
@@ -51,7 +51,7 @@ func readFile(k *tools.Kit) tools.Tool {
 			{Name: "limit", Form: tools.Number, Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
 			{Name: "should_read_entire_file", Form: tools.Flag, Aliases: []string{"read_entire_file", "whole_file", "encoding"}},
 		},
-		Example: `{"path":"src/main.go","lines":"1-80"}`},
+		Example: `{"path":"PATH","lines":"1-80"}`},
 		r.intent, r.run)
 }
 

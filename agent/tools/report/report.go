@@ -53,7 +53,7 @@ func reportFinding(k *tools.Kit) tools.Tool {
 			{Name: "why", Required: true, Doc: "An input or steps that show it, and what happens.", Aliases: []string{"reason", "explanation", "description", "details", "body", "evidence", "because"}},
 			{Name: "suggestion", Doc: "What is to stand in place of these lines, complete and indented.", Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"}},
 		},
-		Example: `{"path":"pager.go","line":12,"severity":"high","claim":"The last page is never shown.","why":"With 20 items and 10 a page, i < n-1 ends before page 2.","suggestion":"\tfor i := 0; i < n; i++ {"}`},
+		Example: `{"path":"PATH","line":12,"severity":"high","claim":"What is wrong.","why":"Steps that show it."}`},
 		r.intent, r.run)
 }
 

@@ -30,7 +30,7 @@ func listFiles(k *tools.Kit) tools.Tool {
 			{Name: "recursive", Form: tools.Flag, Doc: "With all that is below.", Aliases: []string{"recurse", "is_recursive"}},
 			{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results"}},
 		},
-		Example: `{"path":"src","recursive":true}`},
+		Example: `{"path":".","recursive":true}`},
 		l.intent, l.run)
 }
 

@@ -47,7 +47,7 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // there always are
 			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
 		},
-		Example: `{"query":"func main","path":"src"}`},
+		Example: `{"query":"TEXT"}`},
 		s.intent, s.run)
 }
 

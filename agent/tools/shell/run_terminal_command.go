@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the description
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/mend"
 	"github.com/handrail-bot/handrail/agent/testrun"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -29,8 +31,12 @@ const (
 )
 
 func runTerminalCommand(r runner) tools.Tool {
+	tests := ""
+	if len(r.Kit.Tests) > 0 {
+		tests = r.Kit.Tests[0]
+	}
 	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
-		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
+		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command", "execute", "exec", "run"},
 		Params: []tools.Param{
 			{Name: "command", Required: true, Doc: "Command line.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
 			{Name: "cwd", Doc: "Directory, for this command only.",
@@ -42,7 +48,7 @@ func runTerminalCommand(r runner) tools.Tool {
 			{Name: "restart", Form: tools.Flag}, // not shown: a shell is replaced by itself
 		},
 		Beside:  r.jobs,
-		Example: `{"command":"go test ./...","cwd":"."}`},
+		Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`, Tests: tests},
 		r.intent, r.run)
 }
 
