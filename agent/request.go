@@ -127,6 +127,6 @@ func (q *requests) build() llm.Request {
 // control marks of chat templates are broken in everything that was read or said: the
 // log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
 func (q *requests) plain(messages []llm.Message) llm.Request {
-	messages = prompt.Seal(messages, q.model.text) //control:marks-broken
+	messages = prompt.Seal(messages, q.model.text, q.model.parser.IsTag) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.maxTokens}
 }

@@ -143,6 +143,23 @@ func (p *Parser) Canonical(name string) (string, bool) {
 	return p.canonical(bare), false
 }
 
+// IsTag reports whether a tag is named like a tool or one of its arguments, so that it can
+// be a part of a call. A nil parser knows none.
+func (p *Parser) IsTag(name string) bool {
+	if p == nil {
+		return false
+	}
+	if _, ok := p.Canonical(name); ok {
+		return true
+	}
+	for _, t := range p.tools {
+		if t.has(name) {
+			return true
+		}
+	}
+	return false
+}
+
 // tokenStarts are how control tokens begin, as they are and as they are broken for a
 // model.
 var tokenStarts = [...]string{"<|", "<｜", "<¦", "</", "[TOOL_", "[ARGS]", "[CALL_ID]", "[¦"}
