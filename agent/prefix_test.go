@@ -292,6 +292,8 @@ turns:
   calls: [{name: read_file, arguments: {path: 3.txt}}]
 - when: {turn: 3}
   calls: [{name: read_file, arguments: {path: 4.txt}}]
+- when: {turn: 4}
+  calls: [{name: read_file, arguments: {path: 5.txt}}]
 - when: {user_contains: summarized}
   calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
 - {say: "Done. [TASK_COMPLETE]", repeat: true}

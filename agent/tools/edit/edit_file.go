@@ -18,7 +18,7 @@ func editFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "edit_file", Doc: editFileDoc, Kind: policy.Write, Essential: true, Edits: true,
+	s := tools.Sheet{Name: "edit_file", Doc: editFileDoc, Few: "Change a part of a file: `old_string`, which is in it exactly once, becomes `new_string`.", Kind: policy.Write, Essential: true, Edits: true,
 		Aliases: []string{"edit", "edit_existing_file", "str_replace", "string_replace", "replace_string_in_file", "replace", "multi_edit"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),

@@ -22,7 +22,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Kind: policy.Write, Essential: true,
+	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Few: "Create a file, or replace all of its text. Send the complete text.", Kind: policy.Write, Essential: true,
 		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write", "create", "new_file", "add_file"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),

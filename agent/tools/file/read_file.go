@@ -36,13 +36,13 @@ func readFile(k *tools.Kit) tools.Tool {
 	path := tools.PathParam("File.", false)
 	path.Form, path.Schema, path.Asked = tools.Free, `{"type":"string"}`, true
 	r := reader{k}
-	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
+	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Few: `Read a file. Lines have numbers ("12 | text"), which are not part of it.`, Kind: policy.Read, Essential: true,
 		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read", "open", "show_file"},
 		Params: []tools.Param{
 			path,
 			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
 				Doc: "Several.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
-			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
+			{Name: "lines", Few: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
 				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
 			{Name: "start_line", Form: tools.Number, Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},
 			{Name: "column", Form: tools.Number, Aliases: []string{"start_column", "char_offset"}},

@@ -27,9 +27,10 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 		return nil
 	}
 	dir := tools.PathParam("Directory or file; all when absent.", false)
+	dir.Few = true
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path")
 	s := searcher{k}
-	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Kind: policy.Read, Essential: true,
+	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Few: "Search the text of all files.", Kind: policy.Read, Essential: true,
 		Aliases: []string{"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search", "search_in_files", "find_in_files", "search_text"},
 		Params: []tools.Param{
 			{Name: "query", Doc: "What to look for.",

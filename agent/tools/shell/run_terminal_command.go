@@ -35,7 +35,7 @@ func runTerminalCommand(r runner) tools.Tool {
 	if len(r.Kit.Tests) > 0 {
 		tests = r.Kit.Tests[0]
 	}
-	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
+	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Few: "Run a command in the shell. It has no input.", Kind: policy.Execute, Essential: true,
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command", "execute", "exec", "run"},
 		Params: []tools.Param{
 			{Name: "command", Required: true, Doc: "Command line.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
