@@ -27,6 +27,7 @@ const (
 	maxReadBytes = 120 << 10 // of all files
 	maxReadLine  = 2000      // bytes of one line
 	fetchLines   = 1000      // asked of the workspace at a time
+	mostOutline  = 2000      // bytes that tell what is in the lines that are left out
 )
 
 func readFile(k *tools.Kit) tools.Tool {
@@ -74,7 +75,8 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return tools.Result{}, err
 	}
-	o := &output{room: maxReadBytes, images: maxImages, emit: emit}
+	room := tools.Room(ctx, maxReadBytes)
+	o := &output{room: room - min(room/4, mostOutline), images: maxImages, emit: emit}
 	var failed []error
 	for i, w := range list {
 		if i > 0 {
@@ -105,6 +107,7 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 type output struct {
 	b      strings.Builder
 	room   int // bytes of text that may still be added
+	lines  int // that were shown of the last file
 	images int // bytes of pictures that may still be added
 	blobs  []session.Blob
 	emit   tools.Progress
@@ -122,7 +125,44 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}
-	return w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+	from, to, err := w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+	if err != nil || from == 0 {
+		return err
+	}
+	return r.rest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
+}
+
+// rest says which lines are left out, what is in them, and where to read on.
+func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *output) error {
+	next := min(left.To, left.From+max(o.lines, chunkLines)-1)
+	fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"", left.From, left.To, left.From, next)
+	if r.Search == nil {
+		o.b.WriteString("]\n")
+		return nil
+	}
+	out, err := r.Search.Outline(ctx, workspace.OutlineQuery{Path: name})
+	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	var defs strings.Builder
+	for _, f := range out.Files {
+		for _, d := range f.Defs {
+			if d.Line < left.From || d.Line > left.To {
+				continue
+			}
+			if defs.Len() > mostOutline-300 {
+				defs.WriteString("…\n")
+				break
+			}
+			fmt.Fprintf(&defs, "%s%d | %s\n", strings.Repeat("  ", min(d.Depth, 8)), d.Line, tools.Shorten(d.Text, 120))
+		}
+	}
+	if defs.Len() == 0 { // also of a language that is not known
+		o.b.WriteString("]\n")
+		return nil
+	}
+	fmt.Fprintf(&o.b, ". In them:]\n%s", defs.String())
+	return nil
 }
 
 // first is what is read of a file at first.
@@ -161,13 +201,13 @@ func rangesText(ranges []workspace.Range, lines int) string {
 }
 
 // show writes the numbered lines, a chunk of 100 at a time. got has the first of them;
-// read returns others.
-func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) error {
+// read returns others. It returns the lines that there was no room for, 0 for none.
+func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
 	if shown := rangesText(w.ranges, got.Lines); shown != "" {
 		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
 		o.b.WriteString("(empty file)\n")
-		return nil
+		return 0, 0, nil
 	}
 	if got.More != "" {
 		fmt.Fprintf(&o.b, "[the file goes on behind line %d: %s]\n", got.Lines, got.More)
@@ -177,6 +217,7 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 		ranges = []workspace.Range{{From: 1}}
 	}
 	shown := 0
+	o.lines = 0
 	for _, want := range ranges {
 		last := got.Lines
 		if want.To > 0 {
@@ -188,27 +229,27 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 		}
 		for from := want.From; from <= last; {
 			if shown >= maxLines || o.room <= 0 {
-				fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
-				return nil
+				return from, last, nil
 			}
 			chunk := workspace.Range{From: from, To: min(last, from+chunkLines-1)}
 			lines, err := chunkOf(&got, chunk, last, read)
 			if err != nil {
-				return err
+				return 0, 0, err
 			}
 			o.emit(fmt.Sprintf("Reading %s, lines %d–%d", w.path, chunk.From, chunk.To))
 			n := o.number(workspace.Range{From: chunk.From, Column: want.Column}, lines)
 			shown += n
+			o.lines = shown
 			from += n
 			if n == 0 || n < len(lines) || len(lines) < chunk.To-chunk.From+1 {
 				if n < chunk.To-chunk.From+1 && from <= last {
-					fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
+					return from, last, nil
 				}
-				return nil
+				return 0, 0, nil
 			}
 		}
 	}
-	return nil
+	return 0, 0, nil
 }
 
 // chunkOf returns the lines of a range. When they are not in what was read last, it reads

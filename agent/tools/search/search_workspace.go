@@ -149,7 +149,7 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	text, hits := formatMatches(m)
+	text, hits := formatMatches(m, tools.Room(ctx, maxSearchText))
 	if hits == 0 {
 		hint := "Try another spelling, or isRegex with (?i)."
 		if q.Regex {
@@ -161,12 +161,12 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 }
 
 // formatMatches writes a header for each file, "→ N:" before a match and two
-// spaces before the lines around it.
-func formatMatches(m workspace.Matches) (string, int) {
+// spaces before the lines around it. Files that have no room in most bytes are counted.
+func formatMatches(m workspace.Matches, most int) (string, int) {
 	var b strings.Builder
 	hits, left := 0, m.Left
 	for i, f := range m.Files {
-		if b.Len() > maxSearchText {
+		if b.Len() > most*9/10 {
 			for _, rest := range m.Files[i:] {
 				left += hitsOf(rest)
 			}

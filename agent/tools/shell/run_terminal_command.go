@@ -207,7 +207,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return r.missing(cmd, err)
 	}
-	said := report(cmd, res) + r.moved(cmd, res)
+	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.moved(cmd, res)
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
@@ -237,10 +237,10 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 	return fmt.Sprintf("exit code %d", res.Exit)
 }
 
-// report returns what the model is told of a command.
-func report(cmd workspace.Command, res workspace.CommandResult) string {
+// report returns what the model is told of a command, of the output at most so many bytes.
+func report(cmd workspace.Command, res workspace.CommandResult, most int) string {
 	var b strings.Builder
-	out := cutOutput(res.Output, res.Cut)
+	out := cutOutput(res.Output, res.Cut, most)
 	if out == "" {
 		out = "(no output)"
 	}
@@ -291,7 +291,7 @@ func hidden(res workspace.CommandResult) (out []string) {
 
 // cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes
 // the host left out of the middle.
-func cutOutput(s string, lost int64) string {
+func cutOutput(s string, lost int64, most int) string {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {
 		return ""
@@ -305,8 +305,8 @@ func cutOutput(s string, lost int64) string {
 		lines[i] = tools.Shorten(l, maxOutLine)
 	}
 	s = strings.Join(lines, "\n")
-	if len(s) > maxOutBytes {
-		head, tail := s[:maxOutBytes/6], s[len(s)-maxOutBytes*5/6:]
+	if len(s) > most {
+		head, tail := s[:most/6], s[len(s)-most*5/6:]
 		s = strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d characters truncated]\n", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
 	}
 	if lost > 0 {
