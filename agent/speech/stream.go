@@ -7,6 +7,8 @@
 //	files.go     an answer without calls: files in fences
 //	thinking.go  what of it is thinking
 //	loop.go      an answer that repeats itself
+//	habits.go    calls and mistakes that a model repeats
+//	progress.go  how long it has had nothing new
 //	lost.go      what of the answers did not arrive
 //	context.go   prompts that a server cuts
 //	mark.go      how a model says that it is done
