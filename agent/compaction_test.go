@@ -139,7 +139,7 @@ turns:
 	b.must(session.StatusAnswered)
 	got := b.results()
 	for _, text := range got {
-		if len(text) < 4000 || len(text) > 16000 || !strings.Contains(text, "bytes left out") {
+		if len(text) < 4000 || len(text) > 16000 || !strings.Contains(text, "are not shown; read on with") {
 			t.Errorf("results of %d, %d and %d bytes", len(got[0]), len(got[1]), len(got[2]))
 		}
 	}

@@ -319,8 +319,12 @@ func (f *finisher) asked() string { return cmp.Or(f.talk.asks, session.Command(f
 // stuck, and more turns would not free it.
 const mostMistakes = 6
 
-// stuck ends a session whose model makes one mistake after the other.
+// stuck ends a session whose model makes one mistake after the other, or goes in a circle.
 func (f *finisher) stuck() *session.Outcome {
+	if n := f.habits.Stale(); n >= mostStale { //control:stuck-without-news
+		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, although it was told. "+
+			"Nothing is lost. Say more precisely what to do, or use a larger model.", n))
+	}
 	if f.habits.Wrong() < mostMistakes {
 		return nil
 	}

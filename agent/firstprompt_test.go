@@ -53,6 +53,44 @@ func TestFirstPromptIsSmall(t *testing.T) {
 	}
 }
 
+// A model of less than 8B gets a prompt that it does not get lost in, whatever there is to
+// be said: at most eight tools, one to edit and one to write, and 1,200 tokens before the
+// request.
+func TestFirstPromptOfASmallModel(t *testing.T) {
+	for _, m := range policy.Modes() {
+		for _, native := range []bool{true, false} {
+			for _, size := range []int64{1_777_088_000, 8_030_000_000} {
+				b := newBench(t, fmt.Sprintf("model: {name: m, tools: %t, context: 131072, parameters: %d}\nturns:\n- {say: \"It is empty. [TASK_COMPLETE]\", repeat: true}\n", native, size), nil)
+				b.task.Mode, b.task.Text = m.Name, ""
+				b.more = github.Tools(nil, "")
+				b.cfg.Prompt = prompt.Builder{Project: strings.Repeat("- a fact of the project\n", 100), Runs: emptyProject, Rules: strings.Repeat("Be kind to your readers.\n", 100), Network: "The workspace has no network: nothing can be downloaded or installed.",
+					Charted: strings.Repeat("- a/b.go: Event 90\n", 100), Example: prompt.Example{Path: "internal/calc/add.go", Line: "\treturn a + b"}}
+				if _, err := b.run(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				r := b.model.Requests()[0]
+				got, small := firstTokens(r), size < 8_000_000_000
+				system := r.Messages[0].Content
+				offered := len(r.Tools)
+				if !native {
+					offered = strings.Count(system, "\n## ") - strings.Count(system, "\n## AGENTS.md")
+				}
+				if small != (got <= 1200) || small && offered > 8 {
+					t.Errorf("%s, native %t, %d parameters: %d tokens with %d tools", m.Name, native, size, got, offered)
+				}
+				for _, name := range []string{"edit_file", "write_file"} {
+					if has := strings.Contains(system+fmt.Sprint(tools.Names(r.Tools)), name); has != m.Writes() {
+						t.Errorf("%s, native %t: offered %s: %t", m.Name, native, name, has)
+					}
+				}
+				if has := strings.Contains(system, "internal/calc/add.go"); has == native {
+					t.Errorf("%s, native %t: an example stands there: %t", m.Name, native, has)
+				}
+			}
+		}
+	}
+}
+
 // firstTokens is what a request has, tools included, as the program estimates it.
 func firstTokens(r *llmtest.Request) int {
 	n := 0

@@ -41,7 +41,7 @@ type ruling struct {
 func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	tool, ok := g.tools.Find(c.Name)
 	if !ok {
-		return ruling{mistake: true, refused: fmt.Sprintf("There is no tool %q. The tools are: %s.", c.Name, strings.Join(g.tools.names(), ", "))}, nil
+		return ruling{mistake: true, refused: g.tools.Instead(c.Name, c.Arguments, g.tools.names())}, nil
 	}
 	var action policy.Action
 	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {

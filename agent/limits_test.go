@@ -130,7 +130,7 @@ func TestResultLongerThanTheWindow(t *testing.T) {
 model: {name: m, tools: true, context: 8192, enforce_context: true}
 turns:
 - calls: [{name: read_file, arguments: {path: long.txt}}]
-- when: {tool_result_contains: bytes left out}
+- when: {tool_result_contains: read on with}
   say: "Nothing of use. [TASK_COMPLETE]"
 `, map[string]string{"long.txt": long})
 	b.task.Text = "what is in the file?"

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -56,10 +57,7 @@ func nativeTurn(e entry) []llm.Message {
 // then are written as text, so that a model whose server stopped taking them
 // sees what it did.
 func textTurn(e entry, nonce string) []llm.Message {
-	raw := e.answer.Raw
-	if raw == "" {
-		raw = e.answer.Content
-	}
+	raw := cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content)
 	for _, c := range e.calls {
 		if !c.Text {
 			raw += fmt.Sprintf("\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>", c.Name, c.Arguments)

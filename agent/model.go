@@ -26,6 +26,7 @@ type model struct {
 	retry  llm.Retry
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
+	means  func(tool string, arguments json.RawMessage) string // the tool that is meant by a name that is none
 	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
 	now    func() time.Time
 
@@ -104,7 +105,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	}
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Now: m.now, Seen: shownIn(req), Show: func(sh speech.Shown) {
+		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req), Show: func(sh speech.Shown) {
 			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 		}})
 		err := m.hear(ctx, req, s)

@@ -292,6 +292,10 @@ turns:
   calls: [{name: read_file, arguments: {path: 3.txt}}]
 - when: {turn: 3}
   calls: [{name: read_file, arguments: {path: 4.txt}}]
+- when: {turn: 4}
+  calls: [{name: read_file, arguments: {path: 5.txt}}]
+- when: {turn: 5}
+  calls: [{name: read_file, arguments: {path: 6.txt}}]
 - when: {user_contains: summarized}
   calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
 - {say: "Done. [TASK_COMPLETE]", repeat: true}
@@ -332,7 +336,7 @@ turns:
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			files := map[string]string{"a.txt": "one\n", "b.txt": "two\n"}
-			for n := range 5 {
+			for n := range 6 {
 				files[fmt.Sprintf("%d.txt", n+1)] = fmt.Sprint(n, "\n", long)
 			}
 			b := newBench(t, tt.script, files)

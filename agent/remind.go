@@ -15,6 +15,12 @@ import (
 // items.
 const staleTodo = 5
 
+// After how many turns without anything new the model is told, and the session ends.
+const (
+	staleTold = 5
+	mostStale = 10
+)
+
 // reminder knows what a model is apt to forget.
 type reminder struct {
 	*journal
@@ -44,6 +50,9 @@ func (r *reminder) due() []string {
 		say = append(say, "Only one turn is left. Finish now: say what is done and what is missing.")
 	case 3, 5:
 		say = append(say, fmt.Sprintf("Only %d turns are left. Bring the work to an end.", left))
+	}
+	if r.habits.Stale() == staleTold {
+		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleTold))
 	}
 	if left := r.mode.EditLimit - r.modeEdits(); r.mode.EditLimit != policy.NoEditLimit && r.editedNow() {
 		switch {

@@ -28,19 +28,32 @@ const smallWindow = 16384
 // to the model; the gate is what refuses them. The list depends on nothing that
 // changes from turn to turn, because requests begin with it.
 func (t *toolset) offered() []llm.ToolSpec {
-	out := make([]tools.Spec, 0, len(t.Specs()))
-	small := t.small()
+	out := make([]llm.ToolSpec, 0, len(t.Specs()))
+	small, reads := t.small(), !t.mode.Writes()
 	for _, s := range t.Specs() {
 		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
 		if offer && s.Description != "" && !s.Untold { //control:untold-tools
-			out = append(out, s)
+			out = append(out, s.Told(small, reads))
 		}
 	}
-	return tools.ForModel(out)
+	return out
 }
 
+// weakModel is the size below which a model gets lost among many tools and long prompts.
+const weakModel = 8_000_000_000
+
+// weak reports whether the model is small, and begins with no large window.
+func (t *toolset) weak() bool {
+	caps, first := t.window.model.caps, t.window.fixed
+	if first == 0 {
+		first = caps.Window()
+	}
+	return caps.Parameters > 0 && caps.Parameters < weakModel && first <= llm.FirstWindow //control:weak-models
+}
+
+// small reports whether there is little room: the window is small, or the model is.
 func (t *toolset) small() bool {
-	return LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
+	return t.weak() || LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 }
 
 func (t *toolset) names() []string { return tools.Names(t.offered()) }
@@ -64,7 +77,7 @@ func (q *requests) begin(ctx context.Context) error {
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small()})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak()})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}
@@ -127,7 +140,7 @@ func (q *requests) build() llm.Request {
 // control marks of chat templates are broken in everything that was read or said: the
 // log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
 func (q *requests) plain(messages []llm.Message) llm.Request {
-	messages = prompt.Seal(messages, q.model.text) //control:marks-broken
+	messages = prompt.Seal(messages, q.model.text, q.model.parser.IsTag) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.limit()}
 }
 

@@ -77,15 +77,59 @@ func (s *shrinker) shorten(ctx context.Context) error {
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, best)) //control:recorded-cuts
 }
 
-// bound shortens a result to its share of the room that is left for those of an answer.
+// What one result may take of the window, in percent, and what it may take however full
+// that is.
+const (
+	mostOfWindow  = 18
+	leastOfWindow = 6
+)
+
+// share is how many bytes the next result may have: its share of the window, and of the
+// room that is left for those of an answer.
+func (s *shrinker) share() int {
+	size := s.window.size()
+	left := (s.window.most()*3/4 - s.need()) / max(len(s.Last), 1)
+	return s.ratio.Bytes(max(size*leastOfWindow/100, min(size*mostOfWindow/100, left))) //control:bounded-results
+}
+
+// bound shortens a result to its share.
 func (s *shrinker) bound(text string) string {
-	least := s.ratio.Bytes(s.window.size() / 16)
-	if len(text) <= least { //control:bounded-results
+	if len(text) <= s.ratio.Bytes(s.window.size()*leastOfWindow/100) {
 		return text
 	}
-	left := s.window.most()*3/4 - s.need()
-	return compact.Middle(text, max(least, s.ratio.Bytes(left/len(s.Last))))
+	return compact.Middle(text, s.share())
 }
+
+// leastAgain is the length in bytes from which a result is not sent a second time.
+const leastAgain = 400
+
+// shownAbove returns what a call is told in the place of a content that stands above
+// already, unchanged: models read files again instead of the conversation. Where they ask
+// once more they get it, and so they do where it was shortened or summarized since.
+func (s *shrinker) shownAbove(c *session.CallState, content string) (say string, yes bool) {
+	if len(content) < leastAgain {
+		return "", false
+	}
+	same := func(was *session.CallState) bool {
+		return was != c && was.Name == c.Name && was.Result != nil && was.Result.OK
+	}
+	for i := len(s.talk.entries) - 1; i >= 0; i-- {
+		whole := s.talk.cut(i)
+		for _, was := range slices.Backward(s.talk.entries[i].calls) {
+			switch {
+			case !same(was):
+			case strings.HasPrefix(was.Result.Content, unchangedSince) && pathArgument(was.Arguments) == pathArgument(c.Arguments):
+				return "", false // it asks for it again
+			case was.Result.Content == content && (whole == 0 || len(content) <= whole): //control:not-sent-again
+				return fmt.Sprintf("%s turn %d. It stands above, in the result of %s of that turn. Go on with it; if you cannot see it, make this call once more.]", unchangedSince, was.Turn, c.Name), true
+			}
+		}
+	}
+	return "", false
+}
+
+// unchangedSince begins what is said in the place of a content that stands above.
+const unchangedSince = "[Unchanged since"
 
 // makeRoom answers a server that found the prompt too long.
 func (s *shrinker) makeRoom(ctx context.Context) error {

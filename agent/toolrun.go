@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -197,7 +198,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return nil, nil // somebody took it back before it began: look again
 	}
 	begin := r.now()
-	res, err := r.gate.carryOut(ctx, c.Call, ru)
+	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
 		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
 	}
@@ -213,6 +214,9 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	if !out.Complete {
 		out.Content = r.shrinker.bound(out.Content)
+	}
+	if say, yes := r.shrinker.shownAbove(c, out.Content); yes && ru.action.Kind == policy.Read && len(out.Images) == 0 {
+		out.Content = say
 	}
 	if out.Title == "" {
 		out.Title = title

@@ -103,10 +103,10 @@ func program(line string) string {
 func (f *Facts) cannotRun(c Command) string {
 	name := program(c.Line)
 	if m := module.FindStringSubmatch(c.Line); m != nil && c.From != "configuration" && slices.Contains(f.Has, name) && slices.Contains(f.lacks, m[1]) { //control:modules-are-asked
-		return fmt.Sprintf("; it cannot be run here: %s has no module %s", name, m[1])
+		return fmt.Sprintf("%s has no module %s", name, m[1])
 	}
 	if !f.Tried || name == "" || slices.Contains(f.Has, name) {
 		return ""
 	}
-	return fmt.Sprintf("; it cannot be run here: there is no %s", name) //control:machine-is-asked
+	return fmt.Sprintf("there is no %s", name) //control:machine-is-asked
 }

@@ -28,9 +28,9 @@ func TestTry(t *testing.T) {
 		want  []string
 		lacks string
 	}{
-		{answers{Output: "has bash\nhas make\n"}, []string{"`go test ./...` (go.mod); it cannot be run here: there is no go", "(build.gradle)\n", "(Makefile)\n", "Programs here: bash, make"}, "no make"},
-		{answers{Output: "has python\nlacks pytest\n"}, []string{"`python -m pytest` (setup.cfg); it cannot be run here: python has no module pytest", "`python -m unittest` (configuration)\n"}, "no module unittest"},
-		{answers{Output: "has python3\n"}, []string{"`python3 -m pytest` (setup.cfg)\n", "`python -m unittest` (configuration); it cannot be run here: there is no python\n"}, "no module"},
+		{answers{Output: "has bash\nhas make\n"}, []string{"- test: cannot be run here, there is no go (go.mod)", "(build.gradle)\n", "(Makefile)\n", "Programs here: bash, make"}, "no make"},
+		{answers{Output: "has python\nlacks pytest\n"}, []string{"- test: cannot be run here, python has no module pytest (setup.cfg)\n", "`python -m unittest` (configuration)\n"}, "no module unittest"},
+		{answers{Output: "has python3\n"}, []string{"`python3 -m pytest` (setup.cfg)\n", "- test: cannot be run here, there is no python (configuration)\n"}, "no module"},
 		{answers{Output: ""}, []string{"Programs here: none of the usual ones", "there is no make"}, "no ./gradlew"},
 		{answers{Exit: 2, Output: "has go"}, []string{"(go.mod)\n"}, "Programs"}, {answers{TimedOut: true}, []string{"(go.mod)\n"}, "cannot"},
 	} {
@@ -57,7 +57,7 @@ func TestTryInAShell(t *testing.T) {
 	if !slices.Contains(f.Has, "python3") {
 		t.Skip("no python3 here")
 	}
-	for _, want := range []string{"python3 has no module no_such_module_here\n", "`python3 -m unittest` ()\n", "`python3 -m own_module` (configuration)\n", "there is no no-such-program\n"} {
+	for _, want := range []string{"python3 has no module no_such_module_here ()\n", "`python3 -m unittest` ()\n", "`python3 -m own_module` (configuration)\n", "there is no no-such-program ()\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -61,7 +61,8 @@ type Facts struct {
 	Has      []string // programs that it has
 	lacks    []string // modules of Python that it has not
 	files    []string // as far as they were read, without what comes from elsewhere
-	Charted  string   // the definitions that most files name, see [Facts.Chart]
+	sizes    map[string]int64
+	Charted  string // the definitions that most files name, see [Facts.Chart]
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -100,7 +101,7 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 	}
 	t := &tree{files: files, names: map[string]bool{}}
 	count := map[string]int{}
-	f := Facts{More: l.Left > 0}
+	f := Facts{More: l.Left > 0, sizes: map[string]int64{}}
 	for _, e := range l.Entries {
 		if strings.HasSuffix(e.Path, "/") {
 			continue
@@ -108,7 +109,7 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 		name := path.Join(strings.TrimPrefix(l.Base, "."), e.Path)
 		t.names[name] = true
 		if !vendored(name) {
-			f.files = append(f.files, name)
+			f.files, f.sizes[name] = append(f.files, name), e.Size
 		}
 		if dir, _, below := strings.Cut(name, "/"); below {
 			count[dir]++
@@ -193,20 +194,36 @@ func cut(s string, n int) string {
 
 // String writes the facts for a prompt, at most 6,000 bytes.
 func (f Facts) String() string {
+	return cut(strings.TrimSpace(f.Runs()+"\n"+f.About()), mostText)
+}
+
+// Runs writes which commands there are and what the machine has, for a prompt. A command
+// that cannot be run here is not named: models run what they read.
+func (f Facts) Runs() string {
 	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	for _, k := range f.Kinds {
-		line("- %s", k)
-	}
 	for _, c := range f.Commands {
 		where := ""
 		if c.Dir != "" {
 			where = ", in " + c.Dir
 		}
-		line("- %s: `%s` (%s%s)%s", c.Does, c.Line, c.From, where, f.cannotRun(c))
+		if why := f.cannotRun(c); why != "" {
+			fmt.Fprintf(&b, "- %s: cannot be run here, %s (%s%s)\n", c.Does, why, c.From, where)
+			continue
+		}
+		fmt.Fprintf(&b, "- %s: `%s` (%s%s)\n", c.Does, c.Line, c.From, where)
 	}
 	if f.Tried {
-		line("- Programs here: %s", cmp.Or(strings.Join(f.Has, ", "), "none of the usual ones"))
+		fmt.Fprintf(&b, "- Programs here: %s\n", cmp.Or(strings.Join(f.Has, ", "), "none of the usual ones"))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// About writes the facts of which nothing is run, at most 6,000 bytes.
+func (f Facts) About() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	for _, k := range f.Kinds {
+		line("- %s", k)
 	}
 	if len(f.Nested) > 0 {
 		line("- More manifests: %s", strings.Join(f.Nested, ", "))

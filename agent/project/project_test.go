@@ -106,7 +106,7 @@ func TestString(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "- Go module m\n- build: `go build ./...` (go.mod)\n- test: `go test ./...` (go.mod)\n- lint: `go vet ./...` (go.mod)\n" +
+	want := "- build: `go build ./...` (go.mod)\n- test: `go test ./...` (go.mod)\n- lint: `go vet ./...` (go.mod)\n- Go module m\n" +
 		"- More manifests: web/package.json\n- Layout: cmd/ (2), web/ (1), README.md, go.mod\n\nThe README begins:\n\n    # M\n    \n    Does things."
 	if d := cmp.Diff(want, f.String()); d != "" {
 		t.Error(d)

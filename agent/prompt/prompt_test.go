@@ -3,6 +3,7 @@ package prompt
 import (
 	"encoding/json"
 	"io/fs"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -91,7 +92,7 @@ func TestSmallWindowsKeepRoom(t *testing.T) {
 func TestWorkedExampleIsACall(t *testing.T) {
 	tools := []llm.ToolSpec{{Name: "edit_file", Parameters: json.RawMessage(`{"properties":{"path":{"type":"string"},"old_string":{"type":"string"},"new_string":{"type":"string"}}}`)},
 		{Name: "read_file", Parameters: json.RawMessage(`{"properties":{"path":{"type":"string"}}}`)}, {Name: "attempt_completion", Parameters: json.RawMessage(`{"properties":{"result":{"type":"string"}}}`)}}
-	shown := Builder{}.Build(Input{Mode: "code", Tools: tools})
+	shown := Builder{Example: Example{Path: "calc/add.go", Line: "\treturn a + b"}}.Build(Input{Mode: "code", Tools: tools})
 	for _, block := range strings.Split(shown, "\n\n") {
 		if !strings.HasPrefix(block, "<") {
 			continue
@@ -100,13 +101,66 @@ func TestWorkedExampleIsACall(t *testing.T) {
 		if len(got.Calls) != 1 || len(got.Errors) > 0 || got.Text != "" {
 			t.Errorf("%s\nis %+v", block, got)
 		}
-		want := `{"path":"src/main.go","old_string":"\treturn \"a\" + b","new_string":"\treturn \"a\\n\" + b"}`
+		want := `{"path":"calc/add.go","old_string":"\treturn a + b","new_string":"\treturn a + b"}`
 		if strings.HasPrefix(block, "<edit") && string(got.Calls[0].Arguments) != want {
 			t.Errorf("the edit is %s", got.Calls[0].Arguments)
 		}
 	}
 	if strings.Count(shown, "attempt_completion\"") != 1 || strings.Count(shown, "<edit_file>") != 1 {
 		t.Error("there is not one example of an edit and one way to finish in\n" + shown)
+	}
+}
+
+// What the prompt shows names a file of this repository, or none at all: models take
+// examples for what there is.
+func TestExamplesNameThisRepository(t *testing.T) {
+	files, err := fs.Glob(parts, "parts/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`[\w/-]+\.(?:go|py|js|ts|rb|rs|java|txt|md|c|h)\b`)
+	for _, name := range files {
+		data, err := parts.ReadFile(name)
+		if found := named.FindString(string(data)); err != nil || found != "" {
+			t.Errorf("%s names %s (%v)", name, found, err)
+		}
+	}
+	in := Input{Mode: "code", Tools: specs("read_file", "write_file", "edit_file")}
+	for _, tt := range []struct {
+		example Example
+		want    string
+	}{
+		{Example{"calc/add.go", "\treturn a + b"}, "<path>calc/add.go</path>\n<old_string>\treturn a + b</old_string>"}, {Example{}, "<path>PATH</path>\n<old_string>LINE</old_string>"},
+		{Example{"a.go", "x <y> z"}, "<path>PATH</path>"}, {Example{"a.go", "[INST] x"}, "<path>PATH</path>"}, {Example{"a\n.go", "x"}, "<path>PATH</path>"}, {Example{"a.go", ""}, "<path>PATH</path>"},
+	} {
+		got := Builder{Example: tt.example}.Build(in)
+		if !strings.Contains(got, tt.want) || strings.Contains(got, `{"path": "PATH"}`) != strings.Contains(tt.want, "PATH") {
+			t.Errorf("%+v: %q is missing in\n%s", tt.example, tt.want, got)
+		}
+	}
+}
+
+// A mode that reads is told nothing of changes, and one that runs nothing of commands.
+func TestModesAreToldTheirOwn(t *testing.T) {
+	b := Builder{Project: "- Go module x", Runs: "- test: `go test ./...` (go.mod)", Network: "The workspace has no network."}
+	for _, native := range []bool{true, false} {
+		for _, small := range []bool{true, false} {
+			got := b.Build(Input{Mode: "ask", Native: native, Small: small, Tools: specs("read_file", "search_workspace")})
+			for _, bad := range []string{"files were changed", "you changed", "# Editing", "weaken tests", "Before you change", "go test", "network", "Work in small steps"} {
+				if strings.Contains(got, bad) {
+					t.Errorf("native %t, small %t: a mode that reads is told %q:\n%s", native, small, bad, got)
+				}
+			}
+			if !strings.Contains(got, "When you have what was asked for") {
+				t.Errorf("it is not told how to finish:\n%s", got)
+			}
+			got = b.Build(Input{Mode: "code", Native: native, Small: small, Tools: specs("read_file", "write_file", "edit_file", "run_terminal_command")})
+			for _, want := range []string{"# Editing", "When the task is done and checked", "- test: `go test ./...` (go.mod)\n- The workspace has no network.\n- Go module x"} {
+				if !strings.Contains(got, want) {
+					t.Errorf("native %t, small %t: %q is missing in\n%s", native, small, want, got)
+				}
+			}
+		}
 	}
 }
 

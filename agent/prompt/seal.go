@@ -10,12 +10,12 @@ import (
 // Seal breaks the control marks of chat templates in messages, so that nothing in one
 // ends it and begins another. A system prompt is ours and stays; [Builder.Build] breaks
 // what it quotes. Where calls travel as text, those that the model wrote stay as well,
-// and those that it is shown to copy.
-func Seal(messages []llm.Message, text bool) []llm.Message {
+// and those that it is shown to copy. isTag knows the tags of tools and arguments.
+func Seal(messages []llm.Message, text bool, isTag func(name string) bool) []llm.Message {
 	out := slices.Clone(messages)
 	own := marks.Break
 	if text {
-		own = marks.BreakAnswer
+		own = func(s string) string { return marks.BreakAnswer(s, isTag) } //control:own-calls-stay
 	}
 	for i := range out {
 		m := &out[i]

@@ -38,7 +38,7 @@ func prompt(t *testing.T, family, text string) string {
 		{Role: llm.RoleSystem, Content: "Work."}, {Role: llm.RoleUser, Content: "Fix it. " + text},
 		{Role: llm.RoleAssistant, Thinking: text, Content: text, Calls: []llm.ToolCall{{ID: "c1", Name: "read_file", Arguments: raw}}},
 		{Role: llm.RoleTool, ToolName: "read_file", ToolCallID: "c1", Content: text}, {Role: llm.RoleUser, Content: text},
-	}, false) {
+	}, false, nil) {
 		as := api.Message{Role: string(m.Role), Content: m.Content, Thinking: m.Thinking, ToolName: m.ToolName, ToolCallID: m.ToolCallID}
 		for _, c := range m.Calls {
 			args := api.NewToolCallFunctionArguments()
@@ -99,7 +99,7 @@ func TestShownCalls(t *testing.T) {
 		ours, text bool
 		whole      bool
 	}{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
-		got := Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text)[0].Content
+		got := Seal([]llm.Message{{Role: llm.RoleUser, Content: call, Ours: tt.ours}}, tt.text, nil)[0].Content
 		if strings.Contains(got, "<tool_call>{") != tt.whole || strings.Contains(got, "}</tool_call>") != tt.whole || strings.Contains(got, "<|im_end|>") {
 			t.Errorf("%+v: %s", tt, got)
 		}

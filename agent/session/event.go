@@ -213,6 +213,7 @@ type Answer struct {
 	ThinkingMillis int64    `json:"thinking_ms,omitempty"`
 	Content        string   `json:"content,omitempty"` // for the reader: without call markup
 	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
+	Again          string   `json:"again,omitempty"`   // that in its place, where its own words would not be read as the same calls again
 	Calls          []Call   `json:"calls,omitempty"`
 	Errors         []string `json:"errors,omitempty"`       // calls that could not be understood
 	Lost           string   `json:"lost,omitempty"`         // what of it did not arrive: [LostCall] and its like

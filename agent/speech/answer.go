@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,10 +49,32 @@ func (s *Stream) Answer(turn int) session.Answer {
 	if raw != a.Content {
 		a.Raw = raw
 	}
+	a.Again = s.again(raw, a.Content, parsed.Calls)
 	for i := range a.Calls {
 		a.Calls[i] = s.meant(a.Calls[i])
 	}
 	return mended(a)
+}
+
+// again returns how calls in text are shown to their model, which goes on as it began: ""
+// for as they were written, else in the form that is always read. Marks that only families
+// of models know are broken in what it is shown.
+func (s *Stream) again(raw, content string, calls []toolcall.Call) string {
+	if len(calls) == 0 {
+		return ""
+	}
+	shown := s.Parser.Parse(marks.BreakAnswer(marks.Mend(raw), s.Parser.IsTag)).Calls
+	if slices.EqualFunc(shown, calls, func(a, b toolcall.Call) bool {
+		return a.Name == b.Name && bytes.Equal(marks.MendJSON(a.Arguments), marks.MendJSON(b.Arguments))
+	}) { //control:shown-as-written
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(content)
+	for _, c := range calls {
+		fmt.Fprintf(&b, "\n\n<tool_call>{\"name\": %q, \"arguments\": %s}</tool_call>", c.Name, c.Arguments)
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // lost is what of the answer did not arrive.
@@ -74,6 +97,7 @@ func (s *Stream) lost() string {
 // keeps is exact.
 func mended(a session.Answer) session.Answer {
 	a.Content, a.Thinking, a.Raw = marks.Mend(a.Content), marks.Mend(a.Thinking), marks.Mend(a.Raw)
+	a.Again = marks.Mend(a.Again)
 	for i := range a.Calls {
 		a.Calls[i].Arguments = marks.MendJSON(a.Calls[i].Arguments) //control:marks-mended
 	}

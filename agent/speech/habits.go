@@ -31,6 +31,8 @@ type Habits struct {
 	wrongIn int            // the last of them
 	wrongAt map[string]int // mistakes in a row at a file
 	edited  func(tool string, arguments json.RawMessage) string
+
+	progress progress
 }
 
 // NewHabits returns the habits of a model that made no call yet. edited returns the
@@ -50,6 +52,7 @@ func (h *Habits) Answered(p *session.Answer) {
 func (h *Habits) Result(c *session.CallState) {
 	h.heard[c.ID] = maphash.String(h.seed, c.Result.Content)
 	h.cut[c.ID] = c.Result.Cut
+	h.progress.take(h.seed, c)
 	file := h.edited(c.Name, c.Arguments)
 	switch {
 	case c.Result.Mistake:
@@ -72,7 +75,7 @@ func (h *Habits) WrongAt(file string) int { return h.wrongAt[file] }
 
 // Forgive forgets mistakes: a person said something new.
 func (h *Habits) Forgive() {
-	h.wrong = 0
+	h.wrong, h.progress.stale = 0, 0
 	clear(h.wrongAt)
 }
 
@@ -81,6 +84,7 @@ func (h *Habits) Forgive() {
 func (h *Habits) Forget() {
 	h.keys = nil
 	clear(h.heard)
+	clear(h.progress.seen)
 }
 
 // canonical is the arguments with sorted keys and without white space.

@@ -101,7 +101,7 @@ func form(tools []string) string {
 	}
 	example, arguments := tools[0], "{}"
 	if slices.Contains(tools, "read_file") {
-		example, arguments = "read_file", `{"path": "README.md"}`
+		example, arguments = "read_file", `{"path": "PATH"}`
 	}
 	return fmt.Sprintf("The tools are: %s. Send the call again with one of these names and all its arguments in one JSON object, as in {\"name\": %q, \"arguments\": %s}.",
 		strings.Join(tools, ", "), example, arguments)

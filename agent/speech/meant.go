@@ -35,6 +35,11 @@ var editorCommands = map[string][]string{
 func (s *Stream) meant(c session.Call) session.Call {
 	fields, _ := mend.Fields(c.Arguments)
 	shell, _ := s.Parser.Canonical("bash")
+	if _, known := s.Parser.Canonical(c.Name); !known && s.Means != nil { //control:meant-tool
+		if name := s.Means(c.Name, c.Arguments); name != "" {
+			c.Name = name
+		}
+	}
 	switch {
 	case slices.Contains(editors[:], strings.ToLower(c.Name)):
 		at := mend.Find(fields, "command")

@@ -8,6 +8,8 @@
 //	thinking.go  what of it is thinking
 //	loop.go      an answer that repeats itself
 //	outline.go   the sentences of an answer, and its files in fences
+//	habits.go    calls and mistakes that a model repeats
+//	progress.go  how long it has had nothing new
 //	lost.go      what of the answers did not arrive
 //	context.go   prompts that a server cuts
 //	mark.go      how a model says that it is done
@@ -44,8 +46,11 @@ type Config struct {
 	// Seen reports whether the model was shown a text: a file may repeat what it has
 	// repeated before. Nil for nothing.
 	Seen func(text string) bool
-	Show func(Shown)
-	Now  func() time.Time
+	// Means returns the tool that is meant by a name that is none, "" for no other. Nil
+	// for none.
+	Means func(name string, arguments json.RawMessage) string
+	Show  func(Shown)
+	Now   func() time.Time
 
 	Form    llm.Form   // in which the model was asked; "" is [llm.FormNative]
 	View    prose.View // files in front of the model

@@ -34,6 +34,8 @@ type Param struct {
 	Required bool
 	Asked    bool   // models are told that it is required; the tool itself knows what may stand for it
 	Doc      string // "": it is understood, and models are not told of it
+	Few      bool   // where few are told of those that are not required, it is among them
+	Edits    bool   // it means something only where files may be changed
 	Enum     []string
 	Schema   string // JSON schema without description, for free ones
 }
@@ -57,8 +59,11 @@ type Sheet struct {
 	Beside    Beside
 	Untold    bool
 	Doc       string
+	Few       string // what models with little room are told in the place of Doc; "" for that
+	Reads     string // what is told in the place of both where no file may be changed; "" for those
 	Params    []Param
 	Example   string // arguments of a correct call, JSON
+	Tests     string // command that runs the project's tests, of a tool that runs commands; "" where it is not known
 	spec      Spec
 	lookup    map[string]string // folded spelling → name
 }
@@ -66,26 +71,41 @@ type Sheet struct {
 // ready returns the sheet with the fields that are derived from the others.
 func (s Sheet) ready() Sheet {
 	s.lookup = map[string]string{}
-	props := make([]string, 0, len(s.Params))
-	required := []string{}
 	for _, p := range s.Params {
 		s.lookup[FoldKey(p.Name)] = p.Name
 		for _, a := range p.Aliases {
 			s.lookup[FoldKey(a)] = p.Name
 		}
-		if p.Doc != "" {
-			props = append(props, quote(p.Name)+":"+p.schemaText())
-		}
-		if p.Required || p.Asked {
-			required = append(required, quote(p.Name))
-		}
 	}
-	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
 	s.spec = Spec{
-		ToolSpec: llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(s.Doc), Parameters: json.RawMessage(schema)},
+		ToolSpec: s.told(false, false),
+		told:     [4]llm.ToolSpec{s.told(false, false), s.told(true, false), s.told(false, true), s.told(true, true)},
 		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Outer: s.Outer, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
 	}
 	return s
+}
+
+// told is what a model is told of the tool: little of it, or with nothing of changes.
+func (s Sheet) told(few, reads bool) llm.ToolSpec {
+	var props, required []string
+	for _, p := range s.Params {
+		needed := p.Required || p.Asked
+		if p.Doc != "" && (needed || !few || p.Few) && !(reads && p.Edits) {
+			props = append(props, quote(p.Name)+":"+p.schemaText())
+		}
+		if needed {
+			required = append(required, quote(p.Name))
+		}
+	}
+	doc := s.Doc
+	if few {
+		doc = cmp.Or(s.Few, doc)
+	}
+	if reads {
+		doc = cmp.Or(s.Reads, doc)
+	}
+	schema := `{"type":"object","properties":{` + strings.Join(props, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
+	return llm.ToolSpec{Name: s.Name, Description: strings.TrimSpace(doc), Parameters: json.RawMessage(schema)}
 }
 
 func (p Param) schemaText() string {

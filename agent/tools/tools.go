@@ -111,6 +111,24 @@ type Spec struct {
 	Modes     []string    // the only modes that are offered it; nil for all
 	Beside    Beside      // nil where it leaves nothing running
 	Untold    bool        // it is understood, and models are not told of it: what they are told has a price
+
+	told [4]llm.ToolSpec // see Told
+}
+
+// Told returns what a model is told of the tool: the whole, or little of it where the
+// model has little room; with nothing of changes where no file may be changed.
+func (s Spec) Told(few, reads bool) llm.ToolSpec {
+	at := 0
+	if few {
+		at++
+	}
+	if reads {
+		at += 2
+	}
+	if s.told[at].Name == "" { // it is not made of a sheet
+		return s.ToolSpec
+	}
+	return s.told[at]
 }
 
 // Beside is what a tool leaves running beside the calls. Busy reports whether it can have

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops"
@@ -116,15 +117,36 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit)
 }
 
-// projectWords returns what the agent is told of the project: facts from the
-// files it works on, and instructions, which come only from the base branch.
-func projectWords(ctx context.Context, facts project.Facts, j Job) (about, rules string, err error) {
+// projectWords sets what the agent is told of the project: facts from the files it works
+// on, and instructions, which come only from the base branch.
+func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts project.Facts, ws place, j Job) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
-	about = facts.String() + fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base)
-	if j.RulesAt != "" {
-		rules, err = project.Instructions(ctx, commitFiles{j.Repo, j.RulesAt})
+	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
+	say.Network = reachesWords(ws.Engine(), e.cfg.Rules.Workspace)
+	if !j.Foreign { // what a fork's files are called is nothing to be told of
+		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
 	}
-	return about, rules, err
+	if j.RulesAt != "" {
+		say.Rules, err = project.Instructions(ctx, commitFiles{j.Repo, j.RulesAt})
+	}
+	return err
+}
+
+// mostReached is how many hosts are named that commands reach.
+const mostReached = 8
+
+// reachesWords says what commands in a workspace reach of the network, "" for all of it.
+func reachesWords(engine string, w policy.Workspace) string {
+	hosts := w.Reaches()
+	switch {
+	case walled(engine, w.Network):
+		return "The workspace has no network: nothing can be downloaded or installed." //control:network-is-told
+	case w.Network != "allowlist" || len(hosts) == 0:
+		return ""
+	case len(hosts) > mostReached:
+		hosts = append(hosts[:mostReached:mostReached], fmt.Sprintf("%d more", len(hosts)-mostReached))
+	}
+	return "Of the network, commands reach only " + strings.Join(hosts, ", ") + "."
 }
 
 // provide returns a function that reads what a request names: files as they are in

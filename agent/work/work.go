@@ -229,8 +229,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	cfg.Prompt.Charted = facts.Charted
-	if cfg.Prompt.Project, cfg.Prompt.Rules, err = projectWords(ctx, facts, j); err != nil {
+	if err := e.projectWords(ctx, &cfg.Prompt, facts, ws, j); err != nil {
 		return nil, err
 	}
 	saves := &checkpoints{ws: ws.Workspace, hidden: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, since: at.Base, merge: at.TakingIn(), secrets: e.cfg.Secrets,

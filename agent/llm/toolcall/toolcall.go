@@ -112,7 +112,7 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 			return mend.Object(list), in.Mended || mended, nil
 		}
 	}
-	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "README.md"}, or {} when there are none`)
+	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "PATH"}, or {} when there are none`)
 }
 
 // namePrefixes are what some models put before the name of a tool.
@@ -141,6 +141,23 @@ func (p *Parser) Canonical(name string) (string, bool) {
 		}
 	}
 	return p.canonical(bare), false
+}
+
+// IsTag reports whether a tag is named like a tool or one of its arguments, so that it can
+// be a part of a call. A nil parser knows none.
+func (p *Parser) IsTag(name string) bool {
+	if p == nil {
+		return false
+	}
+	if _, ok := p.Canonical(name); ok {
+		return true
+	}
+	for _, t := range p.tools {
+		if t.has(name) {
+			return true
+		}
+	}
+	return false
 }
 
 // tokenStarts are how control tokens begin, as they are and as they are broken for a

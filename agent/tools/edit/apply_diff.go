@@ -38,7 +38,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 			{Name: "start_line", Form: tools.Number, Aliases: []string{"line", "from_line"}},
 			{Name: "end_line", Form: tools.Number, Aliases: []string{"to_line"}},
 		},
-		Example: `{"path":"src/a.txt","diff":"<<<<<<< SEARCH\nold line\n=======\nnew line\n>>>>>>> REPLACE"}`}
+		Example: `{"path":"PATH","diff":"<<<<<<< SEARCH\nold line\n=======\nnew line\n>>>>>>> REPLACE"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		edits, err := readEdits(a)
 		if err != nil {

@@ -20,7 +20,7 @@ func deleteFile(k *tools.Kit) tools.Tool {
 	s := tools.Sheet{Name: "delete_file", Doc: deleteFileDoc, Kind: policy.Delete,
 		Aliases: []string{"remove_file", "delete", "rm_file"},
 		Params:  []tools.Param{tools.PathParam("File.", true)},
-		Example: `{"path":"src/old.txt"}`}
+		Example: `{"path":"PATH"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {

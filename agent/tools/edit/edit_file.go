@@ -18,7 +18,7 @@ func editFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "edit_file", Doc: editFileDoc, Kind: policy.Write, Essential: true, Edits: true,
+	s := tools.Sheet{Name: "edit_file", Doc: editFileDoc, Few: "Change a part of a file: `old_string`, which is in it exactly once, becomes `new_string`.", Kind: policy.Write, Essential: true, Edits: true,
 		Aliases: []string{"edit", "edit_existing_file", "str_replace", "string_replace", "replace_string_in_file", "replace", "multi_edit"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
@@ -33,7 +33,7 @@ func editFile(k *tools.Kit) tools.Tool {
 				Aliases: []string{"edit", "code", "content", "sketch", "code_edits", "changed_code"}},
 			{Name: "instructions", Aliases: []string{"instruction", "description"}},
 		},
-		Example: `{"path":"src/a.txt","old_string":"old text","new_string":"new text"}`}
+		Example: `{"path":"PATH","old_string":"old text","new_string":"new text"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {

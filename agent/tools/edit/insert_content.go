@@ -24,7 +24,7 @@ func insertContent(k *tools.Kit) tools.Tool {
 				Aliases: []string{"line_number", "insert_line", "start_line", "position", "at_line"}},
 			{Name: "content", Required: true, Doc: "Lines to insert.", Aliases: []string{"text", "new_content", "insert_text", "code", "new_str"}},
 		},
-		Example: `{"path":"src/a.txt","line":1,"content":"first line\n"}`}
+		Example: `{"path":"PATH","line":1,"content":"first line\n"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {

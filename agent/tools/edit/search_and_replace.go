@@ -32,7 +32,7 @@ func searchAndReplace(k *tools.Kit) tools.Tool {
 			{Name: "end_line", Form: tools.Number, Aliases: []string{"to_line"}},
 			{Name: "expected_count", Form: tools.Number, Aliases: []string{"count", "expected_replacements"}},
 		},
-		Example: `{"path":"src/a.txt","search":"old","replace":"new"}`}
+		Example: `{"path":"PATH","search":"old","replace":"new"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {

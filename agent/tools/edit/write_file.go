@@ -22,15 +22,15 @@ func writeFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Kind: policy.Write, Essential: true,
-		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write"},
+	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Few: "Create a file, or replace all of its text. Send the complete text.", Kind: policy.Write, Essential: true,
+		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write", "create", "new_file", "add_file"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
 			{Name: "content", Required: true, Doc: "All of its text.",
 				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
 			{Name: "line_count", Form: tools.Number},
 		},
-		Example: `{"path":"src/hello.txt","content":"Hello\n"}`}
+		Example: `{"path":"PATH","content":"all of its text\n"}`}
 	s.Params[1].Form = tools.Free
 	s.Params[1].Schema = `{"type":"string"}`
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {

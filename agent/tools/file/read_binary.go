@@ -108,7 +108,11 @@ func (r reader) document(ctx context.Context, w wanted, f workspace.File, o *out
 	if err != nil {
 		return err
 	}
-	return w.show(got, o, read)
+	from, to, err := w.show(got, o, read)
+	if err == nil && from > 0 {
+		fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, to)
+	}
+	return err
 }
 
 // pdfText runs pdftotext inside the workspace.

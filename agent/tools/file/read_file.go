@@ -29,6 +29,7 @@ const (
 	maxReadBytes = 120 << 10 // of all files
 	maxReadLine  = 2000      // bytes of one line
 	fetchLines   = 1000      // asked of the workspace at a time
+	mostOutline  = 2000      // bytes that tell what is in the lines that are left out
 )
 
 func readFile(k *tools.Kit) tools.Tool {
@@ -38,13 +39,13 @@ func readFile(k *tools.Kit) tools.Tool {
 	path := tools.PathParam("File.", false)
 	path.Form, path.Schema, path.Asked = tools.Free, `{"type":"string"}`, true
 	r := reader{k}
-	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Kind: policy.Read, Essential: true,
-		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read"},
+	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Few: `Read a file. Lines have numbers ("12 | text"), which are not part of it.`, Kind: policy.Read, Essential: true,
+		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read", "open", "show_file"},
 		Params: []tools.Param{
 			path,
 			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
 				Doc: "Several.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
-			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
+			{Name: "lines", Few: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
 				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
 			{Name: "start_line", Form: tools.Number, Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},
 			{Name: "column", Form: tools.Number, Aliases: []string{"start_column", "char_offset"}},
@@ -53,7 +54,7 @@ func readFile(k *tools.Kit) tools.Tool {
 			{Name: "limit", Form: tools.Number, Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
 			{Name: "should_read_entire_file", Form: tools.Flag, Aliases: []string{"read_entire_file", "whole_file", "encoding"}},
 		},
-		Example: `{"path":"src/main.go","lines":"1-80"}`},
+		Example: `{"path":"PATH","lines":"1-80"}`},
 		r.intent, r.run)
 }
 
@@ -76,7 +77,8 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return tools.Result{}, err
 	}
-	o := &output{room: maxReadBytes, images: maxImages, emit: emit}
+	room := tools.Room(ctx, maxReadBytes)
+	o := &output{room: room - min(room/4, mostOutline), images: maxImages, emit: emit}
 	var failed []error
 	for i, w := range list {
 		if i > 0 {
@@ -107,6 +109,7 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 type output struct {
 	b      strings.Builder
 	room   int // bytes of text that may still be added
+	lines  int // that were shown of the last file
 	images int // bytes of pictures that may still be added
 	blobs  []session.Blob
 	emit   tools.Progress
@@ -129,7 +132,44 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 			return err
 		}
 	}
-	return w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+	from, to, err := w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+	if err != nil || from == 0 {
+		return err
+	}
+	return r.rest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
+}
+
+// rest says which lines are left out, what is in them, and where to read on.
+func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *output) error {
+	next := min(left.To, left.From+max(o.lines, chunkLines)-1)
+	fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"", left.From, left.To, left.From, next)
+	if r.Search == nil {
+		o.b.WriteString("]\n")
+		return nil
+	}
+	out, err := r.Search.Outline(ctx, workspace.OutlineQuery{Path: name})
+	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
+	}
+	var defs strings.Builder
+	for _, f := range out.Files {
+		for _, d := range f.Defs {
+			if d.Line < left.From || d.Line > left.To {
+				continue
+			}
+			if defs.Len() > mostOutline-300 {
+				defs.WriteString("…\n")
+				break
+			}
+			fmt.Fprintf(&defs, "%s%d | %s\n", strings.Repeat("  ", min(d.Depth, 8)), d.Line, tools.Shorten(d.Text, 120))
+		}
+	}
+	if defs.Len() == 0 { // also of a language that is not known
+		o.b.WriteString("]\n")
+		return nil
+	}
+	fmt.Fprintf(&o.b, ". In them:]\n%s", defs.String())
+	return nil
 }
 
 // unread reports whether a file seems to be in another encoding than UTF-8.
@@ -153,9 +193,10 @@ func (r reader) other(ctx context.Context, w wanted, f workspace.File, o *output
 	if form.Name() == "UTF-8" || strings.ContainsFunc(text, control) {
 		return false, nil
 	}
-	return true, w.show(linesOf(f.Path, text, w.first()), o, func(part workspace.Range) (workspace.File, error) {
+	_, _, err = w.show(linesOf(f.Path, text, w.first()), o, func(part workspace.Range) (workspace.File, error) {
 		return linesOf(f.Path, text, part), nil
 	})
+	return true, err
 }
 
 // linesOf returns a part of a text as if it had been read from a file.
@@ -208,13 +249,13 @@ func rangesText(ranges []workspace.Range, lines int) string {
 }
 
 // show writes the numbered lines, a chunk of 100 at a time. got has the first of them;
-// read returns others.
-func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) error {
+// read returns others. It returns the lines that there was no room for, 0 for none.
+func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
 	if shown := rangesText(w.ranges, got.Lines); shown != "" {
 		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
 		o.b.WriteString("(empty file)\n")
-		return nil
+		return 0, 0, nil
 	}
 	if got.More != "" {
 		fmt.Fprintf(&o.b, "[the file goes on behind line %d: %s]\n", got.Lines, got.More)
@@ -224,6 +265,7 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 		ranges = []workspace.Range{{From: 1}}
 	}
 	shown := 0
+	o.lines = 0
 	for _, want := range ranges {
 		last := got.Lines
 		if want.To > 0 {
@@ -235,27 +277,27 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 		}
 		for from := want.From; from <= last; {
 			if shown >= maxLines || o.room <= 0 {
-				fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
-				return nil
+				return from, last, nil
 			}
 			chunk := workspace.Range{From: from, To: min(last, from+chunkLines-1)}
 			lines, err := chunkOf(&got, chunk, last, read)
 			if err != nil {
-				return err
+				return 0, 0, err
 			}
 			o.emit(fmt.Sprintf("Reading %s, lines %d–%d", w.path, chunk.From, chunk.To))
 			n := o.number(workspace.Range{From: chunk.From, Column: want.Column}, lines)
 			shown += n
+			o.lines = shown
 			from += n
 			if n == 0 || n < len(lines) || len(lines) < chunk.To-chunk.From+1 {
 				if n < chunk.To-chunk.From+1 && from <= last {
-					fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; ask for them by lines]\n", from, last)
+					return from, last, nil
 				}
-				return nil
+				return 0, 0, nil
 			}
 		}
 	}
-	return nil
+	return 0, 0, nil
 }
 
 // chunkOf returns the lines of a range. When they are not in what was read last, it reads

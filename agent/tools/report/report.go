@@ -45,15 +45,15 @@ func reportFinding(k *tools.Kit) tools.Tool {
 		Params: []tools.Param{
 			tools.PathParam("File, relative to the workspace root.", true),
 			{Name: "line", Form: tools.Number, Required: true, Doc: "First wrong line.", Aliases: []string{"start_line", "line_start", "from_line", "from", "line_number", "lineno"}},
-			{Name: "end_line", Form: tools.Number, Doc: "Last one, when there are several.", Aliases: []string{"line_end", "to_line", "to", "last_line"}},
+			{Name: "end_line", Few: true, Form: tools.Number, Doc: "Last one, when there are several.", Aliases: []string{"line_end", "to_line", "to", "last_line"}},
 			{Name: "code", Doc: "The first of them, copied.", Aliases: []string{"quote", "snippet", "existing_code", "line_text"}},
 			{Name: "side", Doc: "old for removed lines.", Enum: []string{"new", "old"}},
 			{Name: "severity", Required: true, Doc: "high: wrong results, lost data, a hole.", Enum: []string{"high", "medium", "low"}, Aliases: []string{"level", "priority", "importance"}},
 			{Name: "claim", Required: true, Doc: "What is wrong, in one sentence.", Aliases: []string{"title", "summary", "message", "issue", "problem", "finding"}},
 			{Name: "why", Required: true, Doc: "An input or steps that show it, and what happens.", Aliases: []string{"reason", "explanation", "description", "details", "body", "evidence", "because"}},
-			{Name: "suggestion", Doc: "What is to stand in place of these lines, complete and indented.", Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"}},
+			{Name: "suggestion", Few: true, Doc: "What is to stand in place of these lines, complete and indented.", Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"}},
 		},
-		Example: `{"path":"pager.go","line":12,"severity":"high","claim":"The last page is never shown.","why":"With 20 items and 10 a page, i < n-1 ends before page 2.","suggestion":"\tfor i := 0; i < n; i++ {"}`},
+		Example: `{"path":"PATH","line":12,"severity":"high","claim":"What is wrong.","why":"Steps that show it."}`},
 		r.intent, r.run)
 }
 

@@ -29,7 +29,7 @@ func findFiles(k *tools.Kit) tools.Tool {
 			dir,
 			{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results", "head_limit"}},
 		},
-		Example: `{"name":"config.go"}`},
+		Example: `{"name":"PART OF THE NAME"}`},
 		f.intent, f.run)
 }
 

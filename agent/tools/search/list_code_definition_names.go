@@ -42,7 +42,7 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 			{Name: "glob", Aliases: []string{"file_pattern", "pattern", "include", "file_glob"}},
 			{Name: "recursive", Form: tools.Flag},
 		},
-		Example: `{"path":"src"}`},
+		Example: `{"path":"."}`},
 		d.intent, d.run)
 }
 

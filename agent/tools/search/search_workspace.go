@@ -27,9 +27,10 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 		return nil
 	}
 	dir := tools.PathParam("Directory or file; all when absent.", false)
+	dir.Few = true
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path")
 	s := searcher{k}
-	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Kind: policy.Read, Essential: true,
+	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Few: "Search the text of all files.", Kind: policy.Read, Essential: true,
 		Aliases: []string{"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search", "search_in_files", "find_in_files", "search_text"},
 		Params: []tools.Param{
 			{Name: "query", Doc: "What to look for.",
@@ -47,7 +48,7 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // there always are
 			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
 		},
-		Example: `{"query":"func main","path":"src"}`},
+		Example: `{"query":"TEXT"}`},
 		s.intent, s.run)
 }
 
@@ -148,7 +149,7 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 	if err != nil {
 		return tools.Result{}, err
 	}
-	text, hits := formatMatches(m)
+	text, hits := formatMatches(m, tools.Room(ctx, maxSearchText))
 	if hits == 0 {
 		hint := "Try another spelling, or isRegex with (?i)."
 		if q.Regex {
@@ -160,12 +161,12 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 }
 
 // formatMatches writes a header for each file, "→ N:" before a match and two
-// spaces before the lines around it.
-func formatMatches(m workspace.Matches) (string, int) {
+// spaces before the lines around it. Files that have no room in most bytes are counted.
+func formatMatches(m workspace.Matches, most int) (string, int) {
 	var b strings.Builder
 	hits, left := 0, m.Left
 	for i, f := range m.Files {
-		if b.Len() > maxSearchText {
+		if b.Len() > most*9/10 {
 			for _, rest := range m.Files[i:] {
 				left += hitsOf(rest)
 			}

@@ -53,6 +53,7 @@ type view struct {
 	tail     int // so many of the last ones
 	search   *regexp.Regexp
 	around   int
+	most     int // bytes
 }
 
 // bounds matches a range of lines as models write it: "5-10", "5-", "-5" for the last
@@ -121,6 +122,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if err != nil {
 		return tools.Result{}, err
 	}
+	v.most = tools.Room(ctx, maxOutBytes) * 9 / 10
 	if b := r.find(id); b != nil {
 		return r.watch(ctx, a, b, v)
 	}
@@ -154,7 +156,7 @@ func (v view) show(id string, lines []string) string {
 	}
 	var b strings.Builder
 	at := from
-	for ; at <= to && at < from+pageLines && b.Len() < maxOutBytes; at++ {
+	for ; at <= to && at < from+pageLines && b.Len() < v.most; at++ {
 		fmt.Fprintf(&b, "%d | %s\n", at, tools.Shorten(lines[at-1], maxOutLine))
 	}
 	fmt.Fprintf(&b, "[Lines %d-%d of %d", from, at-1, len(lines))
@@ -178,7 +180,7 @@ func (v view) found(id string, lines []string) string {
 	var b strings.Builder
 	shown, next := 0, 0 // hits, and the first line that was not looked at yet
 	for _, h := range hits[:min(len(hits), mostHits)] {
-		if b.Len() >= maxOutBytes {
+		if b.Len() >= v.most {
 			break
 		}
 		if first := h - v.around; first > next && next > 0 {

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the description
 	"encoding/json"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/mend"
 	"github.com/handrail-bot/handrail/agent/testrun"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -29,8 +31,12 @@ const (
 )
 
 func runTerminalCommand(r runner) tools.Tool {
-	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Kind: policy.Execute, Essential: true,
-		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command"},
+	tests := ""
+	if len(r.Kit.Tests) > 0 {
+		tests = r.Kit.Tests[0]
+	}
+	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Few: "Run a command in the shell. It has no input.", Kind: policy.Execute, Essential: true,
+		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command", "execute", "exec", "run"},
 		Params: []tools.Param{
 			{Name: "command", Required: true, Doc: "Command line.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
 			{Name: "cwd", Doc: "Directory, for this command only.",
@@ -42,7 +48,7 @@ func runTerminalCommand(r runner) tools.Tool {
 			{Name: "restart", Form: tools.Flag}, // not shown: a shell is replaced by itself
 		},
 		Beside:  r.jobs,
-		Example: `{"command":"go test ./...","cwd":"."}`},
+		Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`, Tests: tests},
 		r.intent, r.run)
 }
 
@@ -201,7 +207,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return r.missing(cmd, err)
 	}
-	said := report(cmd, res) + r.moved(cmd, res)
+	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.moved(cmd, res)
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
@@ -231,10 +237,10 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 	return fmt.Sprintf("exit code %d", res.Exit)
 }
 
-// report returns what the model is told of a command.
-func report(cmd workspace.Command, res workspace.CommandResult) string {
+// report returns what the model is told of a command, of the output at most so many bytes.
+func report(cmd workspace.Command, res workspace.CommandResult, most int) string {
 	var b strings.Builder
-	out := cutOutput(res.Output, res.Cut)
+	out := cutOutput(res.Output, res.Cut, most)
 	if out == "" {
 		out = "(no output)"
 	}
@@ -285,7 +291,7 @@ func hidden(res workspace.CommandResult) (out []string) {
 
 // cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes
 // the host left out of the middle.
-func cutOutput(s string, lost int64) string {
+func cutOutput(s string, lost int64, most int) string {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {
 		return ""
@@ -299,8 +305,8 @@ func cutOutput(s string, lost int64) string {
 		lines[i] = tools.Shorten(l, maxOutLine)
 	}
 	s = strings.Join(lines, "\n")
-	if len(s) > maxOutBytes {
-		head, tail := s[:maxOutBytes/6], s[len(s)-maxOutBytes*5/6:]
+	if len(s) > most {
+		head, tail := s[:most/6], s[len(s)-most*5/6:]
 		s = strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d characters truncated]\n", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
 	}
 	if lost > 0 {

@@ -24,7 +24,7 @@ func newTask(*tools.Kit) tools.Tool {
 			{Name: "mode", Doc: "explore when absent.", Aliases: []string{"mode_slug", "agent", "subagent_type"}},
 			{Name: "turns", Form: tools.Number, Aliases: []string{"max_turns", "limit", "budget"}},
 		},
-		Example: `{"task":"Find every caller of parse() and say which of them ignore its error.","mode":"explore"}`},
+		Example: `{"task":"All that it must know.","mode":"explore"}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
 			_, err := readTask(a)
 			return policy.Action{Kind: policy.Converse}, err

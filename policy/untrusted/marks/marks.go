@@ -23,18 +23,24 @@ const bar = "¦"
 // Neither changes what is left, so both find the same marks.
 
 // Break breaks the marks of all families of models in s.
-func Break(s string) string { return change(s, 1, false) }
+func Break(s string) string { return change(s, 1, nil) }
 
 // BreakAnswer breaks the marks in words of a model's own. It keeps those by which a
-// model calls tools, which are how it is to go on.
-func BreakAnswer(s string) string { return change(s, 1, true) }
+// model calls tools, which are how it is to go on: marks of calls, and the tags that are
+// named like a tool or an argument, as isTag tells. Nil stands for no such tags.
+func BreakAnswer(s string, isTag func(name string) bool) string {
+	if isTag == nil {
+		isTag = func(string) bool { return false }
+	}
+	return change(s, 1, isTag)
+}
 
 // Mend undoes [Break]. Text that has no broken marks stays as it is.
 func Mend(s string) string {
 	if !strings.Contains(s, bar) {
 		return s
 	}
-	return change(s, -1, false)
+	return change(s, -1, nil)
 }
 
 // BreakJSON breaks the marks in all strings of a JSON text.
@@ -43,7 +49,7 @@ func BreakJSON(raw json.RawMessage) json.RawMessage { return eachString(raw, Bre
 // MendJSON undoes [BreakJSON], also where a string is spelled with escapes.
 func MendJSON(raw json.RawMessage) json.RawMessage { return eachString(raw, Mend) }
 
-func change(s string, by int, answer bool) string {
+func change(s string, by int, answer func(string) bool) string {
 	left := s
 	if strings.Contains(s, bar) {
 		left = strings.ReplaceAll(s, bar, "")
@@ -130,8 +136,12 @@ func isLabel(name string) bool {
 // callMarks are names of marks by which models call tools.
 var callMarks = pattern.Lazy(`(?i)^[<\[]\\?/?(?:tool_?calls?|function_?calls?|arg_key|arg_value)\b`)
 
-// find returns where in s a bar belongs, in order.
-func find(s string, answer bool) []int {
+// plainTag is a tag of letters, as those are that are named like a tool.
+var plainTag = pattern.Lazy(`^</?([A-Za-z]\w*)>`)
+
+// find returns where in s a bar belongs, in order. answer is nil but in a model's own
+// words, where it knows the tags of calls.
+func find(s string, answer func(string) bool) []int {
 	var out []int
 	begins := true // a line, but for blanks
 	for i := 0; i < len(s); i++ {
@@ -213,12 +223,14 @@ const longest = 100
 
 // length returns how long the first group of the form is that head begins with, 0 when
 // there is none.
-func length(head string, forms []form, answer bool) int {
-	if answer && callMarks().MatchString(head) {
-		return 0
+func length(head string, forms []form, answer func(string) bool) int {
+	if answer != nil {
+		if m := plainTag().FindStringSubmatch(head); m != nil && answer(m[1]) || callMarks().MatchString(head) {
+			return 0
+		}
 	}
 	for _, f := range forms {
-		if f.call && answer {
+		if f.call && answer != nil {
 			continue
 		}
 		m := f.expr().FindStringSubmatchIndex(head)

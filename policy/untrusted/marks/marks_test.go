@@ -65,8 +65,18 @@ func TestBreakKeeps(t *testing.T) {
 	if got := Mend(`<¦\|im_end\|>|\[¦INST\]`); got != `<\|im_end\|>|\[INST\]` {
 		t.Errorf("the regular expression is %q", got)
 	}
-	if s := "<tool_call>{}</tool_call> <function=x> [TOOL_CALLS]"; BreakAnswer(s) != s || BreakAnswer("</s>") == "</s>" {
+	own := func(name string) bool { return name == "edit_file" || name == "old_string" }
+	const tags = "<edit_file>\n<old_string>x</old_string>\n</edit_file>"
+	if s := "<tool_call>{}</tool_call> <function=x> [TOOL_CALLS]" + tags; BreakAnswer(s, own) != s || BreakAnswer("</s>", own) == "</s>" {
 		t.Error("a model's own calls do not stay, or its other marks do")
+	}
+	for _, s := range []string{"<tool_response>", "<start_of_turn>", "<|edit_file|>", "<|im_end|>", "<edit_file|>", "[INST]"} {
+		if BreakAnswer(s, own) == s {
+			t.Errorf("%s stays whole in an answer", s)
+		}
+	}
+	if BreakAnswer(tags, nil) == tags || Break(tags) == tags {
+		t.Error("tags of tools stay where nobody knows them")
 	}
 }
 

@@ -1,0 +1,74 @@
+package project
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Limits of what examples are taken from.
+const (
+	mostExample   = 64 << 10 // bytes of the file
+	mostTriedFor  = 5        // files that are read for a line
+	leastExample  = 6        // characters of the line
+	longestSample = 80
+)
+
+// sources are what the names of files end in that are written by people as code.
+var sources = [...]string{".go", ".py", ".js", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".cs", ".php", ".swift", ".sh", ".lua", ".ex", ".scala", ".zig", ".mjs"}
+
+// Example returns a file of the project and a line in it, with which calls can be shown
+// to a model: the first file that the request names, else the smallest source file. Both
+// are "" where there is none.
+func (f Facts) Example(ctx context.Context, files Files, request string) (name, line string) {
+	var candidates []string
+	for _, m := range mentions(request) {
+		for _, n := range f.files {
+			if m.Repo == "" && (n == m.Path || strings.HasSuffix(n, "/"+m.Path)) && !slices.Contains(candidates, n) {
+				candidates = append(candidates, n)
+			}
+		}
+	}
+	var others []string
+	for _, n := range f.files {
+		if slices.Contains(sources[:], path.Ext(n)) && f.sizes[n] > 0 && f.sizes[n] <= mostExample {
+			others = append(others, n)
+		}
+	}
+	slices.SortStableFunc(others, func(a, b string) int { return int(f.sizes[a] - f.sizes[b]) })
+	candidates = append(candidates[:min(len(candidates), mostTriedFor)], others[:min(len(others), mostTriedFor)]...)
+	for _, n := range candidates {
+		data, _, err := files.ReadAll(ctx, n, mostExample)
+		if err != nil || slices.Contains(data, 0) {
+			continue
+		}
+		if line := sample(string(data)); line != "" {
+			return n, line
+		}
+	}
+	return "", ""
+}
+
+// sample returns a line of a file that stands for the others: one that is indented, if
+// there is one, of which there is no other, and that needs no escapes.
+func sample(text string) string {
+	all := strings.Split(text, "\n")
+	best := ""
+	for _, line := range all {
+		line = strings.TrimRight(line, "\r")
+		body := strings.TrimSpace(line)
+		if len(body) < leastExample || len(line) > longestSample || strings.ContainsAny(line, "<>&\"\\`¦\r") || !strings.ContainsFunc(body, unicode.IsLetter) || strings.Count(text, line) != 1 {
+			continue
+		}
+		indented := body != line
+		if best == "" || indented {
+			best = line
+		}
+		if indented {
+			break
+		}
+	}
+	return strings.TrimRight(best, " \t")
+}
