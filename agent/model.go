@@ -23,6 +23,7 @@ type model struct {
 	*journal
 	llm    llm.Model
 	retry  llm.Retry
+	form   llm.Form // that the operator chose
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
@@ -87,7 +88,7 @@ func (m *model) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.learned, m.text = true, !m.caps.Tools || m.textOnly
+	m.learned, m.text = true, !m.caps.Tools || m.textOnly || m.form == llm.FormText || m.form == llm.FormFiles
 	return nil
 }
 
