@@ -28,6 +28,8 @@ type engineParts struct {
 	waits     bool // for a model's server that is away
 	context   int  // tokens of context and of one answer, 0 for what the agent thinks best
 	maxTokens int
+	form      llm.Form    // that the operator chose
+	forms     agent.Forms // what is known of models; nil where nothing is kept
 	rules     policy.Config
 	secrets   *secrets
 	log       *slog.Logger
@@ -60,7 +62,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
+	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Form: p.form, Forms: p.forms, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
