@@ -32,7 +32,7 @@ type run struct {
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
+	m := &model{journal: j, llm: cfg.Model, form: cfg.Form, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}

@@ -24,6 +24,7 @@ type model struct {
 	*journal
 	llm    llm.Model
 	retry  llm.Retry
+	form   llm.Form // that the operator chose
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	means  func(tool string, arguments json.RawMessage) string // the tool that is meant by a name that is none
@@ -94,7 +95,7 @@ func (m *model) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.learned, m.text = true, !m.caps.Tools || m.textOnly
+	m.learned, m.text = true, !m.caps.Tools || m.textOnly || m.form == llm.FormText || m.form == llm.FormFiles
 	return nil
 }
 

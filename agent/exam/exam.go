@@ -363,9 +363,9 @@ func (x *exam) advise() {
 	}
 	switch {
 	case f.Calls == "text" && f.Tools:
-		say("The server says that the model calls tools, and it does not: sessions use text calls after two that failed. With `model.can.tools: false` they do so from the start.")
+		say("The server says that the model calls tools, and it does not: sessions use text calls after two that failed. With `model.form: text` they do so from the start.")
 	case f.Calls == "text":
-		say("The model has no native calls: sessions use text calls, which cost some context.")
+		say("The model has no native calls: it makes calls in its text, which cost some context.")
 	case f.Calls == "none":
 		say("The model makes no calls: take one that was made for tools.")
 	}

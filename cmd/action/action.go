@@ -54,10 +54,10 @@ type Run struct {
 
 // Inputs are the inputs of the action, each from a variable INPUT_NAME.
 type Inputs struct {
-	Model, Ollama, BaseURL, Workspace, Image, Config, Login string
-	Task, Mode, Issue                                       string // for events that bring no words
-	Timeout                                                 string // of the job, in minutes
-	APIKey, StateKey                                        secret.Value
+	Model, Form, Ollama, BaseURL, Workspace, Image, Config, Login string
+	Task, Mode, Issue                                             string // for events that bring no words
+	Timeout                                                       string // of the job, in minutes
+	APIKey, StateKey                                              secret.Value
 }
 
 // Read reads the environment. Its errors say all that is missing at once.
@@ -106,7 +106,7 @@ func Read(getenv func(string) string) (Run, error) {
 		return strings.TrimSpace(cmp.Or(getenv("INPUT_"+name), getenv("INPUT_"+strings.ReplaceAll(name, "-", "_"))))
 	}
 	r.Inputs = Inputs{
-		Model: in("MODEL"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
+		Model: in("MODEL"), Form: in("FORM"), Ollama: in("OLLAMA"), BaseURL: in("BASE-URL"), Workspace: in("WORKSPACE"), Image: in("IMAGE"), Config: in("CONFIG"), Login: in("LOGIN"),
 		Task: in("TASK"), Mode: in("MODE"), Issue: in("ISSUE"), Timeout: in("TIMEOUT-MINUTES"),
 		APIKey: secret.Value(in("API-KEY")), StateKey: secret.Value(in("STATE-KEY")),
 	}

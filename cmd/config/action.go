@@ -24,6 +24,7 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	// what the bot itself wrote.
 	cfg.GitHub.WebhookSecret = cmp.Or(a.StateKey, secret.Value("handrail "+repo))
 	cfg.Model.Name, cfg.Model.Key = cmp.Or(a.Model, cfg.Model.Name), cmp.Or(a.APIKey, cfg.Model.Key)
+	cfg.Model.Form = cmp.Or(a.Form, cfg.Model.Form)
 	if a.Ollama != "" || a.BaseURL != "" {
 		cfg.Model.Ollama, cfg.Model.BaseURL = a.Ollama, a.BaseURL
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/policy"
@@ -30,6 +31,7 @@ type Model struct {
 	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
 	Silence     policy.Duration `yaml:"silence"` // after which an answer counts as cut
 	AnswerTime  policy.Duration `yaml:"answer_time" jsonschema:"description=How long one answer may take from its first word on.,default=3m"`
+	Form        string          `yaml:"form" jsonschema:"enum=auto,enum=native,enum=text,enum=files,default=auto,description=How the model is asked to act: with calls of its server\\, with calls in its text\\, or with files; auto begins with what went well in earlier sessions."`
 	Can         Abilities       `yaml:"can"`
 	CAFile      string          `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
 
@@ -70,9 +72,21 @@ func (m Model) Check() strict.Faults {
 	add(m.KeepAlive != "" && m.BaseURL != "", "keep_alive", "only Ollama takes it; leave it out with base_url")
 	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "cache", "prompt_cache_key or cache_control, not %q", m.Cache)
 	add(m.Cache != "" && m.BaseURL == "", "cache", "Ollama keeps prompts by itself; leave it out without base_url")
+	_, err = llm.ParseForm(m.Form)
+	add(err != nil, "form", "%v", err)
 	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
 	add(m.BaseURL == "" && !known, "effort", "Ollama takes low, medium or high, not %q", m.Effort)
 	return out
+}
+
+// Answers returns the form of answering that the operator chose. A name that Check refuses
+// counts as none.
+func (m Model) Answers() llm.Form {
+	form, err := llm.ParseForm(m.Form)
+	if err != nil {
+		return llm.FormAuto
+	}
+	return form
 }
 
 // Slots is how many sessions the model works for at the same time, 0 for as many as there

@@ -9,24 +9,28 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/tryout"
+	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
 type doctorCmd struct {
 	Machine doctorMachineCmd `cmd:"" default:"withargs" help:"Look for a container runtime or sandbox and for the model server."`
-	Model   doctorModelCmd   `cmd:"" help:"Try out what a session needs of a model: context, calls, repairs, refusals."`
+	Model   doctorModelCmd   `cmd:"" help:"Try a model on small tasks in each form of answering, and say which form to take."`
 }
 
 type doctorMachineCmd struct {
@@ -267,10 +271,13 @@ func writeDiagnosis(w *console, d exam.Diagnosis) {
 }
 
 type doctorModelCmd struct {
-	Name string `arg:"" optional:"" help:"Model, as the server names it; HANDRAIL_MODEL otherwise."`
+	Name string `arg:"" optional:"" help:"Model, as the server names it; --model or HANDRAIL_MODEL otherwise."`
 	JSON bool   `name:"json" help:"Print one JSON object."`
 
-	Context int `default:"8192" help:"Tokens of context to try out; more takes longer."`
+	Time      time.Duration `default:"110s" help:"How long all tasks may take once the model is loaded."`
+	Workspace string        `enum:",auto,docker,bwrap,local" default:"" help:"Where the tasks are worked on; bwrap where that is ready, else local, as they run no command."`
+	Exam      bool          `help:"Try out single answers in place of tasks: context, calls, repairs, refusals."`
+	Context   *int          `help:"Tokens of context to try out with --exam, 8192 otherwise; more takes longer."`
 	modelFlags
 }
 
@@ -283,24 +290,123 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	if name == "" {
 		return door.Usage("which model? use: handrail doctor model NAME")
 	}
-	if c.Context < 1024 || c.Context > 1<<20 {
-		return door.Usage("--context %d is not between 1024 and 1048576", c.Context)
+	if c.Time < time.Second {
+		return door.Usage("--time %s is too short", c.Time)
 	}
 	open, err := c.open(w)
 	if err != nil {
 		return err
 	}
+	if c.Exam || c.Context != nil {
+		return c.exam(ctx, w, open, name)
+	}
+	return c.tryOut(ctx, w, open, name)
+}
+
+// exam tries out single answers.
+func (c *doctorModelCmd) exam(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
+	size := 8192
+	if c.Context != nil {
+		size = *c.Context
+	}
+	if size < 1024 || size > 1<<20 {
+		return door.Usage("--context %d is not between 1024 and 1048576", size)
+	}
 	with, err := examOf(open, name)
 	if err != nil {
 		return err
 	}
-	with.Context = c.Context
+	with.Context = size
 	d, err := exam.Model(ctx, with)
 	if err != nil {
 		return err
 	}
 	if !d.OK && len(d.Findings) == 1 { // the server itself
-		d.Advice = append(d.Advice, c.server()+" was asked; OLLAMA_HOST or --base-url name another address.")
+		d.Advice = append(d.Advice, c.asked())
 	}
 	return printDiagnosis(w, d, c.JSON)
+}
+
+func (f modelFlags) asked() string {
+	return f.server() + " was asked; OLLAMA_HOST or --base-url name another address."
+}
+
+// tryOut has the model work on small tasks in each form of answering.
+func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
+	m, err := open(name)
+	if err != nil {
+		return err
+	}
+	ws, err := c.tryoutWorkspace(ctx, w)
+	if err != nil {
+		return err
+	}
+	known, err := environmentSecrets()
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	report, err := tryout.Run(ctx, tryout.Config{
+		Model: m, Time: c.Time, Now: time.Now, Tell: func(line string) { fmt.Fprintln(w.err, line) },
+		Engine: func(dir string, m llm.Model, form llm.Form, rules policy.Config) (*work.Engine, error) {
+			return newEngine(engineParts{
+				dir: dir, bases: gitops.BasesConfig{Dir: filepath.Join(dir, "bases")}, workspace: ws, rules: rules, secrets: known, log: w.log,
+				model: func(string) (llm.Model, error) { return m, nil }, form: form,
+			})
+		},
+	})
+	if no := new(llm.Error); errors.As(err, &no) && no.Public != "" {
+		return printDiagnosis(w, exam.Diagnosis{
+			Model: name, Findings: []exam.Finding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
+		}, c.JSON)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.template(ctx, &report, name); err != nil {
+		w.log.WarnContext(ctx, "the template of the model is not known", "err", err)
+	}
+	if c.JSON {
+		if err := door.JSONLine(w.out, report); err != nil {
+			return err
+		}
+	} else {
+		tryout.Say(w.out, report)
+	}
+	if !report.OK {
+		return door.ErrFailed
+	}
+	return nil
+}
+
+// template looks at the template of a model in Ollama.
+func (c *doctorModelCmd) template(ctx context.Context, report *tryout.Report, name string) error {
+	if c.BaseURL != "" {
+		return nil
+	}
+	u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
+	if err != nil {
+		return err
+	}
+	trusted, err := c.trusted()
+	if err != nil {
+		return err
+	}
+	shown, err := tryout.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
+	if err == nil && !shown.KnowsRoles() {
+		report.TellRoles(shown)
+	}
+	return err
+}
+
+// tryoutWorkspace returns where the tasks are worked on. They need no image and no wall:
+// what would ask a person is denied.
+func (c *doctorModelCmd) tryoutWorkspace(ctx context.Context, w *console) (workspace.Engine, error) {
+	if c.Workspace != "" && c.Workspace != "auto" {
+		return pickWorkspace(ctx, w, c.Workspace, policy.Workspace{})
+	}
+	ws, err := pickWorkspace(ctx, w, "bwrap", policy.Workspace{})
+	if err != nil {
+		return pickWorkspace(ctx, w, "local", policy.Workspace{})
+	}
+	return ws, nil
 }

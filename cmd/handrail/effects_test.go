@@ -22,7 +22,7 @@ var effects = map[string]string{
 
 	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
 	"model.context": "TestModelOptionsOnTheWire", "model.cache": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
-	"model.silence": "TestSilence", "model.answer_time": "TestAnswerTime", "model.ca_file": "TestOwnAuthority", "model.headers": "TestOwnAuthority", "github.ca_file": "TestOwnAuthority", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
+	"model.silence": "TestSilence", "model.answer_time": "TestAnswerTime", "model.ca_file": "TestOwnAuthority", "model.headers": "TestOwnAuthority", "github.ca_file": "TestOwnAuthority", "model.form": "TestForm", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
 
 	"sessions.at_once": "TestSlots", "sessions.per_user": "TestSlots", "sessions.per_repo": "TestSlots",
 	"quotas.sender": "TestOverAQuota", "quotas.thread": "TestTwoBots", "quotas.repository": "TestRequests", "quotas.installation": "TestRequests",

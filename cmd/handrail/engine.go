@@ -30,6 +30,8 @@ type engineParts struct {
 	maxTokens int
 	longest   time.Duration // of one answer, 0 likewise
 	server    string        // address of the model's server for people to read
+	form      llm.Form      // that the operator chose
+	forms     agent.Forms   // what is known of models; nil where nothing is kept
 	rules     policy.Config
 	secrets   *secrets
 	log       *slog.Logger
@@ -62,7 +64,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, AnswerTime: p.longest, Server: p.server, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
+	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Form: p.form, Forms: p.forms, AnswerTime: p.longest, Server: p.server, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell

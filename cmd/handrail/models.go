@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -30,6 +32,7 @@ type tuneFlags struct {
 	Context     int      `help:"Tokens of context; from 32768 upwards as needed otherwise."`
 	MaxTokens   int      `help:"Tokens that one answer may have; otherwise 4096, 8192 if the model thinks or its size is not known, and at most a quarter of the context."`
 	KeepAlive   string   `help:"How long Ollama keeps the model loaded, for example 30m or forever."`
+	Form        string   `help:"How the model is asked to act: native (calls of its server), text (calls in its text), files (whole files, for models that cannot call), or auto, which is what went well in earlier sessions."`
 	Effort      string   `help:"How hard a model thinks that knows levels: low, medium or high."`
 }
 
@@ -49,7 +52,7 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	}
 	m := config.Model{
 		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key, Trusted: trusted,
-		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort,
+		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort, Form: t.Form,
 	}
 	if err := m.Check().Err(); err != nil {
 		return nil, door.UsageError{Err: err}
@@ -64,6 +67,29 @@ func (f modelFlags) trusted() (*x509.CertPool, error) {
 		return nil, door.Usage("--ca-file: %w", err)
 	}
 	return pool, nil
+}
+
+// formsName is the file that remembers how models answered well, in the directory of the
+// user's state or of a server's data.
+const formsName = "forms.json"
+
+// formsFile returns that file of this user, "" where no place for it is known.
+func formsFile() string {
+	dir, err := runs.Dir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(dir), formsName)
+}
+
+// serverOf returns the address of the model's server without a password, "" where it is
+// wrong.
+func serverOf(m config.Model) string {
+	u, err := m.Address()
+	if err != nil {
+		return ""
+	}
+	return u.Redacted()
 }
 
 // server names the model's server in words. Its address was read before.

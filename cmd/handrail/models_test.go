@@ -13,7 +13,10 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
+	"github.com/handrail-bot/handrail/agent/work"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -219,6 +222,25 @@ func TestSomeAbilities(t *testing.T) {
 	caps, err := m.Capabilities(t.Context())
 	if err != nil || caps.Tools || caps.ContextLength != 4096 {
 		t.Errorf("Capabilities = %+v, %v; want no tools and the server's context", caps, err)
+	}
+}
+
+// TestForm: the form of the configuration is that of sessions, and no other name is one.
+func TestForm(t *testing.T) {
+	for name, want := range map[string]llm.Form{"": llm.FormAuto, "auto": llm.FormAuto, "native": llm.FormNative, "text": llm.FormText, "files": llm.FormFiles} {
+		m := config.Model{Name: "m", Form: name}
+		if err := m.Check().Err(); err != nil {
+			t.Errorf("form %q: %v", name, err)
+		}
+		known := forms.New(forms.Config{})
+		ws := &workspace.Workspace{}
+		got, err := engineParts{model: func(string) (llm.Model, error) { return nil, nil }, form: m.Answers(), forms: known, secrets: &secrets{}}.agent(work.Need{Workspace: ws})
+		if err != nil || got.Form != want || got.Forms != known {
+			t.Errorf("form %q: sessions have %q and %v, %v", name, got.Form, got.Forms, err)
+		}
+	}
+	if err := (config.Model{Name: "m", Form: "xml"}).Check().Err(); err == nil || !strings.Contains(err.Error(), "model.form: \"xml\" is not a form of answering: auto, native, text or files") {
+		t.Errorf("form xml: %v", err)
 	}
 }
 

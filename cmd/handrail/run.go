@@ -16,6 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/setups"
 	"github.com/handrail-bot/handrail/cmd/terminal"
@@ -220,6 +221,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
 		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, server: at.host(), rules: cfg, secrets: known, log: w.log,
+		form: config.Model{Form: c.Form}.Answers(), forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(config.Model{BaseURL: at.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}), Log: w.log}),
 	})
 	if err != nil {
 		err = errors.Join(err, end())

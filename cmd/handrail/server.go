@@ -40,6 +40,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/webhook"
 	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/retention"
 	"github.com/handrail-bot/handrail/cmd/setups"
@@ -82,6 +83,7 @@ type server struct {
 	git           *gitops.Store
 	engine        *work.Engine
 	model         func(name string) (llm.Model, error)
+	forms         agent.Forms // nil in a workflow run, which has no machine of its own to remember on
 	seats         *seat.Models
 	workspace     string // name of the engine
 	onMachine     bool   // its containers have the programs of this machine
@@ -110,6 +112,7 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if s.store, err = records.Open(ctx, cfg, w.log); err != nil {
 		return s, err
 	}
+	s.forms = forms.New(forms.Config{File: filepath.Join(cfg.Data, formsName), Server: serverOf(cfg.Model), Log: w.log})
 	r, err := s.build(ctx, w, s.store.Store)
 	if err != nil {
 		return s, err
@@ -265,6 +268,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		setups: set,
 		dir:    filepath.Join(s.cfg.Data, "work"),
 		bases:  gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, longest: time.Duration(s.cfg.Model.AnswerTime), rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
+		form: s.cfg.Model.Answers(), forms: s.forms,
 	})
 	return err
 }

@@ -97,9 +97,12 @@ func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m := s.script.Model
-	capabilities, template := []string{"completion"}, "{{ .Prompt }}"
+	capabilities, template := []string{"completion"}, "{{ .System }}{{ .Prompt }}"
 	if m.Tools {
-		capabilities, template = append(capabilities, "tools"), "{{ .Tools }}{{ .Prompt }}"
+		capabilities, template = append(capabilities, "tools"), "{{ .System }}{{ .Tools }}{{ .Prompt }}"
+	}
+	if m.Template != "" {
+		template = m.Template
 	}
 	if m.Thinking {
 		capabilities = append(capabilities, "thinking")

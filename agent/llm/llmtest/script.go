@@ -42,6 +42,7 @@ type ModelSpec struct {
 	Context       int    `yaml:"context"`         // context length the model was made for, 32768 when 0
 	ContextSet    int    `yaml:"context_set"`     // num_ctx in the model's parameters
 	Parameters    int64  `yaml:"parameters"`      // size of the model, unknown when 0
+	Template      string `yaml:"template"`        // that turns a conversation into a prompt, one that knows roles when empty
 	Enforce       bool   `yaml:"enforce_context"` // refuse prompts estimated longer than num_ctx, as Ollama does with truncate:false
 	ServerVersion string `yaml:"server_version"`  // of Ollama, 0.17.4 when empty
 	Key           string `yaml:"key"`             // other keys get 401; none is asked for when empty

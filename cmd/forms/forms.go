@@ -1,0 +1,189 @@
+// Package forms remembers in which form of answering each model did well, so that the next
+// session begins with that one. It is a small file on this machine that all processes of its
+// user share:
+//
+//	forms.go  the file: read, changed under a lock, written whole
+//	record.go what is known of one model, and the form that follows from it
+//
+// It is a memory, not a record: where it cannot be read or written, sessions begin as if
+// nothing was known.
+package forms
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent"
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/gitops/flock"
+)
+
+// Config says where the memory is.
+type Config struct {
+	File   string // "" keeps nothing
+	Server string // address of the models' server
+	Log    *slog.Logger
+	Now    func() time.Time // nil for time.Now
+}
+
+// Memory is the memory of one server's models. It is safe for concurrent use, also by
+// several processes.
+type Memory struct{ cfg Config }
+
+var _ agent.Forms = (*Memory)(nil)
+
+// New returns the memory in a file, which need not be there.
+func New(cfg Config) *Memory {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Memory{cfg}
+}
+
+// Bounds of the file.
+const (
+	version   = 1
+	maxModels = 64
+	maxBytes  = 1 << 20
+	maxWait   = 2 * time.Second // for the lock
+)
+
+// content is the file.
+type content struct {
+	Version int       `json:"version"`
+	Models  []*record `json:"models"` // used last first
+}
+
+// Best returns the form that a session with the model should begin with, [llm.FormAuto] if
+// nothing is known of these weights.
+func (m *Memory) Best(model string, caps llm.Capabilities) llm.Form {
+	if m.cfg.File == "" {
+		return llm.FormAuto
+	}
+	return m.read().find(m.cfg.Server, model, caps.Digest).best(caps)
+}
+
+// Ended takes in how a session went in a form. What cannot be written is logged, and
+// forgotten.
+func (m *Memory) Ended(model string, caps llm.Capabilities, form llm.Form, well bool) {
+	if m.cfg.File == "" || rank(form) < 0 {
+		return
+	}
+	if err := m.change(func(c *content) { c.take(m.cfg, model, caps, form, well) }); err != nil {
+		m.cfg.Log.Warn("form of a model is not remembered", "file", m.cfg.File, "model", model, "err", err)
+	}
+}
+
+// change changes the file while no other process does.
+func (m *Memory) change(f func(*content)) (err error) {
+	dir := filepath.Dir(m.cfg.File)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), maxWait)
+	defer cancel()
+	lock, err := flock.Wait(ctx, m.cfg.File+".lock", true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, flock.Release(lock)) }()
+	c := m.read()
+	f(c)
+	text, err := json.MarshalIndent(c, "", "\t")
+	if err != nil {
+		return err
+	}
+	return replace(dir, m.cfg.File, append(text, '\n'))
+}
+
+// replace gives a file new content at once: a reader sees the old or the new one.
+func replace(dir, name string, text []byte) (err error) {
+	temp, err := os.CreateTemp(dir, ".forms-*")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(text)
+	err = errors.Join(err, temp.Sync(), temp.Close())
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(temp.Name()))
+	}
+	return err
+}
+
+// read returns what is in the file, and an empty memory if that cannot be understood.
+func (m *Memory) read() *content {
+	c, err := load(m.cfg.File)
+	if err != nil {
+		m.cfg.Log.Warn("memory of forms begins anew: its file cannot be read", "file", m.cfg.File, "err", err)
+		return &content{Version: version}
+	}
+	return c
+}
+
+func load(name string) (*content, error) {
+	c := &content{Version: version}
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(text) > maxBytes:
+		return nil, fmt.Errorf("it has more than %d bytes", maxBytes)
+	}
+	if err := json.Unmarshal(text, c); err != nil {
+		return nil, err
+	}
+	if c.Version != version {
+		return nil, fmt.Errorf("it has version %d, and this program knows %d", c.Version, version)
+	}
+	c.Models = slices.DeleteFunc(c.Models, func(r *record) bool { return r == nil })
+	return c, nil
+}
+
+// find returns what is known of a model's weights: by their digest, or by the name on the
+// server if that does not tell one. It returns nil if nothing is known.
+func (c *content) find(server, model, digest string) *record {
+	for _, r := range c.Models {
+		if digest != "" && r.Digest == digest || digest == "" && r.named(server, model) {
+			return r
+		}
+	}
+	return nil
+}
+
+// take takes in an outcome. Other weights that the server had under the name are forgotten,
+// and the models used longest ago beyond the limit.
+func (c *content) take(cfg Config, model string, caps llm.Capabilities, form llm.Form, well bool) {
+	r := c.find(cfg.Server, model, caps.Digest)
+	if r == nil {
+		r = &record{Server: cfg.Server, Model: model, Digest: caps.Digest}
+	}
+	c.Models = slices.DeleteFunc(c.Models, func(o *record) bool { return o == r || caps.Digest != "" && o.named(cfg.Server, model) })
+	r.take(form, well)
+	r.Server, r.Model = cfg.Server, model
+	r.Used = cfg.Now().UTC().Truncate(time.Second)
+	c.Models = slices.Insert(c.Models, 0, r)
+	c.Models = c.Models[:min(len(c.Models), maxModels)]
+}
