@@ -150,8 +150,11 @@ func (q *requests) plain(messages []llm.Message) llm.Request {
 // limit is how many tokens an answer with calls may have. A file that is written whole
 // needs some, and a model that may think needs more.
 func (q *requests) limit() int {
-	if q.maxTokens > 0 || q.model.form == llm.FormFiles {
-		return answerLimit(q.maxTokens, q.longest())
+	if q.maxTokens > 0 {
+		return q.maxTokens
+	}
+	if q.model.form == llm.FormFiles {
+		return answerLimit(0, q.longest())
 	}
 	limit := callTokens
 	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -45,6 +46,9 @@ const maxBack = 3
 // and everything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
 	edits, refused := 0, []string{}
+	if said, complete := completion(last); complete && !slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
+		return f.complete(ctx, said)
+	}
 	for _, c := range last.calls {
 		if !speech.IsEdit(c.Call) || c.Result == nil {
 			continue
@@ -63,7 +67,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
 		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed. Write it with the change made.")
-	case edits > 0:
+	case edits > 0, f.changed() && last.answer.Content != "" && last.answer.Lost == "":
 		return f.complete(ctx, last.answer.Content)
 	case last.answer.Lost == session.LostLoop:
 		return f.again(ctx, "That said the same again and again.")

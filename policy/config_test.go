@@ -55,6 +55,7 @@ schedules:
   - {name: nightly, cron: "0 3 * * *", task: review the default branch, mode: review, result: issue}
 long_running_commands: [make *]
 setup: {commands: [npm ci], files: [package-lock.json], caches: [npm], network: open}
+verify: auto
 test: [make test-all]
 `
 
