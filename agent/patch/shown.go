@@ -67,7 +67,7 @@ var hints = []string{
 func ours(s string) bool {
 	s = strings.TrimSpace(s)
 	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) &&
-		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s) || seal().MatchString(s))
+		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s))
 }
 
 // recorded are kinds of files that hold what programs say, Handrail among them.
@@ -124,7 +124,8 @@ func (a addition) shown() int {
 		return -1
 	}
 	for i, s := range a.add {
-		if ours(s) && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
+		own := ours(s) || !a.file.seals && seal().MatchString(s)
+		if own && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}
 	}
