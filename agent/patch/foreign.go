@@ -29,7 +29,7 @@ type ground struct {
 	had                              map[string]bool
 	fences, pluses, numbers, odd     bool
 	entities, markup, escapes, steps bool
-	typeset                          bool
+	typeset, seals                   bool
 }
 
 // Foreign returns an error when an edit writes into a file what is no text of it but a
@@ -108,6 +108,7 @@ func grounds(lines []string) *ground {
 		g.entities = g.entities || strings.Contains(s, "&") && html.UnescapeString(s) != s
 		g.markup = g.markup || strings.Contains(s, "</") || strings.Contains(s, "/>")
 		g.typeset = g.typeset || strings.ContainsAny(s, "\u201c\u201d\u2018\u2019\u00a0")
+		g.seals = g.seals || seal().MatchString(s)
 		g.escapes = g.escapes || bareEscape(s) >= 0
 		if in := compare.Indent(s); in != "" && len(in) < len(s) {
 			indented++

@@ -77,8 +77,8 @@ func stretch(name, before, content string, had map[string]bool) (int, string) {
 func inPlace(ext, s string, alone bool, above []string) bool {
 	inner := strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t")
 	s = strings.TrimSpace(s)
-	if s == "..." && (ext == ".py" || ext == ".pyi") {
-		last := strings.TrimSpace(lastOf(above))
+	last := strings.TrimSpace(lastOf(above))
+	if s == "..." && (ext == ".py" || ext == ".pyi") { // the body of a stub, perhaps
 		return !inner || !strings.HasSuffix(last, ":") && !strings.HasSuffix(last, `"""`) || ext == ".py" && alone
 	}
 	at := leader().FindStringIndex(s)
@@ -87,20 +87,29 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	}
 	body := strings.TrimSpace(strings.Trim(s[at[1]:], "*/-<>()[]{}=~#'\" "))
 	words := strings.Fields(body)
-	switch comment := !bracketed(s[:at[1]]); {
+	switch {
 	case s[0] == '<' && !strings.HasPrefix(s, "<!--"):
-		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
-	case !comment || len(words) == 0:
+		return strings.HasSuffix(s, ">") && len(words) > 1 && omitted().MatchString(body) && !tagged(ext)
+	case bracketed(s[:at[1]]) || len(words) == 0:
 		return false
 	case startsWithDots(s[at[1]:]) || startsWithDots(s): // in any language
 		return len(words) <= 8
 	case instead().MatchString(strings.Trim(body, ". ")):
 		return true
 	}
-	if !alone || leader().MatchString(strings.TrimSpace(lastOf(above))) {
-		return false // or a comment of several lines
-	}
-	return brief(words) && !strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") && !strings.HasSuffix(s, ".") && !strings.Contains(s, "----") && !told().MatchString(body)
+	several := leader().MatchString(last) // lines of comment
+	return alone && !several && brief(words) && !speaks(s, body)
+}
+
+// tagged reports whether files of a kind have tags.
+func tagged(ext string) bool {
+	return slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
+}
+
+// speaks reports whether a comment has signs or words by which it says something of its own.
+func speaks(s, body string) bool {
+	return strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") || strings.HasSuffix(s, ".") || strings.Contains(s, "----") ||
+		told().MatchString(body)
 }
 
 // brief reports whether the words of a comment are as few as those that stand for text,
@@ -114,7 +123,8 @@ func brief(words []string) bool {
 }
 
 // told are words of a comment that says that something is gone.
-var told = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
+var told = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
+	`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
 
 // lastOf returns the last line that is not blank.
 func lastOf(lines []string) string {
@@ -174,7 +184,8 @@ var instead = lazily(`(?i)^(` + strings.Join([]string{
 	`(similar(ly)?|the same|repeat) for (the |all )?(rest|others?|remaining)( \w+)?`,
 	`not shown( here)?`,
 	`see (the )?(original|previous)( (file|code|version|implementation))?`,
-	`(add |put |insert )?your (code|implementation|logic)( goes| here)*`, `(and )?(some |all )?(the )?(more|other|others)( code| functions?| methods?| lines)?( here)?`, `all the other \w+`,
+	`(add |put |insert )?your (code|implementation|logic)( goes| here)*`, `all the other \w+`,
+	`(and )?(some |all )?(the )?(more|other|others)( code| functions?| methods?| lines)?( here)?`,
 	`⋮`,
 }, "|") + `)$`)
 

@@ -55,13 +55,19 @@ var report = lazily(`^(?:` + strings.Join([]string{
 var seal = lazily(`[<＜‹⟨〈\[\]]¦`)
 
 // hints are what one of them has in it, so that most lines need no closer look.
-var hints = []string{"File: ", "already provided", "[TOOL", "untrusted", "[Reminder: ", "This is what ", "[", "¦", "(no ", "(empty file)", "(nothing here", " (+", "nothing was ", "exactly this content",
-	" edit: ", "sketch: ", "insert at line ", "argument", "A correct call", "does not exist", "Not changed: ", "Copy whole", "── ", "→ ", " (by ", "Base: .", "Recorded: ", " recorded: ", "The mode is", "The conversation", "No matches", "No file", "No outline", "No definitions"}
+var hints = []string{
+	"File: ", "already provided", "[TOOL", "untrusted", "[Reminder: ", "This is what ", "[", "¦", "(no ",
+	"(empty file)", "(nothing here", " (+", "nothing was ", "exactly this content", " edit: ", "sketch: ",
+	"insert at line ", "argument", "A correct call", "does not exist", "Not changed: ", "Copy whole", "── ", "→ ",
+	" (by ", "Base: .", "Recorded: ", " recorded: ", "The mode is", "The conversation", "No matches", "No file",
+	"No outline", "No definitions",
+}
 
 // ours reports whether a line is what only Handrail writes around or in place of a text.
 func ours(s string) bool {
 	s = strings.TrimSpace(s)
-	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) && (frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s) || seal().MatchString(s))
+	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) &&
+		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s))
 }
 
 // recorded are kinds of files that hold what programs say, Handrail among them.
@@ -118,7 +124,8 @@ func (a addition) shown() int {
 		return -1
 	}
 	for i, s := range a.add {
-		if ours(s) && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
+		own := ours(s) || !a.file.seals && seal().MatchString(s)
+		if own && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}
 	}

@@ -44,7 +44,8 @@ func Garbage(name, before, text string) error {
 	if why == "" { //control:no-prose-in-code
 		return nil
 	}
-	return fmt.Errorf("nothing was written, because the content begins with %q, %s. Send the complete text of %s alone: no words before or behind it, and no fence around it", cut(first), why, name)
+	return fmt.Errorf("nothing was written, because the content begins with %q, %s. "+
+		"Send the complete text of %s alone: no words before or behind it, and no fence around it", cut(first), why, name)
 }
 
 // value finds with what JSON begins, with comments or without.
@@ -53,8 +54,10 @@ var value = lazily(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
 // code reports whether a file of this name is read by a compiler, an interpreter or a
 // parser, so that no sentence of a reply belongs at its beginning.
 func code(name string) bool {
-	return slices.Contains(strings.Fields("go py pyi js mjs cjs jsx ts mts cts tsx rb rs java kt scala swift c h cc cpp hpp cs sh bash zsh lua css scss less json jsonc yaml yml toml sql dart ex exs vue svelte"),
-		strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")))
+	const kinds = " go py pyi js mjs cjs jsx ts mts cts tsx rb rs java kt scala swift c h cc cpp hpp cs sh bash zsh lua css scss " +
+		"less json jsonc yaml yml toml sql dart ex exs vue svelte "
+	ext := strings.TrimPrefix(path.Ext(name), ".")
+	return ext != "" && strings.Contains(kinds, " "+strings.ToLower(ext)+" ")
 }
 
 // sentence reports whether a line is one of a reply: it begins as a sentence does, has
@@ -63,12 +66,13 @@ func sentence(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
 	rest := strings.TrimRight(s, " \t*")
 	end, _ := utf8.DecodeLastRuneInString(rest)
-	spaced := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // scripts without spaces
-	if !spaced || !unicode.IsUpper(r) && (r < 0x80 || !unicode.IsLetter(r)) || !strings.ContainsRune(".:!?。：！？", end) {
+	words := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // scripts without spaces
+	begins := unicode.IsUpper(r) || r >= 0x80 && unicode.IsLetter(r)
+	if !words || !begins || !strings.ContainsRune(".:!?。：！？", end) || strings.ContainsAny(s, "{}=;<>$\\") || strings.Contains(s, "::") {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(s[n:])
-	return !strings.ContainsAny(s, "{}=;<>$\\") && !strings.Contains(s, "::") && (next == ' ' || next == '\'' || next == '\u2019' || unicode.IsLower(next) || r >= 0x80)
+	return r >= 0x80 || strings.ContainsRune(" '\u2019", next) || unicode.IsLower(next)
 }
 
 // talk reports whether a line stands around a fence in a reply: a sentence, an item of a
@@ -95,34 +99,10 @@ var gutter = lazily(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
 // the old text without them.
 func stripGutter(name, before, s string) (string, bool) {
 	lines := splitText(s)
-	bare := make([]string, len(lines))
-	sign, padded, seen := "", true, 0
-	for i, l := range lines {
-		m := gutter().FindStringSubmatch(l.text)
-		if m == nil {
-			if strings.TrimSpace(l.text) != "" {
-				return s, false
-			}
-			continue
-		}
-		n, err := strconv.Atoi(m[2])
-		mark := strings.TrimSpace(strings.Replace(m[3], "\t", "tab", 1))
-		if err != nil || n != i+1 || mark != "" && sign != "" && mark != sign {
-			return s, false
-		}
-		if mark != "" {
-			sign, seen = mark, seen+1
-		}
-		padded = padded && (len(m[1])+len(m[2]) >= 6 || n < 10 && len(m[1]) > 0)
-		bare[i] = m[4]
-	}
-	if sign == ":" && !slices.ContainsFunc(bare, func(s string) bool { return s != "" && s[0] != ' ' }) {
-		for i := range bare {
-			bare[i] = strings.TrimPrefix(bare[i], " ")
-		}
-	}
-	sure := sign == "→" || sign == "tab" && (padded || code(name)) || sign == ":" && code(name) && !slices.Contains([]string{".yaml", ".yml"}, strings.ToLower(path.Ext(name)))
-	if !sure || seen == 0 || common(before, bare) < common(before, texts(lines)) {
+	bare, sign, padded := gutters(texts(lines))
+	ext := strings.ToLower(path.Ext(name))
+	sure := sign == "→" || sign == "\t" && (padded || code(name)) || sign == ":" && code(name) && ext != ".yaml" && ext != ".yml"
+	if !sure || common(before, bare) < common(before, texts(lines)) {
 		return s, false
 	}
 	for i := range lines {
@@ -130,6 +110,34 @@ func stripGutter(name, before, s string) (string, bool) {
 	}
 	d := document{lines: lines}
 	return d.String(), true
+}
+
+// gutters returns lines without numbers that count from one, the sign behind all of the
+// numbers, and whether they stand in a column of six, as cat -n writes them. The sign is
+// empty when not all lines are like that; one that is blank may lack its number.
+func gutters(lines []string) (bare []string, sign string, padded bool) {
+	bare, padded = make([]string, len(lines)), true
+	for i, s := range lines {
+		m := gutter().FindStringSubmatch(s)
+		if m == nil && strings.TrimSpace(s) == "" {
+			continue
+		}
+		if m == nil || m[2] != strconv.Itoa(i+1) || m[3] != "" && sign != "" && m[3] != sign {
+			return nil, "", false
+		}
+		if m[3] != "" {
+			sign = m[3]
+		}
+		padded = padded && (len(m[1])+len(m[2]) >= 6 || i < 9 && m[1] != "")
+		bare[i] = m[4]
+	}
+	spaced := func(s string) bool { return s == "" || s[0] == ' ' }
+	if sign == ":" && !slices.ContainsFunc(bare, func(s string) bool { return !spaced(s) }) {
+		for i := range bare {
+			bare[i] = strings.TrimPrefix(bare[i], " ")
+		}
+	}
+	return bare, sign, padded
 }
 
 // common counts the lines that a text shares with others.

@@ -109,7 +109,8 @@ func (e Encoding) Encode(text string) ([]byte, error) {
 	}
 	for _, r := range text {
 		if _, err := e.enc.NewEncoder().String(string(r)); err != nil || r == utf8.RuneError {
-			return nil, fmt.Errorf("the file is in %s, which has no %q; write it without that character, or as an escape of its language", e.name, r)
+			return nil, fmt.Errorf("the file is in %s, which has no %q; "+
+				"write it without that character, or as an escape of its language", e.name, r)
 		}
 	}
 	return nil, fmt.Errorf("the file is in %s, and the text cannot be written in that", e.name)

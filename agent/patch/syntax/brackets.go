@@ -28,7 +28,8 @@ func (b *brackets) bracket() *Error {
 	}
 	from := b.open[len(b.open)-1]
 	if closing[b.s[from]] != c {
-		return at(b.s, b.i, fmt.Sprintf("%q does not close the %q of line %d", c, b.s[from], 1+strings.Count(b.s[:from], "\n")))
+		line := 1 + strings.Count(b.s[:from], "\n")
+		return at(b.s, b.i, fmt.Sprintf("%q does not close the %q of line %d", c, b.s[from], line))
 	}
 	b.open = b.open[:len(b.open)-1]
 	return nil
@@ -89,7 +90,8 @@ func (b *brackets) pythonToken() *Error {
 		return b.pythonString("")
 	case word(c):
 		b.name()
-		if b.i < len(b.s) && (b.s[b.i] == '"' || b.s[b.i] == '\'') && len(b.last) <= 2 && strings.Trim(b.last, "rRbBuUfFtT") == "" {
+		quote := b.i < len(b.s) && (b.s[b.i] == '"' || b.s[b.i] == '\'')
+		if quote && len(b.last) <= 2 && strings.Trim(b.last, "rRbBuUfFtT") == "" {
 			return b.pythonString(strings.ToLower(b.last))
 		}
 	case strings.IndexByte("()[]{}", c) >= 0:
@@ -109,28 +111,20 @@ func (b *brackets) pythonString(prefix string) *Error {
 	if strings.HasPrefix(b.s[b.i:], strings.Repeat(quote, 3)) {
 		quote = strings.Repeat(quote, 3)
 	}
-	formatted := strings.ContainsAny(prefix, "ft")
-	for b.i += len(quote); b.i < len(b.s); {
-		switch c := b.s[b.i]; {
-		case strings.HasPrefix(b.s[b.i:], quote):
+	formatted, raw := strings.ContainsAny(prefix, "ft"), strings.Contains(prefix, "r")
+	for b.i += len(quote); b.i < len(b.s) && !b.unsure; {
+		switch rest := b.s[b.i:]; {
+		case strings.HasPrefix(rest, quote):
 			b.i += len(quote)
 			return nil
-		case c == '\\' && formatted && !strings.Contains(prefix, "r") && strings.HasPrefix(b.s[b.i:], `\N{`):
+		case formatted && rest[0] == '{':
+			b.unsure = !b.pythonField(quote)
+		case formatted && !raw && strings.HasPrefix(rest, `\N{`):
 			b.i += 3
-		case c == '\\' && formatted && strings.HasPrefix(b.s[b.i:], `\{`):
-			b.i++
-		case c == '\\':
+		case rest[0] == '\\' && (!formatted || !strings.HasPrefix(rest, `\{`)):
 			b.i += 2
-		case c == '\n' && len(quote) == 1:
+		case rest[0] == '\n' && len(quote) == 1:
 			return at(b.s, from, "the string is not closed on its line")
-		case c == '{' && formatted && strings.HasPrefix(b.s[b.i:], "{{"):
-			b.i += 2
-		case c == '{' && formatted:
-			b.i++
-			if !b.pythonField(quote) {
-				b.unsure = true
-				return nil
-			}
 		default:
 			b.i++
 		}
@@ -141,8 +135,13 @@ func (b *brackets) pythonString(prefix string) *Error {
 	return at(b.s, from, "the string that begins with "+quote+" is not closed")
 }
 
-// pythonField moves behind a field of a formatted string, and reports whether it ends.
+// pythonField moves behind a field of a formatted string, or behind a bracket that is
+// written twice, and reports whether it ends.
 func (b *brackets) pythonField(quote string) bool {
+	if b.i++; strings.HasPrefix(b.s[b.i:], "{") {
+		b.i++
+		return true
+	}
 	inner := &brackets{s: b.s, i: b.i}
 	for inner.i < len(b.s) {
 		c := b.s[inner.i]
@@ -153,7 +152,7 @@ func (b *brackets) pythonField(quote string) bool {
 		case len(inner.open) == 0 && c == ':':
 			b.i = inner.i + 1
 			return b.pythonFormat(quote)
-		case strings.HasPrefix(b.s[inner.i:], quote) && len(quote) == 1 && !strings.Contains(b.s[inner.i:min(len(b.s), inner.i+200)], "}"):
+		case strings.HasPrefix(b.s[inner.i:], quote) && len(quote) == 1 && !soon(b.s[inner.i:], "}"):
 			return false
 		}
 		if inner.pythonToken() != nil || inner.unsure {
@@ -163,17 +162,22 @@ func (b *brackets) pythonField(quote string) bool {
 	return false
 }
 
+// soon reports whether a text has a sign near its beginning.
+func soon(s, sign string) bool { return strings.Contains(s[:min(len(s), 200)], sign) }
+
 // pythonFormat moves behind what follows the colon of a field.
 func (b *brackets) pythonFormat(quote string) bool {
 	for b.i < len(b.s) && !strings.HasPrefix(b.s[b.i:], quote) {
-		b.i++
-		switch b.s[b.i-1] {
+		switch b.s[b.i] {
 		case '}':
+			b.i++
 			return true
 		case '{':
 			if !b.pythonField(quote) {
 				return false
 			}
+		default:
+			b.i++
 		}
 	}
 	return false

@@ -6,7 +6,8 @@ import (
 )
 
 // before are words behind which a slash begins a regular expression.
-var before = []string{"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "instanceof", "do", "else", "yield", "await"}
+var before = []string{"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "instanceof", "do",
+	"else", "yield", "await"}
 
 // javascript looks at JavaScript and TypeScript. Markup in it, and a slash that may divide
 // or begin a regular expression, leave everything open.

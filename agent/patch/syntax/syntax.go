@@ -98,7 +98,8 @@ func language(name string) func(string) *Error {
 }
 
 // template finds the gaps of texts that another program completes first.
-var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|\{%|<%|cookiecutter\.`)
+var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|` +
+	`\{%|<%|cookiecutter\.`)
 
 // goTemplate finds those of Go code, in which two brackets in a row are nothing special.
 var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)
@@ -119,7 +120,8 @@ func golang(text string) *Error {
 // comments in it.
 func annotated(name string) bool {
 	base := strings.ToLower(path.Base(name))
-	for _, begin := range []string{"tsconfig", "jsconfig", "devcontainer", "api-extractor", "tslint", "deno", "biome", "turbo", "nx", "renovate", "."} {
+	const takers = "tsconfig jsconfig devcontainer api-extractor tslint deno biome turbo nx renovate ."
+	for begin := range strings.FieldsSeq(takers) {
 		if strings.HasPrefix(base, begin) {
 			return true
 		}
@@ -133,9 +135,12 @@ func plain(text string) *Error {
 	err := d.Decode(&v)
 	for err == nil { // several values in a file are a stream
 		before := text[:d.InputOffset()]
-		if rest := strings.TrimLeft(text[len(before):], " \t\r\n"); rest == "" {
+		rest := strings.TrimLeft(text[len(before):], " \t\r\n")
+		if rest == "" {
 			return nil
-		} else if !strings.Contains(text[len(before):len(text)-len(rest)], "\n") || rest[0] != '{' || before[len(before)-1] != '}' {
+		}
+		between := text[len(before) : len(text)-len(rest)]
+		if !strings.Contains(between, "\n") || rest[0] != '{' || before[len(before)-1] != '}' {
 			return at(text, len(text)-len(rest), "there is more behind the end of the value")
 		}
 		err = d.Decode(&v)
@@ -160,48 +165,55 @@ func at(text string, offset int, reason string) *Error {
 // commented checks JSON with comments and with commas behind the last member.
 func commented(text string) *Error {
 	b := []byte(text)
-	blank := func(from, to int) {
-		for i := from; i < to; i++ {
-			if b[i] != '\n' {
-				b[i] = ' '
-			}
-		}
-	}
 	comma := -1
 	for i := 0; i < len(b); {
+		end := i + 1
 		switch c := b[i]; {
 		case c == '"':
-			for i++; i < len(b) && b[i] != '"' && b[i] != '\n'; i++ {
-				if b[i] == '\\' {
-					i++
-				}
-			}
+			end = behindString(b, i)
 			comma = -1
-		case c == '/' && i+1 < len(b) && b[i+1] == '/':
-			end := bytes.IndexByte(b[i:], '\n')
-			if end < 0 {
-				end = len(b) - i
-			}
-			blank(i, i+end)
-		case c == '/' && i+1 < len(b) && b[i+1] == '*':
-			end := bytes.Index(b[i:], []byte("*/"))
-			if end < 0 {
+		case bytes.HasPrefix(b[i:], []byte("//")):
+			end = i + len(bytes.SplitN(b[i:], []byte("\n"), 2)[0])
+			blank(b[i:end])
+		case bytes.HasPrefix(b[i:], []byte("/*")):
+			n := bytes.Index(b[i:], []byte("*/"))
+			if n < 0 {
 				return at(text, i, "the comment is not closed")
 			}
-			blank(i, i+end+2)
+			end = i + n + 2
+			blank(b[i:end])
 		case c == ',':
 			comma = i
 		case (c == '}' || c == ']') && comma >= 0:
 			b[comma], comma = ' ', -1
-		case c != ' ' && c != '\t' && c != '\r' && c != '\n':
+		case strings.IndexByte(" \t\r\n", c) < 0:
 			comma = -1
 		}
-		i++
+		i = end
 	}
-	if strings.TrimSpace(string(b)) == "" {
+	if len(bytes.TrimSpace(b)) == 0 {
 		return nil
 	}
 	return plain(string(b))
+}
+
+// behindString returns where the string that begins at i ends, on its line.
+func behindString(b []byte, i int) int {
+	for i++; i < len(b) && b[i] != '"' && b[i] != '\n'; i++ {
+		if b[i] == '\\' {
+			i++
+		}
+	}
+	return min(i+1, len(b))
+}
+
+// blank turns a comment into spaces. Its lines stay.
+func blank(b []byte) {
+	for i := range b {
+		if b[i] != '\n' {
+			b[i] = ' '
+		}
+	}
 }
 
 // placed finds the place in the words of the YAML parser.

@@ -67,11 +67,12 @@ func (pl plan) onlyCase(ctx context.Context, k *tools.Kit, c change) error {
 		return nil
 	}
 	there, err := k.OnlyCase(ctx, c.path)
-	gone := there == "" || there == c.from || slices.ContainsFunc(pl.changes, func(o change) bool { return o.path == there && o.remove })
-	if err != nil || gone { //control:case-asks-back
+	removed := slices.ContainsFunc(pl.changes, func(o change) bool { return o.path == there && o.remove })
+	if err != nil || there == "" || there == c.from || removed { //control:case-asks-back
 		return err
 	}
-	return fmt.Errorf("nothing was written, because there is %s already, and names that differ only in upper and lower case are one on macOS and Windows; did you mean %s?", there, there)
+	return fmt.Errorf("nothing was written, because there is %s already, "+
+		"and names that differ only in upper and lower case are one on macOS and Windows; did you mean %s?", there, there)
 }
 
 // guard returns an error when the new text is surely not meant, and notes what may not be.
@@ -92,7 +93,8 @@ func (c *change) guard() error {
 	}
 	const unread = "\uFFFD"
 	if !utf8.ValidString(c.before) && strings.Count(c.after, unread) > strings.Count(c.before, unread) {
-		return errors.New("nothing was changed, because the file has bytes that are no text, and \uFFFD stands for them in what was read; change only other lines, with edit_file or apply_diff")
+		return errors.New("nothing was changed, because the file has bytes that are no text, and \uFFFD stands for them in what was read; " +
+			"change only other lines, with edit_file or apply_diff")
 	}
 	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
 		c.notes = append(c.notes, left)

@@ -48,6 +48,10 @@ func putFile(k *tools.Kit) tools.Tool {
 
 // put makes content the text of the file, or replaces the definitions that it has.
 func (c *change) put(content string) error {
+	content, notes := patch.Clean(c.path, c.before, content)
+	for _, n := range notes {
+		c.notes = append(c.notes, patch.Sentence(n))
+	}
 	if !c.existed || !fragment.Is(c.path, c.before, content) {
 		return c.replace(content)
 	}
