@@ -160,8 +160,13 @@ type Config struct {
 	// wrote meanwhile into the log. Nil for none.
 	Inbox func(ctx context.Context) error
 	// Provide looks up what a person's words name, such as files and links
-	// into code, before the model reads them. Nil for nothing.
-	Provide func(ctx context.Context, words string) []session.Item
+	// into code, before the model reads them; in the files form all that the model is to
+	// see. Nil for nothing.
+	Provide func(ctx context.Context, words string, form llm.Form) []session.Item
+	// RunTests runs Tests, the commands that test the project, on a saved state, in a
+	// workspace of its own. Nil: the work is not tested before it counts as done.
+	RunTests func(ctx context.Context, commit string, lines []string) (session.Verified, error)
+	Tests    []string
 	// OnEvent is called after an event was stored, OnLive while things move.
 	// Both are called from one goroutine and must not block.
 	OnEvent func(session.Event)

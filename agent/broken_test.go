@@ -81,7 +81,7 @@ func TestRunThatPanics(t *testing.T) {
 		},
 		"inbox": func(b *bench) { b.cfg.Inbox = func(context.Context) error { panic("inbox") } },
 		"looking up what words name": func(b *bench) {
-			b.cfg.Provide = func(context.Context, string) []session.Item { panic("provide") }
+			b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item { panic("provide") }
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
 )
@@ -50,7 +51,7 @@ func TestSummariesReplaceEachOther(t *testing.T) {
 		said(5, "five"), summed(2, 4), // three is summarized by the second, older than the first
 		said(6, "six"), summed(3, 8))
 	var got []string
-	for _, m := range h.talk.messages(false) {
+	for _, m := range h.talk.messages(llm.FormNative) {
 		got = append(got, m.Content)
 	}
 	if d := cmp.Diff([]string{"the task", "more", "SUMMARY 3", "six"}, got); d != "" {

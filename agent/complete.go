@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -28,6 +29,8 @@ type claims struct {
 	refusals   int    // completions refused since the last request of a person
 	nudged     bool   // the model was sent back to its todo list since then
 	tested     bool   // and to the tests that failed
+	red        int    // times that it was sent back to tests that Handrail saw fail
+	back       int    // answers in a row that were taken back
 	idle       int    // answers in a row without a call and without an end
 	empty      int    // answers in a row with nothing in them
 	garbled    int    // answers in a row whose calls nobody understood
@@ -66,6 +69,10 @@ func (k *claims) note(p *session.Note) {
 		k.nudged = true
 	case session.NoteTests:
 		k.tested = true
+		k.red++
+	}
+	if p.Back > 0 {
+		k.back++
 	}
 }
 
@@ -75,6 +82,9 @@ var deletes = regexp.MustCompile(`\b(delet|remov|discard)`)
 // ran takes in a call that has ended. What people let a command delete may be files that
 // no branch has: then that was the work, and there is nothing to see of it.
 func (k *claims) ran(c *session.CallState) {
+	if c.Result.OK && !c.Result.Mistake {
+		k.back = 0
+	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work
 		!badExit.MatchString(c.Result.Content) && slices.ContainsFunc(c.Request.Reasons, deletes.MatchString)
 }
@@ -87,6 +97,7 @@ type finisher struct {
 	window   *window
 	model    *model
 	planner  *planner
+	tests    *verifier
 	inside   bool // it is a sub-task, which puts nothing on the branch
 }
 
@@ -103,6 +114,12 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	}
 	if out := f.stuck(); out != nil {
 		return out, nil
+	}
+	if f.model.form == llm.FormFiles && f.mayWrite() {
+		return f.inFiles(ctx, last)
+	}
+	if say, yes := refusedAll(last, f.requests.tools.edits); yes && len(last.answer.Errors) == 0 { //control:refused-edit-is-taken-back
+		return nil, f.retry(ctx, say)
 	}
 	result, complete := completion(last)
 	switch {
@@ -160,7 +177,10 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	if m := f.TakingIn(); m.Unsettled() {
 		return f.conflicts(ctx, m)
 	}
-	if t := f.Tests.Last; t != nil && t.Tests.Failed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
+	if out, yes, err := f.red(ctx); yes || err != nil { //control:red-is-not-done
+		return out, err
+	}
+	if t := f.Tests.Last; t != nil && t.Tests.Failed() && !f.Proof.Of(f.Saved).Passed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
 		return nil, f.tell(ctx, session.NoteTests, fmt.Sprintf("You said that the task is complete, but the last run of the tests does not show it: %s. It said:\n%s\n\n"+
 			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
 			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
@@ -183,7 +203,10 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 		out.Reason = "Everything is as it was before: nothing of what was changed in this thread is left."
 	}
 	if status == session.StatusDone {
-		out.Tests = f.Tests.Words()
+		out.Tests = cmp.Or(f.Proof.Words(f.Saved), f.Tests.Words())
+		if f.model.forms != nil && f.Proof.Of(f.Saved).Passed() {
+			f.model.forms.Ended(f.model.llm.Name(), f.model.caps, f.model.form, true)
+		}
 	}
 	if f.planner.plans() && out.Summary != "" {
 		return f.planner.propose(ctx, out.Summary)
@@ -259,12 +282,12 @@ func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome
 		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row. "+
 			"Try again, or use a model with tool calling.", mostFailed)), nil
 	}
-	return nil, f.tell(ctx, session.NoteReminder, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
-		". Nothing was run. Send the call again in the format of the system prompt."+f.again())
+	return nil, f.retry(ctx, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
+		". Nothing was run. Send the call again in the format of the system prompt."+f.meantCall())
 }
 
-// again shows the call that the last answer seems to have meant.
-func (f *finisher) again() string {
+// meantCall shows the call that the last answer seems to have meant.
+func (f *finisher) meantCall() string {
 	a := f.talk.entries[len(f.talk.entries)-1].answer
 	if name, args := f.requests.tools.Template(cmp.Or(a.Raw, a.Content, a.Thinking)); name != "" {
 		return " It is sent like this: " + f.model.template(name, args)
@@ -281,10 +304,10 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, mostFailed)), nil
 	}
 	if but != "" {
-		return nil, f.tell(ctx, session.NoteReminder, "Your answer was all thinking, and what stands in that is not run. "+
-			"End the thinking, and behind its end call a tool or complete the task."+f.again())
+		return nil, f.retry(ctx, "Your answer was all thinking, and what stands in that is not run. "+
+			"End the thinking, and behind its end call a tool or complete the task."+f.meantCall())
 	}
-	return nil, f.tell(ctx, session.NoteReminder, "Your answer was empty. Go on with the task: call a tool, or complete it.")
+	return nil, f.retry(ctx, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
 // wordsOnly handles prose in a mode that may write, where it is no end: the model is
@@ -302,7 +325,7 @@ func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome
 		text += " No file is changed so far: if none has to change, say why in no_change_reason."
 	}
 	result, _ := json.Marshal(firstLine(said, 80))
-	return nil, f.tell(ctx, session.NoteReminder, text+" Completing: "+f.model.template("attempt_completion", `{"result":`+string(result)+`}`))
+	return nil, f.retry(ctx, text+" Completing: "+f.model.template("attempt_completion", `{"result":`+string(result)+`}`))
 }
 
 // mayWrite reports whether the mode that people asked for can change files. A mode

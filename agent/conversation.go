@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -23,10 +25,13 @@ type conversation struct {
 type entry struct {
 	seq      int64
 	user     string
-	provided string // what was looked up for user
-	person   bool   // user is what a person said
-	summary  bool   // user stands for earlier entries
-	nudge    bool   // user is what the engine said to an answer that was none
+	provided string         // what was looked up for user, in logs of older versions
+	context  []session.Item // what was looked up for user
+	gone     bool           // it was taken back
+	back     bool           // user stands in the place of what was taken back
+	person   bool           // user is what a person said
+	summary  bool           // user stands for earlier entries
+	nudge    bool           // user is what the engine said to an answer that was none
 	images   []session.Blob
 	answer   *session.Answer
 	calls    []*session.CallState
@@ -42,7 +47,7 @@ func (t *conversation) open(e session.Event, task session.Task) {
 	}
 	t.unprovided = strings.Join(append(words, task.Links...), "\n")
 	t.entries = append(t.entries, entry{
-		seq: e.Seq, user: task.Text, provided: provided(t.nonce, task.Context), person: true, images: task.Images,
+		seq: e.Seq, user: task.Text, context: task.Context, person: true, images: task.Images,
 	})
 }
 
@@ -53,7 +58,7 @@ func (t *conversation) message(e session.Event, p *session.Message) {
 	t.unprovided = strings.TrimSpace(strings.Join(append([]string{t.unprovided, p.Text}, p.Links...), "\n\n"))
 	if len(p.Text)+len(p.Images)+len(p.Context) > 0 {
 		t.entries = append(t.entries, entry{
-			seq: e.Seq, user: p.Text, provided: provided(t.nonce, p.Context), person: true, images: p.Images,
+			seq: e.Seq, user: p.Text, context: p.Context, person: true, images: p.Images,
 		})
 	}
 }
@@ -61,22 +66,27 @@ func (t *conversation) message(e session.Event, p *session.Message) {
 func (t *conversation) note(e session.Event, p *session.Note) {
 	switch {
 	case p.Kind == session.NoteContext:
-		t.putBefore(p.Text)
+		t.putBefore(p)
 	case p.Kind == session.NoteShortened:
 		t.cuts = append(t.cuts, *p)
 	case p.Before > 0:
 		t.compact(e.Seq, p)
 	case p.Text != "" && p.Call == "": // what belongs to a call stands with its result
-		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder})
+		t.takeBack(p.Back)
+		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder, back: p.Back > 0})
+		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
+			t.anew()
+		}
 	}
 }
 
 // putBefore puts what was looked up in front of the latest words of a person.
-func (t *conversation) putBefore(text string) {
+func (t *conversation) putBefore(p *session.Note) {
 	t.unprovided = ""
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		if t.entries[i].person {
-			t.entries[i].provided += text
+			t.entries[i].provided += p.Text
+			t.entries[i].context = append(slices.Clone(t.entries[i].context), p.Items...)
 			return
 		}
 	}
@@ -84,7 +94,61 @@ func (t *conversation) putBefore(text string) {
 
 // provides reports whether something was looked up for what people said, or stands above it.
 func (t *conversation) provides() bool {
-	return slices.ContainsFunc(t.entries, func(e entry) bool { return e.provided != "" || strings.Contains(e.user, session.CommandMark) })
+	return slices.ContainsFunc(t.entries, func(e entry) bool {
+		return e.provided != "" || len(e.context) > 0 || strings.Contains(e.user, session.CommandMark)
+	})
+}
+
+// takeBack leaves out the answers from an event on, with their results and what the engine
+// said to them. Words of people stay.
+func (t *conversation) takeBack(from int64) {
+	if from == 0 {
+		return
+	}
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		e := &t.entries[i]
+		if e.seq < from && !e.back || e.person {
+			return
+		}
+		e.gone = true
+	}
+}
+
+// anew has the files in view looked up again for the words last said: they may be others
+// by now.
+func (t *conversation) anew() {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		e := &t.entries[i]
+		if !e.person {
+			continue
+		}
+		e.provided = ""
+		e.context = slices.DeleteFunc(slices.Clone(e.context), func(it session.Item) bool {
+			return it.Kind == session.ItemFile || it.Kind == session.ItemExplicit
+		})
+		t.unprovided = e.user
+		return
+	}
+}
+
+// view returns the files in front of the model, the newest text of each.
+func (t *conversation) view() (out prose.View) {
+	for _, e := range t.entries {
+		for _, it := range e.context {
+			if it.Kind != session.ItemFile && it.Kind != session.ItemExplicit {
+				continue
+			}
+			out = slices.DeleteFunc(out, func(f prose.File) bool { return f.Path == it.Name })
+			out = append(out, prose.File{Path: it.Name, Text: it.Text})
+		}
+		for _, c := range e.calls {
+			if path := pathArgument(c.Arguments); c.Name == "read_file" && c.Result != nil && c.Result.OK && path != "" &&
+				!slices.ContainsFunc(out, func(f prose.File) bool { return f.Path == path }) {
+				out = append(out, prose.File{Path: path, Text: c.Result.Content})
+			}
+		}
+	}
+	return out
 }
 
 // rubbish reports whether an entry is an answer that says and does nothing, or what the
@@ -135,19 +199,12 @@ func provided(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
 		name := untrusted.EscapeLine(it.Name)
-		label := "Contents of " + name
-		switch it.Kind {
-		case session.ItemSelection:
-			label = "The person's selected code from " + name
-		case session.ItemPost, session.ItemThread:
-			label = name
-		}
 		if it.Text == "" && it.Kind == session.ItemThread {
 			fmt.Fprintf(&b, "[%s.]\n\n", name)
 			continue
 		}
 		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence
-		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", label, text)
+		fmt.Fprintf(&b, "%s (already provided — do not re-read):\n%s\n\n", it.Label(), text)
 	}
 	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -41,7 +42,7 @@ func TestThreadIsProvided(t *testing.T) {
 	}}
 	var c conversation
 	c.open(session.Event{Seq: 1}, task)
-	got := c.messages(false)[0].Content
+	got := c.messages(llm.FormNative)[0].Content
 	for _, want := range []string{
 		"Title and description of issue #2 by @kim (already provided — do not re-read):\n<untrusted " + nonce, "Comment by @eve (already provided",
 		"\n[3 older comments are left out here.]\n\nIt fails.\n\n[/agent] fix it",

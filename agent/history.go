@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/memory"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -28,7 +30,7 @@ type history struct {
 	lead     *session.Prompt // what requests begin with; nil before the first
 	renewed  bool            // the conversation was made shorter since then
 	mode     policy.Mode     // the present one
-	textOnly bool            // the server refused native calls
+	stepped  llm.Form        // the form that the session fell back to; FormAuto while it has not
 	todoTurn int             // turn of the last change of the todo list
 }
 
@@ -100,7 +102,9 @@ func (h *history) apply(e session.Event) error {
 
 // note takes in what the engine told the model.
 func (h *history) note(e session.Event, p *session.Note) {
-	h.textOnly = h.textOnly || p.Kind == session.NoteFallback
+	if p.Kind == session.NoteFallback {
+		h.stepped = cmp.Or(llm.Form(p.Form), llm.FormText)
+	}
 	if p.Kind == session.NoteCompaction {
 		h.renewed = true
 		h.habits.Forget() //control:forgotten-calls

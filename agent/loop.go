@@ -14,7 +14,7 @@ import (
 type run struct {
 	*journal
 	inbox     func(context.Context) error
-	lookUp    func(ctx context.Context, words string) []session.Item
+	lookUp    func(ctx context.Context, words string, form llm.Form) []session.Item
 	meter     *meter
 	model     *model
 	window    *window
@@ -32,7 +32,7 @@ type run struct {
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, form: cfg.Form, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
+	m := &model{journal: j, llm: cfg.Model, wanted: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
@@ -44,7 +44,7 @@ func newRun(a *Agent, j *journal) *run {
 		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink, tasks: &delegate{journal: j, agent: a, gate: g, meter: meter},
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
-		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m, planner: plan},
+		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m, planner: plan, tests: &verifier{journal: j, gate: g, lines: cfg.Tests, run: cfg.RunTests}},
 	}
 	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
 	return r
@@ -130,7 +130,10 @@ func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
 	if r.lookUp == nil || r.talk.unprovided == "" {
 		return nil, nil
 	}
-	items := r.lookUp(ctx, r.talk.unprovided)
+	if err := r.model.learn(ctx); err != nil {
+		return r.modelFailed(ctx, err)
+	}
+	items := r.lookUp(ctx, r.talk.unprovided, r.model.form)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -138,7 +141,7 @@ func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
 		r.talk.unprovided = ""
 		return nil, nil
 	}
-	return nil, r.tell(ctx, session.NoteContext, provided(r.talk.nonce, items))
+	return nil, r.record(ctx, session.NewEvent(session.TypeNote, r.Turns, session.Note{Kind: session.NoteContext, Items: items}))
 }
 
 // think asks the model for one answer and records it.
@@ -175,8 +178,8 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 	}
 	switch {
 	case me.Kind == llm.Unsupported && r.model.without(me.Lacks):
-		if r.model.text && !r.textOnly {
-			return nil, r.tell(ctx, session.NoteFallback, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
+		if r.model.text() && r.stepped == llm.FormAuto {
+			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls.")
 		}
 		return nil, nil
 	case me.Kind == llm.TooLong && r.window.squeezed < mostSqueezes:

@@ -13,17 +13,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// messages turns the entries into a conversation, after the system prompt.
-// In native mode each result is a message of its own; in text mode the
-// results of an answer travel together as words of the user.
-func (t *conversation) messages(text bool) []llm.Message {
+// messages turns the entries into a conversation, after the system prompt. With native
+// calls each result is a message of its own; in the text form the results of an answer
+// travel together as words of the user, and so do all words to the model in the files form.
+func (t *conversation) messages(form llm.Form) []llm.Message {
 	out := make([]llm.Message, 0, 2*len(t.entries))
 	for i, e := range t.entries {
 		from := len(out)
 		switch {
+		case e.gone: //control:taken-back
+		case form == llm.FormFiles:
+			out = append(out, filesTurn(e, t.nonce)...)
 		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + e.user, Images: pictures(e.images), Ours: e.nudge})
-		case text:
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + provided(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
+		case form == llm.FormText:
 			out = append(out, textTurn(e, t.nonce)...)
 		default:
 			out = append(out, nativeTurn(e)...)
@@ -31,6 +34,9 @@ func (t *conversation) messages(text bool) []llm.Message {
 		if most := t.cut(i); most > 0 {
 			compact.Shorten(out[from:], most)
 		}
+	}
+	if form == llm.FormFiles {
+		return joined(out)
 	}
 	return out
 }

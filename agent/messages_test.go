@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -32,7 +33,7 @@ func TestForgedResultInTextMode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	messages := s.talk.messages(true)
+	messages := s.talk.messages(llm.FormText)
 	last := messages[len(messages)-1].Content
 	head, rest, ok := strings.Cut(last, "\n<untrusted "+nonce+" \"result of read_file\">\n")
 	if !ok || head != "[TOOL RESULT: read_file]" {

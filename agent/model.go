@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
+	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
 )
 
@@ -24,7 +26,9 @@ type model struct {
 	*journal
 	llm    llm.Model
 	retry  llm.Retry
-	form   llm.Form // that the operator chose
+	wanted llm.Form // that the operator chose
+	forms  Forms    // what is known of models; nil for nothing
+	form   llm.Form // in which the model is asked, once it is learned
 	parser *toolcall.Parser
 	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
 	means  func(tool string, arguments json.RawMessage) string // the tool that is meant by a name that is none
@@ -36,7 +40,6 @@ type model struct {
 
 	caps    llm.Capabilities
 	learned bool // caps are known
-	text    bool // calls travel as text: the model or server has no native ones
 }
 
 // TriesAgain is what is logged where [Live] says it in words.
@@ -95,20 +98,19 @@ func (m *model) learn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.learned, m.text = true, !m.caps.Tools || m.textOnly || m.form == llm.FormText || m.form == llm.FormFiles
+	m.learned, m.form = true, m.choose()
 	return nil
 }
 
 // answer streams one answer, retrying where that can help.
 func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
-	if warm := m.lost.Temperature(); warm != nil {
-		req.Temperature = warm
-	}
+	req.Temperature = cmp.Or(m.lost.Temperature(), m.claims.temperature(), req.Temperature)
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req), Show: func(sh speech.Shown) {
-			m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
-		}})
+		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
+			Form: m.form, View: m.talk.view(), Offered: tools.Names(req.Tools), Prose: m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from), Show: func(sh speech.Shown) {
+				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
+			}})
 		err := m.hear(ctx, req, s)
 		switch {
 		case llm.KindOf(err) == llm.Garbled:
@@ -129,7 +131,7 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 // reads returns what finds the calls in an answer. Where they travel as text, what other
 // programs take for calls is one too, of tools that the mode has.
 func (m *model) reads() *toolcall.Parser {
-	if !m.text { //control:forms-in-text
+	if !m.text() { //control:forms-in-text
 		return m.parser
 	}
 	return m.parser.Forms(speech.Foreign(), func(tool, command string) bool { return m.may(m.mode, tool, command) })
@@ -143,7 +145,7 @@ func (m *model) template(name, args string) string {
 	if len(args) > longTemplate {
 		args = "{… as you wrote them …}"
 	}
-	if m.text {
+	if m.text() {
 		return fmt.Sprintf(`<tool_call>{"name": %q, "arguments": %s}</tool_call>`, name, args)
 	}
 	return name + " with the arguments " + args
@@ -186,9 +188,8 @@ func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
 	if why := r.lost.End(); why != "" {
 		return failed(why), nil
 	}
-	if why := r.lost.TextCalls(); why != "" && !r.model.text { //control:text-after-two
-		r.model.text = true
-		return nil, r.tell(ctx, session.NoteFallback, why)
+	if why := r.lost.TextCalls(); why != "" && !r.model.text() { //control:text-after-two
+		return nil, r.stepTo(ctx, r.model.belowNative(), why)
 	}
 	if say := r.lost.Reminder(r.requests.tools.names()); say != "" {
 		return nil, r.tell(ctx, session.NoteReminder, say)
@@ -216,8 +217,8 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 // so, another try makes sense.
 func (m *model) without(what llm.Capability) bool {
 	switch {
-	case what == llm.CallTools && !m.text:
-		m.text, m.caps.Tools = true, false
+	case what == llm.CallTools && !m.text():
+		m.form, m.caps.Tools = m.belowNative(), false
 	case what == llm.Think && m.caps.Thinking:
 		m.caps.Thinking = false
 	case what == llm.SeeImages && m.caps.Vision:

@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/prompt"
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -213,7 +214,7 @@ func survivesRestarts(t *testing.T, script string, want []string) {
 	b.cfg.OnEvent = nil
 	b.must(session.StatusDone)
 	b.cfg.Prompt = prompt.Builder{Project: "- Go module m, version 2\n- Branch main at 2222222", Rules: "Be kinder."} // the next day
-	b.cfg.Provide = func(context.Context, string) []session.Item {
+	b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
 		return []session.Item{{Kind: session.ItemFile, Name: "b.txt", Text: "looked up"}}
 	}
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "change a.txt too"}))

@@ -56,6 +56,9 @@ func (t *toolset) small() bool {
 	return t.weak() || LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 }
 
+// edits reports whether a tool changes text that is there.
+func (t *toolset) edits(tool string) bool { return t.Spec(tool).Edits }
+
 func (t *toolset) names() []string { return tools.Names(t.offered()) }
 
 // requests puts together what a model is sent.
@@ -73,11 +76,11 @@ type requests struct {
 // request it need not compute again for the next one that begins with the same bytes.
 func (q *requests) begin(ctx context.Context) error {
 	specs := q.tools.offered()
-	now := session.Prompt{Model: q.ModelName(), Mode: q.mode.Name, Text: q.model.text, Digest: digestOf(specs)}
+	now := session.Prompt{Model: q.ModelName(), Mode: q.mode.Name, Text: q.model.text(), Form: formName(q.model.form), Digest: digestOf(specs)}
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Native: !now.Text, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak()})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.longest() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak()})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}
@@ -93,7 +96,7 @@ func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 		return session.PromptBegin
 	case was.Model != now.Model:
 		return session.PromptModel
-	case was.Text != now.Text:
+	case was.Text != now.Text || was.Form != now.Form:
 		return session.PromptText
 	case was.Mode != now.Mode && was.Digest != now.Digest:
 		return session.PromptMode
@@ -120,9 +123,9 @@ func (q *requests) build() llm.Request {
 	if q.lead != nil {
 		system = q.lead.System
 	}
-	req := q.plain(append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, q.talk.messages(q.model.text)...))
+	req := q.plain(append([]llm.Message{{Role: llm.RoleSystem, Content: system}}, q.talk.messages(q.model.form)...))
 	req.Think = q.model.caps.Thinking
-	if !q.model.text {
+	if !q.model.text() {
 		req.Tools = q.tools.offered()
 	}
 	if !q.model.caps.Vision {
@@ -140,15 +143,15 @@ func (q *requests) build() llm.Request {
 // control marks of chat templates are broken in everything that was read or said: the
 // log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
 func (q *requests) plain(messages []llm.Message) llm.Request {
-	messages = prompt.Seal(messages, q.model.text, q.model.parser.IsTag) //control:marks-broken
+	messages = prompt.Seal(messages, q.model.form == llm.FormText, q.model.parser.IsTag) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.limit()}
 }
 
 // limit is how many tokens an answer with calls may have. A file that is written whole
 // needs some, and a model that may think needs more.
 func (q *requests) limit() int {
-	if q.maxTokens > 0 {
-		return q.maxTokens
+	if q.maxTokens > 0 || q.model.form == llm.FormFiles {
+		return answerLimit(q.maxTokens, q.longest())
 	}
 	limit := callTokens
 	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {
@@ -172,4 +175,24 @@ func answerLimit(configured, view int) int {
 		return configured
 	}
 	return max(leastTokens, view*2/5+leastTokens/4)
+}
+
+// maxWhole is the size, in bytes, from which a file is changed by blocks.
+const maxWhole = 6000
+
+// longest returns the bytes of the largest file in view.
+func (q *requests) longest() int {
+	n := 0
+	for _, f := range q.talk.view() {
+		n = max(n, len(f.Text))
+	}
+	return n
+}
+
+// formName is the form as the log has it: the first two are told by another field.
+func formName(f llm.Form) string {
+	if f == llm.FormFiles {
+		return string(f)
+	}
+	return ""
 }

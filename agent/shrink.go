@@ -164,7 +164,7 @@ func (s *shrinker) tail() int {
 
 func (s *shrinker) entrySize(e entry) int {
 	n := 0
-	for _, m := range (&conversation{entries: []entry{e}, cuts: s.talk.cuts}).messages(s.model.text) {
+	for _, m := range (&conversation{entries: []entry{e}, cuts: s.talk.cuts}).messages(s.model.form) {
 		n += compact.MessageSize(m)
 	}
 	return n
@@ -185,7 +185,7 @@ func (s *shrinker) compact(ctx context.Context, from int) error {
 			old = append(old, e)
 		}
 	}
-	messages := (&conversation{entries: old, cuts: s.talk.cuts}).messages(s.model.text)
+	messages := (&conversation{entries: old, cuts: s.talk.cuts}).messages(s.model.form)
 	s.live(Live{Title: "Summarizing earlier steps"})
 	limit := s.ratio.Bytes(s.window.size() / 2)
 	if earlier = compact.Middle(earlier, limit/4); earlier != "" {

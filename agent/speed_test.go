@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -52,7 +53,7 @@ func replay(events []session.Event) (int, error) {
 			return 0, err
 		}
 	}
-	return len(s.talk.messages(false)), nil
+	return len(s.talk.messages(llm.FormNative)), nil
 }
 
 func BenchmarkReplay200Turns(b *testing.B) {

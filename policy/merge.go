@@ -78,6 +78,7 @@ func Merge(server, repo Config) Config {
 	}
 	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
+	out.Verify = cmp.Or(repo.Verify, server.Verify)
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
 	return out

@@ -24,7 +24,8 @@ type Delivery struct {
 	Commits  Commits  `yaml:"commits,omitempty" json:"commits,omitzero"`
 	Comments Comments `yaml:"comments,omitempty" json:"comments,omitzero"`
 
-	Test []string `yaml:"test,omitempty" json:"test,omitempty" jsonschema:"description=Commands that run the tests; a command that begins like one of them is a run of the tests."`
+	Verify string   `yaml:"verify,omitempty" json:"verify,omitempty" jsonschema:"description=Whether Handrail runs the tests before work counts as done: auto (the commands of test\\, or those of the project)\\, off\\, or a command.,default=auto"`
+	Test   []string `yaml:"test,omitempty" json:"test,omitempty" jsonschema:"description=Commands that run the tests; a command that begins like one of them is a run of the tests."`
 }
 
 // Commits says how the commits of a session look. The bot is author and committer of

@@ -270,7 +270,11 @@ func (x *exam) printed(ctx context.Context) (string, bool) {
 
 // open begins a conversation as a session does.
 func (x *exam) open(text bool, words string) []llm.Message {
-	system := prompt.Builder{}.Build(prompt.Input{Mode: "ask", Native: !text, Tools: []llm.ToolSpec{x.read}})
+	form := llm.FormNative
+	if text {
+		form = llm.FormText
+	}
+	system := prompt.Builder{}.Build(prompt.Input{Mode: "ask", Form: form, Tools: []llm.ToolSpec{x.read}})
 	return []llm.Message{{Role: llm.RoleSystem, Content: system}, {Role: llm.RoleUser, Content: words}}
 }
 

@@ -21,6 +21,16 @@ func (f *Facts) Tests() (out []string) {
 	return out
 }
 
+// Runnable returns the commands at the root that run the tests and can be run here.
+func (f *Facts) Runnable() (out []string) {
+	for _, c := range f.Commands {
+		if c.Does == "test" && c.Dir == "" && f.cannotRun(c) == "" {
+			out = append(out, c.Line)
+		}
+	}
+	return out
+}
+
 // SetTests puts commands in the place of those for tests that were found, unless there
 // are none.
 func (f *Facts) SetTests(lines []string) {

@@ -123,6 +123,7 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 	slices.SortFunc(f.Dirs, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(f.Root)
 	f.manifests(ctx, t)
+	f.looseTests(ctx, t)
 	f.Readme = readme(ctx, t)
 	return f, nil
 }

@@ -45,9 +45,10 @@ func (e Example) shown(part string) string {
 // Input is what a session can do. Nothing in it changes from turn to turn: a server
 // reuses what it computed for the turn before as far as the two begin alike.
 type Input struct {
-	Mode   string
-	Native bool // calls travel natively; otherwise the prompt describes them
-	Tools  []llm.ToolSpec
+	Mode  string
+	Form  llm.Form // of answering
+	Long  bool     // a file in view is long: it is changed by blocks
+	Tools []llm.ToolSpec
 
 	Provided bool // the task came with code or posts
 	Small    bool // the window or the model is: advice that a model can do without is left out
@@ -56,6 +57,10 @@ type Input struct {
 
 // Build returns the system prompt. What others wrote has its control marks broken.
 func (b Builder) Build(in Input) string {
+	if in.Form == llm.FormFiles {
+		return b.files(in)
+	}
+	native := in.Form == llm.FormNative
 	var out strings.Builder
 	add := func(s string) {
 		if s = strings.TrimSpace(s); s != "" {
@@ -80,7 +85,7 @@ func (b Builder) Build(in Input) string {
 	}
 	add(part("role"))
 	add(OfMode(in.Mode))
-	if !in.Native {
+	if !native {
 		add(b.Example.shown(part("calls_text")))
 		if offers["edit_file"] { //control:worked-edit
 			add(b.Example.shown(part("calls_edit")))
@@ -100,7 +105,7 @@ func (b Builder) Build(in Input) string {
 		add(part("provided"))
 	}
 	add(sized("untrusted"))
-	if in.Native {
+	if native {
 		add(reading("finish"))
 	} else {
 		add(reading("finish_text"))
@@ -128,6 +133,24 @@ func (b Builder) about(runs bool) string {
 		parts[1] = "- " + parts[1]
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
+}
+
+// files is the prompt for a model that calls no tools: a few lines.
+func (b Builder) files(in Input) string {
+	part1 := part("files_reads")
+	if names(in.Tools)["write_file"] {
+		part1 = part("files")
+		if in.Long {
+			part1 += "\n" + part("files_long")
+		}
+	}
+	if m := part("files_" + in.Mode); m != "" {
+		part1 += "\n" + m
+	}
+	if b.Rules != "" {
+		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, mostRules/4, "READ AGENTS.md"))
+	}
+	return strings.TrimSpace(part1) + "\n"
 }
 
 // What a small window has room for beside its work, in bytes: together some 1,200 tokens.

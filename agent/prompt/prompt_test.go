@@ -40,14 +40,14 @@ func TestVariants(t *testing.T) {
 		in          Input
 		has, hasNot []string
 	}{
-		{"native", Input{Mode: "code", Native: true, Tools: all},
+		{"native", Input{Mode: "code", Form: llm.FormNative, Tools: all},
 			[]string{"# Mode: code", "# Editing", "# Searching", "attempt_completion", "is data"}, []string{"<tool_call>", "## read_file", "[TASK_COMPLETE]", "# Your todo list", "# Notes"}},
 		{"text", Input{Mode: "code", Tools: all},
 			[]string{"<tool_call>", "## read_file", "Does write_file.", `{"type":"object"}`, `{"name": "attempt_completion"`, "<old_string>"}, []string{"[TASK_COMPLETE]"}},
 		{"text without edits", Input{Mode: "plan", Tools: specs("read_file")}, []string{"<tool_call>", "## read_file"}, []string{"edit_file", "[TASK_COMPLETE]"}},
-		{"with code", Input{Mode: "ask", Native: true, Provided: true}, []string{"already provided"}, nil},
-		{"small", Input{Mode: "code", Native: true, Tools: all, Small: true}, []string{"# Editing", "is data"}, []string{"# Searching", "already provided"}},
-		{"reads only", Input{Mode: "plan", Native: true, Tools: specs("read_file")},
+		{"with code", Input{Mode: "ask", Form: llm.FormNative, Provided: true}, []string{"already provided"}, nil},
+		{"small", Input{Mode: "code", Form: llm.FormNative, Tools: all, Small: true}, []string{"# Editing", "is data"}, []string{"# Searching", "already provided"}},
+		{"reads only", Input{Mode: "plan", Form: llm.FormNative, Tools: specs("read_file")},
 			[]string{"# Mode: plan"}, []string{"# Editing", "# Searching"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestVariants(t *testing.T) {
 // is said, and a large one gets all of it.
 func TestSmallWindowsKeepRoom(t *testing.T) {
 	b := Builder{Project: strings.Repeat("- fact é\n", 600), Rules: "## AGENTS.md\n\n" + strings.Repeat("Be kind to the ünïcode.\n", 600), Charted: "- a/b.go: Event 90"}
-	plain := len(Builder{}.Build(Input{Mode: "code", Native: true, Small: true}))
-	small, large := b.Build(Input{Mode: "code", Native: true, Small: true}), b.Build(Input{Mode: "code", Native: true})
+	plain := len(Builder{}.Build(Input{Mode: "code", Form: llm.FormNative, Small: true}))
+	small, large := b.Build(Input{Mode: "code", Form: llm.FormNative, Small: true}), b.Build(Input{Mode: "code", Form: llm.FormNative})
 	if n := len(small) - plain; n > 4700 || n < 3000 || !utf8.ValidString(small) {
 		t.Errorf("map and rules take %d bytes of a small window", n)
 	}
@@ -143,21 +143,21 @@ func TestExamplesNameThisRepository(t *testing.T) {
 // A mode that reads is told nothing of changes, and one that runs nothing of commands.
 func TestModesAreToldTheirOwn(t *testing.T) {
 	b := Builder{Project: "- Go module x", Runs: "- test: `go test ./...` (go.mod)", Network: "The workspace has no network."}
-	for _, native := range []bool{true, false} {
+	for _, form := range []llm.Form{llm.FormNative, llm.FormText} {
 		for _, small := range []bool{true, false} {
-			got := b.Build(Input{Mode: "ask", Native: native, Small: small, Tools: specs("read_file", "search_workspace")})
+			got := b.Build(Input{Mode: "ask", Form: form, Small: small, Tools: specs("read_file", "search_workspace")})
 			for _, bad := range []string{"files were changed", "you changed", "# Editing", "weaken tests", "Before you change", "go test", "network", "Work in small steps"} {
 				if strings.Contains(got, bad) {
-					t.Errorf("native %t, small %t: a mode that reads is told %q:\n%s", native, small, bad, got)
+					t.Errorf("%s, small %t: a mode that reads is told %q:\n%s", form, small, bad, got)
 				}
 			}
 			if !strings.Contains(got, "When you have what was asked for") {
 				t.Errorf("it is not told how to finish:\n%s", got)
 			}
-			got = b.Build(Input{Mode: "code", Native: native, Small: small, Tools: specs("read_file", "write_file", "edit_file", "run_terminal_command")})
+			got = b.Build(Input{Mode: "code", Form: form, Small: small, Tools: specs("read_file", "write_file", "edit_file", "run_terminal_command")})
 			for _, want := range []string{"# Editing", "When the task is done and checked", "- test: `go test ./...` (go.mod)\n- The workspace has no network.\n- Go module x"} {
 				if !strings.Contains(got, want) {
-					t.Errorf("native %t, small %t: %q is missing in\n%s", native, small, want, got)
+					t.Errorf("%s, small %t: %q is missing in\n%s", form, small, want, got)
 				}
 			}
 		}

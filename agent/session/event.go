@@ -111,6 +111,7 @@ const (
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
 	TypeTask       Type = "task"       // something happened in a sub-task
 	TypePrompt     Type = "prompt"     // Prompt: what requests to the model begin with, from here on
+	TypeVerified   Type = "verified"   // Verified: Handrail ran the project's tests on a saved state
 )
 
 // Event is one record of the log. Seq starts at 1 and has no gaps; Hash
@@ -398,6 +399,9 @@ type Note struct {
 	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text; shortening: they are shortened
 	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece; of the task and the last one eight times as many
 	Layer  string   `json:"layer,omitempty"`  // set-up: digest of what the workspaces lie on from here
+	Back   int64    `json:"back,omitempty"`   // answers from this Seq on are taken back: the model is told Text in their place
+	Form   string   `json:"form,omitempty"`   // fallback: the form of answering from here on; "" for text
+	Items  []Item   `json:"items,omitempty"`  // context: the files and posts; logs of older versions have Text
 }
 
 // Prompt is the payload of [TypePrompt]. Requests begin with the same bytes until the
@@ -409,6 +413,7 @@ type Prompt struct {
 	Model  string    `json:"model,omitempty"`
 	Mode   string    `json:"mode"`
 	Text   bool      `json:"text,omitempty"` // calls travel as text
+	Form   string    `json:"form,omitempty"` // of answering; "" for the one that Text tells
 	Digest string    `json:"digest"`
 }
 

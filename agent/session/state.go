@@ -29,6 +29,7 @@ type State struct {
 	Place       Place // of the last request, or of the last wish about checkpoints
 
 	Timeline []Moment // what people are told happened, in order
+	Proof    Proof    // how the tests went that Handrail ran itself
 
 	Calls
 	Changes
@@ -96,7 +97,7 @@ var payloads = map[Type]func(Event) (any, error){
 	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
 	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
 	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
-	TypePrompt: pointer[Prompt], TypeTask: pointer[sub],
+	TypePrompt: pointer[Prompt], TypeVerified: pointer[Verified], TypeTask: pointer[sub],
 }
 
 func pointer[T any](e Event) (any, error) {
@@ -129,6 +130,8 @@ func (s *State) Take(e Event, payload any) {
 		s.noted(p)
 	case *Update:
 		s.update(p)
+	case *Verified:
+		s.Proof.take(p)
 	case *sub:
 		s.inside(e)
 		return

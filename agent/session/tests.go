@@ -25,10 +25,6 @@ const mostTestLine = 100
 
 // String says how a run ended, as Markdown.
 func (t *TestRun) String() string {
-	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
-	if len(line) > mostTestLine {
-		line = append(line[:mostTestLine-1], '…')
-	}
 	how := fmt.Sprintf("exit %d", t.Exit)
 	switch {
 	case t.Unknown:
@@ -40,7 +36,16 @@ func (t *TestRun) String() string {
 	case t.Exit == 126 || t.Exit == 127:
 		how += ", it could not start"
 	}
-	return fmt.Sprintf("`%s`: %s", string(line), how)
+	return t.line() + ": " + how
+}
+
+// line is the command as Markdown.
+func (t *TestRun) line() string {
+	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
+	if len(line) > mostTestLine {
+		line = append(line[:mostTestLine-1], '…')
+	}
+	return "`" + string(line) + "`"
 }
 
 // Tested is the last run of tests since a person last asked for something.

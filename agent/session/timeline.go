@@ -98,6 +98,9 @@ func (s *State) cutOff() {
 // label is followed by the session's mark, which nothing below it can imitate.
 func (n *Note) Labels() []string {
 	var out []string
+	for _, it := range n.Items {
+		out = append(out, it.Label())
+	}
 	lines := strings.Split(n.Text, "\n")
 	for i := range len(lines) - 1 {
 		if label, _, ok := strings.Cut(lines[i], " (already provided"); ok && strings.HasPrefix(lines[i+1], "<untrusted ") {

@@ -3,6 +3,8 @@ package session
 import (
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Phase is the word for where a session stands. People read it, and the row of
@@ -211,6 +213,18 @@ const (
 	ItemPost      ItemKind = "post"      // what the thread begins with; files that it names are looked up too
 	ItemThread    ItemKind = "thread"    // what else was said or done there; without a text, a note of ours
 )
+
+// Label names an item for people and models.
+func (it Item) Label() string {
+	name := untrusted.EscapeLine(it.Name)
+	switch it.Kind {
+	case ItemSelection:
+		return "The person's selected code from " + name
+	case ItemPost, ItemThread:
+		return name
+	}
+	return "Contents of " + name
+}
 
 // CommandMark stands before the words that are asked, where the text of a request
 // begins with what the same person wrote above them.

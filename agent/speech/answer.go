@@ -93,6 +93,11 @@ func (s *Stream) lost() string {
 	return ""
 }
 
+// cutOff reports whether the answer was ended before its model had ended it.
+func (s *Stream) cutOff() bool {
+	return s.circles || s.late || s.done.DoneReason == "length" //control:cut-file
+}
+
 // mended is an answer as it is meant: where the model copied a mark that was broken
 // for it, the whole mark stands again. What its tools get, people read and the log
 // keeps is exact.

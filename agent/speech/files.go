@@ -62,7 +62,7 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 			ID:        callID(turn, len(a.Calls)),
 			Name:      name,
 			Arguments: data,
-			Truncated: act.Cut && s.done.DoneReason == "length",
+			Truncated: act.Cut && s.cutOff(),
 			Text:      true,
 		})
 	}

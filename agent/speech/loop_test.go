@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -229,6 +230,47 @@ func TestDraftsAreThought(t *testing.T) {
 	noCircle(t, "thinking", text, place{thinks: true})
 	if _, found := new(circles).look(text, place{}); !found {
 		t.Error("an answer may write a file three times")
+	}
+}
+
+// Files that came to their end before an answer was stopped count; the one in which it was
+// stopped does not, whatever stopped it.
+func TestFilesBeforeTheCut(t *testing.T) {
+	first, second := "a.txt\n```\nfine\n```\n\n", "b.txt\n```\none\n"
+	for name, c := range map[string]struct {
+		text string
+		late bool
+		done llm.Part
+		want string // paths, and which are cut
+	}{
+		"in circles in a file":   {first + second + strings.Repeat("I will fix the bug now.\n", 100), false, llm.Part{}, "a.txt false b.txt true"},
+		"in circles in words":    {first + strings.Repeat("I will fix the bug now.\n", 100), false, llm.Part{}, "a.txt false"},
+		"the same file for ever": {strings.Repeat("a.txt\n```\nfine, and more words than a command has\n```\n\n", 100), false, llm.Part{}, "a.txt false"},
+		"late":                   {first + second, true, llm.Part{}, "a.txt false b.txt true"},
+		"too long":               {first + second, false, llm.Part{Done: true, DoneReason: "length"}, "a.txt false b.txt true"},
+		"without the end of it":  {first + second, false, llm.Part{Done: true, DoneReason: "stop"}, "a.txt false b.txt false"},
+	} {
+		r := newRecorder(t)
+		r.Form, r.Prose, r.View = llm.FormFiles, true, prose.View{{Path: "a.txt", Text: "x\n"}, {Path: "b.txt", Text: "y\n"}}
+		for at := 0; at < len(c.text) && !r.Circles(); at += 40 {
+			r.Take(llm.Part{Content: c.text[at:min(len(c.text), at+40)]})
+		}
+		if c.late {
+			r.Stop()
+		}
+		r.Take(c.done)
+		var got []string
+		a := r.Answer(1)
+		for _, call := range a.Calls {
+			var to struct{ Path string }
+			if err := json.Unmarshal(call.Arguments, &to); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, to.Path, fmt.Sprint(call.Truncated))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %s, want %s (lost %q)", name, got, c.want, a.Lost)
+		}
 	}
 }
 

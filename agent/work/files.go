@@ -8,6 +8,7 @@ import (
 	"path"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -151,9 +152,12 @@ func reachesWords(engine string, w policy.Workspace) string {
 
 // provide returns a function that reads what a request names: files as they are in
 // the workspace, and links into the same repository at their commit.
-func provide(ws place, j Job) func(context.Context, string) []session.Item {
+func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.Item {
 	thread, _, _ := strings.Cut(j.Task.Thread, "#")
-	return func(ctx context.Context, words string) []session.Item {
+	return func(ctx context.Context, words string, form llm.Form) []session.Item {
+		if form == llm.FormFiles {
+			return project.View(ctx, words, ws)
+		}
 		return project.Resolve(ctx, words, project.Sources{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
 			known := thread != "" && strings.EqualFold(repo, thread)
 			if !known && (thread != "" || !isCommitID(ref)) {

@@ -383,7 +383,7 @@ func (r *settingUp) tell(ctx context.Context, n session.Note) error {
 	n.Kind = cmp.Or(n.Kind, session.NoteSetUp)
 	for _, m := range slices.Backward(r.at.Timeline) {
 		if old, ok := m.(*session.Note); ok && old.Kind == n.Kind {
-			if *old == n {
+			if old.Text == n.Text && old.Layer == n.Layer {
 				return nil
 			}
 			break

@@ -20,6 +20,7 @@
 //	remote.go      what CI would run of a push
 //	propose.go     a sensitive edit becomes a commit that people review
 //	rebuild.go     go on where another machine stopped
+//	verify.go      the project's tests on a commit, in a workspace of its own
 //	scan.go        credentials that a commit would add
 package work
 
@@ -210,14 +211,14 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.tellImage(ctx, j, at, j.image); err != nil {
 		return out, err
 	}
-	a, err := e.agent(ctx, ws, j, at)
+	a, err := e.agent(ctx, ws, j, at, layer)
 	if err != nil {
 		return out, err
 	}
 	return a.Run(ctx, j.Task, j.Log)
 }
 
-func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) (*agent.Agent, error) {
+func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, layer laid) (*agent.Agent, error) {
 	facts, err := e.facts(ctx, ws, j, at.Saved)
 	if err != nil {
 		return nil, err
@@ -253,6 +254,11 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State) 
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
+	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
+		cfg.RunTests = func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
+			return e.runTests(ctx, j, at, layer, commit, lines)
+		}
+	}
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
 }

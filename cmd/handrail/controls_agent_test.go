@@ -48,6 +48,7 @@ var controlsOfAgent = []control{
 	{"said-twice-before", "false", "./agent/speech", "TestCircles"},
 	{"file-a-third-time", "true", "./agent/speech", "TestDraftsAreThought"},
 	{"shown-repetition", "true", "./agent/speech", "TestNoCirclesInFiles"},
+	{"cut-file", `value s.done.DoneReason == "length"`, "./agent/speech", "TestFilesBeforeTheCut"},
 	{"late-is-told", "false", "./agent", "TestAnswerTime"},
 	{"answer-clock", "false", "./agent", "TestAnswerTime"},
 	{"silence-is-said", "drop", "./agent", "TestSilenceIsTold"},

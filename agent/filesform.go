@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
+)
+
+// filesTurn writes an entry for a model that calls no tools: files stand under their
+// paths, and of the results of an answer it is told those that it asked for.
+func filesTurn(e entry, nonce string) []llm.Message {
+	if e.answer == nil {
+		return []llm.Message{{Role: llm.RoleUser, Content: filesRequest(e, nonce), Images: pictures(e.images), Ours: e.nudge}}
+	}
+	raw := strings.TrimSpace(cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content))
+	out := []llm.Message{{Role: llm.RoleAssistant, Content: raw}}
+	var b strings.Builder
+	for _, c := range e.calls {
+		if said := filesResult(c, nonce); said != "" {
+			b.WriteString(said + "\n\n")
+		}
+	}
+	if b.Len() > 0 {
+		out = append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String())})
+	}
+	return out
+}
+
+// filesRequest is the words of a person with the files in view behind them.
+func filesRequest(e entry, nonce string) string {
+	var files strings.Builder
+	var others []session.Item
+	for _, it := range e.context {
+		if it.Kind == session.ItemFile || it.Kind == session.ItemExplicit {
+			files.WriteString("\n\n" + it.Name + "\n" + fence(it.Name, it.Text))
+			continue
+		}
+		others = append(others, it)
+	}
+	return e.provided + provided(nonce, others) + e.user + files.String()
+}
+
+// filesResult is what the model is told of a call; "" for an edit that was made.
+func filesResult(c *session.CallState, nonce string) string {
+	switch {
+	case speech.IsEdit(c.Call) && c.Result != nil && c.Result.OK && !c.Result.Mistake:
+		return c.Reminder
+	case c.Name == "read_file" && c.Result != nil && c.Result.OK:
+		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), c.Result.Content))
+	}
+	return fenced(c, nonce)
+}
+
+// fence puts a text into a code fence that is longer than any in it.
+func fence(name, text string) string {
+	marks := "```"
+	for strings.Contains(text, marks) {
+		marks += "`"
+	}
+	return marks + languageOf(name) + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
+}
+
+// languageOf returns the info string of a file's fence.
+func languageOf(name string) string {
+	ext := strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")
+	switch ext {
+	case "py":
+		return "python"
+	case "js", "mjs", "cjs":
+		return "javascript"
+	case "ts":
+		return "typescript"
+	case "rb":
+		return "ruby"
+	case "rs":
+		return "rust"
+	case "yml":
+		return "yaml"
+	case "txt":
+		return ""
+	}
+	return ext
+}
+
+// joined puts messages of the same role that follow each other into one: templates of
+// small models want the roles to take turns.
+func joined(messages []llm.Message) []llm.Message {
+	var out []llm.Message
+	for _, m := range messages {
+		if n := len(out); n > 0 && out[n-1].Role == m.Role && m.Role != llm.RoleSystem {
+			out[n-1].Content = strings.TrimSpace(out[n-1].Content + "\n\n" + m.Content)
+			out[n-1].Images = append(out[n-1].Images, m.Images...)
+			out[n-1].Ours = out[n-1].Ours && m.Ours
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}

@@ -1,0 +1,158 @@
+package project
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+)
+
+// Bounds of what is put in front of a model that cannot ask for files by calls, in bytes.
+const (
+	maxViewNamed = 24 << 10 // of a file that the request names
+	maxViewOther = 8 << 10  // of one that was found for its words
+	maxViewAll   = 6 << 10  // of those together; about 1,500 tokens
+	maxViewRead  = 400      // files that are read to find them
+)
+
+// View returns the files that a model needs for a request, whole: those that it names, or
+// else those in which its words stand. Tests are left out unless they are named; files
+// that are long, hidden from the agent or no text are left out, too.
+func View(ctx context.Context, words string, files Files) []session.Item {
+	r := resolver{Sources: Sources{Now: files}}
+	var named []session.Item
+	source := false
+	for _, m := range mentions(words) {
+		if len(named) == mostMentions || ctx.Err() != nil {
+			break
+		}
+		text, name, ok := r.find(ctx, m)
+		if m.Ref != "" || !ok || len(text) > maxViewNamed || slices.ContainsFunc(named, func(it session.Item) bool { return it.Name == name }) {
+			continue
+		}
+		named = append(named, session.Item{Kind: session.ItemFile, Name: name, Text: text})
+		source = source || !isTest(name)
+	}
+	if source {
+		return named
+	}
+	r.spelled(ctx, "") // lists the files
+	return append(named, r.related(ctx, words, named)...)
+}
+
+// found is a file and how well it fits a request.
+type found struct {
+	name, text string
+	score      float64
+}
+
+// related returns the files in which the words of a request stand, the best first, as far
+// as there is room; one at least, if there is any.
+func (r *resolver) related(ctx context.Context, words string, have []session.Item) (out []session.Item) {
+	wanted := wordsOf(words)
+	var all []found
+	inFiles := make([]int, len(wanted))
+	for _, name := range r.candidates(wanted) {
+		if ctx.Err() != nil || slices.ContainsFunc(have, func(it session.Item) bool { return it.Name == name }) {
+			continue
+		}
+		text, ok := readText(ctx, r.Now, name)
+		if !ok || len(text) > maxViewOther || strings.TrimSpace(text) == "" {
+			continue
+		}
+		all = append(all, found{name: name, text: text})
+		lower := strings.ToLower(text)
+		for i, w := range wanted {
+			if strings.Contains(lower, w) {
+				inFiles[i]++
+			}
+		}
+	}
+	for i := range all {
+		f := &all[i]
+		text, base := strings.ToLower(f.text), strings.ToLower(f.name)
+		for k, w := range wanted {
+			if strings.Contains(text, w) {
+				f.score += 1 / float64(inFiles[k])
+			}
+			if strings.Contains(base, w) {
+				f.score += 1
+			}
+		}
+		if !isSource(f.name) {
+			f.score *= 0.5
+		}
+	}
+	slices.SortStableFunc(all, func(a, b found) int {
+		switch {
+		case a.score > b.score:
+			return -1
+		case a.score < b.score:
+			return 1
+		}
+		return len(a.text) - len(b.text)
+	})
+	left := maxViewAll
+	for _, f := range all {
+		if (f.score == 0 && len(all) > 8) || len(f.text) > left && len(out) > 0 {
+			continue
+		}
+		left -= len(f.text)
+		out = append(out, session.Item{Kind: session.ItemFile, Name: f.name, Text: f.text})
+	}
+	return out
+}
+
+// candidates are the files that are read, those first whose path has a word of the request.
+func (r *resolver) candidates(wanted []string) []string {
+	var first, rest []string
+	for _, name := range r.names {
+		base := strings.ToLower(name)
+		switch {
+		case vendored(name), isTest(name), isLock(name), strings.HasPrefix(path.Base(name), "."), strings.HasPrefix(name, "."):
+		case slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(base, w) }):
+			first = append(first, name)
+		case isSource(name) || !strings.Contains(name, "/"):
+			rest = append(rest, name)
+		}
+	}
+	all := append(first, rest...)
+	return all[:min(len(all), maxViewRead)]
+}
+
+var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]{2,}`)
+
+// wordsOf returns the words of a request in lower case, and the parts of those that are
+// made of several, such as snake_case and camelCase.
+func wordsOf(text string) (out []string) {
+	add := func(w string) {
+		if w = strings.ToLower(w); len(w) > 2 && !slices.Contains(out, w) {
+			out = append(out, w)
+		}
+	}
+	for _, w := range identifier.FindAllString(text, -1) {
+		add(w)
+		for _, part := range strings.Split(w, "_") {
+			add(part)
+		}
+	}
+	return out
+}
+
+var testName = regexp.MustCompile(`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`)
+
+func isTest(name string) bool { return testName.MatchString(name) }
+
+func isLock(name string) bool {
+	base := path.Base(name)
+	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, ".sum") || slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "LICENSE"}, base)
+}
+
+var sourceExtensions = []string{".py", ".go", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".php", ".swift", ".sh", ".lua", ".pl", ".ex", ".exs", ".scala", ".hs", ".sql", ".html", ".css", ".vue"}
+
+func isSource(name string) bool {
+	return slices.Contains(sourceExtensions, strings.ToLower(path.Ext(name)))
+}

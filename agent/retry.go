@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
+)
+
+// retry takes the last answer back: the next try sees one line in its place, at a higher
+// temperature, and in a simpler form if there is one. What was tried stays in the log.
+func (f *finisher) retry(ctx context.Context, line string) error {
+	last := f.talk.entries[len(f.talk.entries)-1]
+	m := f.model
+	if m.wanted == llm.FormAuto && m.form != llm.FormFiles && (m.weak() || f.claims.back > 0) && f.mayWrite() {
+		if m.forms != nil {
+			m.forms.Ended(m.llm.Name(), m.caps, m.form, false)
+		}
+		m.form = m.form.Simpler()
+		if m.weak() {
+			m.form = llm.FormFiles
+		}
+		return f.stepTo(ctx, m.form, line)
+	}
+	return f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}))
+}
+
+// temperature is that of a try after answers that were taken back, nil before.
+func (k *claims) temperature() *float64 {
+	n := k.back + k.red
+	if n == 0 {
+		return nil
+	}
+	warm := min(0.2+0.25*float64(n), 1)
+	return &warm
+}
+
+// maxBack is how many answers in a row are taken back before the session ends.
+const maxBack = 3
+
+// inFiles decides about an answer in the files form: edits that were all made are an end,
+// and everything else is tried again.
+func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
+	edits, refused := 0, []string{}
+	for _, c := range last.calls {
+		if !speech.IsEdit(c.Call) || c.Result == nil {
+			continue
+		}
+		edits++
+		if !c.Result.OK || c.Result.Mistake {
+			refused = append(refused, firstParagraph(c.Result.Content))
+		}
+	}
+	switch {
+	case len(last.calls) > edits && edits == 0:
+		return nil, nil // it asked for something, and reads the answer
+	case len(refused) > 0 && len(refused) < edits:
+		return nil, f.tell(ctx, session.NoteReminder, "Not all of it was written. "+strings.Join(refused, " "))
+	case len(refused) > 0:
+		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
+	case edits > 0 && !f.changed():
+		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed. Write it with the change made.")
+	case edits > 0:
+		return f.complete(ctx, last.answer.Content)
+	case last.answer.Lost == session.LostLoop:
+		return f.again(ctx, "That said the same again and again.")
+	case last.answer.Content == "" && len(last.answer.Errors) == 0:
+		return f.again(ctx, "That was empty.")
+	}
+	why := "There was no file in that."
+	if len(last.answer.Errors) > 0 {
+		why = strings.Join(last.answer.Errors, "; ") + "."
+		why = strings.ToUpper(why[:1]) + why[1:]
+	}
+	if f.claims.back >= maxBack-1 {
+		return f.ended(ctx, last.answer.Content), nil
+	}
+	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// askFiles says in one line how an answer changes a file.
+const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
+
+// again tries once more, or ends a session that was tried often enough.
+func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {
+	if f.claims.back >= maxBack {
+		out := f.summarize(ctx, session.StatusFailed, "")
+		out.Reason = fmt.Sprintf("The model was asked %d times in a row and did not write a change that could be used. "+
+			"The last time: %s Say more precisely what to do, or use a larger model.", f.claims.back+1, why)
+		return out, nil
+	}
+	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// ended is the end of a session whose model only talks.
+func (f *finisher) ended(ctx context.Context, said string) *session.Outcome {
+	if f.changed() {
+		return f.summarize(ctx, session.StatusDone, said)
+	}
+	status := session.StatusNoChanges
+	if session.Question(f.asked()) {
+		status = session.StatusAnswered
+	}
+	return f.summarize(ctx, status, said)
+}
+
+// firstParagraph returns a text up to its first empty line.
+func firstParagraph(s string) string {
+	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n\n")
+	return s
+}
+
+// refusedAll reports whether all edits of an answer were refused, and nothing else was
+// done: such an answer only pulls the next one after it. It returns what was wrong.
+func refusedAll(last entry, edits func(tool string) bool) (string, bool) {
+	var said []string
+	for _, c := range last.calls {
+		if c.Result == nil || !c.Result.Mistake || len(c.Result.Changes) > 0 || !edits(c.Name) && c.Name != "write_file" {
+			return "", false
+		}
+		said = append(said, fmt.Sprintf("Your %s of %s was not made: %s", c.Name, pathArgument(c.Arguments), told(c)))
+	}
+	return strings.Join(said, "\n\n"), len(said) > 0
+}

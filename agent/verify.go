@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// verifier runs the project's tests on saved states, past the shell that the model uses.
+// Each command goes by the policy as if the model had asked for it.
+type verifier struct {
+	*journal
+	gate  *gate
+	lines []string
+	run   func(ctx context.Context, commit string, lines []string) (session.Verified, error)
+}
+
+// of returns how the tests go on a commit, nil if there is no way to run them. They run
+// once for a commit.
+func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.Verified, error) {
+	known := v.Proof.Of(commit)
+	if base {
+		known = v.Proof.Base
+	}
+	if known != nil && known.At == commit {
+		return known, nil
+	}
+	if v.run == nil || len(v.lines) == 0 {
+		return nil, nil
+	}
+	out := session.Verified{At: commit}
+	if line, why := v.held(); why != "" {
+		out.Why = fmt.Sprintf("`%s` %s", line, why)
+	} else {
+		v.live(Live{Title: "Running the tests"})
+		var err error
+		if out, err = v.run(ctx, commit, v.lines); err != nil {
+			if ctx.Err() != nil || errors.Is(err, workspace.ErrGone) {
+				return nil, errors.Join(err, ctx.Err())
+			}
+			v.logger.WarnContext(ctx, "tests were not run", "session", v.Task.Session, "err", err)
+			out = session.Verified{Why: "no workspace could be opened for them"}
+		}
+		out.At = commit
+	}
+	out.Base = base
+	return &out, v.record(ctx, session.NewEvent(session.TypeVerified, v.Turns, out))
+}
+
+// held returns the first command that the policy does not simply allow, and its word on it.
+func (v *verifier) held() (line, why string) {
+	for _, line := range v.lines {
+		a := policy.Action{Kind: policy.Execute, Tool: "run_terminal_command", Command: line, Cwd: ".", Display: line}
+		switch d := v.gate.policy.Check(v.mode, a); d.Verdict { //control:tests-pass-the-gate
+		case policy.Allow:
+		case policy.Ask:
+			return line, "needs an approval here"
+		default:
+			return line, "is not allowed here"
+		}
+	}
+	return "", ""
+}
+
+// maxRed is how often work that turned the tests red is sent back.
+const maxRed = 3
+
+// red decides about work whose tests Handrail saw fail: sent back with what they said, or
+// ended as not done. It returns nothing if the work may count as done.
+func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
+	if !f.mayWrite() || !f.changed() || f.inside || f.tests.run == nil {
+		return nil, false, nil
+	}
+	now, err := f.tests.of(ctx, f.Saved, false)
+	if err != nil || !now.Failed() {
+		return nil, false, err
+	}
+	was, err := f.tests.of(ctx, f.BaseNow(), true)
+	if err != nil {
+		return nil, false, err
+	}
+	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
+		return nil, false, nil // the tests have no way to run here, before the change and after it
+	}
+	before := was.Failed() && !f.model.text() && f.claims.red > 0
+	if before || was.Failed() && f.model.form == "text" && f.claims.red > 0 {
+		return nil, false, nil // they failed before, too; the model was told and stays with its work
+	}
+	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
+		out := f.summarize(ctx, session.StatusFailed, "")
+		out.Reason = fmt.Sprintf("Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
+			now.Tests.Line, now.Tests.Exit, map[bool]string{true: ", as before the change"}[was.Failed()])
+		out.Tests = f.Proof.Words(f.Saved)
+		return out, true, nil
+	}
+	return nil, true, f.tell(ctx, session.NoteTests, f.redText(now, was.Failed()))
+}
+
+// cannotRun reports whether a run ended before any test: a program or a module is missing.
+func cannotRun(v *session.Verified) bool {
+	if v.Tests.Exit == 126 || v.Tests.Exit == 127 {
+		return true
+	}
+	for _, s := range []string{"No module named pytest", "MODULE_NOT_FOUND", "cannot load such file -- bundler", "dial tcp: lookup"} {
+		if strings.Contains(v.Output, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// redText is what the model is told of tests that fail.
+func (f *finisher) redText(now *session.Verified, before bool) string {
+	said := strings.TrimSpace(now.Output)
+	if f.model.form == "files" {
+		return fmt.Sprintf("The tests fail:\n\n%s\n\nWrite the corrected file.", fence("", tailLines(said, maxRedFiles)))
+	}
+	was := "They passed before your change."
+	if before {
+		was = "They failed before your change, too."
+	}
+	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
+		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
+		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", tailLines(said, mostTail)))
+}
+
+// maxRedFiles bounds what a small model is told of failing tests, in bytes.
+const maxRedFiles = 1200
+
+// tailLines returns the end of a text, in whole lines of at most n bytes.
+func tailLines(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return strings.ToValidUTF8(s, "")
+}

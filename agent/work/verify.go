@@ -1,0 +1,91 @@
+package work
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/testrun"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// maxTests bounds one run of the tests.
+const maxTests = 5 * time.Minute
+
+// keptOutput is how much of the end of a test run the log keeps, in bytes.
+const keptOutput = 6000
+
+// verifies returns the commands that say whether work is done: those of the configuration,
+// or else the first that the project has.
+func (e *Engine) verifies(facts project.Facts) []string {
+	switch v := e.cfg.Rules.Verify; v {
+	case "", "auto":
+	case "off":
+		return nil
+	default:
+		return []string{v}
+	}
+	lines := facts.Runnable()
+	if len(e.cfg.Rules.Test) > 0 || len(lines) == 0 {
+		return lines
+	}
+	return lines[:1]
+}
+
+// runTests runs commands on a commit, in a workspace of its own: nothing that the model did
+// in its shell reaches it, and nothing that the tests leave behind stays.
+func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer laid, commit string, lines []string) (out session.Verified, err error) {
+	state := *at
+	state.Saved = commit
+	j.Task.Session += "-tests"
+	j.OnSetup = nil
+	ws, closeAll, err := e.open(ctx, j, &state, layer)
+	if err != nil {
+		return out, err
+	}
+	defer func() { err = errors.Join(err, closeAll(context.WithoutCancel(ctx))) }()
+	var said []string
+	ran := 0
+	for _, line := range lines {
+		res, err := ws.Run(ctx, workspace.Command{Line: line, Cwd: ".", Timeout: maxTests}, nil)
+		if err != nil {
+			return out, fmt.Errorf("run %s: %w", line, err)
+		}
+		out.Millis += res.Duration.Milliseconds()
+		said = append(said, res.Output)
+		run := &session.TestRun{Line: line, Exit: res.Exit}
+		if res.TimedOut || res.Exit < 0 {
+			run.Exit = -1
+		}
+		if why := testrun.None(res.Output); why != "" {
+			out.Why = fmt.Sprintf("`%s`: %s", line, why)
+			continue
+		}
+		ran++
+		if out.Tests = run; run.Failed() {
+			break
+		}
+	}
+	if ran > 0 {
+		out.Why = ""
+	}
+	out.Output = lastLines(strings.Join(said, "\n"), keptOutput)
+	return out, nil
+}
+
+// lastLines returns the end of a text, in whole lines of at most n bytes.
+func lastLines(s string, n int) string {
+	s = strings.TrimRight(s, "\n")
+	if len(s) <= n {
+		return s
+	}
+	s = s[len(s)-n:]
+	if _, rest, ok := strings.Cut(s, "\n"); ok {
+		s = rest
+	}
+	return strings.ToValidUTF8(s, "")
+}
