@@ -62,6 +62,9 @@ func newBench(t testing.TB, script string, files map[string]string) *bench {
 		t.Fatal(err)
 	}
 	b.cfg = Config{Model: m, Policy: rules, Checkpoints: b.states, Retry: llm.Retry{Base: time.Millisecond}}
+	if !sc.Model.Tools { // what a model of its own accord gets are files
+		b.cfg.Form = llm.FormText
+	}
 	return b
 }
 
