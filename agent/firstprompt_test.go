@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/prompt"
@@ -61,7 +62,10 @@ func TestFirstPromptOfASmallModel(t *testing.T) {
 		for _, native := range []bool{true, false} {
 			for _, size := range []int64{1_777_088_000, 8_030_000_000} {
 				b := newBench(t, fmt.Sprintf("model: {name: m, tools: %t, context: 131072, parameters: %d}\nturns:\n- {say: \"It is empty. [TASK_COMPLETE]\", repeat: true}\n", native, size), nil)
-				b.task.Mode, b.task.Text = m.Name, ""
+				b.task.Mode, b.task.Text, b.cfg.Form = m.Name, "", llm.FormText
+				if native {
+					b.cfg.Form = llm.FormNative
+				}
 				b.more = github.Tools(nil, "")
 				b.cfg.Prompt = prompt.Builder{Project: strings.Repeat("- a fact of the project\n", 100), Runs: emptyProject, Rules: strings.Repeat("Be kind to your readers.\n", 100), Network: "The workspace has no network: nothing can be downloaded or installed.",
 					Charted: strings.Repeat("- a/b.go: Event 90\n", 100), Example: prompt.Example{Path: "internal/calc/add.go", Line: "\treturn a + b"}}

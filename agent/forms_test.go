@@ -69,6 +69,8 @@ func TestFormsThatModelsSend(t *testing.T) {
 		"editor: create":     {`{"name": "str_replace_editor", "arguments": {"command": "create", "path": "b.txt", "file_text": "new\n"}}`, "--- /dev/null\n+++ b/b.txt\n@@ -0,0 +1 @@\n+new\n"},
 		"editor: delete":     {call("str_replace_editor", `{"command": "str_replace", "path": "a.txt", "old_str": "two\n"}`), "--- a/a.txt\n+++ b/a.txt\n@@ -2 +1,0 @@\n-two\n"},
 		"lone shell block":   {"```bash\nsed -i s/two/2/ a.txt\n```", change},
+		"another name":       {call("modify_file", `{"file": "a.txt", "old_str": "two", "new_str": "2"}`), change},
+		"name with a token":  {call("edit_file<|channel|>commentary", `{"path": "a.txt", "old_string": "two", "new_string": "2"}`), change},
 		"argv in cmd":        {call("run_terminal_command", `{"cmd": ["bash", "-lc", "sed -i s/two/2/ a.txt"]}`), change},
 		"argv in commands":   {call("shell", `{"commands": ["bash", "-lc", "sed -i s/two/2/ a.txt"]}`), change},
 		"object after prose": {`I change it. {"name": "edit_file", "arguments": {"path": "a.txt", "old_string": "two", "new_string": "2"}}`, change},

@@ -96,10 +96,13 @@ func TestImitatingModel(t *testing.T) {
 			if form == "" {
 				m.native, m.first = true, llm.Part{Calls: []llm.ToolCall{{Name: "edit_file", Arguments: json.RawMessage(edit(args))}}}
 			}
-			b.cfg.Model = m
+			b.cfg.Model, b.cfg.Form = m, llm.FormText
+			if m.native {
+				b.cfg.Form = llm.FormNative
+			}
 			b.must(session.StatusDone)
 			if got := b.states.trees[b.states.last]["a.txt"]; got != after.String() {
-				t.Errorf("after %d turns the file is\n%s\nits last words are %+v", m.turns, got, events[session.Answer](b, session.TypeAnswer)[min(1, m.turns-1)])
+				t.Errorf("after %d turns the file is\n%s\nits last words are %+v", m.turns, got, events[session.Answer](b, session.TypeAnswer)[0])
 			}
 		})
 	}
@@ -111,7 +114,7 @@ func TestOnlyOwnCallsStayWhole(t *testing.T) {
 	const tags = "<edit_file>\n<path>a.txt</path>\n<old_string>x</old_string>\n<new_string>y</new_string>\n</edit_file>"
 	script := textHead + says("<read_file>\n<path>a.txt</path>\n</read_file>") + "- when: {last_contains: '<¦edit_file>'}\n  say: It holds a call. [TASK_COMPLETE]\n  repeat: true\n"
 	b := newBench(t, script, map[string]string{"a.txt": tags + "\n"})
-	b.task.Mode, b.task.Text = "ask", "what is this? "+tags
+	b.task.Mode, b.task.Text, b.cfg.Form = "ask", "what is this? "+tags, llm.FormText
 	b.must(session.StatusAnswered)
 	last := b.model.Requests()[1]
 	for _, m := range last.Messages {

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/compact"
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/prompt"
-	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 

@@ -64,9 +64,10 @@ func (s *Stream) again(raw, content string, calls []toolcall.Call) string {
 		return ""
 	}
 	shown := s.Parser.Parse(marks.BreakAnswer(marks.Mend(raw), s.Parser.IsTag)).Calls
-	if slices.EqualFunc(shown, calls, func(a, b toolcall.Call) bool {
+	same := slices.EqualFunc(shown, calls, func(a, b toolcall.Call) bool {
 		return a.Name == b.Name && bytes.Equal(marks.MendJSON(a.Arguments), marks.MendJSON(b.Arguments))
-	}) { //control:shown-as-written
+	})
+	if same { //control:shown-as-written
 		return ""
 	}
 	var b strings.Builder
