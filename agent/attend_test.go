@@ -104,7 +104,7 @@ func bubbleBench(t *testing.T, script string, speakers ...speaker) (*bench, *[]L
 	b := &bench{t: t, model: scripted, log: &session.Memory{}, files: files, states: &states{trees: map[string]map[string]string{"base": files}},
 		task: session.Task{Session: "s1", Text: "fix a.txt", Mode: "code", Base: "base", Branch: "agent/1"}}
 	var shown []Live
-	b.cfg = Config{Model: m, Policy: rules, Checkpoints: b.states, Retry: llm.Retry{Base: time.Millisecond}, Server: "127.0.0.1:11434",
+	b.cfg = Config{Model: m, Policy: rules, Checkpoints: b.states, Form: llm.FormText, Retry: llm.Retry{Base: time.Millisecond}, Server: "127.0.0.1:11434",
 		OnLive: func(l Live) { shown = append(shown, l) }}
 	return b, &shown
 }
@@ -149,13 +149,13 @@ func TestStreamsInCircles(t *testing.T) {
 		"content":            {forEver("content", "I look at it.\n", again("I will fix the bug now.\n")), 0, "I look at it.\nI will fix", "", 100},
 		"counted":            {forEver("content", "I look at it.\n", func(n int) string { return fmt.Sprintf("%d. I will fix the bug in step %d now.\n", n, n) }), 0, "I look at it.", "step 9", 300},
 		"thinking":           {forEver("thinking", "Let me see.\n", again("But wait, the sign is lost there. ")), 0, "", "", 100},
-		"a fence":            {forEver("content", "The file:\n\na.txt\n```python\n", again("    return first + second\n")), 0, "The file:", "", 200},
+		"a fence":            {forEver("content", "The file:\n\na.txt\n```python\n", again("    return first + second\n")), 1, "The file:", "", 200},
 		"a call":             {forEver("content", `<tool_call>{"name": "write_file", "arguments": {"path": "a.txt", "content": "`, again(`    return first + second\n`)), 1, "", "", 200},
 		"after a call":       {forEver("content", "I read it.\n"+read, again("I will fix the bug now.\n")), 1, "I read it.", "", 200},
 		"the same call":      {forEver("content", "I read it.\n", again(read)), 1, "I read it.", "", 200},
-		"the same file":      {forEver("content", "Here it is.\n", again(file)), 0, "Here it is.\n" + strings.TrimSpace(file), "", 200},
-		"the file reworded":  {forEver("content", "", func(n int) string { return fmt.Sprintf("Version %s:\n\n%s", strings.Repeat("x", n), file) }), 0, "Version", "xx", 260},
-		"figures in a fence": {forEver("content", "a.txt\n```\n", again("0, 0, 1, ")), 0, "", "", 200},
+		"the same file":      {forEver("content", "Here it is.\n", again(file)), 1, "Here it is.\n" + strings.TrimSpace(file), "", 200},
+		"the file reworded":  {forEver("content", "", func(n int) string { return fmt.Sprintf("Version %s:\n\n%s", strings.Repeat("x", n), file) }), 1, "Version", "xx", 260},
+		"figures in a fence": {forEver("content", "a.txt\n```\n", again("0, 0, 1, ")), 1, "", "", 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

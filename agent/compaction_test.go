@@ -97,7 +97,7 @@ func TestRubbishIsNotSummarized(t *testing.T) {
 - calls: [{name: condense, arguments: {}}]
 - when: {system_contains: Summarize the work so far, lacks: [broken, could not be understood, was empty]}
   say: "OK."
-- when: {user_contains: ["Earlier steps, shortened:", "called read_file", "Files read: a.txt", "[-] mend a.txt"]}
+- when: {user_contains: ["Earlier steps, shortened:", "read_file", "Files read: a.txt", "[-] mend a.txt"]}
   calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}, {name: update_todo_list, arguments: {todos: "[x] all"}}]
 - say: "Done. [TASK_COMPLETE]"
 `, map[string]string{"a.txt": "one\n"})

@@ -73,7 +73,7 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 		t.compact(e.Seq, p)
 	case p.Text != "" && p.Call == "": // what belongs to a call stands with its result
 		t.takeBack(p.Back)
-		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder, back: p.Back > 0})
+		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder || p.Kind == session.NoteFallback, back: p.Back > 0})
 		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
 			t.anew()
 		}
@@ -154,8 +154,8 @@ func (t *conversation) view() (out prose.View) {
 // rubbish reports whether an entry is an answer that says and does nothing, or what the
 // engine said to one.
 func (e *entry) rubbish() bool {
-	if e.answer == nil {
-		return e.nudge
+	if e.answer == nil || e.gone {
+		return e.nudge || e.gone
 	}
 	return len(e.calls) == 0 && (len(e.answer.Errors) > 0 || strings.TrimSpace(e.answer.Content) == "")
 }

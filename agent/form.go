@@ -61,14 +61,13 @@ func formOf(p *session.Prompt) llm.Form {
 
 // inForm says to the model how it answers from here on.
 var inForm = map[llm.Form]string{
-	llm.FormText:  "Write every call as text, in the form that the system prompt shows.",
 	llm.FormFiles: "Answer with the files that change, each under its path, as the system prompt says.",
 }
 
 // stepTo asks the model in another form from here on. Its failed turns since a person last
 // wrote are taken back.
 func (j *journal) stepTo(ctx context.Context, form llm.Form, why string) error {
-	note := session.Note{Kind: session.NoteFallback, Form: string(form), Text: why + " " + inForm[form]}
+	note := session.Note{Kind: session.NoteFallback, Form: string(form), Text: strings.TrimSpace(why + " " + inForm[form])}
 	if form == llm.FormFiles {
 		note.Text = inForm[form]
 		if done := j.changedPaths(); done != "" {

@@ -179,7 +179,7 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 	switch {
 	case me.Kind == llm.Unsupported && r.model.without(me.Lacks):
 		if r.model.text() && r.stepped == llm.FormAuto {
-			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls.")
+			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}
 		return nil, nil
 	case me.Kind == llm.TooLong && r.window.squeezed < mostSqueezes:

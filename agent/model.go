@@ -189,7 +189,8 @@ func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
 		return failed(why), nil
 	}
 	if why := r.lost.TextCalls(); why != "" && !r.model.text() { //control:text-after-two
-		return nil, r.stepTo(ctx, r.model.belowNative(), why)
+		r.model.form = r.model.belowNative()
+		return nil, r.stepTo(ctx, r.model.form, why)
 	}
 	if say := r.lost.Reminder(r.requests.tools.names()); say != "" {
 		return nil, r.tell(ctx, session.NoteReminder, say)

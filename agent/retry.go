@@ -24,6 +24,9 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 		if m.weak() {
 			m.form = llm.FormFiles
 		}
+		if m.form == llm.FormText {
+			line += " From now on write every call as text, in the form that the system prompt shows."
+		}
 		return f.stepTo(ctx, m.form, line)
 	}
 	return f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}))

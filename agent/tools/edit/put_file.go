@@ -2,6 +2,7 @@ package edit
 
 import (
 	"context"
+	_ "embed" // the description
 	"fmt"
 	"strings"
 
@@ -11,18 +12,21 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
+//go:embed put_file.md
+var putFileDoc string
+
 // putFile writes a file that a model printed in its answer. No model is told of it: the
 // call is made of the answer. A part of the file replaces the definitions that it has.
 func putFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "put_file", Kind: policy.Write, Untold: true, Edits: true,
+	s := tools.Sheet{Name: "put_file", Doc: putFileDoc, Kind: policy.Write, Untold: true, Edits: true,
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
 			{Name: "content", Required: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "All of its text, or definitions of it."},
 		},
-		Example: `{"path":"PATH","content":"…"}`}
+		Example: `{"path":"PATH","content":"TEXT"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {
