@@ -2,11 +2,14 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -89,7 +92,7 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		return nil, false, nil // the tests have no way to run here, before the change and after it
 	}
 	before := was.Failed() && !f.model.text() && f.claims.red > 0
-	if before || was.Failed() && f.model.form == "text" && f.claims.red > 0 {
+	if before || was.Failed() && f.model.form == llm.FormText && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and stays with its work
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
@@ -99,7 +102,11 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
-	return nil, true, f.tell(ctx, session.NoteTests, f.redText(now, was.Failed()))
+	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
+	if f.model.form == llm.FormFiles { // it sees its last version, and not the way there
+		note.Back = f.talk.entries[len(f.talk.entries)-1].seq
+	}
+	return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, note))
 }
 
 // cannotRun reports whether a run ended before any test: a program or a module is missing.
@@ -118,8 +125,8 @@ func cannotRun(v *session.Verified) bool {
 // redText is what the model is told of tests that fail.
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
-	if f.model.form == "files" {
-		return fmt.Sprintf("The tests fail:\n\n%s\n\nWrite the corrected file.", fence("", tailLines(said, maxRedFiles)))
+	if f.model.form == llm.FormFiles {
+		return fmt.Sprintf("%sThe tests fail with it:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", tailLines(said, maxRedFiles)))
 	}
 	was := "They passed before your change."
 	if before {
@@ -128,6 +135,18 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
 		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", tailLines(said, mostTail)))
+}
+
+// lastVersion shows what the last answer wrote.
+func (f *finisher) lastVersion() string {
+	var b strings.Builder
+	for _, c := range f.talk.entries[len(f.talk.entries)-1].calls {
+		var args struct{ Path, Content, Diff string }
+		if speech.IsEdit(c.Call) && json.Unmarshal(c.Arguments, &args) == nil {
+			fmt.Fprintf(&b, "A first try was:\n\n%s\n%s\n\n", args.Path, fence(args.Path, args.Content+args.Diff))
+		}
+	}
+	return b.String()
 }
 
 // maxRedFiles bounds what a small model is told of failing tests, in bytes.
