@@ -36,8 +36,8 @@ type Config struct {
 	Tell   func(line string) // is told what goes on; nil for nobody
 }
 
-// Enough is how many of the three tasks a form solves that can be worked with.
-const Enough = 2
+// enough is how many of the three tasks a form solves that can be worked with.
+const enough = 2
 
 const (
 	maxTurns = 8
@@ -138,7 +138,7 @@ func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 		now := t.Now()
 		left := ends.Sub(now)
 		if i < len(tasks)-1 { // one that hangs leaves something for the others
-			left = left * 3 / 5
+			left = left * 2 / 3
 		}
 		if left < minTry {
 			row.Tasks = append(row.Tasks, Try{Task: task.name, Why: whyTime})
@@ -158,7 +158,7 @@ func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 		}
 	}
 	row.Seconds = tenths(t.Now().Sub(began).Seconds())
-	row.PerSecond, row.FirstWord = m.figures()
+	row.PerSecond, row.FirstWord, row.Waited = m.figures()
 	return nil
 }
 
