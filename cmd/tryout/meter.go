@@ -51,6 +51,13 @@ func (m *meter) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 	}
 }
 
+// mute reports whether no word came in a whole task's time: the next one would not bring any.
+func (m *meter) mute() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.first == 0 && m.waited > 0
+}
+
 // minTime is the time below which a speed says nothing.
 const minTime = 50 * time.Millisecond
 

@@ -180,6 +180,9 @@ func TestMeter(t *testing.T) {
 	for range mute.Stream(t.Context(), llm.Request{}) {
 		continue
 	}
+	if m.mute() || !mute.mute() {
+		t.Errorf("mute: %v, %v", m.mute(), mute.mute())
+	}
 	if perSecond, first, waited := mute.figures(); perSecond != 0 || first != 0 || waited != 30 {
 		t.Errorf("silent: %v tokens a second, first word after %v s, none after %v s", perSecond, first, waited)
 	}
