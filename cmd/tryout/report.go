@@ -34,6 +34,7 @@ type Row struct {
 	Seconds   float64  `json:"seconds"`           // of all tasks
 	PerSecond float64  `json:"tokens_per_second"` // of its answers, 0 when unknown
 	FirstWord float64  `json:"first_word"`        // seconds, the longest of all answers
+	Waited    float64  `json:"waited,omitempty"`  // seconds, the longest wait in which no word came
 	Tasks     []Try    `json:"tasks,omitempty"`
 }
 
@@ -65,7 +66,7 @@ func (r *Report) conclude() {
 		}
 		late = late || row.LeftOut == "" && row.ranOut()
 	}
-	r.OK = most >= Enough
+	r.OK = most >= enough
 	switch {
 	case !r.OK && late:
 		r.say("The time was over before all was tried. --time 10m gives more; a smaller model or a graphics card helps.")
@@ -114,7 +115,9 @@ func Say(out io.Writer, r Report) {
 		if row.PerSecond > 0 {
 			speed = fmt.Sprintf("%.1f", row.PerSecond)
 		}
-		if row.FirstWord > 0 {
+		if row.Waited > row.FirstWord {
+			first = fmt.Sprintf("> %.1f s", row.Waited)
+		} else if row.FirstWord > 0 {
 			first = fmt.Sprintf("%.1f s", row.FirstWord)
 		}
 		note := ""

@@ -118,7 +118,7 @@ func TestSay(t *testing.T) {
 		Forms: []Row{
 			{Form: llm.FormNative, LeftOut: "the server says that the model calls no tools"},
 			{Form: llm.FormText, Tried: 2, Solved: 1, Seconds: 40, PerSecond: 37, FirstWord: 21.3, Tasks: []Try{{}, {}, {Why: whyTime}}},
-			{Form: llm.FormFiles, Tried: 3, Solved: 3, Seconds: 12.3},
+			{Form: llm.FormFiles, Tried: 3, Solved: 3, Seconds: 12.3, FirstWord: 2, Waited: 7},
 		},
 	}
 	r.conclude()
@@ -128,7 +128,7 @@ func TestSay(t *testing.T) {
 form    solved  seconds  tokens/s  first word
 native  not tried: the server says that the model calls no tools
 text    1 of 3  40.0  37.0  21.3 s  the time was over
-files   3 of 3  12.3  –     –
+files   3 of 3  12.3  –     > 7.0 s
 `
 	if got, _, _ := strings.Cut(b.String(), "→"); cmp.Diff(want, got) != "" {
 		t.Error(cmp.Diff(want, got))
@@ -152,6 +152,19 @@ func (s slow) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
 	}
 }
 
+// silent is a model of which no word comes.
+type silent struct {
+	llm.Model
+	now *time.Time
+}
+
+func (s silent) Stream(context.Context, llm.Request) iter.Seq2[llm.Part, error] {
+	return func(yield func(llm.Part, error) bool) {
+		*s.now = s.now.Add(30 * time.Second)
+		yield(llm.Part{}, context.DeadlineExceeded)
+	}
+}
+
 func TestMeter(t *testing.T) {
 	now := time.Unix(0, 0)
 	m := &meter{Model: slow{now: &now}, now: func() time.Time { return now }}
@@ -160,8 +173,18 @@ func TestMeter(t *testing.T) {
 			continue
 		}
 	}
-	if perSecond, first := m.figures(); perSecond != 25 || first != 9 {
-		t.Errorf("%v tokens a second, first word after %v s", perSecond, first)
+	if perSecond, first, waited := m.figures(); perSecond != 25 || first != 9 || waited != 0 {
+		t.Errorf("%v tokens a second, first word after %v s, none after %v s", perSecond, first, waited)
+	}
+	mute := &meter{Model: silent{now: &now}, now: m.now}
+	for range mute.Stream(t.Context(), llm.Request{}) {
+		continue
+	}
+	if m.mute() || !mute.mute() {
+		t.Errorf("mute: %v, %v", m.mute(), mute.mute())
+	}
+	if perSecond, first, waited := mute.figures(); perSecond != 0 || first != 0 || waited != 30 {
+		t.Errorf("silent: %v tokens a second, first word after %v s, none after %v s", perSecond, first, waited)
 	}
 }
 
