@@ -71,7 +71,7 @@ func (k *claims) note(p *session.Note) {
 		k.tested = true
 		k.red++
 	}
-	if p.Back > 0 {
+	if p.Back > 0 && p.Kind != session.NoteTests {
 		k.back++
 	}
 }

@@ -126,7 +126,7 @@ func cannotRun(v *session.Verified) bool {
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
-		return fmt.Sprintf("%sThe tests fail with it:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", tailLines(said, maxRedFiles)))
+		return fmt.Sprintf("The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", tailLines(said, maxRedFiles)))
 	}
 	was := "They passed before your change."
 	if before {
@@ -143,7 +143,7 @@ func (f *finisher) lastVersion() string {
 	for _, c := range f.talk.entries[len(f.talk.entries)-1].calls {
 		var args struct{ Path, Content, Diff string }
 		if speech.IsEdit(c.Call) && json.Unmarshal(c.Arguments, &args) == nil {
-			fmt.Fprintf(&b, "A first try was:\n\n%s\n%s\n\n", args.Path, fence(args.Path, args.Content+args.Diff))
+			fmt.Fprintf(&b, "%s\n%s\n\n", args.Path, fence(args.Path, args.Content+args.Diff))
 		}
 	}
 	return b.String()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -36,8 +38,44 @@ func (e *Engine) verifies(facts project.Facts) []string {
 	return lines[:1]
 }
 
+// proving is the test runs of one stretch of work. The first leaves its caches, such as
+// compiled packages, for those after it: they hold what the same work built.
+type proving struct {
+	layer  laid
+	caches string // "" before the first
+}
+
+func (p *proving) run(e *Engine, j Job, at *session.State) func(context.Context, string, []string) (session.Verified, error) {
+	return func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
+		layer := p.layer
+		keeps, ok := e.cfg.Workspace.(workspace.Layered)
+		switch {
+		case layer.dir != "" || !ok || !keeps.Layers():
+		case p.caches != "":
+			layer.dir = p.caches
+		default:
+			dir, err := e.cfg.Bases.store.Temp(e.cfg.Bases.dir, "tests-"+j.Task.Session)
+			if err == nil {
+				err = os.Mkdir(filepath.Join(dir, workspace.LayerTree), 0o755)
+			}
+			if err != nil {
+				return session.Verified{}, fmt.Errorf("make a directory for caches: %w", err)
+			}
+			p.caches, j.caches = dir, dir
+		}
+		return e.runTests(ctx, j, at, layer, commit, lines)
+	}
+}
+
+func (p *proving) end() error {
+	if p.caches == "" {
+		return nil
+	}
+	return workspace.RemoveTree(p.caches)
+}
+
 // runTests runs commands on a commit, in a workspace of its own: nothing that the model did
-// in its shell reaches it, and nothing that the tests leave behind stays.
+// in its shell reaches it, and no file that the tests leave behind stays.
 func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer laid, commit string, lines []string) (out session.Verified, err error) {
 	state := *at
 	state.Saved = commit

@@ -120,6 +120,7 @@ type Job struct {
 	Inbox        func(context.Context) error
 	Shown
 	image  session.Image // what commands run in, once it is known
+	caches string        // directory that comes to hold what the workspace leaves of caches; "" for nothing
 	Shares agent.Shares  // nil for none
 	// Seat waits until the model named has a slot for this run; nil for no wait.
 	Seat    func(ctx context.Context, model string) error
@@ -211,14 +212,16 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	if err := e.tellImage(ctx, j, at, j.image); err != nil {
 		return out, err
 	}
-	a, err := e.agent(ctx, ws, j, at, layer)
+	tests := &proving{layer: layer}
+	defer func() { err = errors.Join(err, tests.end()) }()
+	a, err := e.agent(ctx, ws, j, at, tests)
 	if err != nil {
 		return out, err
 	}
 	return a.Run(ctx, j.Task, j.Log)
 }
 
-func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, layer laid) (*agent.Agent, error) {
+func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, proving *proving) (*agent.Agent, error) {
 	facts, err := e.facts(ctx, ws, j, at.Saved)
 	if err != nil {
 		return nil, err
@@ -255,9 +258,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
-		cfg.RunTests = func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
-			return e.runTests(ctx, j, at, layer, commit, lines)
-		}
+		cfg.RunTests = proving.run(e, j, at)
 	}
 	cfg.Limits, cfg.Shares, cfg.Log = e.limits(), j.Shares, e.cfg.Log
 	return agent.New(cfg)
@@ -357,6 +358,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		return place{}, nil, errors.Join(fmt.Errorf("make workspace directory: %w", err), os.RemoveAll(state))
 	}
 	spec := workspace.Spec{
+		Keep:    j.caches != "",
 		Session: j.Task.Session, Name: j.Name, Source: source.Source, Over: source.Over, Git: before.dir, Layer: layer.dir, State: filepath.Join(state, "state"), Image: j.image.Name, Pull: e.cfg.Rules.Pulls(j.image.Name), Tell: j.OnSetup,
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	}
@@ -372,6 +374,10 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 	return place{ws, hidden, w, source.Gone, layer.digest}, func(ctx context.Context) error {
 		defer source.Drop()
 		before.end()
-		return errors.Join(ws.Close(ctx), os.RemoveAll(state))
+		err := ws.Close(ctx)
+		if j.caches != "" && err == nil {
+			err = os.Rename(filepath.Join(spec.State, workspace.KeptCache), filepath.Join(j.caches, workspace.LayerCache))
+		}
+		return errors.Join(err, workspace.RemoveTree(state))
 	}, nil
 }
