@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -82,7 +83,7 @@ var deletes = regexp.MustCompile(`\b(delet|remov|discard)`)
 // ran takes in a call that has ended. What people let a command delete may be files that
 // no branch has: then that was the work, and there is nothing to see of it.
 func (k *claims) ran(c *session.CallState) {
-	if c.Result.OK && !c.Result.Mistake {
+	if c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
 	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work

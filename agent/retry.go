@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 )
@@ -61,7 +62,9 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 			refused = append(refused, firstParagraph(c.Result.Content))
 		}
 	}
-	switch {
+	switch broken := unparsed(last); {
+	case broken != "" && f.claims.back < maxBack:
+		return f.again(ctx, broken)
 	case len(last.calls) > edits && edits == 0:
 		return nil, nil // it asked for something, and reads the answer
 	case len(refused) > 0 && len(refused) < edits:
@@ -86,6 +89,21 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.ended(ctx, last.answer.Content), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// unparsed returns what the tools say of a file that does not parse since this answer.
+func unparsed(last entry) string {
+	for _, c := range last.calls {
+		if c.Result == nil || !speech.IsEdit(c.Call) {
+			continue
+		}
+		for line := range strings.Lines(c.Result.Content) {
+			if i := strings.Index(line, patch.NotParsed); i >= 0 {
+				return "With it, " + pathArgument(c.Arguments) + strings.TrimRight(line[i:], "\n")
+			}
+		}
+	}
+	return ""
 }
 
 // askFiles says in one line how an answer changes a file.

@@ -14,12 +14,16 @@ import (
 // list of what its tools did last.
 func (f *finisher) summarize(ctx context.Context, status session.Status, said string) *session.Outcome {
 	out := &session.Outcome{Status: status}
-	for _, source := range []func() string{
+	sources := []func() string{
 		func() string { return said },
 		f.explained,
 		func() string { return f.askSummary(ctx) },
 		f.lastResults,
-	} {
+	}
+	if f.model.form == llm.FormFiles { // a small model is not asked again for words
+		sources = []func() string{func() string { return said }, f.changes}
+	}
+	for _, source := range sources {
 		if out.Summary = strings.TrimSpace(source()); out.Summary != "" {
 			break
 		}
@@ -31,6 +35,14 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 		}
 	}
 	return out
+}
+
+// changes says which files the work changed.
+func (f *finisher) changes() string {
+	if names := f.changedPaths(); names != "" {
+		return "Changed: " + names + "."
+	}
+	return ""
 }
 
 // explained is the last explanation the model gave along the way.

@@ -60,12 +60,9 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 func (v *verifier) held() (line, why string) {
 	for _, line := range v.lines {
 		a := policy.Action{Kind: policy.Execute, Tool: "run_terminal_command", Command: line, Cwd: ".", Display: line}
-		switch d := v.gate.policy.Check(v.mode, a); d.Verdict { //control:tests-pass-the-gate
-		case policy.Allow:
-		case policy.Ask:
-			return line, "needs an approval here"
-		default:
-			return line, "is not allowed here"
+		d := v.gate.policy.Check(v.mode, a)
+		if d.Verdict != policy.Allow { //control:tests-pass-the-gate
+			return line, map[policy.Verdict]string{policy.Ask: "needs an approval here", policy.Deny: "is not allowed here"}[d.Verdict]
 		}
 	}
 	return "", ""

@@ -13,7 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
-// Syntax returns the first fault of a file's text, which is a [*syntax.Error], or nil:
+// NotParsed stands in what the edit tools tell, between a file and its first fault.
+const NotParsed = " does not parse: "
+
+// Syntax returns the first fault of a file's text, with its place, or nil:
 // see [syntax.Check]. It is for texts that are written, and says nothing of other kinds
 // of files than those that it knows.
 func Syntax(name, text string) error { return syntax.Check(name, text) }

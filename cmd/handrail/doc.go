@@ -41,11 +41,14 @@
 // agent/prompt, agent/project, agent/compact and agent/memory make what the
 // model reads, agent/project/image finds what its commands run in, also by agent/project/devcontainer, agent/speech hears what it says. agent/llm has the words for a model, agent/llm/ollama and
 // agent/llm/openai reach one over agent/llm/wire, agent/llm/toolcall finds calls
-// in text and agent/llm/mend mends their JSON, agent/exam tries a model out,
+// in text and agent/llm/mend mends their JSON, agent/llm/prose reads files in answers
+// without calls, agent/exam tries a model out, cmd/tryout does it with the loop itself,
+// cmd/forms remembers which form of answering went well,
 // agent/seat shares it among runs. agent/tools has the words for a tool;
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,
 // agent/tools/search, agent/tools/shell, agent/tools/report and agent/tools/talk, agent/tools/github
-// reads the thread; agent/patch mends edits,
+// reads the thread; agent/patch mends edits, agent/patch/fragment puts a definition into its
+// file, agent/patch/syntax finds a text that does not parse,
 // agent/patch/style writes their new lines as the file does, agent/patch/compare
 // compares lines. agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,

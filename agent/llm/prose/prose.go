@@ -35,8 +35,8 @@ type Act struct {
 	Cut  bool // the answer ended inside its fence
 }
 
-// Edits reports whether the act changes a file.
-func (a Act) Edits() bool { return a.Kind == Whole || a.Kind == Blocks }
+// edits reports whether the act changes a file.
+func (a Act) edits() bool { return a.Kind == Whole || a.Kind == Blocks }
 
 // File is a file in front of the model.
 type File struct {
@@ -55,7 +55,7 @@ type Answer struct {
 }
 
 // Edits reports whether the answer changes a file.
-func (a Answer) Edits() bool { return slices.ContainsFunc(a.Acts, Act.Edits) }
+func (a Answer) Edits() bool { return slices.ContainsFunc(a.Acts, Act.edits) }
 
 // Parse takes an answer apart. It is linear in the length of text, and never panics.
 func Parse(text string, view View) Answer {

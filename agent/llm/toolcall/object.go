@@ -155,7 +155,7 @@ const maxName = 128
 
 // isName reports whether s can be the name of a tool.
 func isName(s string) bool {
-	s = strings.TrimSpace(CutTokens(s))
+	s = strings.TrimSpace(cutTokens(s))
 	if s == "" || len(s) > maxName {
 		return false
 	}

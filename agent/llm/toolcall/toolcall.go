@@ -121,7 +121,7 @@ var namePrefixes = [...]string{"functions.", "function.", "functions:", "default
 // Canonical returns the name of a known tool for any spelling of it, and
 // reports whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
-	name = strings.Trim(CutTokens(name), " \t\r\n`<>\"'*")
+	name = strings.Trim(cutTokens(name), " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
 		return name, true
 	}
@@ -164,10 +164,10 @@ func (p *Parser) IsTag(name string) bool {
 // model.
 var tokenStarts = [...]string{"<|", "<｜", "<¦", "</", "[TOOL_", "[ARGS]", "[CALL_ID]", "[¦"}
 
-// CutTokens returns the name of a tool without the control tokens that its model wrote on
+// cutTokens returns the name of a tool without the control tokens that its model wrote on
 // behind it, such as read_file<|channel|>commentary. Tokens that come before it are left
 // out as well.
-func CutTokens(name string) string {
+func cutTokens(name string) string {
 	for {
 		at := -1
 		for _, start := range tokenStarts {
@@ -183,7 +183,7 @@ func CutTokens(name string) string {
 		}
 		rest := name[at:]
 		if to := recipient(rest); to != "" { // <|channel|>commentary to=functions.read_file
-			return CutTokens(to)
+			return cutTokens(to)
 		}
 		end := strings.IndexAny(rest, ">]")
 		if end < 0 || end+1 == len(rest) {

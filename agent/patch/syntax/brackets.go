@@ -17,7 +17,7 @@ type brackets struct {
 var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
 
 // bracket takes note of a bracket at i.
-func (b *brackets) bracket() *Error {
+func (b *brackets) bracket() *fault {
 	c := b.s[b.i]
 	if closing[c] != 0 {
 		b.open = append(b.open, b.i)
@@ -36,7 +36,7 @@ func (b *brackets) bracket() *Error {
 }
 
 // end is the fault of brackets that are open at the end.
-func (b *brackets) end() *Error {
+func (b *brackets) end() *fault {
 	if len(b.open) == 0 {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (b *brackets) name() {
 	b.last = b.s[from:b.i]
 }
 
-func python(text string) *Error {
+func python(text string) *fault {
 	b := &brackets{s: text}
 	for b.i < len(text) {
 		fault := b.pythonToken()
@@ -80,7 +80,7 @@ func python(text string) *Error {
 	return b.end()
 }
 
-func (b *brackets) pythonToken() *Error {
+func (b *brackets) pythonToken() *fault {
 	switch c := b.s[b.i]; {
 	case c == '#':
 		b.skipLine()
@@ -105,7 +105,7 @@ func (b *brackets) pythonToken() *Error {
 }
 
 // pythonString moves behind a string, whose prefix is read already.
-func (b *brackets) pythonString(prefix string) *Error {
+func (b *brackets) pythonString(prefix string) *fault {
 	from := b.i
 	quote := b.s[b.i : b.i+1]
 	if strings.HasPrefix(b.s[b.i:], strings.Repeat(quote, 3)) {

@@ -11,7 +11,7 @@ var before = []string{"return", "typeof", "case", "in", "of", "delete", "void", 
 
 // javascript looks at JavaScript and TypeScript. Markup in it, and a slash that may divide
 // or begin a regular expression, leave everything open.
-func javascript(text string) *Error {
+func javascript(text string) *fault {
 	if strings.Contains(text, "</") || strings.Contains(text, "/>") || strings.Contains(text, "<!--") {
 		return nil
 	}
@@ -30,7 +30,7 @@ func javascript(text string) *Error {
 }
 
 // script reads code up to the end, or up to the bracket that closes a gap in a template.
-func (b *brackets) script(gap bool) *Error {
+func (b *brackets) script(gap bool) *fault {
 	depth := len(b.open)
 	for b.i < len(b.s) {
 		if gap && len(b.open) == depth && b.s[b.i] == '}' {
@@ -47,7 +47,7 @@ func (b *brackets) script(gap bool) *Error {
 	return nil
 }
 
-func (b *brackets) scriptToken() *Error {
+func (b *brackets) scriptToken() *fault {
 	rest := b.s[b.i:]
 	switch c := b.s[b.i]; {
 	case strings.HasPrefix(rest, "//"):
@@ -83,7 +83,7 @@ func (b *brackets) scriptToken() *Error {
 }
 
 // slash reads a division or a regular expression.
-func (b *brackets) slash() *Error {
+func (b *brackets) slash() *fault {
 	rest, _, _ := strings.Cut(b.s[b.i+1:], "\n")
 	switch last := b.last; {
 	case !strings.Contains(rest, "/"):
@@ -119,7 +119,7 @@ func (b *brackets) expression() {
 	b.unsure = true
 }
 
-func (b *brackets) quoted(quote byte) *Error {
+func (b *brackets) quoted(quote byte) *fault {
 	from := b.i
 	for b.i++; b.i < len(b.s); b.i++ {
 		switch c := b.s[b.i]; {
@@ -139,7 +139,7 @@ func (b *brackets) quoted(quote byte) *Error {
 }
 
 // literal moves behind a template with its gaps.
-func (b *brackets) literal() *Error {
+func (b *brackets) literal() *fault {
 	from := b.i
 	for b.i++; b.i < len(b.s); {
 		switch rest := b.s[b.i:]; {

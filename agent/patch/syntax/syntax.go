@@ -24,15 +24,15 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Error is a place at which a text is none of its language. Line and Column count from
+// fault is a place at which a text is none of its language. Line and Column count from
 // one; a Column of 0 is not known.
-type Error struct {
+type fault struct {
 	Line, Column int
 	Reason       string
 }
 
 // Error names the place and the reason, without the file.
-func (e *Error) Error() string {
+func (e *fault) Error() string {
 	if e.Column > 0 {
 		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
 	}
@@ -42,7 +42,7 @@ func (e *Error) Error() string {
 // maxText is the longest text that is looked at, in bytes.
 const maxText = 1 << 20
 
-// Check returns the first fault of a text, which is an [*Error], or nil. The path says
+// Check returns the first fault of a text with its place, or nil. The path says
 // its language.
 func Check(name, text string) error {
 	check := language(name)
@@ -74,7 +74,7 @@ func Parsed(name string) bool {
 func extension(name string) string { return strings.ToLower(path.Ext(name)) }
 
 // language returns how texts of a file with this name are looked at, or nil.
-func language(name string) func(string) *Error {
+func language(name string) func(string) *fault {
 	switch extension(name) {
 	case ".go":
 		return golang
@@ -104,16 +104,16 @@ var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|ra
 // goTemplate finds those of Go code, in which two brackets in a row are nothing special.
 var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)
 
-func golang(text string) *Error {
+func golang(text string) *fault {
 	_, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	var list scanner.ErrorList
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &list) && len(list) > 0:
-		return &Error{Line: list[0].Pos.Line, Column: list[0].Pos.Column, Reason: list[0].Msg}
+		return &fault{Line: list[0].Pos.Line, Column: list[0].Pos.Column, Reason: list[0].Msg}
 	}
-	return &Error{Line: 1, Reason: err.Error()}
+	return &fault{Line: 1, Reason: err.Error()}
 }
 
 // annotated reports whether the programs that read a JSON file of this name take
@@ -129,7 +129,7 @@ func annotated(name string) bool {
 	return strings.Contains(path.Clean("/"+name), "/.") // of an editor or a tool
 }
 
-func plain(text string) *Error {
+func plain(text string) *fault {
 	d := json.NewDecoder(strings.NewReader(text))
 	var v json.RawMessage
 	err := d.Decode(&v)
@@ -156,14 +156,14 @@ func plain(text string) *Error {
 }
 
 // at returns a fault at a byte of the text.
-func at(text string, offset int, reason string) *Error {
+func at(text string, offset int, reason string) *fault {
 	before := text[:min(offset, len(text))]
 	line := strings.LastIndexByte(before, '\n') + 1
-	return &Error{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
+	return &fault{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
 }
 
 // commented checks JSON with comments and with commas behind the last member.
-func commented(text string) *Error {
+func commented(text string) *fault {
 	b := []byte(text)
 	comma := -1
 	for i := 0; i < len(b); {
@@ -219,7 +219,7 @@ func blank(b []byte) {
 // placed finds the place in the words of the YAML parser.
 var placed = pattern.Lazy(`\bat (?:L\d+\.C\d+-)?L(\d+)\.C(\d+): (.*)`)
 
-func documents(text string) *Error {
+func documents(text string) *fault {
 	d, err := yaml.NewLoader(strings.NewReader(text))
 	for err == nil {
 		var doc yaml.Node
@@ -231,14 +231,14 @@ func documents(text string) *Error {
 	case errors.Is(err, io.EOF), strings.Contains(said, "in composer"), strings.Contains(said, "before directive"):
 		return nil // an anchor of another file, perhaps
 	case m == nil:
-		return &Error{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
+		return &fault{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
 	}
 	line, _ := strconv.Atoi(m[1])
 	column, _ := strconv.Atoi(m[2])
-	return &Error{Line: max(line, 1), Column: column, Reason: m[3]}
+	return &fault{Line: max(line, 1), Column: column, Reason: m[3]}
 }
 
-func table(text string) *Error {
+func table(text string) *fault {
 	var v map[string]any
 	err := toml.Unmarshal([]byte(text), &v)
 	var wrong *toml.DecodeError
@@ -247,7 +247,7 @@ func table(text string) *Error {
 		return nil
 	case errors.As(err, &wrong):
 		line, column := wrong.Position()
-		return &Error{Line: line, Column: column, Reason: strings.TrimPrefix(wrong.Error(), "toml: ")}
+		return &fault{Line: line, Column: column, Reason: strings.TrimPrefix(wrong.Error(), "toml: ")}
 	}
-	return &Error{Line: 1, Reason: strings.TrimPrefix(err.Error(), "toml: ")}
+	return &fault{Line: 1, Reason: strings.TrimPrefix(err.Error(), "toml: ")}
 }

@@ -1,7 +1,7 @@
 package syntax_test
 
 import (
-	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -45,12 +45,13 @@ func TestFaults(t *testing.T) {
 		{"a.js", "f(/[)]/.test(x);\n", 1, "'(' is not closed"},
 	} {
 		err := syntax.Check(tt.name, tt.text)
-		var fault *syntax.Error
-		if !errors.As(err, &fault) {
-			t.Errorf("%s: %q passes (%v)", tt.name, tt.text, err)
+		if err == nil {
+			t.Errorf("%s: %q passes", tt.name, tt.text)
 			continue
 		}
-		if tt.line > 0 && fault.Line != tt.line || !strings.Contains(fault.Error(), tt.words) {
+		at := fmt.Sprintf("line %d", tt.line)
+		placed := strings.HasPrefix(err.Error(), at+":") || strings.HasPrefix(err.Error(), at+",")
+		if tt.line > 0 && !placed || !strings.Contains(err.Error(), tt.words) {
 			t.Errorf("%s: %q: %v, want line %d and %q", tt.name, tt.text, err, tt.line, tt.words)
 		}
 	}

@@ -104,7 +104,7 @@ func (c *change) guard() error {
 		if c.existed && c.from == "" && patch.Syntax(c.path, c.before) != nil {
 			still = " still"
 		}
-		c.notes = append(c.notes, fmt.Sprintf("%s%s does not parse: %v.", c.path, still, fault))
+		c.notes = append(c.notes, c.path+still+patch.NotParsed+fault.Error()+".")
 	}
 	return nil
 }

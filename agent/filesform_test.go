@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// filesHead begins the scripts of a small model without tools.
+const filesHead = "model: {name: m, tools: false, context: 32768, parameters: 1500000000}\nturns:\n"
+
+func filesBench(t *testing.T, script string) *bench {
+	t.Helper()
+	b := newBench(t, filesHead+script, map[string]string{"a.txt": "one\ntwo\n"})
+	b.cfg.Form = llm.FormAuto
+	b.cfg.Provide = func(_ context.Context, _ string, form llm.Form) []session.Item {
+		if form != llm.FormFiles {
+			t.Errorf("the files are looked up for the form %q", form)
+		}
+		return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: "one\ntwo\n"}}
+	}
+	return b
+}
+
+// A small model without tools is shown the file under its path, and its answer is written.
+func TestFilesForm(t *testing.T) {
+	b := filesBench(t, `
+- when: {no_tools: true, user_contains: ["fix a.txt", "a.txt\n`+"```\\none\\ntwo\\n```"+`"]}
+  text: "I changed it.\n\na.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	out := b.must(session.StatusDone)
+	if got := b.states.trees[b.states.last]["a.txt"]; got != "one\n2\n" || out.Summary != "I changed it." || out.Turns != 1 {
+		t.Errorf("a.txt is %q after %d turns, the summary %q", got, out.Turns, out.Summary)
+	}
+}
+
+// An answer without a file is taken back: the next try sees one line in its place, and is
+// asked at a higher temperature.
+func TestFailedTurnIsTakenBack(t *testing.T) {
+	b := filesBench(t, `
+- say: "You should change the second line, dear user."
+- when: {lacks: ["dear user"], user_contains: ["There was no file in that."]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.must(session.StatusDone)
+	if got := events[session.Answer](b, session.TypeAnswer); len(got) != 2 || !strings.Contains(got[0].Content, "dear user") {
+		t.Errorf("the log has lost an answer: %+v", got)
+	}
+	if n := len(b.model.Requests()[1].Messages); n != 2 {
+		t.Errorf("%d messages in the second request, want the system's and the user's", n)
+	}
+}
+
+// A model that only talks ends soon, and nothing is claimed.
+func TestFilesFormGivesUp(t *testing.T) {
+	b := filesBench(t, `
+- {say: "I am only a poet.", repeat: true}
+`)
+	out := b.must(session.StatusNoChanges)
+	if out.Turns > maxBack+1 {
+		t.Errorf("%d turns", out.Turns)
+	}
+}
+
+// proof has the tests of a session pass where a.txt holds good.
+func (b *bench) proof(good string) *int {
+	ran := new(int)
+	b.cfg.Tests = []string{"sh check.sh"}
+	b.cfg.RunTests = func(_ context.Context, commit string, lines []string) (session.Verified, error) {
+		*ran++
+		run := &session.TestRun{Line: lines[0]}
+		if b.states.trees[commit]["a.txt"] != good {
+			run.Exit = 1
+		}
+		return session.Verified{Tests: run, Output: "FAIL: a.txt is not good"}, nil
+	}
+	return ran
+}
+
+// Work whose tests fail goes back with their words, and counts as done when they pass.
+func TestRedGoesBack(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\nbad\\n```"+`\n"
+- when: {user_contains: ["The tests fail with your last version.", "one\nbad", "FAIL: a.txt is not good"]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.proof("one\n2\n")
+	out := b.must(session.StatusDone)
+	if !strings.HasPrefix(out.Tests, "tests passed (ran by Handrail): `sh check.sh`") {
+		t.Errorf("tests: %q", out.Tests)
+	}
+}
+
+// Work whose tests stay red is not done, in any form; it is kept.
+func TestRedIsNotDone(t *testing.T) {
+	for form, script := range map[llm.Form]string{
+		llm.FormFiles: filesHead + `
+- {text: "a.txt\n` + "```\\none\\n1\\n```" + `\n"}
+- {text: "a.txt\n` + "```\\none\\n3\\n```" + `\n"}
+- {text: "a.txt\n` + "```\\none\\n4\\n```" + `\n"}
+- {text: "a.txt\n` + "```\\none\\n5\\n```" + `\n"}
+`,
+		llm.FormNative: head + `
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: bad}}]
+- {say: "Done. [TASK_COMPLETE]", repeat: true}
+`,
+	} {
+		b := newBench(t, script, map[string]string{"a.txt": "one\ntwo\n"})
+		b.cfg.Form = form
+		b.proof("one\ntwo\n")
+		out := b.must(session.StatusFailed)
+		if !strings.HasPrefix(out.Reason, "Not done: the tests fail.") || len(out.Files) != 1 || out.Summary == "" {
+			t.Errorf("%s: %+v", form, out)
+		}
+		if n := len(events[session.Note](b, session.TypeNote)); n < maxRed {
+			t.Errorf("%s: sent back %d times", form, n)
+		}
+	}
+}
+
+// A command of the tests that the policy does not allow is not run.
+func TestTestsPassTheGate(t *testing.T) {
+	b := newBench(t, head+`
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: bad}}]
+- {say: "Done. [TASK_COMPLETE]"}
+`, map[string]string{"a.txt": "one\ntwo\n"})
+	ran := b.proof("good")
+	rules := policy.DefaultConfig()
+	rules.Commands.Deny = []string{"sh"}
+	p, err := policy.New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.cfg.Policy = p
+	if out := b.must(session.StatusDone); *ran != 0 || out.Tests != "tests did not run: `sh check.sh` is not allowed here" {
+		t.Errorf("run %d times, told %q", *ran, out.Tests)
+	}
+}
+
+// An edit that was refused is not shown to the model again: only its error is.
+func TestRefusedEditIsTakenBack(t *testing.T) {
+	b := newBench(t, head+`
+- calls: [{name: edit_file, arguments: {path: a.txt, old_string: "no such line", new_string: "2"}}]
+- when: {lacks: ["no such line\""], user_contains: ["Your edit_file of a.txt was not made:"]}
+  calls: [{name: edit_file, arguments: {path: a.txt, old_string: two, new_string: "2"}}]
+- {say: "Done. [TASK_COMPLETE]"}
+`, map[string]string{"a.txt": "one\ntwo\n"})
+	b.must(session.StatusDone)
+	if second := b.model.Requests()[1]; len(second.Messages) != 3 {
+		t.Errorf("%d messages in the second request", len(second.Messages))
+	}
+}
+
+// A small model that claims native calls and does not make them is asked for files.
+func TestStepsDown(t *testing.T) {
+	b := newBench(t, strings.Replace(head, "tools: true", "tools: true, parameters: 3000000000", 1)+`
+- say: "The second line should be 2, I think."
+- when: {no_tools: true, user_contains: ["fix a.txt"]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`, map[string]string{"a.txt": "one\ntwo\n"})
+	b.cfg.Form = llm.FormAuto
+	b.cfg.Forms = believer{}
+	b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+		return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: "one\ntwo\n"}}
+	}
+	b.must(session.StatusDone)
+}
+
+// believer takes every model for one that calls tools.
+type believer struct{}
+
+func (believer) Best(string, llm.Capabilities) llm.Form         { return llm.FormNative }
+func (believer) Ended(string, llm.Capabilities, llm.Form, bool) {}
+
+// Files stand under their paths in fences that are longer than any in them.
+func TestFence(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n":            "```python\na\n```",
+		"```\nx\n```\n":  "````python\n```\nx\n```\n````",
+		"`````\n":        "``````python\n`````\n``````",
+		"no end":         "```python\nno end\n```",
+		fmt.Sprint("\n"): "```python\n\n```",
+	} {
+		if got := fence("a.py", text); got != want {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+}
