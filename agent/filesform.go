@@ -53,7 +53,7 @@ func filesResult(c *session.CallState, nonce string) string {
 	case c.Name == "read_file" && c.Result != nil && c.Result.OK:
 		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), c.Result.Content))
 	}
-	return fenced(c, nonce)
+	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fenced(c, nonce))
 }
 
 // fence puts a text into a code fence that is longer than any in it.

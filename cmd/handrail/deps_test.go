@@ -79,7 +79,7 @@ var arrows = map[string][]string{
 	"agent":                         {"agent/*", "policy", "policy/*"},
 	"agent/session":                 {"policy", "policy/untrusted"},
 	"agent/speech":                  {"agent/llm", "agent/llm/mend", "agent/llm/prose", "agent/llm/toolcall", "agent/session", "policy/untrusted/marks"},
-	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy/*"},
+	"agent/prompt":                  {"agent/llm", "agent/llm/mend", "policy", "policy/*"},
 	"agent/exam":                    {"agent/compact", "agent/llm", "agent/llm/toolcall", "agent/prompt"},
 	"agent/work":                    {"agent", "agent/llm", "agent/project", "agent/prompt", "agent/session", "agent/testrun", "agent/workspace", "gitops", "policy", "policy/secret", "policy/untrusted"},
 	"agent/layer":                   {"agent/layer/cache", "agent/session", "agent/workspace", "gitops/flock", "policy"},
