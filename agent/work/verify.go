@@ -47,7 +47,7 @@ type proving struct {
 
 func (p *proving) run(e *Engine, j Job, at *session.State) func(context.Context, string, []string) (session.Verified, error) {
 	return func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
-		layer := p.layer
+		job, layer := j, p.layer // only the first run's job leaves caches
 		keeps, ok := e.cfg.Workspace.(workspace.Layered)
 		switch {
 		case layer.dir != "" || !ok || !keeps.Layers():
@@ -61,9 +61,9 @@ func (p *proving) run(e *Engine, j Job, at *session.State) func(context.Context,
 			if err != nil {
 				return session.Verified{}, fmt.Errorf("make a directory for caches: %w", err)
 			}
-			p.caches, j.caches = dir, dir
+			p.caches, job.caches = dir, dir
 		}
-		return e.runTests(ctx, j, at, layer, commit, lines)
+		return e.runTests(ctx, job, at, layer, commit, lines)
 	}
 }
 

@@ -1,12 +1,42 @@
 package work
 
 import (
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/policy"
 )
+
+// layered is copies whose workspaces can lie on a layer.
+type layered struct{ copies }
+
+func (layered) Layers() bool { return true }
+
+// Tests run as often as there are versions: the first run leaves its caches, and no later
+// one fails for them.
+func TestTestsRunAgain(t *testing.T) {
+	s := newSetUpTrial(t)
+	e, p := s.engine(), &proving{}
+	e.cfg.Workspace = layered{}
+	j := s.job()
+	run := p.run(e, j, &session.State{Task: j.Task})
+	for i := range 3 {
+		got, err := run(t.Context(), s.base, []string{"echo ran >> ~/.ran"})
+		if err != nil || got.Tests == nil || got.Tests.Failed() {
+			t.Fatalf("run %d: %+v, %v", i+1, got, err)
+		}
+	}
+	if kept, err := filepath.Glob(filepath.Join(p.caches, workspace.LayerCache, "home", ".ran")); err != nil || len(kept) != 1 {
+		t.Errorf("caches of the first run: %q, %v", kept, err)
+	}
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+}
 
 // The configuration says which commands tell that work is done, or the project does.
 func TestVerifies(t *testing.T) {

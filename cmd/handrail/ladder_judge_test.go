@@ -20,7 +20,7 @@ import (
 
 // destroyed says which files of the repository were worse than not mended: changed or
 // deleted though the task does not touch them, no longer readable for their language,
-// or without half of what the solution keeps. Tests may grow.
+// or without half of the lines that the solution keeps. Tests may grow.
 func (c *climb) destroyed(ctx context.Context, left map[string]string) ([]string, error) {
 	var out []string
 	for p, before := range c.repo {
@@ -129,7 +129,7 @@ func (c *climb) reads(ctx context.Context, p, text string) (bool, error) {
 	return err == nil, nil
 }
 
-// filesBelow reads a directory, without what git, programs and tests leave beside the code.
+// filesBelow reads a directory, without the traces of git, aider and Python beside the code.
 func filesBelow(dir string) (map[string]string, error) {
 	out := map[string]string{}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
@@ -153,7 +153,7 @@ func filesBelow(dir string) (map[string]string, error) {
 	return out, err
 }
 
-// What is counted as destroyed is what a person would have to bring back.
+// Files count as destroyed if a person would have to bring them back.
 func TestLadderDestroyed(t *testing.T) {
 	find := func(name string) *climb {
 		for _, c := range ladderTasks(t) {

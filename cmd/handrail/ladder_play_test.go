@@ -31,7 +31,7 @@ type player struct {
 	play func(t *testing.T, c contest, task *climb, dir string) (played, map[string]string)
 }
 
-// played is what a player came to with one task.
+// played is the result of one task.
 type played struct {
 	served
 	Done    bool   // it says that it is done
@@ -147,7 +147,7 @@ func playAider(t *testing.T, c contest, task *climb, dir string) (played, map[st
 }
 
 // playAsk is the plainest program that could work: it shows files, asks for whole files,
-// writes them, runs the tests and shows what is red, twice.
+// writes them, runs the tests and shows their failures, twice.
 func playAsk(t *testing.T, c contest, task *climb, dir string) (played, map[string]string) {
 	t.Helper()
 	m := &meter{begin: time.Now()}
@@ -276,7 +276,7 @@ func wholeFiles(answer string, have map[string]string, shown []string) map[strin
 	return out
 }
 
-// The plainest program goes on while visible tests fail, and what it asks is measured.
+// The plainest program goes on while visible tests fail, and its requests are measured.
 func TestLadderAsk(t *testing.T) {
 	var task *climb
 	for _, c := range ladderTasks(t) {

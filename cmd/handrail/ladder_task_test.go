@@ -45,10 +45,10 @@ var testCommands = map[string]string{
 	"ruby":       `for f in test/*_test.rb; do ruby "$f" || exit 1; done`,
 }
 
-// testFile matches what belongs to tests: it is judged as the task has it, whatever a model made of it.
+// testFile matches the files of tests: they are judged as the task has them, not as a model left them.
 var testFile = regexp.MustCompile(`(^|/)tests?/|_test\.(go|rb)$|(^|/)test_[^/]*\.py$|\.test\.js$|^check\.sh$`)
 
-// settingsFile matches what says how tests are run.
+// settingsFile matches the files that say how tests are run.
 var settingsFile = regexp.MustCompile(`^(go\.mod|package\.json|Rakefile)$`)
 
 // ladderTasks are the tasks of testdata/ladder.
@@ -122,13 +122,13 @@ func (c *climb) solved() map[string]string {
 	return out
 }
 
-// verdict is what tests say of a repository.
+// ladderVerdict is the result of the tests of a repository.
 type ladderVerdict struct {
 	Visible, Hidden bool   // they pass, or there are none
 	Said            string // the output of those that fail
 }
 
-// judge runs the tests on what was left of a repository. Tests and their settings
+// judge runs the tests on the files that a model left. Tests and their settings
 // are the task's own, so that changing them wins nothing.
 func (c *climb) judge(ctx context.Context, dir string, left map[string]string) (ladderVerdict, error) {
 	v := ladderVerdict{Visible: true}
@@ -170,7 +170,7 @@ func (c *climb) try(ctx context.Context, dir string, left, hidden map[string]str
 }
 
 // runTests runs a command of tests, at most a minute. Behind a wall it writes in dir
-// only and has no network: what a model wrote is run.
+// only and has no network, since a model wrote the code.
 func runTests(ctx context.Context, dir, command string, walled bool) (ok bool, said string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -270,7 +270,7 @@ func (c *climb) mustAdd(t *testing.T) {
 	}
 }
 
-// interpreters are what the languages of the ladder need; .ci/setup installs them.
+// interpreters are the programs that the languages of the ladder need; .ci/setup installs them.
 var interpreters = map[string]string{
 	"go": "go", "python": "python3", "javascript": "node", "ruby": "ruby", "text": "python3",
 }

@@ -98,7 +98,7 @@ func chosen(task *climb) bool {
 	})
 }
 
-// climbOnce has a player do a task in a repository of its own, and judges what it left.
+// climbOnce has a player do a task in a repository of its own, and judges the files that it leaves.
 func climbOnce(t *testing.T, c contest, p player, task *climb) played {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,7 +149,7 @@ func (p played) line(task *climb, name string) string {
 		p.Asked, fmt.Sprintf("%d, %d", p.Prompt, p.Answer), p.First.Seconds(), p.Load.Seconds(), p.Wall.Seconds(), end)
 }
 
-// ascent is what a player came to with all tasks.
+// ascent is the result of all tasks of a player.
 type ascent struct {
 	tried, solved map[string]int // by rung
 	red, hidden   int            // done beside visible tests that fail, and beside hidden ones only
@@ -233,7 +233,7 @@ func (a *ascent) row(name, server string) string {
 		server, time.Now().Format(time.DateOnly), command)
 }
 
-// The ladder's table holds what was measured, in the form that make ladder writes.
+// The ladder's table holds measurements only, in the form that make ladder writes.
 func TestLadderTable(t *testing.T) {
 	data, err := os.ReadFile("../../docs/models.md")
 	must(t, err)

@@ -221,7 +221,7 @@ type meter struct {
 	all served
 }
 
-// served is what answers took together, as the server says or, where it does not, as it was seen.
+// served is the cost of all answers, as the server says or, if it does not, as it was seen.
 type served struct {
 	Asked          int
 	Prompt, Answer int // tokens; a line of a stream counts as one if the server does not count
