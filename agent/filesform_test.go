@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -189,5 +190,24 @@ func TestFence(t *testing.T) {
 		if got := fence("a.py", text); got != want {
 			t.Errorf("%q becomes %q", text, got)
 		}
+	}
+}
+
+// Tests that failed and cannot be run again prove nothing: the work is not done.
+func TestRedAndThenUnknown(t *testing.T) {
+	b := filesBench(t, `
+- {text: "a.txt\n`+"```\\none\\n1\\n```"+`\n"}
+- {text: "a.txt\n`+"```\\none\\n3\\n```"+`\n"}
+`)
+	b.proof("one\n2\n")
+	run, n := b.cfg.RunTests, 0
+	b.cfg.RunTests = func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
+		if n++; n > 2 { // the first is the work, the second its base
+			return session.Verified{}, errors.New("the disk is full")
+		}
+		return run(ctx, commit, lines)
+	}
+	if out := b.must(session.StatusFailed); !strings.HasPrefix(out.Reason, "Not done: the tests failed when they last ran") {
+		t.Errorf("reason %q", out.Reason)
 	}
 }

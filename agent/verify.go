@@ -78,8 +78,19 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		return nil, false, nil
 	}
 	now, err := f.tests.of(ctx, f.Saved, false)
-	if err != nil || !now.Failed() {
+	if err != nil || now == nil || now.Passed() {
 		return nil, false, err
+	}
+	if now.Tests == nil {
+		if f.claims.red == 0 {
+			return nil, false, nil
+		}
+		out := f.summarize(ctx, session.StatusFailed, "")
+		out.Reason = "Not done: the tests failed when they last ran, and then they could not be run again: " + now.Why + ". The work is kept."
+		return out, true, nil
+	}
+	if !now.Failed() {
+		return nil, false, nil
 	}
 	was, err := f.tests.of(ctx, f.BaseNow(), true)
 	if err != nil {
