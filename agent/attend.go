@@ -69,7 +69,8 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 	}()
 	defer func() {
 		cancel()
-		for range parts { // to its end
+		for more := true; more; {
+			_, more = <-parts // to its end
 		}
 	}()
 	silence := firstSilence

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -181,11 +180,11 @@ func (believer) Ended(string, llm.Capabilities, llm.Form, bool) {}
 // Files stand under their paths in fences that are longer than any in them.
 func TestFence(t *testing.T) {
 	for text, want := range map[string]string{
-		"a\n":            "```python\na\n```",
-		"```\nx\n```\n":  "````python\n```\nx\n```\n````",
-		"`````\n":        "``````python\n`````\n``````",
-		"no end":         "```python\nno end\n```",
-		fmt.Sprint("\n"): "```python\n\n```",
+		"a\n":           "```python\na\n```",
+		"```\nx\n```\n": "````python\n```\nx\n```\n````",
+		"`````\n":       "``````python\n`````\n``````",
+		"no end":        "```python\nno end\n```",
+		"\n":            "```python\n\n```",
 	} {
 		if got := fence("a.py", text); got != want {
 			t.Errorf("%q becomes %q", text, got)

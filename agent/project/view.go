@@ -79,7 +79,7 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 				f.score += 1 / float64(inFiles[k])
 			}
 			if strings.Contains(base, w) {
-				f.score += 1
+				f.score++
 			}
 		}
 		if !isSource(f.name) {

@@ -90,7 +90,7 @@ func (s Sheet) told(few, reads bool) llm.ToolSpec {
 	var props, required []string
 	for _, p := range s.Params {
 		needed := p.Required || p.Asked
-		if p.Doc != "" && (needed || !few || p.Few) && !(reads && p.Edits) {
+		if p.Doc != "" && (needed || !few || p.Few) && (!reads || !p.Edits) {
 			props = append(props, quote(p.Name)+":"+p.schemaText())
 		}
 		if needed {

@@ -212,7 +212,9 @@ func (s *shape) print(w io.Writer) {
 	row(`with "what"`, c.what, percent(c.what, c.comments))
 	row("with people, somebody, nobody, a person", c.people, percent(c.people, c.comments))
 	row(fmt.Sprintf("over %d columns (all lines)", maxColumns), c.wide, percent(c.wide, c.lines))
-	table.Flush()
+	if err := table.Flush(); err != nil {
+		panic(err) // a buffer takes all
+	}
 }
 
 func percent(part, whole int) string {

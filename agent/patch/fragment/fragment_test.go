@@ -124,7 +124,7 @@ func FuzzPut(f *testing.F) {
 	f.Add("a.py", python, "def area(r):\n    return 1\n")
 	f.Add("a.go", golang, "func Add() {}\n")
 	f.Add("a.js", javascript, "}\n{\n")
-	f.Fuzz(func(t *testing.T, name, before, text string) {
+	f.Fuzz(func(_ *testing.T, name, before, text string) {
 		if Is(name, before, text) {
 			_, _, _ = Put(name, before, text)
 		}

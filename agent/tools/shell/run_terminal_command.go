@@ -32,8 +32,8 @@ const (
 
 func runTerminalCommand(r runner) tools.Tool {
 	tests := ""
-	if len(r.Kit.Tests) > 0 {
-		tests = r.Kit.Tests[0]
+	if len(r.Tests) > 0 {
+		tests = r.Tests[0]
 	}
 	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Few: "Run a command in the shell. It has no input.", Kind: policy.Execute, Essential: true,
 		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command", "execute", "exec", "run"},

@@ -63,7 +63,11 @@ func TestStrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(fd)
+	defer func() {
+		if err := unix.Close(fd); err != nil {
+			t.Error(err)
+		}
+	}()
 	ps.killAll(fam)
 	ended := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(ended, int((10 * time.Minute).Milliseconds()))
