@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,7 +121,12 @@ var circling = []string{"trunc-false.txt", "ctx-overflow-last-message.txt", "ser
 // files in a call.
 func TestNoCircles(t *testing.T) {
 	n := 0
-	for _, root := range []string{"..", "../../docs", "../../testdata/script", filepath.Join(os.Getenv("GOROOT"), "src", "encoding"), filepath.Join(os.Getenv("GOROOT"), "src", "strconv")} {
+	out, err := exec.CommandContext(t.Context(), "go", "env", "GOROOT").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := filepath.Join(strings.TrimSpace(string(out)), "src")
+	for _, root := range []string{"..", "../../docs", "../../testdata/script", filepath.Join(src, "encoding"), filepath.Join(src, "strconv")} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
