@@ -99,8 +99,7 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
 		return nil, false, nil // the tests have no way to run here, before the change and after it
 	}
-	before := was.Failed() && !f.model.text() && f.claims.red > 0
-	if before || was.Failed() && f.model.form == llm.FormText && f.claims.red > 0 {
+	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
 		return nil, false, nil // they failed before, too; the model was told and stays with its work
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
@@ -134,7 +133,7 @@ func cannotRun(v *session.Verified) bool {
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
-		return fmt.Sprintf("The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", tailLines(said, maxRedFiles)))
+		return fmt.Sprintf("The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", session.LastLines(said, maxRedFiles)))
 	}
 	was := "They passed before your change."
 	if before {
@@ -142,7 +141,7 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	}
 	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
-		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", tailLines(said, mostTail)))
+		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, mostTail)))
 }
 
 // lastVersion shows what the last answer wrote.
@@ -159,15 +158,3 @@ func (f *finisher) lastVersion() string {
 
 // maxRedFiles bounds what a small model is told of failing tests, in bytes.
 const maxRedFiles = 1200
-
-// tailLines returns the end of a text, in whole lines of at most n bytes.
-func tailLines(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	s = s[len(s)-n:]
-	if _, rest, ok := strings.Cut(s, "\n"); ok {
-		s = rest
-	}
-	return strings.ToValidUTF8(s, "")
-}

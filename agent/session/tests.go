@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"strings"
+	"time"
 )
 
 // TestRun is a run of the project's tests, as its own exit status tells of it.
@@ -92,11 +93,7 @@ func (t *Tested) Words() string {
 	if e := t.Last.Tests.Exit; !t.Last.Tests.Unknown && (e == 126 || e == 127) {
 		return "tests did not run: " + words
 	}
-	took := fmt.Sprintf("%d ms", t.Last.Millis)
-	if t.Last.Millis >= 1000 {
-		took = fmt.Sprintf("%d s", (t.Last.Millis+500)/1000)
-	}
-	words += ", " + took
+	words += ", " + took(time.Duration(t.Last.Millis)*time.Millisecond)
 	if t.At != "" {
 		words += fmt.Sprintf(", at checkpoint %.7s", t.At)
 	}
@@ -112,9 +109,17 @@ func (t *Tested) Tail(n int) string {
 	if len(s) <= n {
 		return s
 	}
+	return "…\n" + LastLines(s, n)
+}
+
+// LastLines returns the end of a text, in whole lines of at most n bytes.
+func LastLines(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
 	s = s[len(s)-n:]
 	if _, rest, ok := strings.Cut(s, "\n"); ok {
 		s = rest
 	}
-	return "…\n" + strings.ToValidUTF8(s, "")
+	return strings.ToValidUTF8(s, "")
 }

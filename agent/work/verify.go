@@ -111,19 +111,6 @@ func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer l
 	if ran > 0 {
 		out.Why = ""
 	}
-	out.Output = lastLines(strings.Join(said, "\n"), keptOutput)
+	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), keptOutput)
 	return out, nil
-}
-
-// lastLines returns the end of a text, in whole lines of at most n bytes.
-func lastLines(s string, n int) string {
-	s = strings.TrimRight(s, "\n")
-	if len(s) <= n {
-		return s
-	}
-	s = s[len(s)-n:]
-	if _, rest, ok := strings.Cut(s, "\n"); ok {
-		s = rest
-	}
-	return strings.ToValidUTF8(s, "")
 }
