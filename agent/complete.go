@@ -12,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -37,13 +38,14 @@ type claims struct {
 	garbled    int    // answers in a row whose calls nobody understood
 	cleaned    bool   // a person let a command delete files since then, and it did
 	from       string // what the branch had when a person last asked for something
+	start      string // commit of the files then
 	handedOver bool   // a change went to people as a patch since then
 }
 
-func (k *claims) message(over bool, content string) {
-	fresh := claims{from: k.from, handedOver: k.handedOver, cleaned: k.cleaned}
+func (k *claims) message(over bool, content, saved string) {
+	fresh := claims{from: k.from, start: k.start, handedOver: k.handedOver, cleaned: k.cleaned}
 	if over {
-		fresh = claims{from: content}
+		fresh = claims{from: content, start: saved}
 	}
 	*k = fresh
 }
@@ -82,8 +84,8 @@ var deletes = regexp.MustCompile(`\b(delet|remov|discard)`)
 
 // ran takes in a call that has ended. What people let a command delete may be files that
 // no branch has: then that was the work, and there is nothing to see of it.
-func (k *claims) ran(c *session.CallState) {
-	if c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
+func (k *claims) ran(c *session.CallState, files bool) {
+	if (!files || speech.IsEdit(c.Call)) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
 	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work
@@ -99,6 +101,7 @@ type finisher struct {
 	model    *model
 	planner  *planner
 	tests    *verifier
+	saves    Checkpointer
 	inside   bool // it is a sub-task, which puts nothing on the branch
 }
 

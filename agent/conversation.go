@@ -132,8 +132,13 @@ func (t *conversation) anew() {
 }
 
 // view returns the files in front of the model, the newest text of each.
-func (t *conversation) view() (out prose.View) {
-	for _, e := range t.entries {
+func (t *conversation) view() prose.View { return viewOf(t.entries) }
+
+func viewOf(entries []entry) (out prose.View) {
+	for _, e := range entries {
+		if e.gone {
+			continue
+		}
 		for _, it := range e.context {
 			if it.Kind != session.ItemFile && it.Kind != session.ItemExplicit {
 				continue
@@ -144,7 +149,7 @@ func (t *conversation) view() (out prose.View) {
 		for _, c := range e.calls {
 			if path := pathArgument(c.Arguments); c.Name == "read_file" && c.Result != nil && c.Result.OK && path != "" &&
 				!slices.ContainsFunc(out, func(f prose.File) bool { return f.Path == path }) {
-				out = append(out, prose.File{Path: path, Text: c.Result.Content})
+				out = append(out, prose.File{Path: path, Text: plainFile(c.Result.Content)})
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -51,9 +52,29 @@ func filesResult(c *session.CallState, nonce string) string {
 	case speech.IsEdit(c.Call) && c.Result != nil && c.Result.OK && !c.Result.Mistake:
 		return c.Reminder
 	case c.Name == "read_file" && c.Result != nil && c.Result.OK:
-		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), c.Result.Content))
+		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), plainFile(c.Result.Content)))
 	}
 	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fenced(c, nonce))
+}
+
+// plainFile returns the text of a file that read_file shows whole, without the heading and
+// the numbers, and everything else as it is.
+func plainFile(shown string) string {
+	head, rest, ok := strings.Cut(shown, "\n")
+	if !ok || !strings.HasPrefix(head, "File: ") || !strings.HasSuffix(head, " lines)") && !strings.HasSuffix(head, "(1 line)") {
+		return shown
+	}
+	var out strings.Builder
+	n := 0
+	for line := range strings.Lines(rest) {
+		n++
+		text, ok := strings.CutPrefix(line, strconv.Itoa(n)+" | ")
+		if !ok {
+			return shown
+		}
+		out.WriteString(text)
+	}
+	return out.String()
 }
 
 // fence puts a text into a code fence that is longer than any in it.

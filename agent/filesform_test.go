@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/policy"
@@ -96,6 +98,85 @@ func TestRedGoesBack(t *testing.T) {
 	}
 }
 
+// A second try that fails, too, starts anew: the files are those of the request, and the
+// conversation holds nothing of what was tried. What the tests say of the files as they
+// were is told if they failed then.
+func TestRedStartsAnew(t *testing.T) {
+	b := filesBench(t, `
+- text: "a.txt\n`+"```\\none\\nbad\\n```"+`\n"
+- when: {user_contains: ["The tests fail with your last version."]}
+  text: "a.txt\n`+"```\\nONE\\nworse\\n```"+`\n"
+- when: {lacks: ["bad", "worse", "last version"], user_contains: ["fix a.txt", "one\ntwo", "The tests fail now.", "FAIL: a.txt is not good"]}
+  text: "`+"```\\n<<<<<<< SEARCH\\none\\n=======\\nfirst\\n>>>>>>> REPLACE\\n```"+`\n"
+`)
+	b.proof("first\ntwo\n")
+	b.must(session.StatusDone)
+	if got := b.states.trees[b.states.last]["a.txt"]; got != "first\ntwo\n" {
+		t.Errorf("a.txt is %q: it holds something of the earlier tries", got)
+	}
+	if n := len(b.model.Requests()[2].Messages); n != 2 {
+		t.Errorf("%d messages in the third request, want the system's and the user's", n)
+	}
+}
+
+// Answers that are wholly inside a fence are read as those outside of one.
+func TestWrappedAnswers(t *testing.T) {
+	for _, say := range []string{
+		"```\na.txt\n```text\none\n2\n```",
+		"```\na.txt\n```text\none\n2\n```\n```\nThat is all.",
+		"````markdown\n\na.txt\n```\none\n2\n```\n````",
+		"```python\na.txt\n```python\none\n2\n```",
+	} {
+		b := filesBench(t, says(say))
+		b.must(session.StatusDone)
+		if got := b.states.trees[b.states.last]["a.txt"]; got != "one\n2\n" {
+			t.Errorf("%q: a.txt is %q", say, got)
+		}
+	}
+}
+
+// A file that the model never saw is not replaced by one that it made up.
+func TestUnseenIsNotReplaced(t *testing.T) {
+	b := newBench(t, filesHead+`
+- text: "b.txt\n`+"```\\nnew\\n```"+`\n"
+- when: {user_contains: ["you have not seen what is in this file"]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\nc.txt\n`+"```\\nnew\\n```"+`\n"
+`, map[string]string{"a.txt": "one\ntwo\n", "b.txt": "kept\n"})
+	b.cfg.Form = llm.FormAuto
+	b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+		return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: "one\ntwo\n"}}
+	}
+	b.must(session.StatusDone)
+	want := map[string]string{"a.txt": "one\n2\n", "b.txt": "kept\n", "c.txt": "new\n"}
+	if diff := cmp.Diff(want, b.states.trees[b.states.last]); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A file that is in view is not read once more, and a model that only looks is stopped.
+func TestLooksEnd(t *testing.T) {
+	b := filesBench(t, `
+- text: "READ a.txt"
+- when: {lacks: ["READ a.txt"], user_contains: ["a.txt is shown above already."]}
+  text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
+`)
+	b.must(session.StatusDone)
+	if n := len(b.model.Requests()[1].Messages); n != 2 {
+		t.Errorf("%d messages in the second request", n)
+	}
+	b = filesBench(t, `
+- {text: "SEARCH three"}
+- {text: "SEARCH four"}
+- {text: "SEARCH five"}
+- {text: "SEARCH six"}
+- {text: "SEARCH seven"}
+- {text: "SEARCH eight", repeat: true}
+`)
+	if out := b.must(session.StatusFailed); out.Turns > maxLooks+maxBack+1 {
+		t.Errorf("%d turns: %s", out.Turns, out.Reason)
+	}
+}
+
 // Work whose tests stay red is not done, in any form; it is kept.
 func TestRedIsNotDone(t *testing.T) {
 	for form, script := range map[llm.Form]string{
@@ -112,6 +193,9 @@ func TestRedIsNotDone(t *testing.T) {
 	} {
 		b := newBench(t, script, map[string]string{"a.txt": "one\ntwo\n"})
 		b.cfg.Form = form
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: "one\ntwo\n"}}
+		}
 		b.proof("one\ntwo\n")
 		out := b.must(session.StatusFailed)
 		if !strings.HasPrefix(out.Reason, "Not done: the tests fail.") || len(out.Files) != 1 || out.Summary == "" {

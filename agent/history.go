@@ -63,7 +63,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Opened:
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
-		h.claims.from = h.Content()
+		h.claims.from, h.claims.start = h.Content(), h.Saved
 		h.notes.Goal = firstLine(session.Command(p.Task.Text), mostGoal)
 	case *session.Message:
 		h.message(e, p, over)
@@ -72,12 +72,12 @@ func (h *history) apply(e session.Event) error {
 	case *session.Resolved:
 		h.settled(p)
 		if len(h.Checkpoints) == 0 { // leave to work on a commit of a fork says where the work starts
-			h.claims.from = h.Content()
+			h.claims.from, h.claims.start = h.Content(), h.Saved
 		}
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
-			h.claims.ran(c)
+			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles))
 			h.notes.Observe(stepOf(c))
 		}
 	case *session.Checkpoint:
@@ -138,7 +138,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
-	h.claims.message(asks, h.Content())
+	h.claims.message(asks, h.Content(), h.Saved)
 	h.habits.Forgive()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, mostGoal)

@@ -44,7 +44,16 @@ func newRun(a *Agent, j *journal) *run {
 		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink, tasks: &delegate{journal: j, agent: a, gate: g, meter: meter},
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
-		finisher:  &finisher{journal: j, meter: meter, requests: reqs, window: w, model: m, planner: plan, tests: &verifier{journal: j, gate: g, lines: cfg.Tests, run: cfg.RunTests}},
+		finisher: &finisher{
+			journal:  j,
+			meter:    meter,
+			requests: reqs,
+			window:   w,
+			model:    m,
+			planner:  plan,
+			tests:    &verifier{journal: j, gate: g, lines: cfg.Tests, run: cfg.RunTests},
+			saves:    cfg.Checkpoints,
+		},
 	}
 	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
 	return r

@@ -94,7 +94,7 @@ func (h *history) carryOut(e session.Event, id string) {
 		who = r.Answer.By
 	}
 	h.used.message(&session.Message{}, true, h.spent())
-	h.claims.message(true, h.Content())
+	h.claims.message(true, h.Content(), h.Saved)
 	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."
 	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)

@@ -80,7 +80,7 @@ func (q *requests) begin(ctx context.Context) error {
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.longest() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak()})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.longest() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
@@ -66,13 +67,16 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	case broken != "" && f.claims.back < maxBack:
 		return f.again(ctx, broken)
 	case len(last.calls) > edits && edits == 0:
+		if why := f.seen(last); why != "" {
+			return f.again(ctx, why)
+		}
 		return nil, nil // it asked for something, and reads the answer
 	case len(refused) > 0 && len(refused) < edits:
 		return nil, f.tell(ctx, session.NoteReminder, "Not all of it was written. "+strings.Join(refused, " "))
 	case len(refused) > 0:
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
-		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed. Write it with the change made.")
+		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed.\n\n"+f.thinkFirst())
 	case edits > 0, f.changed() && last.answer.Content != "" && last.answer.Lost == "":
 		return f.complete(ctx, last.answer.Content)
 	case last.answer.Lost == session.LostLoop:
@@ -89,6 +93,39 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.ended(ctx, last.answer.Content), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// maxLooks is how many answers in a row may only look at files, in the files form.
+const maxLooks = 4
+
+// seen says why an answer that only looks at files brings nothing: they are in view, or
+// enough was looked at.
+func (f *finisher) seen(last entry) string {
+	view := viewOf(f.talk.entries[:len(f.talk.entries)-1])
+	known := 0
+	for _, c := range last.calls {
+		if c.Name != "read_file" || c.Result == nil {
+			continue
+		}
+		p, text := pathArgument(c.Arguments), strings.TrimSpace(plainFile(c.Result.Content))
+		if slices.ContainsFunc(view, func(v prose.File) bool { return v.Path == p && strings.TrimSpace(v.Text) == text }) ||
+			strings.HasPrefix(text, "[Unchanged since turn") {
+			known++
+		}
+	}
+	if known == len(last.calls) {
+		return pathArgument(last.calls[0].Arguments) + " is shown above already."
+	}
+	looks := 0
+	for i := len(f.talk.entries) - 1; i >= 0 && !f.talk.entries[i].person; i-- {
+		if e := f.talk.entries[i]; e.answer != nil && !e.gone {
+			looks++
+		}
+	}
+	if looks > maxLooks {
+		return "You have seen enough files."
+	}
+	return ""
 }
 
 // unparsed returns what the tools say of a file that does not parse since this answer.
@@ -108,6 +145,20 @@ func unparsed(last entry) string {
 
 // askFiles says in one line how an answer changes a file.
 const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
+
+// thinkFirst repeats the request behind the files and asks for the thought before the file:
+// without it small models copy the file that they see.
+func (f *finisher) thinkFirst() string {
+	const first = "First say in one sentence which line has to change, and how."
+	asked := f.asked()
+	if len(asked) > maxAskedAgain {
+		return first
+	}
+	return fmt.Sprintf("The task is: %s\n\n%s", strings.TrimSpace(asked), first)
+}
+
+// maxAskedAgain is the longest request that is repeated, in bytes.
+const maxAskedAgain = 600
 
 // again tries once more, or ends a session that was tried often enough.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {

@@ -109,11 +109,43 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
+	if f.model.form == llm.FormFiles && f.claims.red > 0 && f.TakingIn() == nil {
+		return nil, true, f.startAnew(ctx, was)
+	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
 	if f.model.form == llm.FormFiles { // it sees its last version, and not the way there
 		note.Back = f.talk.entries[len(f.talk.entries)-1].seq
 	}
 	return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, note))
+}
+
+// startAnew puts the files back to those of the request, and the conversation too: a model
+// that calls no tools repairs its own mistakes worse than it makes another try. What the
+// tests said before any change is part of the request.
+func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
+	paths := make([]string, 0, len(f.Files))
+	for _, c := range f.Files {
+		paths = append(paths, c.Path)
+	}
+	if err := f.saves.Revert(ctx, f.claims.start, paths); err != nil {
+		return fmt.Errorf("start anew: %w", err)
+	}
+	saved, err := f.saves.Save(ctx, f.Turns, true)
+	if err != nil {
+		return fmt.Errorf("save changes: %w", err)
+	}
+	text := f.thinkFirst()
+	if was.Failed() {
+		said := fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles))
+		text = "The tests fail now. They say:\n\n" + said + "\n\n" + text
+	}
+	return f.record(ctx,
+		session.NewEvent(session.TypeNote, f.Turns, session.Note{
+			Kind: session.NoteTests,
+			Text: text + "\n\n" + askFiles,
+			Back: f.talk.afterPerson(),
+		}),
+		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
 }
 
 // cannotRun reports whether a run ended before any test: a program or a module is missing.

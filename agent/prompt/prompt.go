@@ -53,6 +53,7 @@ type Input struct {
 	Provided bool // the task came with code or posts
 	Small    bool // the window or the model is: advice that a model can do without is left out
 	Weak     bool // the model is small: of project and rules it gets less, too
+	View     bool // files are in front of the model, in the files form
 }
 
 // Build returns the system prompt. What others wrote has its control marks broken.
@@ -140,6 +141,9 @@ func (b Builder) files(in Input) string {
 	part1 := part("files_reads")
 	if names(in.Tools)["write_file"] {
 		part1 = part("files")
+		if !in.Weak || !in.View {
+			part1 += "\n" + part("files_look")
+		}
 		if in.Long {
 			part1 += "\n" + part("files_long")
 		}

@@ -54,6 +54,9 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 	a.Content = cutBroken(a.Content)
 	for _, act := range p.Acts {
 		name, args := call(act)
+		if name == putFile && !s.View.Has(act.Path) {
+			args["unseen"] = "true"
+		}
 		data, err := json.Marshal(args)
 		if err != nil {
 			continue // strings always are JSON

@@ -70,6 +70,7 @@ type reader struct {
 	lines []string
 	at    int
 
+	outer  string // marks of a fence around paths and their fences, whose end is still to come
 	acts   []Act
 	words  []string // lines that belong to no act
 	doubts []string
@@ -107,6 +108,10 @@ func (r *reader) fence() bool {
 	if !ok {
 		return false
 	}
+	if r.outer != "" && closesFence(r.lines[r.at], r.outer) || r.wraps(marks, info) {
+		r.at++
+		return true
+	}
 	b := block{info: info, cut: true}
 	nested, i := 0, r.at+1
 	markdown := isMarkdown(r.heading(info))
@@ -125,6 +130,33 @@ func (r *reader) fence() bool {
 	}
 	r.take(b)
 	r.at = min(i+1, len(r.lines))
+	return true
+}
+
+// wraps reports whether the fence that opens at the present line has paths and fences of
+// their own in it, instead of a text: the whole answer was put into a fence. An end of it
+// that is still to come is an odd one out among the fences below.
+func (r *reader) wraps(marks, info string) bool {
+	r.outer = ""
+	at := r.at + 1
+	for at < len(r.lines) && strings.TrimSpace(r.lines[at]) == "" {
+		at++
+	}
+	if at+1 >= len(r.lines) || pathLike(r.lines[at]) == "" || isMarkdown(r.heading(info)) {
+		return false
+	}
+	if inner, _, _, ok := openFence(r.lines[at+1]); !ok || inner[0] != marks[0] {
+		return false
+	}
+	below := 0
+	for _, line := range r.lines[at:] {
+		if m, _, _, ok := openFence(line); ok && m[0] == marks[0] {
+			below++
+		}
+	}
+	if below%2 == 1 {
+		r.outer = marks
+	}
 	return true
 }
 
@@ -339,6 +371,12 @@ func first(names ...string) string {
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line
+}
+
+// Has reports whether the file at a path is in view.
+func (v View) Has(name string) bool {
+	_, ok := v.file(name)
+	return ok
 }
 
 // file returns the file of the view at a path.

@@ -41,6 +41,42 @@ func Is(name, before, text string) bool {
 	return lines(text)*5 < lines(before)*3
 }
 
+// Gone returns the definitions that would be lost with text in the place of before, if it
+// is another file altogether: most definitions and most lines of before are missing.
+func Gone(name, before, text string) (lost []string) {
+	is, all := definitions(name, text), 0
+	for _, d := range definitions(name, before) {
+		if d.depth > 0 {
+			continue
+		}
+		all++
+		if named(is, d.name) == nil {
+			lost = append(lost, d.name)
+		}
+	}
+	if 2*len(lost) <= all {
+		return nil
+	}
+	have := map[string]bool{}
+	for line := range strings.Lines(text) {
+		have[strings.TrimSpace(line)] = true
+	}
+	had, kept := 0, 0
+	for line := range strings.Lines(before) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		had++
+		if have[line] {
+			kept++
+		}
+	}
+	if 2*kept >= had {
+		return nil
+	}
+	return lost
+}
+
 // minCompared is the size, in lines, from which a file without definitions is compared.
 const minCompared = 12
 

@@ -21,10 +21,11 @@ func putFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "put_file", Doc: putFileDoc, Kind: policy.Write, Untold: true, Edits: true,
+	s := tools.Sheet{Name: "put_file", Doc: putFileDoc, Kind: policy.Write, Untold: true, Edits: true, Repeats: 20,
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
 			{Name: "content", Required: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "All of its text, or definitions of it."},
+			{Name: "unseen", Schema: `{"type":"boolean"}`, Doc: "The file was never shown to the model."},
 		},
 		Example: `{"path":"PATH","content":"TEXT"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
@@ -39,6 +40,13 @@ func putFile(k *tools.Kit) tools.Tool {
 		c, err := current(ctx, k, rel)
 		if err != nil {
 			return plan{}, err
+		}
+		unseen, err := a.Flag("unseen", false)
+		if err != nil {
+			return plan{}, err
+		}
+		if unseen && c.existed && !fragment.Is(c.path, c.before, content) { //control:unseen-is-not-replaced
+			return plan{}, fmt.Errorf("%s: nothing was written, because you have not seen what is in this file", c.path)
 		}
 		if err := c.put(content); err != nil {
 			return plan{}, err
@@ -55,6 +63,11 @@ func (c *change) put(content string) error {
 	content, notes := patch.Clean(c.path, c.before, content)
 	for _, n := range notes {
 		c.notes = append(c.notes, patch.Sentence(n))
+	}
+	if c.existed {
+		if lost := fragment.Gone(c.path, c.before, content); len(lost) > 0 { //control:no-other-file
+			return fmt.Errorf("%s: nothing was written, because %s would be gone: keep everything else in the file", c.path, strings.Join(lost, ", "))
+		}
 	}
 	if !c.existed || !fragment.Is(c.path, c.before, content) {
 		return c.replace(content)
