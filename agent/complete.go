@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -80,7 +80,7 @@ func (k *claims) note(p *session.Note) {
 }
 
 // deletes is how the policy says that a command is about to take files away.
-var deletes = regexp.MustCompile(`\b(delet|remov|discard)`)
+var deletes = pattern.Lazy(`\b(delet|remov|discard)`)
 
 // ran takes in a call that has ended. What people let a command delete may be files that
 // no branch has: then that was the work, and there is nothing to see of it.
@@ -89,7 +89,7 @@ func (k *claims) ran(c *session.CallState, files bool) {
 		k.back = 0
 	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work
-		!badExit.MatchString(c.Result.Content) && slices.ContainsFunc(c.Request.Reasons, deletes.MatchString)
+		!badExit().MatchString(c.Result.Content) && slices.ContainsFunc(c.Request.Reasons, deletes().MatchString)
 }
 
 // finisher decides whether the work is done.
@@ -151,7 +151,7 @@ func doubt(last entry) string {
 		if c.Result == nil || c.Result.Complete {
 			continue
 		}
-		if !c.Result.OK || badExit.MatchString(c.Result.Content) {
+		if !c.Result.OK || badExit().MatchString(c.Result.Content) {
 			return fmt.Sprintf("You said that the task is complete before you saw the result of %s, which did not succeed. "+
 				"Look at the result above, and go on.", c.Name)
 		}
@@ -164,7 +164,7 @@ func doubt(last entry) string {
 }
 
 // badExit is how a command's result ends when it failed.
-var badExit = regexp.MustCompile(`\n\[(Exit code [1-9]|Timed out|Killed)`)
+var badExit = pattern.Lazy(`\n\[(Exit code [1-9]|Timed out|Killed)`)
 
 // completion reports whether an answer ends the work, and with which words.
 func completion(e entry) (string, bool) {

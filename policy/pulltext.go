@@ -2,11 +2,11 @@ package policy
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -24,14 +24,14 @@ type PullWords struct {
 var pullWords = []string{"title", "number", "summary", "files", "branch", "base", "mode", "requester", "session", "slug"}
 
 // placeholderRE finds what looks like a placeholder; other braces are text.
-var placeholderRE = regexp.MustCompile(`\{[ \t]*([A-Za-z_-]+)[ \t]*\}`)
+var placeholderRE = pattern.Lazy(`\{[ \t]*([A-Za-z_-]+)[ \t]*\}`)
 
 // checkPullTemplate returns an error for a placeholder that there is not.
 func checkPullTemplate(template string, title bool) error {
 	if title && strings.ContainsAny(strings.TrimSpace(template), "\r\n") {
 		return fmt.Errorf("a title has one line")
 	}
-	for _, m := range placeholderRE.FindAllStringSubmatch(template, -1) {
+	for _, m := range placeholderRE().FindAllStringSubmatch(template, -1) {
 		switch word := m[1]; {
 		case !slices.Contains(pullWords, word) || m[0] != "{"+word+"}":
 			hint := ""
@@ -67,7 +67,7 @@ func (w PullWords) Line(template string) string {
 // labelMost is how many characters GitHub takes for a label.
 const labelMost = 50
 
-var teamSlugRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+var teamSlugRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
 // checkPull checks how a session's change is offered.
 func (c Config) checkPull(p *problems) {
@@ -94,7 +94,7 @@ func (c Config) checkPull(p *problems) {
 		}
 	}
 	for i, team := range set.TeamReviewers {
-		if !teamSlugRE.MatchString(team) {
+		if !teamSlugRE().MatchString(team) {
 			p.add(fmt.Sprintf("%q is not the short name of a team of the repository's owner, such as core", team), "pull_request", "team_reviewers", i)
 		}
 	}

@@ -3,12 +3,12 @@ package policy
 import (
 	"cmp"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/shell"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -178,22 +178,22 @@ func matchesAny(patterns []string, name string) bool {
 }
 
 var (
-	filledIn  = regexp.MustCompile(`\$\{\{[^}]*\}\}|\$\{\w+\}|\$\w+|\$\([^)]*\)`)
-	workspace = regexp.MustCompile(`(?i)\$\{\{\s*github\.workspace\s*\}\}/|\$\{?GITHUB_WORKSPACE\}?/`)
-	wordRE    = regexp.MustCompile(`[\p{L}\p{N}._@+~*?/\\\[\]-]+`)
-	letterRE  = regexp.MustCompile(`[\p{L}\p{N}]`)
-	usesRE    = regexp.MustCompile(`(?m)uses["']?\s*:\s*["']?\./([^\s"'#@,}]*)`)
+	filledIn  = pattern.Lazy(`\$\{\{[^}]*\}\}|\$\{\w+\}|\$\w+|\$\([^)]*\)`)
+	workspace = pattern.Lazy(`(?i)\$\{\{\s*github\.workspace\s*\}\}/|\$\{?GITHUB_WORKSPACE\}?/`)
+	wordRE    = pattern.Lazy(`[\p{L}\p{N}._@+~*?/\\\[\]-]+`)
+	letterRE  = pattern.Lazy(`[\p{L}\p{N}]`)
+	usesRE    = pattern.Lazy(`(?m)uses["']?\s*:\s*["']?\./([^\s"'#@,}]*)`)
 )
 
 // WorkflowWords returns what may name a file in the text of a workflow, and
 // the directories whose actions it uses. What is filled in only when it runs
 // stands for anything. A word for the whole tree names no file.
 func WorkflowWords(text string) (words, actions []string) {
-	for _, m := range usesRE.FindAllStringSubmatch(text, -1) {
+	for _, m := range usesRE().FindAllStringSubmatch(text, -1) {
 		actions = append(actions, path.Clean(m[1]))
 	}
-	text = filledIn.ReplaceAllString(workspace.ReplaceAllString(text, ""), "*")
-	all := wordRE.FindAllString(text, -1)
+	text = filledIn().ReplaceAllString(workspace().ReplaceAllString(text, ""), "*")
+	all := wordRE().FindAllString(text, -1)
 	for _, w := range all[:len(all):len(all)] { // a list in brackets has its first and last word with one
 		all = append(all, strings.Trim(w, "[]"))
 	}
@@ -201,7 +201,7 @@ func WorkflowWords(text string) (words, actions []string) {
 		w = strings.TrimSuffix(strings.ReplaceAll(w, `\`, "/"), "...")
 		w = strings.Trim(path.Clean("/"+w), "/")
 		w = strings.TrimRight(w, ".")
-		if len(w) > 1 && letterRE.MatchString(w) {
+		if len(w) > 1 && letterRE().MatchString(w) {
 			words = append(words, w)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"syscall"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/layer/cache"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops/flock"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Config says where layers are kept, and how long.
@@ -57,12 +57,12 @@ func (s *Store) at(parts ...string) string {
 	return filepath.Join(append([]string{s.cfg.Dir}, parts...)...)
 }
 
-var isKey = regexp.MustCompile(`^[0-9a-f]{64}$`)
+var isKey = pattern.Lazy(`^[0-9a-f]{64}$`)
 
 // Take returns the directory of a layer, "" where there is none. It stays as long as drop
 // was not called.
 func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), err error) {
-	if !isKey.MatchString(key) {
+	if !isKey().MatchString(key) {
 		return "", nil, fmt.Errorf("take layer %q: %w", key, fs.ErrInvalid)
 	}
 	if _, err := os.Stat(s.at("layers", key)); errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +133,7 @@ func ignore(err, target error) error {
 // Make has fill make a layer in an empty directory, unless it is there. Who wants the
 // same at the same time waits, and finds it. Nothing stays of one that fails.
 func (s *Store) Make(ctx context.Context, key string, fill func(dir string) error) (err error) {
-	if !isKey.MatchString(key) {
+	if !isKey().MatchString(key) {
 		return fmt.Errorf("make layer %q: %w", key, fs.ErrInvalid)
 	}
 	lock, err := flock.Wait(ctx, s.at("locks", key+".build"), true) //control:layer-built-once

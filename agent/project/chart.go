@@ -3,11 +3,11 @@ package project
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // What a chart costs at most: of time before the first request, and of the prompt.
@@ -25,8 +25,8 @@ type Users interface {
 
 // Names of files and definitions that a prompt may have: nothing in them is a sentence.
 var (
-	chartedPath = regexp.MustCompile(`^[\w.+@-]+(?:/[\w.+@-]+)*$`)
-	chartedName = regexp.MustCompile(`^\w+$`)
+	chartedPath = pattern.Lazy(`^[\w.+@-]+(?:/[\w.+@-]+)*$`)
+	chartedName = pattern.Lazy(`^\w+$`)
 )
 
 // Chart finds out which definitions most files of a large project name: where to begin to
@@ -44,7 +44,7 @@ func (f *Facts) Chart(ctx context.Context, in Users) error {
 	of := map[string][]string{}
 	size := 0
 	for _, u := range used {
-		if !chartedPath.MatchString(u.Path) || len(u.Path) > 200 || !chartedName.MatchString(u.Name) || len(u.Name) > 60 { //control:chart-names
+		if !chartedPath().MatchString(u.Path) || len(u.Path) > 200 || !chartedName().MatchString(u.Name) || len(u.Name) > 60 { //control:chart-names
 			continue
 		}
 		if of[u.Path] == nil {

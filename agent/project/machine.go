@@ -3,12 +3,12 @@ package project
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Tests returns the commands that run the tests.
@@ -50,8 +50,8 @@ var programs = [...]string{"bash", "git", "rg", "python3", "python", "pip", "pyt
 const mostTried = 20 * time.Second
 
 var (
-	programName = regexp.MustCompile(`^[A-Za-z0-9_+-]+$`)
-	module      = regexp.MustCompile(`^python3? -m (\w+)`) // that a command runs
+	programName = pattern.Lazy(`^[A-Za-z0-9_+-]+$`)
+	module      = pattern.Lazy(`^python3? -m (\w+)`) // that a command runs
 )
 
 // lookUp has Python look a module up, without running any of the project's code.
@@ -68,7 +68,7 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	}
 	line := "for p in " + strings.Join(names, " ") + "; do command -v \"$p\" >/dev/null 2>&1 && echo \"has $p\"; done; "
 	for _, c := range f.Commands {
-		if m := module.FindStringSubmatch(c.Line); m != nil && c.From != "configuration" {
+		if m := module().FindStringSubmatch(c.Line); m != nil && c.From != "configuration" {
 			line += fmt.Sprintf(lookUp, m[1])
 		}
 	}
@@ -103,7 +103,7 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 // one that is a file of the project.
 func program(line string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if !programName.MatchString(name) {
+	if !programName().MatchString(name) {
 		return ""
 	}
 	return name
@@ -112,7 +112,7 @@ func program(line string) string {
 // cannotRun says why a command cannot be run here, "" where it can or nobody knows.
 func (f *Facts) cannotRun(c Command) string {
 	name := program(c.Line)
-	if m := module.FindStringSubmatch(c.Line); m != nil && c.From != "configuration" && slices.Contains(f.Has, name) && slices.Contains(f.lacks, m[1]) { //control:modules-are-asked
+	if m := module().FindStringSubmatch(c.Line); m != nil && c.From != "configuration" && slices.Contains(f.Has, name) && slices.Contains(f.lacks, m[1]) { //control:modules-are-asked
 		return fmt.Sprintf("%s has no module %s", name, m[1])
 	}
 	if !f.Tried || name == "" || slices.Contains(f.Has, name) {

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // manifest is a file that says how a project is built.
@@ -131,10 +132,10 @@ func purposeOf(name string) string {
 	return ""
 }
 
-var target = regexp.MustCompile(`(?m)^([A-Za-z][A-Za-z0-9_:-]*)(?:\s+[a-z][^:=\n]*)?:(?:[^=]|$)`)
+var target = pattern.Lazy(`(?m)^([A-Za-z][A-Za-z0-9_:-]*)(?:\s+[a-z][^:=\n]*)?:(?:[^=]|$)`)
 
 func targets(m *manifestReader, program string) {
-	for _, found := range target.FindAllStringSubmatch(m.text, -1) {
+	for _, found := range target().FindAllStringSubmatch(m.text, -1) {
 		if d := purposeOf(found[1]); d != "" {
 			m.runs(d, program+" "+found[1])
 		}
@@ -145,16 +146,16 @@ func makeTargets(m *manifestReader) { targets(m, "make") }
 func justTargets(m *manifestReader) { targets(m, "just") }
 
 var (
-	goModuleLine = regexp.MustCompile(`(?m)^module\s+(\S+)`)
-	goVersion    = regexp.MustCompile(`(?m)^go\s+(\S+)`)
+	goModuleLine = pattern.Lazy(`(?m)^module\s+(\S+)`)
+	goVersion    = pattern.Lazy(`(?m)^go\s+(\S+)`)
 )
 
 func goModule(m *manifestReader) {
 	m.kind = "Go module"
-	if found := goModuleLine.FindStringSubmatch(m.text); found != nil {
+	if found := goModuleLine().FindStringSubmatch(m.text); found != nil {
 		m.kind += " " + found[1]
 	}
-	if found := goVersion.FindStringSubmatch(m.text); found != nil {
+	if found := goVersion().FindStringSubmatch(m.text); found != nil {
 		m.kind += ", Go " + found[1]
 	}
 	m.runs("build", "go build ./...")
@@ -199,11 +200,11 @@ func nodePackage(m *manifestReader) {
 	}
 }
 
-var pythonName = regexp.MustCompile(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
+var pythonName = pattern.Lazy(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
 func python(m *manifestReader) {
 	m.kind = "Python project"
-	if found := pythonName.FindStringSubmatch(m.text); found != nil {
+	if found := pythonName().FindStringSubmatch(m.text); found != nil {
 		m.kind += " " + found[1]
 	}
 	prefix := ""
@@ -237,7 +238,7 @@ func cargo(m *manifestReader) {
 	m.kind = "Rust crate"
 	if strings.Contains(m.text, "[workspace]") {
 		m.kind = "Rust workspace"
-	} else if found := pythonName.FindStringSubmatch(m.text); found != nil {
+	} else if found := pythonName().FindStringSubmatch(m.text); found != nil {
 		m.kind += " " + found[1]
 	}
 	m.runs("build", "cargo build")

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // mention is a file that a request names. Ref is the commit, tag or branch of
@@ -32,9 +32,9 @@ const (
 )
 
 var (
-	link     = regexp.MustCompile(`https?://[^\s/]+/([^\s/]+/[^\s/]+)/(?:-/)?blob/([^\s#?)>\]"'` + "`" + `]+)(?:\?[^\s#)>\]]*)?(?:#L(\d+)(?:C\d+)?(?:-L?(\d+)(?:C\d+)?)?)?`)
-	anyURL   = regexp.MustCompile(`[a-z]+://\S+`)
-	fileWord = regexp.MustCompile(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
+	link     = pattern.Lazy(`https?://[^\s/]+/([^\s/]+/[^\s/]+)/(?:-/)?blob/([^\s#?)>\]"'` + "`" + `]+)(?:\?[^\s#)>\]]*)?(?:#L(\d+)(?:C\d+)?(?:-L?(\d+)(?:C\d+)?)?)?`)
+	anyURL   = pattern.Lazy(`[a-z]+://\S+`)
+	fileWord = pattern.Lazy(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
 )
 
 // mentions finds the files that text names, each once, links first. A word is
@@ -50,14 +50,14 @@ func mentions(text string) []mention {
 			out = append(out, m)
 		}
 	}
-	for _, f := range link.FindAllStringSubmatch(text, -1) {
+	for _, f := range link().FindAllStringSubmatch(text, -1) {
 		rest, err := url.PathUnescape(f[2])
 		ref, name, ok := strings.Cut(strings.TrimRight(rest, ".,;:!"), "/")
 		if err == nil && ok {
 			add(mention{Repo: f[1], Ref: ref, Path: name, From: number(f[3]), To: number(f[4])})
 		}
 	}
-	for _, f := range fileWord.FindAllStringSubmatch(anyURL.ReplaceAllString(text, " "), -1) {
+	for _, f := range fileWord().FindAllStringSubmatch(anyURL().ReplaceAllString(text, " "), -1) {
 		name := strings.TrimRight(f[1], ".@+-/")
 		base := path.Base(name)
 		if strings.Contains(strings.TrimLeft(base, "."), ".") || strings.Contains(name, "/") || isManifest(base) || strings.HasPrefix(base, ".") && len(base) > 2 {

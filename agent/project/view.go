@@ -3,11 +3,11 @@ package project
 import (
 	"context"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Bounds of what is put in front of a model that cannot ask for files by calls, in bytes.
@@ -123,7 +123,7 @@ func (r *resolver) candidates(wanted []string) []string {
 	return all[:min(len(all), maxViewRead)]
 }
 
-var identifier = regexp.MustCompile(`[\p{L}_][\p{L}\p{N}_]{2,}`)
+var identifier = pattern.Lazy(`[\p{L}_][\p{L}\p{N}_]{2,}`)
 
 // wordsOf returns the words of a request in lower case, and the parts of those that are
 // made of several, such as snake_case and camelCase.
@@ -133,7 +133,7 @@ func wordsOf(text string) (out []string) {
 			out = append(out, w)
 		}
 	}
-	for _, w := range identifier.FindAllString(text, -1) {
+	for _, w := range identifier().FindAllString(text, -1) {
 		add(w)
 		for _, part := range strings.Split(w, "_") {
 			add(part)
@@ -142,9 +142,9 @@ func wordsOf(text string) (out []string) {
 	return out
 }
 
-var testName = regexp.MustCompile(`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`)
+var testName = pattern.Lazy(`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`)
 
-func isTest(name string) bool { return testName.MatchString(name) }
+func isTest(name string) bool { return testName().MatchString(name) }
 
 func isLock(name string) bool {
 	base := path.Base(name)

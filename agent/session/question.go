@@ -1,23 +1,24 @@
 package session
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 var (
-	questionStart = regexp.MustCompile(`(?i)^\W*(why|what|how|where|when|who|which|is|are|does|do|did|can you (explain|tell|show|describe)|could you (explain|tell|describe)|explain|describe|tell me|summari[sz]e|list|show|compare|review|look at|find out|investigate)\b`)
-	changeWord    = regexp.MustCompile(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
+	questionStart = pattern.Lazy(`(?i)^\W*(why|what|how|where|when|who|which|is|are|does|do|did|can you (explain|tell|show|describe)|could you (explain|tell|describe)|explain|describe|tell me|summari[sz]e|list|show|compare|review|look at|find out|investigate)\b`)
+	changeWord    = pattern.Lazy(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
 )
 
 // Question reports whether a request is plainly one that words answer. It knows
 // English only: what it does not know is a task.
 func Question(text string) bool {
-	if !questionStart.MatchString(text) {
+	if !questionStart().MatchString(text) {
 		return false
 	}
 	_, rest, ok := strings.Cut(text, " and ") // "explain it and fix it"
-	return !ok || !changeWord.MatchString(rest) || questionStart.MatchString(rest)
+	return !ok || !changeWord().MatchString(rest) || questionStart().MatchString(rest)
 }
 
 // leastWords is how long a reason is at least: "n/a" and "none" are none.

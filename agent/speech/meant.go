@@ -3,13 +3,13 @@ package speech
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // editors are tools of other programs that read, write and edit by a command.
@@ -94,7 +94,7 @@ func editorArguments(fields []mend.Field, word string, keys []string) json.RawMe
 
 // patchLine is a command line that only gives a patch to apply_patch: as a document
 // that the line holds, as its argument, or in a shell of its own.
-var patchLine = regexp.MustCompile(`(?s)^(?:(?:ba|z|da)?sh -l?c )?(['"]?)apply_patch\s+(?:<<-?\s*['"]?(\w+)['"]?\n)?(['"]?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*(['"]?)\s*(\w*)\s*(['"]?)$`)
+var patchLine = pattern.Lazy(`(?s)^(?:(?:ba|z|da)?sh -l?c )?(['"]?)apply_patch\s+(?:<<-?\s*['"]?(\w+)['"]?\n)?(['"]?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*(['"]?)\s*(\w*)\s*(['"]?)$`)
 
 // shellPatch returns the patch that a command gives to apply_patch. One that runs in
 // another directory, or does more, is left to the shell.
@@ -114,7 +114,7 @@ func shellPatch(fields []mend.Field) (string, bool) {
 			}
 		}
 	}
-	m := patchLine.FindStringSubmatch(strings.TrimSpace(line))
+	m := patchLine().FindStringSubmatch(strings.TrimSpace(line))
 	if m == nil || m[1] != m[7] || m[2] != m[6] || m[3] != m[5] {
 		return "", false
 	}

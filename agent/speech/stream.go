@@ -19,7 +19,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -27,6 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/prose"
 	"github.com/handrail-bot/handrail/agent/llm/toolcall"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
@@ -231,8 +231,8 @@ func (s *Stream) display(last bool) {
 // announcePrinted announces a call that is being printed as text.
 func (s *Stream) announcePrinted(markup string) {
 	file := ""
-	if s.writing == "" && writeWord.MatchString(markup) {
-		if m := printedPath.FindStringSubmatch(markup); m != nil {
+	if s.writing == "" && writeWord().MatchString(markup) {
+		if m := printedPath().FindStringSubmatch(markup); m != nil {
 			file = m[1] + m[2]
 		}
 	}
@@ -242,8 +242,8 @@ func (s *Stream) announcePrinted(markup string) {
 // What shows, in a call that is still being printed, that it writes a file,
 // and which.
 var (
-	writeWord   = regexp.MustCompile(`(?i)write_?(to_?)?file|create_?file`)
-	printedPath = regexp.MustCompile(`"(?:path|file_path|filePath|file)"\s*:\s*"([^"\n]+)"|<path>([^<\n]+)</path>`)
+	writeWord   = pattern.Lazy(`(?i)write_?(to_?)?file|create_?file`)
+	printedPath = pattern.Lazy(`"(?:path|file_path|filePath|file)"\s*:\s*"([^"\n]+)"|<path>([^<\n]+)</path>`)
 )
 
 func wordRunes(s string) int {

@@ -2,8 +2,9 @@ package tools
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // longValue is the length in bytes from which a template does not repeat a value.
@@ -42,7 +43,7 @@ func (s *Sheet) template(given map[string]json.RawMessage, complaint string) str
 
 // members are how arguments stand in calls that cannot be read: in JSON, as keywords,
 // as tags.
-var members = regexp.MustCompile(`["']?(\w+)["']?\s*[:=]\s*"((?:[^"\\\n]|\\.){1,200})"|<(\w+)>([^<\n]{1,200})</`)
+var members = pattern.Lazy(`["']?(\w+)["']?\s*[:=]\s*"((?:[^"\\\n]|\\.){1,200})"|<(\w+)>([^<\n]{1,200})</`)
 
 // Template returns the tool that a text names first, and arguments for it: those that
 // can be read in the text, and the example's. It is for a call that could not be
@@ -60,7 +61,7 @@ func (r *Registry) Template(text string) (name, args string) {
 		return "", ""
 	}
 	given := map[string]json.RawMessage{}
-	for _, m := range members.FindAllStringSubmatch(text[first:], -1) {
+	for _, m := range members().FindAllStringSubmatch(text[first:], -1) {
 		if p, ok := sheet.lookup[FoldKey(m[1]+m[3])]; ok && given[p] == nil {
 			given[p] = json.RawMessage(quote(m[2] + m[4]))
 		}

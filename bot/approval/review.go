@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // A sensitive edit can be asked for as a small pull request into the
@@ -26,12 +26,12 @@ func ReviewBranch(ref thread.Ref, id string) string {
 	return fmt.Sprintf("handrail-review-%d-%s", ref.Number, id)
 }
 
-var reviewBranchRE = regexp.MustCompile(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids were shorter once
+var reviewBranchRE = pattern.Lazy(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids were shorter once
 
 // threadOf is the thread of the session that a pull request from this
 // branch would belong to; ok is false for any other branch.
 func threadOf(ref thread.Ref, branch string) (thread.Ref, bool) {
-	m := reviewBranchRE.FindStringSubmatch(branch)
+	m := reviewBranchRE().FindStringSubmatch(branch)
 	if m == nil {
 		return thread.Ref{}, false
 	}

@@ -2,22 +2,22 @@ package ci
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 var (
 	// stampRE is the time at the beginning of each line of a log.
-	stampRE = regexp.MustCompile(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?`)
+	stampRE = pattern.Lazy(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?`)
 	// exitRE is how a runner, a shell or make says that a step failed.
-	exitRE = regexp.MustCompile(`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`)
+	exitRE = pattern.Lazy(`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`)
 	// errorRE is how programs say what is wrong.
-	errorRE = regexp.MustCompile(`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`)
-	stepRE  = regexp.MustCompile(`^##\[group\](?:Run |Post |Set up|Complete)`)
+	errorRE = pattern.Lazy(`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`)
+	stepRE  = pattern.Lazy(`^##\[group\](?:Run |Post |Set up|Complete)`)
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 func excerpt(log string, most int) string {
 	lines := strings.Split(strings.ReplaceAll(strings.ToValidUTF8(untrusted.StripEscapes(log), "�"), "\r\n", "\n"), "\n")
 	for i, l := range lines {
-		l = strings.TrimRight(stampRE.ReplaceAllString(l, ""), " \r")
+		l = strings.TrimRight(stampRE().ReplaceAllString(l, ""), " \r")
 		if len(l) > longest {
 			cut := longest
 			for !utf8.RuneStart(l[cut]) {
@@ -49,10 +49,10 @@ func excerpt(log string, most int) string {
 
 // failedStep returns where the first step that failed begins and ends.
 func failedStep(lines []string) (from, end int) {
-	exits := func(l string) bool { return strings.HasPrefix(l, "##[error]") && exitRE.MatchString(l) }
+	exits := func(l string) bool { return strings.HasPrefix(l, "##[error]") && exitRE().MatchString(l) }
 	end = slices.IndexFunc(lines, exits)
 	for _, says := range []func(string) bool{
-		func(l string) bool { return strings.HasPrefix(l, "##[error]") }, exitRE.MatchString,
+		func(l string) bool { return strings.HasPrefix(l, "##[error]") }, exitRE().MatchString,
 	} {
 		if end < 0 {
 			end = slices.IndexFunc(lines, says)
@@ -62,7 +62,7 @@ func failedStep(lines []string) (from, end int) {
 		return 0, len(lines)
 	}
 	for i := range slices.Backward(lines[:end]) {
-		if stepRE.MatchString(lines[i]) {
+		if stepRE().MatchString(lines[i]) {
 			from = i
 			break
 		}
@@ -84,7 +84,7 @@ func within(step []string, most int) string {
 		take(i)
 	}
 	for i, l := range step {
-		if errorRE.MatchString(l) && room > most/20 {
+		if errorRE().MatchString(l) && room > most/20 {
 			for j := i - around; j <= i+around; j++ {
 				take(j)
 			}

@@ -17,10 +17,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Post is the first post of an issue or a pull request.
@@ -168,13 +168,13 @@ func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error)
 	}
 	items := g.items()
 	for i := range items {
-		items[i].Text = commandMark.ReplaceAllString(items[i].Text, "$1($2)") //control:others-command-mark
+		items[i].Text = commandMark().ReplaceAllString(items[i].Text, "$1($2)") //control:others-command-mark
 	}
 	return items, nil
 }
 
 // commandMark is the mark of what is asked, which nobody else's line may bear.
-var commandMark = regexp.MustCompile(`(?mi)^([\s>*-]*)\[(\s*/agent\s*)\]`)
+var commandMark = pattern.Lazy(`(?mi)^([\s>*-]*)\[(\s*/agent\s*)\]`)
 
 // gathering is what was gathered so far, in the order in which it is shown.
 // What matters most is taken first, and what takes most room comes last.

@@ -5,20 +5,21 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // markerRoom is the room that the hidden marker takes at the end of a body,
 // at most, in characters.
 const markerRoom = 256
 
-var keyRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
+var keyRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
 // checkKey refuses keys that could not stand in an HTML comment.
 func checkKey(key string) error {
-	if !keyRE.MatchString(key) || strings.Contains(key, "--") || strings.HasSuffix(key, "-") {
+	if !keyRE().MatchString(key) || strings.Contains(key, "--") || strings.HasSuffix(key, "-") {
 		return fmt.Errorf("key %q cannot stand in a marker; use letters, digits and . _ : / -", key)
 	}
 	return nil
@@ -55,13 +56,13 @@ func (c *Client) mark(w Write, body string) (string, error) {
 	return out, nil
 }
 
-var markerRE = regexp.MustCompile(`<!-- handrail:([^\s<>]+)(?: ([0-9a-f]{64}))? -->\s*$`)
+var markerRE = pattern.Lazy(`<!-- handrail:([^\s<>]+)(?: ([0-9a-f]{64}))? -->\s*$`)
 
 // Written reports whether a body is one that this server wrote, word for word:
 // its marker's sum is right. Otherwise key is what the marker at its end
 // claims, "" without one; anybody can copy a marker.
 func (a *App) Written(body string) (ours bool, key string) {
-	m := markerRE.FindStringSubmatchIndex(body)
+	m := markerRE().FindStringSubmatchIndex(body)
 	if m == nil {
 		return false, ""
 	}
@@ -71,11 +72,11 @@ func (a *App) Written(body string) (ours bool, key string) {
 
 // Marked reports whether a text ends with a marker of anybody's: a bot wrote it, or
 // somebody who took the marker from one.
-func Marked(body string) bool { return markerRE.MatchString(body) }
+func Marked(body string) bool { return markerRE().MatchString(body) }
 
 // marked reports whether body ends with the marker of key. Only the end
 // counts: a quoted marker further up is somebody's quotation.
 func marked(body, key string) bool {
-	m := markerRE.FindStringSubmatch(body)
+	m := markerRE().FindStringSubmatch(body)
 	return m != nil && m[1] == key
 }

@@ -1,10 +1,10 @@
 package ghapp
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -74,13 +74,13 @@ func (g gate) notes(list []Annotation) []Annotation {
 }
 
 // suggested is the block at the end of a comment that a person can commit.
-var suggested = regexp.MustCompile("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
+var suggested = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
 
 // inline is a comment on lines of a diff. What a person could commit from it is what was
 // written, or it cannot be committed: a cleaned line of code is another line.
 func (g gate) inline(s string) string {
 	out := g.body(s, 0)
-	block := strings.TrimSpace(suggested.FindString(s))
+	block := strings.TrimSpace(suggested().FindString(s))
 	if block == "" || strings.HasSuffix(strings.TrimSpace(out), block) { //control:suggestion-as-written
 		return out
 	}

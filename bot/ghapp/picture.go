@@ -14,12 +14,12 @@ import (
 	"net/http"
 	"net/url"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // maxPicture is the most bytes that a picture may have.
@@ -172,7 +172,7 @@ func (b *capped) bytes() ([]byte, error) {
 	return b.data, nil
 }
 
-var imageSource = regexp.MustCompile(`<img\b[^>]*?\ssrc="([^"]*)"`)
+var imageSource = pattern.Lazy(`<img\b[^>]*?\ssrc="([^"]*)"`)
 
 // signed is the address under which GitHub shows an attachment to those who
 // may read the text, nil when the text shows none by that id.
@@ -181,7 +181,7 @@ func (c *Client) signed(ctx context.Context, at Text, id string) *url.URL {
 	if err != nil {
 		return nil // it may be public
 	}
-	for _, m := range imageSource.FindAllStringSubmatch(text, -1) {
+	for _, m := range imageSource().FindAllStringSubmatch(text, -1) {
 		u, err := url.Parse(html.UnescapeString(m[1]))
 		if err == nil && strings.Contains(u.Path, id) && c.app.site.serves(u) {
 			return u

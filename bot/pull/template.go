@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // formRE is the name of a file that GitHub takes for the form of pull requests, in any
 // case of letters.
-var formRE = regexp.MustCompile(`(?i)^pull_request_template(\.md|\.txt|\.markdown)?$`)
+var formRE = pattern.Lazy(`(?i)^pull_request_template(\.md|\.txt|\.markdown)?$`)
 
 // mostForm is how long a form may be that is filled in.
 const mostForm = 30_000
@@ -43,7 +43,7 @@ func readForm(ctx context.Context, c *ghapp.Client, branch string) (string, erro
 				return "", unlessPermanent(err)
 			}
 		}
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.Type == "blob" && formRE.MatchString(e.Path) })
+		i := slices.IndexFunc(entries, func(e entry) bool { return e.Type == "blob" && formRE().MatchString(e.Path) })
 		if i < 0 {
 			continue
 		}
@@ -81,12 +81,12 @@ func list(ctx context.Context, c *ghapp.Client, tree string) ([]entry, error) {
 }
 
 var (
-	headingRE = regexp.MustCompile(`^ {0,3}(?:#{1,6}[ \t]+(.*?)[ \t#]*|(?:\*\*|__)(.+?)(?:\*\*|__):?)[ \t]*$`)
-	fenceRE   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})")
-	boxRE     = regexp.MustCompile(`^\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]`)
-	aboutRE   = regexp.MustCompile(`(?i)\b(descri\w*|summary|overview|changes?|changed|what|why|motivation|purpose|proposal|proposed|about|context|details|background)\b`)
-	otherRE   = regexp.MustCompile(`(?i)\b(type|kind|checklist|check ?list|test\w*|screenshots?|issues?|tickets?|breaking|review\w*|verif\w*|deploy\w*|how)\b`)
-	closesRE  = regexp.MustCompile(`(?i)^([\s>*+-]*)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*]*(?:#\s*(?:\(?\s*(?:issue|issue number|number|nnn+|xxx+|id|_+)?\s*\)?)|\(?issue\)?)\s*\.?\s*$`)
+	headingRE = pattern.Lazy(`^ {0,3}(?:#{1,6}[ \t]+(.*?)[ \t#]*|(?:\*\*|__)(.+?)(?:\*\*|__):?)[ \t]*$`)
+	fenceRE   = pattern.Lazy("^ {0,3}(`{3,}|~{3,})")
+	boxRE     = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]`)
+	aboutRE   = pattern.Lazy(`(?i)\b(descri\w*|summary|overview|changes?|changed|what|why|motivation|purpose|proposal|proposed|about|context|details|background)\b`)
+	otherRE   = pattern.Lazy(`(?i)\b(type|kind|checklist|check ?list|test\w*|screenshots?|issues?|tickets?|breaking|review\w*|verif\w*|deploy\w*|how)\b`)
+	closesRE  = pattern.Lazy(`(?i)^([\s>*+-]*)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*]*(?:#\s*(?:\(?\s*(?:issue|issue number|number|nnn+|xxx+|id|_+)?\s*\)?)|\(?issue\)?)\s*\.?\s*$`)
 )
 
 // fill puts the text of a session into a form: below the heading that asks for it, else
@@ -106,9 +106,9 @@ func fill(form, text string, closes int) string {
 		if i+1 < len(heads) {
 			end = heads[i+1]
 		}
-		m := headingRE.FindStringSubmatch(lines[h])
+		m := headingRE().FindStringSubmatch(lines[h])
 		name := m[1] + m[2]
-		if aboutRE.MatchString(name) && !otherRE.MatchString(name) && !hasBoxes(lines[h:end]) {
+		if aboutRE().MatchString(name) && !otherRE().MatchString(name) && !hasBoxes(lines[h:end]) {
 			at = h
 			break
 		}
@@ -119,8 +119,8 @@ func fill(form, text string, closes int) string {
 	}
 	blank := false
 	for i, l := range lines {
-		if closes != 0 && closesRE.MatchString(l) {
-			l = closesRE.FindStringSubmatch(l)[1] + number(closes)
+		if closes != 0 && closesRE().MatchString(l) {
+			l = closesRE().FindStringSubmatch(l)[1] + number(closes)
 		}
 		if empty := strings.TrimSpace(l) == ""; !empty || !blank {
 			b.WriteString(l + "\n")
@@ -135,14 +135,14 @@ func fill(form, text string, closes int) string {
 }
 
 func hasBoxes(lines []string) bool {
-	return slices.ContainsFunc(lines, func(l string) bool { return boxRE.MatchString(l) })
+	return slices.ContainsFunc(lines, func(l string) bool { return boxRE().MatchString(l) })
 }
 
 // headings are the lines of a text that are headings, code apart.
 func headings(lines []string) (out []int) {
 	var code fence
 	for i, l := range lines {
-		if !code.open() && headingRE.MatchString(l) {
+		if !code.open() && headingRE().MatchString(l) {
 			out = append(out, i)
 		}
 		code.pass(l)
@@ -156,7 +156,7 @@ type fence string
 func (f fence) open() bool { return f != "" }
 
 func (f *fence) pass(line string) {
-	m := fenceRE.FindStringSubmatch(line)
+	m := fenceRE().FindStringSubmatch(line)
 	switch {
 	case m == nil:
 	case *f == "":

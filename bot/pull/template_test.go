@@ -60,7 +60,7 @@ func TestFillAnyForm(t *testing.T) {
 func boxes(text string) string {
 	var out []string
 	for l := range strings.SplitSeq(text, "\n") {
-		if boxRE.MatchString(l) {
+		if boxRE().MatchString(l) {
 			out = append(out, l)
 		}
 	}

@@ -1,19 +1,20 @@
 package review
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // no and yes are how people begin an answer to a finding that is none, and to one that is.
 // "No idea" and "no problem, will do" are neither.
 var (
-	no = regexp.MustCompile(`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
+	no = pattern.Lazy(`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
 		`(?:(?:this|that|it)(?:'s| is)? )?(?:(?:works )?(?:as|is) (?:intended|designed|expected)|by design|on purpose|intended|intentional|deliberate|(?:a )?false positive|not (?:a |an )?(?:bug|fault|issue|problem)|wrong|invalid|not (?:true|wrong|right))\b|` +
 		`(?:we |i )?(?:won'?t|will not) (?:fix|change|do)|wontfix\b|(?:please )?(?:leave|keep) (?:it|this|that|as)\b|👎)`)
-	yes = regexp.MustCompile(`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`)
+	yes = pattern.Lazy(`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`)
 	// short is how a "no" may go on for a word alone.
-	plainNo = regexp.MustCompile(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
+	plainNo = pattern.Lazy(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
 )
 
 // AnswersNo reports whether what a person wrote below a finding says that it is none, or
@@ -25,10 +26,10 @@ func AnswersNo(text string) (isNo, said bool) {
 		if l == "" || strings.HasPrefix(l, ">") || strings.HasPrefix(l, "<!--") {
 			continue
 		}
-		if no.MatchString(l) && !plainNo.MatchString(l) {
+		if no().MatchString(l) && !plainNo().MatchString(l) {
 			return true, true
 		}
-		return false, yes.MatchString(l)
+		return false, yes().MatchString(l)
 	}
 	return false, false
 }

@@ -1,22 +1,23 @@
 package review
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // shownLines are the lines of a file that its diff shows, each with the number of the
 // hunk that it is in, for lines before the change and after it.
 type shownLines struct{ before, after map[int]int }
 
-var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
+var hunkHead = pattern.Lazy(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
 func linesOf(patch string) shownLines {
 	out := shownLines{map[int]int{}, map[int]int{}}
 	hunk, before, after := 0, 0, 0
 	for l := range strings.SplitSeq(patch, "\n") {
-		if m := hunkHead.FindStringSubmatch(l); m != nil {
+		if m := hunkHead().FindStringSubmatch(l); m != nil {
 			hunk++
 			before, _ = strconv.Atoi(m[1]) // digits
 			after, _ = strconv.Atoi(m[2])

@@ -2,9 +2,10 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Rank says how little the change of a file tells a reviewer: the least is read first.
@@ -18,7 +19,7 @@ const (
 	Made // by a program: nobody reviews it
 )
 
-var testName = regexp.MustCompile(`(?i)(?:^|/)(?:tests?|testdata|__tests__|__mocks__|fixtures|specs?)/|[._-](?:test|spec)\.\w+$|(?:^|/)(?:test_[^/]*\.py|conftest\.py)$|Tests?\.(?:java|kt|cs)$`)
+var testName = pattern.Lazy(`(?i)(?:^|/)(?:tests?|testdata|__tests__|__mocks__|fixtures|specs?)/|[._-](?:test|spec)\.\w+$|(?:^|/)(?:test_[^/]*\.py|conftest\.py)$|Tests?\.(?:java|kt|cs)$`)
 
 // RankOf says what a file is, by its name.
 func RankOf(name string) Rank {
@@ -32,7 +33,7 @@ func RankOf(name string) Rank {
 		strings.Contains(base, ".min."), strings.Contains(base, ".pb."), strings.Contains(base, "_generated"), strings.HasSuffix(base, "_pb2.py"),
 		in("vendor/", "node_modules/", "third_party/"), strings.HasPrefix(name, "dist/"):
 		return Made
-	case testName.MatchString(name):
+	case testName().MatchString(name):
 		return Tests
 	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc"}, path.Ext(base)):
 		return Words

@@ -127,7 +127,7 @@ func TestLinesAsGitHasThem(t *testing.T) {
 		// cat -n numbers what patch leaves of the lines that the diff has.
 		count := 0
 		for _, l := range strings.Split(string(out), "\n") {
-			if m := hunkHead.FindStringSubmatch(l); m != nil && strings.HasPrefix(l, "@@ -") {
+			if m := hunkHead().FindStringSubmatch(l); m != nil && strings.HasPrefix(l, "@@ -") {
 				from, _ := strconv.Atoi(m[2])
 				size := 1
 				if _, rest, ok := strings.Cut(strings.SplitN(l, "@@", 3)[1], "+"); ok {

@@ -2,17 +2,17 @@ package review
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/policy/ignore"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 var (
-	heading  = regexp.MustCompile(`^#{1,6}\s+(.*?)\s*#*$`)
-	patterns = regexp.MustCompile("^`[^`]+`(?:[\\s,]+(?:and\\s+|or\\s+)?`[^`]+`)*:?$")
-	pattern  = regexp.MustCompile("`([^`]+)`")
+	heading  = pattern.Lazy(`^#{1,6}\s+(.*?)\s*#*$`)
+	patterns = pattern.Lazy("^`[^`]+`(?:[\\s,]+(?:and\\s+|or\\s+)?`[^`]+`)*:?$")
+	backtick = pattern.Lazy("`([^`]+)`")
 )
 
 // PathRules reports whether a text has sections for some files only.
@@ -27,7 +27,7 @@ func RulesFor(text string, files []string) string {
 	var out []string
 	keep := true
 	for l := range strings.SplitSeq(text, "\n") {
-		if heading.MatchString(l) {
+		if heading().MatchString(l) {
 			p := patternsOf(l)
 			rules := ignore.Parse(p)
 			keep = p == "" || slices.ContainsFunc(files, func(f string) bool { return matches(rules, f) }) //control:rules-of-other-files
@@ -40,12 +40,12 @@ func RulesFor(text string, files []string) string {
 }
 
 func patternsOf(l string) string {
-	m := heading.FindStringSubmatch(l)
-	if m == nil || !patterns.MatchString(m[1]) {
+	m := heading().FindStringSubmatch(l)
+	if m == nil || !patterns().MatchString(m[1]) {
 		return ""
 	}
 	var list []string
-	for _, p := range pattern.FindAllStringSubmatch(m[1], -1) {
+	for _, p := range backtick().FindAllStringSubmatch(m[1], -1) {
 		list = append(list, p[1])
 	}
 	return strings.Join(list, "\n")

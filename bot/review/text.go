@@ -2,11 +2,11 @@ package review
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -50,10 +50,10 @@ func body(f session.Finding) string {
 }
 
 // block is how a block begins that a person can commit.
-var block = regexp.MustCompile("(?i)([`~]{3,}[ \t]*)suggestion")
+var block = pattern.Lazy("(?i)([`~]{3,}[ \t]*)suggestion")
 
 func why(f session.Finding) string {
-	text := block.ReplaceAllString(strings.TrimSpace(f.Why), "${1}text") //control:only-tried-suggestions
+	text := block().ReplaceAllString(strings.TrimSpace(f.Why), "${1}text") //control:only-tried-suggestions
 	text = untrusted.CleanOutput(text, untrusted.OutputOptions{})
 	if f.Unsure != "" {
 		text += "\n\nA second look did not bear it out: " + line(f.Unsure)

@@ -4,9 +4,10 @@ package thread
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Ref is one issue or pull request. The two share one number space, so a Ref
@@ -24,8 +25,8 @@ const (
 )
 
 var (
-	ownerRE = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
-	repoRE  = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
+	ownerRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+	repoRE  = pattern.Lazy(`^[A-Za-z0-9._-]+$`)
 )
 
 // String returns "owner/repo#12", the form that [Parse] reads.
@@ -55,10 +56,10 @@ func (r Ref) Validate() error {
 
 // ValidateRepository checks the two names of a repository.
 func ValidateRepository(owner, repo string) error {
-	if len(owner) > maxOwner || !ownerRE.MatchString(owner) {
+	if len(owner) > maxOwner || !ownerRE().MatchString(owner) {
 		return fmt.Errorf("check repository: owner %q is not a GitHub name; write owner/repo", owner)
 	}
-	if len(repo) > maxRepo || !repoRE.MatchString(repo) || repo == "." || repo == ".." ||
+	if len(repo) > maxRepo || !repoRE().MatchString(repo) || repo == "." || repo == ".." ||
 		strings.HasSuffix(strings.ToLower(repo), ".git") {
 		return fmt.Errorf("check repository: name %q is not a GitHub name; write owner/repo", repo)
 	}

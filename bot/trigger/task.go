@@ -6,13 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -27,7 +27,7 @@ type Task struct {
 }
 
 // word is a mode or the name of a model: it stands in one line of a command.
-var word = regexp.MustCompile(`^[\w.:/@+-]*$`)
+var word = pattern.Lazy(`^[\w.:/@+-]*$`)
 
 // Dispatched returns the task in the payload of a dispatch: text in the keys task, mode
 // and model, and a number in issue.
@@ -66,9 +66,9 @@ func (t *Task) Check() error {
 	switch t.Text = strings.TrimSpace(t.Text); {
 	case t.Text == "":
 		return errors.New("there is no task")
-	case !word.MatchString(t.Mode):
+	case !word().MatchString(t.Mode):
 		return fmt.Errorf("mode: %q is not a mode, such as code, ask or review", t.Mode)
-	case !word.MatchString(t.Model):
+	case !word().MatchString(t.Model):
 		return fmt.Errorf("model: %q is not the name of a model", t.Model)
 	}
 	return nil

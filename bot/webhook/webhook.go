@@ -17,13 +17,13 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // maxBody is the largest delivery that GitHub sends.
@@ -221,12 +221,12 @@ func (m *memory) free() {
 }
 
 // plain is what identifiers in headers are made of.
-var plain = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var plain = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 
 // store keeps a delivery whose signature is right.
 func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (int, string, error) {
 	id, event := header.Get("X-GitHub-Delivery"), header.Get("X-GitHub-Event")
-	if !plain.MatchString(id) || !plain.MatchString(event) {
+	if !plain().MatchString(id) || !plain().MatchString(event) {
 		return 0, "", &refusal{http.StatusBadRequest, "X-GitHub-Delivery and X-GitHub-Event must name the delivery and its event"}
 	}
 	payload, err := payload(header.Get("Content-Type"), body)

@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Home finds the thread whose ref has the session that opened a pull request.
@@ -24,7 +24,7 @@ type Home struct {
 
 // numbers are those that the thread may have: its issue's, in the text of the pull
 // request, or in the name of the branch.
-var numbers = regexp.MustCompile(`#([1-9]\d{0,8})\b|/([1-9]\d{0,8})(?:-|$)`)
+var numbers = pattern.Lazy(`#([1-9]\d{0,8})\b|/([1-9]\d{0,8})(?:-|$)`)
 
 // mostHomes is how many numbers are tried, mostPulls how many pull requests of a check.
 const (
@@ -49,7 +49,7 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 		ev.Pull.Head = p.Head
 	}
 	tried := map[string]bool{}
-	for _, m := range numbers.FindAllStringSubmatch("/"+ev.Pull.Head+" "+ev.Body, -1) {
+	for _, m := range numbers().FindAllStringSubmatch("/"+ev.Pull.Head+" "+ev.Body, -1) {
 		number := m[1] + m[2]
 		if tried[number] || len(tried) == mostHomes {
 			continue
@@ -79,7 +79,7 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 		here = append(here, strconv.Itoa(n))
 	}
 	var known []string
-	for _, m := range numbers.FindAllStringSubmatch(named, -1) {
+	for _, m := range numbers().FindAllStringSubmatch(named, -1) {
 		known = append(known, m[1]+m[2])
 	}
 	for _, number := range append(known[:min(len(known), mostHomes)], here...) {

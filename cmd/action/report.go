@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Outputs are what later steps read.
@@ -128,7 +128,7 @@ const (
 // is.
 func (a Annotation) Print(w io.Writer, text string) {
 	at := ""
-	if m := inFile.FindStringSubmatch(text); m != nil {
+	if m := inFile().FindStringSubmatch(text); m != nil {
 		at = " file=" + strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapes.Replace(m[1])) + ",line=" + m[2]
 		if m[3] != "" {
 			at += ",col=" + m[3]
@@ -139,7 +139,7 @@ func (a Annotation) Print(w io.Writer, text string) {
 
 // inFile finds the file and the line in the error of a configuration: the server's, or
 // the repository's.
-var inFile = regexp.MustCompile(`^(?:read configuration|parse config) ([^\n]+?): line (\d+)(?:, column (\d+))?: `)
+var inFile = pattern.Lazy(`^(?:read configuration|parse config) ([^\n]+?): line (\d+)(?:, column (\d+))?: `)
 
 // Mask has the runner hide a value in its log.
 func Mask(w io.Writer, value string) {

@@ -6,17 +6,17 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // named is a file that a request puts before the model: @ at the beginning of a word, and
 // the path, which stands in quotes where there are spaces in it.
-var named = regexp.MustCompile(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
+var named = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
 
 // mostFile is the largest file that is put before the model, in bytes.
 const mostFile = 256 << 10
@@ -24,7 +24,7 @@ const mostFile = 256 << 10
 // named returns the files and pictures that a text names. What is no file here, such as
 // @somebody, is a word like any other, unless it looks like a path.
 func (c *chat) named(text string) (items []session.Item, images []session.Blob, err error) {
-	for _, m := range named.FindAllStringSubmatch(text, -1) {
+	for _, m := range named().FindAllStringSubmatch(text, -1) {
 		name := m[1]
 		if name == "" {
 			name = strings.TrimRight(m[2], ".,;:!?)")

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -16,6 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
@@ -170,11 +170,11 @@ func (c *schemaCmd) Run(w *door.Console) error {
 }
 
 // says is a fault that says itself what to do.
-var says = regexp.MustCompile("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+var says = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
 
 // Remedy returns where to read on about a fault, "" where that says what to do.
 func Remedy(f strict.Fault) string {
-	if f.Line == 0 || says.MatchString(f.Text) {
+	if f.Line == 0 || says().MatchString(f.Text) {
 		return ""
 	}
 	if f.Key != "" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
@@ -120,7 +120,7 @@ func (w *warnings) policy(under string, c policy.Config) {
 	}
 	for name, list := range map[string][]string{"allow": c.Commands.Allow, "ask": c.Commands.Ask, "deny": c.Commands.Deny} {
 		for i, p := range list {
-			w.when(joined.MatchString(p), fmt.Sprintf("%scommands.%s.%d", under, name, i), "matches nothing: the commands of a line are looked at one by one; write a pattern for each")
+			w.when(joined().MatchString(p), fmt.Sprintf("%scommands.%s.%d", under, name, i), "matches nothing: the commands of a line are looked at one by one; write a pattern for each")
 		}
 	}
 	for i, dir := range c.Workspace.Paths {
@@ -150,7 +150,7 @@ func (w *warnings) policy(under string, c policy.Config) {
 }
 
 // joined finds what joins commands of a line.
-var joined = regexp.MustCompile(`\s(&&|\|\|?|;)\s`)
+var joined = pattern.Lazy(`\s(&&|\|\|?|;)\s`)
 
 // noTeam reports whether an approver is a team as no address on GitHub names one.
 func noTeam(approver string) bool {

@@ -14,13 +14,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
@@ -344,9 +344,9 @@ func (c *Server) values(bad *problems) {
 // check adds a problem for each value that cannot be used.
 func (g GitHub) check(bad *problems) {
 	bad.when(g.AppID < 0, "github.app_id", "must be the number that the App's page shows")
-	bad.when(g.Repository != "" && !repositoryName.MatchString(g.Repository), "github.repository", "%q is not owner/name", g.Repository)
+	bad.when(g.Repository != "" && !repositoryName().MatchString(g.Repository), "github.repository", "%q is not owner/name", g.Repository)
 	for i, name := range g.Repositories {
-		bad.when(!repositoryName.MatchString(strings.Replace(name, "/*", "/x", 1)), fmt.Sprintf("github.repositories.%d", i), "%q is neither owner/name nor owner/*", name)
+		bad.when(!repositoryName().MatchString(strings.Replace(name, "/*", "/x", 1)), fmt.Sprintf("github.repositories.%d", i), "%q is neither owner/name nor owner/*", name)
 	}
 	for i, id := range g.Apps {
 		bad.when(id <= 0, fmt.Sprintf("github.apps.%d", i), "%d is not the number of an App", id)
@@ -375,8 +375,8 @@ const (
 )
 
 var (
-	repositoryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
-	hostName       = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
+	repositoryName = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]*/[A-Za-z0-9._-]+$`)
+	hostName       = pattern.Lazy(`^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`)
 )
 
 func checkListen(listen string) error {
@@ -388,7 +388,7 @@ func checkListen(listen string) error {
 		return fmt.Errorf("%q has no port from 0 to 65535; write for example :8080", listen)
 	}
 	bare, _, _ := strings.Cut(host, "%") // a zone
-	if host != "" && net.ParseIP(bare) == nil && !hostName.MatchString(host) {
+	if host != "" && net.ParseIP(bare) == nil && !hostName().MatchString(host) {
 		return fmt.Errorf("%q is neither an address nor a host name", host)
 	}
 	return nil

@@ -8,9 +8,9 @@ import (
 	"maps"
 	"net/http"
 	"os"
-	"regexp"
 	"slices"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -70,8 +70,8 @@ func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 var (
-	headerName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
-	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	headerName   = pattern.Lazy(`^[A-Za-z][A-Za-z0-9-]*$`)
+	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // readReach reads the authorities of both servers, and checks the names of headers.
@@ -84,15 +84,15 @@ func (c *Server) readReach(bad *problems) {
 		bad.add("model.ca_file", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Model.Headers)) {
-		bad.when(!headerName.MatchString(name), "model.headers", "%q cannot be the name of a header", name)
-		bad.when(!variableName.MatchString(c.Model.Headers[name]), "model.headers", "the value of %s must be the name of a variable of the environment that holds it, not the value itself", name)
+		bad.when(!headerName().MatchString(name), "model.headers", "%q cannot be the name of a header", name)
+		bad.when(!variableName().MatchString(c.Model.Headers[name]), "model.headers", "the value of %s must be the name of a variable of the environment that holds it, not the value itself", name)
 	}
 }
 
 // readHeaders reads the values of headers from the environment.
 func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
 	for name, variable := range c.Model.Headers {
-		if !variableName.MatchString(variable) {
+		if !variableName().MatchString(variable) {
 			continue // told without it: it may be the secret
 		}
 		value, err := Secret(getenv, variable)

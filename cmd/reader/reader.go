@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 const (
@@ -337,7 +337,7 @@ func rank(k reads.Check) int {
 }
 
 // stampRE is the time at the beginning of each line of a log.
-var stampRE = regexp.MustCompile(`(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
+var stampRE = pattern.Lazy(`(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
 
 func (r Reader) log(ctx context.Context, q github.Query) (github.Page, error) {
 	log, err := reads.JobLog(ctx, r.client, q.Job, reads.Tail{Before: q.Before, Most: q.Bytes})
@@ -345,7 +345,7 @@ func (r Reader) log(ctx context.Context, q github.Query) (github.Page, error) {
 		return github.Page{}, err
 	}
 	page := github.Page{Head: fmt.Sprintf("log of job %d, bytes %d to %d of %d", q.Job, log.From, log.From+int64(len(log.Text)), log.Total)}
-	page.Items = []github.Item{{Label: "log", Plain: true, Text: stampRE.ReplaceAllString(log.Text, "")}}
+	page.Items = []github.Item{{Label: "log", Plain: true, Text: stampRE().ReplaceAllString(log.Text, "")}}
 	switch {
 	case log.From > 0:
 		page.More = fmt.Sprintf("what is before: before=%d", log.From)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -96,19 +97,21 @@ func Nothing(k *kong.Kong, out io.Writer) error {
 }
 
 var (
-	unexpected = regexp.MustCompile(`(?s)^unexpected argument (.*?)(?:, did you mean (?:one of )?.*\?)?$`)
-	unknown    = regexp.MustCompile(`^unknown flag (\S+?)(?:, did you mean .*\?)?$`)
-	valueless  = regexp.MustCompile(`^(--\S+): expected .* but got "EOL"`)
-	noneOf     = regexp.MustCompile(`^(.*) must be one of (.*) but got "(.*)"$`)
-	noNumber   = regexp.MustCompile(`^(\S+): expected (?:a valid \d+ bit u?int|an int|a float) but got ("[^"]*")`)
-	hyphened   = regexp.MustCompile(`^(--\S+): expected .* but got "(-.*)" \(`)
+	unexpected = pattern.Lazy(`(?s)^unexpected argument (.*?)(?:, did you mean (?:one of )?.*\?)?$`)
+	unknown    = pattern.Lazy(`^unknown flag (\S+?)(?:, did you mean .*\?)?$`)
+	valueless  = pattern.Lazy(`^(--\S+): expected .* but got "EOL"`)
+	noneOf     = pattern.Lazy(`^(.*) must be one of (.*) but got "(.*)"$`)
+	noNumber   = pattern.Lazy(`^(\S+): expected (?:a valid \d+ bit u?int|an int|a float) but got ("[^"]*")`)
+	hyphened   = pattern.Lazy(`^(--\S+): expected .* but got "(-.*)" \(`)
 )
 
 // reworded returns what kong says in words for people.
 func reworded(app, at *kong.Node, args []string, said string) string {
-	find := func(r *regexp.Regexp) []string { return r.FindStringSubmatch(said) }
 	var found []string
-	has := func(r *regexp.Regexp) bool { found = find(r); return found != nil }
+	has := func(r func() *regexp.Regexp) bool {
+		found = r().FindStringSubmatch(said)
+		return found != nil
+	}
 	switch {
 	case strings.HasPrefix(said, "expected ") && len(verbs(at)) > 0:
 		return fmt.Sprintf("`%s` needs a verb: %s", path(at), listed(names(at)))

@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 
 	"golang.org/x/net/idna"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Ports that an entry without a port stands for.
@@ -36,7 +37,7 @@ func Presets() []string { return slices.Sorted(maps.Keys(presets)) }
 // Preset returns the hosts of a package manager.
 func Preset(name string) []string { return slices.Clone(presets[name]) }
 
-var plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
+var plainName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
 // Name returns a host's name as it is compared, in lower case. It reports false for what
 // is no plain name: an address in any spelling, a name with a dot at its end, with a user
@@ -44,7 +45,7 @@ var plainName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-
 func Name(host string) (string, bool) {
 	name := strings.ToLower(host)
 	last := name[strings.LastIndexByte(name, '.')+1:]
-	if len(name) > 253 || !plainName.MatchString(name) || numeric(last) { //control:plain-names
+	if len(name) > 253 || !plainName().MatchString(name) || numeric(last) { //control:plain-names
 		return "", false
 	}
 	return name, true

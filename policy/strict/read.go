@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
@@ -117,10 +117,10 @@ func placed(err error, data []byte) error {
 }
 
 // quoted is a number or a switch in quotes, which YAML takes for a text.
-var quoted = regexp.MustCompile("!!str (`(?:-?[0-9.]+|true|false)`) into (?:u?int|float|bool)")
+var quoted = pattern.Lazy("!!str (`(?:-?[0-9.]+|true|false)`) into (?:u?int|float|bool)")
 
 func plainType(message string) string {
-	if m := quoted.FindStringSubmatch(message); m != nil {
+	if m := quoted().FindStringSubmatch(message); m != nil {
 		return m[1] + " stands in quotes, which makes a text of it: write it without them"
 	}
 	return strings.NewReplacer(
@@ -130,12 +130,12 @@ func plainType(message string) string {
 	).Replace(plainStruct(message))
 }
 
-var structName = regexp.MustCompile(`into (\[\])?\*?[a-z]+\.[A-Z]?[a-zA-Z]+$`)
+var structName = pattern.Lazy(`into (\[\])?\*?[a-z]+\.[A-Z]?[a-zA-Z]+$`)
 
 // plainStruct returns a message of the decoder without the name of a struct, which
 // means nothing to a person who writes a configuration.
 func plainStruct(message string) string {
-	return structName.ReplaceAllStringFunc(message, func(m string) string {
+	return structName().ReplaceAllStringFunc(message, func(m string) string {
 		if strings.HasPrefix(m, "into []") {
 			return "as a list of keys and values"
 		}

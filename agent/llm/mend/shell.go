@@ -1,9 +1,10 @@
 package mend
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // IsShell reports whether a code fence with that language holds commands.
@@ -12,7 +13,7 @@ func IsShell(lang string) bool {
 }
 
 // placeholder is a name that a reader is to fill in.
-var placeholder = regexp.MustCompile(`<[a-z][a-z _-]*>|path/to/|\byour[-_]`)
+var placeholder = pattern.Lazy(`<[a-z][a-z _-]*>|path/to/|\byour[-_]`)
 
 // Commands returns the lines of a block of shell without the prompts before them. What
 // has the output of commands in it, or names to be filled in, is none.
@@ -28,5 +29,5 @@ func Commands(text string) (string, bool) {
 		}
 	}
 	here := strings.Contains(text, "<<")
-	return strings.Join(lines, "\n"), code > 0 && (prompts == 0 || prompts == code) && (here || !placeholder.MatchString(text))
+	return strings.Join(lines, "\n"), code > 0 && (prompts == 0 || prompts == code) && (here || !placeholder().MatchString(text))
 }

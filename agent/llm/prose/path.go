@@ -2,9 +2,10 @@ package prose
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Extensions of the languages that an info string names; of another word nothing follows.
@@ -38,7 +39,7 @@ func fits(name, lang string) bool {
 	return len(ext) == 0 || slices.Contains(ext, strings.ToLower(path.Ext(name)))
 }
 
-var pathWord = regexp.MustCompile(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)*$`)
+var pathWord = pattern.Lazy(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)*$`)
 
 // plain names files that have no extension.
 var plain = []string{"makefile", "dockerfile", "rakefile", "gemfile", "readme", "license", "changelog", "procfile", "justfile"}
@@ -47,7 +48,7 @@ var plain = []string{"makefile", "dockerfile", "rakefile", "gemfile", "readme", 
 // with a letter in it, or directories, or one of the usual names.
 func looksLikePath(word string) bool {
 	word = strings.Trim(word, "`*\"'()[]<>,;: ")
-	if !pathWord.MatchString(word) || len(word) > 200 {
+	if !pathWord().MatchString(word) || len(word) > 200 {
 		return false
 	}
 	base := path.Base(word)
@@ -60,10 +61,10 @@ func looksLikePath(word string) bool {
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // labels stand in front of the path in a line that only names a file.
-var labels = regexp.MustCompile(`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`)
+var labels = pattern.Lazy(`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`)
 
 // afterPath is the rest of a line that only names a file: "(already provided …)", "(4 lines)".
-var afterPath = regexp.MustCompile(`^\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[:.]?\s*$`)
+var afterPath = pattern.Lazy(`^\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[:.]?\s*$`)
 
 // pathLike returns the path of a line that names a file and says no more, "" for another.
 func pathLike(line string) string {
@@ -72,7 +73,7 @@ func pathLike(line string) string {
 	if s0 := strings.TrimSpace(line); strings.HasPrefix(s0, ".") && !strings.HasPrefix(s0, ". ") || startsWithDigitPath(s0) {
 		s = s0
 	}
-	s = labels.ReplaceAllString(s, "")
+	s = labels().ReplaceAllString(s, "")
 	s = strings.TrimLeft(s, "`*\"'_ ")
 	word := s
 	if i := strings.IndexAny(s, "`*\"' (:"); i >= 0 {
@@ -80,7 +81,7 @@ func pathLike(line string) string {
 	} else {
 		s = ""
 	}
-	if !looksLikePath(word) || !afterPath.MatchString(s) {
+	if !looksLikePath(word) || !afterPath().MatchString(s) {
 		return ""
 	}
 	return word
@@ -109,11 +110,11 @@ func infoPath(info string) string {
 	return ""
 }
 
-var comment = regexp.MustCompile(`^\s*(?:#|//|--|;|%|/\*+|<!--|"""|')\s*(.*?)\s*(?:\*/|-->|""")?\s*$`)
+var comment = pattern.Lazy(`^\s*(?:#|//|--|;|%|/\*+|<!--|"""|')\s*(.*?)\s*(?:\*/|-->|""")?\s*$`)
 
 // inComment returns the path in a comment that says no more.
 func inComment(line string) string {
-	m := comment.FindStringSubmatch(line)
+	m := comment().FindStringSubmatch(line)
 	if m == nil {
 		return ""
 	}
@@ -191,9 +192,9 @@ func mentions(line, name string) bool {
 }
 
 // example is how a block is announced that is not the file itself.
-var example = regexp.MustCompile(`(?i)\b(examples?|e\.g\.|for instance|usage|how (?:to|you can) (?:use|call|run|test)|you can (?:use|call|run|test)|would (?:look|print|output)|the output|sample)\b`)
+var example = pattern.Lazy(`(?i)\b(examples?|e\.g\.|for instance|usage|how (?:to|you can) (?:use|call|run|test)|you can (?:use|call|run|test)|would (?:look|print|output)|the output|sample)\b`)
 
-func isExample(line string) bool { return example.MatchString(line) }
+func isExample(line string) bool { return example().MatchString(line) }
 
 // announcesExample reports whether the line above says that a block is an example.
 func (r *reader) announcesExample() bool {

@@ -10,9 +10,10 @@ package prose
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Kind is one way to act.
@@ -297,13 +298,13 @@ func (r *reader) bareBlocks() {
 }
 
 var (
-	readLine   = regexp.MustCompile("^[\\s>*-]*`?READ:?\\s+(\\S.*)$")
-	searchLine = regexp.MustCompile("^[\\s>*-]*`?SEARCH:?\\s+(\\S.*)$")
+	readLine   = pattern.Lazy("^[\\s>*-]*`?READ:?\\s+(\\S.*)$")
+	searchLine = pattern.Lazy("^[\\s>*-]*`?SEARCH:?\\s+(\\S.*)$")
 )
 
 // request takes a line that asks for a file or for a search.
 func (r *reader) request(line string) bool {
-	if m := readLine.FindStringSubmatch(line); m != nil {
+	if m := readLine().FindStringSubmatch(line); m != nil {
 		found := false
 		for _, w := range strings.FieldsFunc(m[1], func(c rune) bool { return c == ' ' || c == ',' || c == '`' }) {
 			if p := strings.Trim(w, "\"'*."); p != "" && looksLikePath(w) {
@@ -313,7 +314,7 @@ func (r *reader) request(line string) bool {
 		}
 		return found
 	}
-	if m := searchLine.FindStringSubmatch(line); m != nil {
+	if m := searchLine().FindStringSubmatch(line); m != nil {
 		r.acts = append(r.acts, Act{Kind: Search, Text: strings.Trim(m[1], "`\"' ")})
 		return true
 	}

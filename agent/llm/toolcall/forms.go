@@ -2,12 +2,12 @@ package toolcall
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/llm/mend"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // forms are what other programs than this one take for calls, and models send to it
@@ -121,7 +121,7 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 	return s.form(seg, cut, s.p.forms.diff, field("path", name), field("diff", s.s[from:end]))
 }
 
-var fileLine = regexp.MustCompile("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
+var fileLine = pattern.Lazy("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
 
 // fileName reads the line at i that is the name of a file, and returns where the next
 // line with text begins.
@@ -130,7 +130,7 @@ func (x *text) fileName(i int) (name string, next int) {
 	if strings.Count(x.s[i:min(eol, i+maxMark)], " ") > 3 || eol-i > maxLine {
 		return "", i
 	}
-	m := fileLine.FindStringSubmatch(x.s[i:eol])
+	m := fileLine().FindStringSubmatch(x.s[i:eol])
 	if x.over(eol) || m == nil {
 		return "", i
 	}

@@ -4,11 +4,11 @@ package fragment
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Is reports whether text, which is said to be the whole file, is only some of its
@@ -86,7 +86,7 @@ func lines(s string) int { return strings.Count(strings.TrimSpace(s), "\n") + 1 
 func outsideOf(text string, defs []definition) (out []string) {
 	for i, line := range strings.Split(text, "\n") {
 		covered := slices.ContainsFunc(defs, func(d definition) bool { return i >= d.from && i < d.to })
-		if line = strings.TrimSpace(line); len(line) > 1 && !covered && !aboveDefinition.MatchString(line) {
+		if line = strings.TrimSpace(line); len(line) > 1 && !covered && !aboveDefinition().MatchString(line) {
 			out = append(out, line)
 		}
 	}
@@ -220,15 +220,15 @@ func definitions(name, text string) []definition {
 	return out
 }
 
-var aboveDefinition = regexp.MustCompile(`^\s*(@|#|//|/\*|\*|--|"""|'''|;;)`)
+var aboveDefinition = pattern.Lazy(`^\s*(@|#|//|/\*|\*|--|"""|'''|;;)`)
 
 func belongsBelow(line string) bool {
-	return aboveDefinition.MatchString(line) && !strings.HasPrefix(line, "#!")
+	return aboveDefinition().MatchString(line) && !strings.HasPrefix(line, "#!")
 }
 
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-var closer = regexp.MustCompile(`^\s*(\}|\)|\]|end\b|fi\b|done\b|esac\b)`)
+var closer = pattern.Lazy(`^\s*(\}|\)|\]|end\b|fi\b|done\b|esac\b)`)
 
 // blockEnd returns the line behind the block that begins at a line.
 func blockEnd(all []string, at int) int {
@@ -243,11 +243,11 @@ func blockEnd(all []string, at int) int {
 		case n > indent:
 			last = i
 			continue
-		case n == indent && closer.MatchString(line):
+		case n == indent && closer().MatchString(line):
 			if last = i; opensAgain(line) {
 				continue
 			}
-		case n == indent && opening.MatchString(line): // a brace on a line of its own
+		case n == indent && opening().MatchString(line): // a brace on a line of its own
 			last = i
 			continue
 		}
@@ -256,7 +256,7 @@ func blockEnd(all []string, at int) int {
 	return last + 1
 }
 
-var opening = regexp.MustCompile(`^\s*\{\s*$`)
+var opening = pattern.Lazy(`^\s*\{\s*$`)
 
 // opensAgain reports whether a closing line goes on, as "} else {" and ") (int, error) {" do.
 func opensAgain(line string) bool {
@@ -264,10 +264,10 @@ func opensAgain(line string) bool {
 	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "(") || strings.HasSuffix(s, ":")
 }
 
-var importLine = regexp.MustCompile(`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`)
+var importLine = pattern.Lazy(`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`)
 
 // header are lines at the beginning of a file that a part of it may bring again.
-var header = regexp.MustCompile(`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`)
+var header = pattern.Lazy(`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`)
 
 // between looks at the lines of text outside of its definitions: imports, and the first
 // other line that before lacks.
@@ -282,8 +282,8 @@ func between(have []string, is []definition, before []string) (imports []string,
 	for i, line := range have {
 		s := strings.TrimSpace(line)
 		switch {
-		case s == "" || covered(i) || had[s] || header.MatchString(s) || aboveDefinition.MatchString(s):
-		case importLine.MatchString(line):
+		case s == "" || covered(i) || had[s] || header().MatchString(s) || aboveDefinition().MatchString(s):
+		case importLine().MatchString(line):
 			imports = append(imports, line)
 		case rest == "":
 			rest = line
@@ -303,12 +303,12 @@ func addImports(had, imports []string) []string {
 		if strings.HasPrefix(line, "import (") {
 			return nil
 		}
-		if importLine.MatchString(line) {
+		if importLine().MatchString(line) {
 			at = i
 		}
 	}
 	if at < 0 {
-		for at+1 < len(had) && (header.MatchString(had[at+1]) || strings.HasPrefix(had[at+1], "#")) {
+		for at+1 < len(had) && (header().MatchString(had[at+1]) || strings.HasPrefix(had[at+1], "#")) {
 			at++
 		}
 	}

@@ -11,11 +11,11 @@ import (
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/project"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Files is the tree that is read. The error for a file that does not exist wraps
@@ -128,7 +128,7 @@ func commands(data json.RawMessage) (lines []string, err error) {
 	return lines, nil
 }
 
-var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+,-]+$`)
+var plainWord = pattern.Lazy(`^[A-Za-z0-9_./:@%+,-]+$`)
 
 // line is words as a shell reads them back.
 func line(words []string) string {
@@ -140,7 +140,7 @@ func line(words []string) string {
 
 // quoted is a word as a shell reads it back.
 func quoted(word string) string {
-	if plainWord.MatchString(word) {
+	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // language is how a repository in one is known, and which image fits.
@@ -52,7 +54,7 @@ func (t tree) languages() (out []fit) {
 		version, from := l.said(t)
 		for _, tool := range l.tools {
 			if version == "" && tools[tool] != "" {
-				version, from = number.FindString(tools[tool]), ".tool-versions"
+				version, from = number().FindString(tools[tool]), ".tool-versions"
 			}
 		}
 		why := fmt.Sprintf("there is a %s", manifest)
@@ -80,7 +82,7 @@ func (t tree) first(patterns []string) string {
 }
 
 // number is a version of numbers alone.
-var number = regexp.MustCompile(`\d+(\.\d+)*`)
+var number = pattern.Lazy(`\d+(\.\d+)*`)
 
 // parts returns the first n numbers of a version.
 func parts(version string, n int) string {
@@ -105,7 +107,7 @@ func (t tree) match(name, pattern string) (version, from string) {
 // line returns the version that a file consists of.
 func (t tree) line(name, prefix string) (version, from string) {
 	text := strings.TrimPrefix(strings.TrimSpace(t.read(name)), prefix)
-	if v := number.FindString(text); v != "" && strings.HasPrefix(text, v) {
+	if v := number().FindString(text); v != "" && strings.HasPrefix(text, v) {
 		return v, name
 	}
 	return "", ""
@@ -192,11 +194,11 @@ func phpImage(version string) string {
 	return "php:" + parts(version, 2) + "-cli"
 }
 
-var longSupport = regexp.MustCompile(`^lts/([a-z]+|\*)\s*$`)
+var longSupport = pattern.Lazy(`^lts/([a-z]+|\*)\s*$`)
 
 func nodeVersion(t tree) (version, from string) {
 	for _, name := range [...]string{".nvmrc", ".node-version"} {
-		if found := longSupport.FindStringSubmatch(t.read(name)); found != nil {
+		if found := longSupport().FindStringSubmatch(t.read(name)); found != nil {
 			return strings.ReplaceAll(found[1], "*", "lts"), name
 		}
 		if version, from = t.line(name, "v"); version != "" {
@@ -210,12 +212,12 @@ func nodeVersion(t tree) (version, from string) {
 	return newest(said.Engines.Node), "package.json"
 }
 
-var bound = regexp.MustCompile(`(<=?|>=?|\^|~|=)?\s*v?(\d+)[\d.x*]*`)
+var bound = pattern.Lazy(`(<=?|>=?|\^|~|=)?\s*v?(\d+)[\d.x*]*`)
 
 // newest returns the newest version that a range names, without those that it ends before.
 func newest(versions string) string {
 	most := 0
-	for _, found := range bound.FindAllStringSubmatch(versions, -1) {
+	for _, found := range bound().FindAllStringSubmatch(versions, -1) {
 		if v, err := strconv.Atoi(found[2]); err == nil && found[1] != "<" {
 			most = max(most, v)
 		}

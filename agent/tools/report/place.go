@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 const maxFile = 4 << 20
@@ -87,15 +88,15 @@ func follow(f *session.Finding, text []string, quoted string) (note string) {
 
 // definition is the first line of something with a name, in the languages that most
 // code is in.
-var definition = regexp.MustCompile(`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
+var definition = pattern.Lazy(`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
 	`(?:func(?:\s*\([^)]*\))?|def|class|interface|trait|impl|struct|enum|fn|function\*?|module|namespace|type|object|record|sub|method)\s+([A-Za-z_$][\w$.]*)`)
 
 // assigned is a function that gets its name by an assignment, and method one by its
 // place in a class.
 var (
-	assigned = regexp.MustCompile(`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`)
-	method   = regexp.MustCompile(`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`)
-	keyword  = regexp.MustCompile(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
+	assigned = pattern.Lazy(`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`)
+	method   = pattern.Lazy(`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`)
+	keyword  = pattern.Lazy(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
 )
 
 // enclosing returns the name of the definition that a line is in, by indentation: the
@@ -120,8 +121,8 @@ func enclosing(text []string, line int) string {
 }
 
 func defines(l string) string {
-	for _, re := range [...]*regexp.Regexp{definition, assigned, method} {
-		if m := re.FindStringSubmatch(l); m != nil && !keyword.MatchString(m[1]) {
+	for _, re := range [...]*regexp.Regexp{definition(), assigned(), method()} {
+		if m := re.FindStringSubmatch(l); m != nil && !keyword().MatchString(m[1]) {
 			return m[1]
 		}
 	}

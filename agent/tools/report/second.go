@@ -4,11 +4,11 @@ import (
 	"context"
 	_ "embed" // the question
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 //go:embed second_look.md
@@ -66,14 +66,14 @@ func question(f *session.Finding, text []string) string {
 }
 
 var (
-	thought = regexp.MustCompile(`(?s)^.*</think(?:ing)?>`)
-	ruling  = regexp.MustCompile(`(?i)^[\s*_#>"'` + "`" + `]*(?:verdict|answer)?[\s:*_]*(stands|refuted|unsure)\b[\s.:,*_'"—–` + "`" + `-]*`)
+	thought = pattern.Lazy(`(?s)^.*</think(?:ing)?>`)
+	ruling  = pattern.Lazy(`(?i)^[\s*_#>"'` + "`" + `]*(?:verdict|answer)?[\s:*_]*(stands|refuted|unsure)\b[\s.:,*_'"—–` + "`" + `-]*`)
 )
 
 // verdictOf reads the answer. One that begins otherwise is no verdict.
 func verdictOf(said string) (verdict, why string) {
-	said = strings.TrimSpace(thought.ReplaceAllString(said, ""))
-	m := ruling.FindStringSubmatch(said)
+	said = strings.TrimSpace(thought().ReplaceAllString(said, ""))
+	m := ruling().FindStringSubmatch(said)
 	if m == nil {
 		return "", "a second look came to no answer."
 	}

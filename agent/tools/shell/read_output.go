@@ -12,6 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 //go:embed read_output.md
@@ -58,7 +59,7 @@ type view struct {
 
 // bounds matches a range of lines as models write it: "5-10", "5-", "-5" for the last
 // ones, "5".
-var bounds = regexp.MustCompile(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
+var bounds = pattern.Lazy(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
 
 // span reads the lines that a call wants.
 func span(a tools.Args) (v view, err error) {
@@ -67,7 +68,7 @@ func span(a tools.Args) (v view, err error) {
 		return v, nil
 	}
 	text, plain := tools.Plain(raw)
-	m := bounds.FindStringSubmatch(text)
+	m := bounds().FindStringSubmatch(text)
 	if !plain || m == nil {
 		return v, a.WrongType("lines", "a range such as 1-50")
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 	"github.com/handrail-bot/handrail/agent/workspace/watch"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // watched returns what is watched in this session.
@@ -76,12 +76,12 @@ func writableMounts() (out []mounted) {
 func writable(options string) bool { return slices.Contains(strings.Split(options, ","), "rw") }
 
 // onlyRemoves matches commands that do nothing but delete.
-var onlyRemoves = regexp.MustCompile(`^\s*(rm|chmod\s+u?[+0-7][0-7rwxX]*)(\s+-[rfRdv]+)*(\s+(--\s+)?[\w./@%+:,=*?-]+)+\s*$`)
+var onlyRemoves = pattern.Lazy(`^\s*(rm|chmod\s+u?[+0-7][0-7rwxX]*)(\s+-[rfRdv]+)*(\s+(--\s+)?[\w./@%+:,=*?-]+)+\s*$`)
 
 // mayRun refuses what could write more while there is too much on the disk.
 func (h *host) mayRun(ctx context.Context, line string) error {
 	why := h.watch.Full(context.WithoutCancel(ctx))
-	if why == "" || onlyRemoves.MatchString(line) {
+	if why == "" || onlyRemoves().MatchString(line) {
 		return nil
 	}
 	return fmt.Errorf("%s. Until then only `rm -rf PATH…` and `chmod` run", why) //control:full-refuses

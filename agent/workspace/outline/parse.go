@@ -1,8 +1,9 @@
 package outline
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // What is between brackets.
@@ -136,13 +137,13 @@ func (f *file) hashed(t token) {
 		if f.lang == "csharp" {
 			return
 		}
-		if m := macroName.FindStringSubmatch(word); m != nil {
+		if m := macroName().FindStringSubmatch(word); m != nil {
 			f.add("macro", m[1], t.line)
 		}
 	}
 }
 
-var macroName = regexp.MustCompile(`^define[ \t]+([A-Za-z_]\w*)\(`)
+var macroName = pattern.Lazy(`^define[ \t]+([A-Za-z_]\w*)\(`)
 
 // tok returns the text of a token, "" where there is none.
 func (s *source) tok(i int) string {
@@ -283,7 +284,7 @@ func (f *file) assigned(i int) int {
 }
 
 // rubyDef is what may stand behind "def" or "alias".
-var rubyDef = regexp.MustCompile(`^[ \t]+:?(?:(?:self|[A-Za-z_]\w*)(?:\.|::))?([A-Za-z_\x80-\xff][\w\x80-\xff]*(?:[?!]|=(?:[ \t]*\(|[ \t]+[a-z]\w*[ \t]*$))?|\[\]=?|\*\*|<=>|===?|=~|!~|![=]?|<<|>>|<=|>=|[+\-~]@?|[*/%<>&|^` + "`" + `])`)
+var rubyDef = pattern.Lazy(`^[ \t]+:?(?:(?:self|[A-Za-z_]\w*)(?:\.|::))?([A-Za-z_\x80-\xff][\w\x80-\xff]*(?:[?!]|=(?:[ \t]*\(|[ \t]+[a-z]\w*[ \t]*$))?|\[\]=?|\*\*|<=>|===?|=~|!~|![=]?|<<|>>|<=|>=|[+\-~]@?|[*/%<>&|^` + "`" + `])`)
 
 func rubyName(f *file, i int) (name string, at, n int) {
 	t := f.toks[i]
@@ -308,7 +309,7 @@ func rubyName(f *file, i int) (name string, at, n int) {
 	if t.text == "alias" && !t.first {
 		return "", at, 0
 	}
-	m := rubyDef.FindSubmatch(f.src[end:f.lineEnd(end)])
+	m := rubyDef().FindSubmatch(f.src[end:f.lineEnd(end)])
 	if m == nil || at >= len(f.toks) {
 		return "", at, 0
 	}

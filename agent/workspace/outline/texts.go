@@ -2,20 +2,21 @@ package outline
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // The functions below find texts that only one language has. They return where the text at
 // i ends, i when there is none, and a negative number for what is to be left out.
 
-var rawRustBegin = regexp.MustCompile(`^(?:b|c|br|cr)?r?(#*)"`)
+var rawRustBegin = pattern.Lazy(`^(?:b|c|br|cr)?r?(#*)"`)
 
 func (s *source) rawRust(i int) int {
 	if c := s.src[i]; c != 'r' && c != 'b' && c != 'c' || i > 0 && isLetter(s.src[i-1]) {
 		return i
 	}
-	m := rawRustBegin.FindSubmatch(s.src[i:min(len(s.src), i+40)])
+	m := rawRustBegin().FindSubmatch(s.src[i:min(len(s.src), i+40)])
 	if m == nil {
 		return i
 	}
@@ -33,7 +34,7 @@ func (s *source) until(i int, end string) int {
 	return len(s.src)
 }
 
-var rawCppBegin = regexp.MustCompile(`^(?:u8|[uUL])?R"([^()\\\s]{0,16})\(`)
+var rawCppBegin = pattern.Lazy(`^(?:u8|[uUL])?R"([^()\\\s]{0,16})\(`)
 
 func (s *source) rawCpp(i int) int {
 	if strings.IndexByte("RuUL", s.src[i]) < 0 || i > 0 && isLetter(s.src[i-1]) {
@@ -42,7 +43,7 @@ func (s *source) rawCpp(i int) int {
 		}
 		return i
 	}
-	if m := rawCppBegin.FindSubmatch(s.src[i:min(len(s.src), i+24)]); m != nil {
+	if m := rawCppBegin().FindSubmatch(s.src[i:min(len(s.src), i+24)]); m != nil {
 		return s.until(i+len(m[0]), ")"+string(m[1])+`"`)
 	}
 	return i
@@ -96,7 +97,7 @@ func (s *source) luaText(i int) int {
 	return end
 }
 
-var phpHere = regexp.MustCompile(`^<<<[ \t]*["']?([A-Za-z_]\w*)["']?\r?\n`)
+var phpHere = pattern.Lazy(`^<<<[ \t]*["']?([A-Za-z_]\w*)["']?\r?\n`)
 
 // phpText leaves out what is not PHP, and finds texts that end with a word of their own.
 func (s *source) phpText(i int) int {
@@ -112,7 +113,7 @@ func (s *source) phpText(i int) int {
 		}
 		return -len(s.src)
 	case s.begins(i, "<<<"):
-		if m := phpHere.FindSubmatch(s.src[i:min(len(s.src), i+100)]); m != nil {
+		if m := phpHere().FindSubmatch(s.src[i:min(len(s.src), i+100)]); m != nil {
 			return s.here(i+len(m[0])-1, string(m[1]), true)
 		}
 	}
@@ -136,14 +137,14 @@ func (s *source) here(i int, word string, more bool) int {
 }
 
 var (
-	shellHere = regexp.MustCompile(`^<<-?[ \t]*["'\\]?([A-Za-z_][\w.-]*)`)
-	rubyHere  = regexp.MustCompile("^<<[~-]?([\"'`]?)([A-Z_]\\w*)")
+	shellHere = pattern.Lazy(`^<<-?[ \t]*["'\\]?([A-Za-z_][\w.-]*)`)
+	rubyHere  = pattern.Lazy("^<<[~-]?([\"'`]?)([A-Z_]\\w*)")
 )
 
 // shellText finds here-documents. What stands behind one on its line is left out.
 func (s *source) shellText(i int) int {
 	if s.begins(i, "<<") && !s.begins(i, "<<<") && (i == 0 || s.src[i-1] != '<') {
-		if m := shellHere.FindSubmatch(s.src[i:min(len(s.src), i+80)]); m != nil {
+		if m := shellHere().FindSubmatch(s.src[i:min(len(s.src), i+80)]); m != nil {
 			return s.here(i, string(m[1]), false)
 		}
 	}
@@ -169,7 +170,7 @@ func (s *source) rubyText(i int) int {
 	case lineStart && s.begins(i, "__END__"):
 		return -len(s.src)
 	case s.begins(i, "<<"):
-		m := rubyHere.FindSubmatch(s.src[i:min(len(s.src), i+80)])
+		m := rubyHere().FindSubmatch(s.src[i:min(len(s.src), i+80)])
 		s.steps += (len(s.src) - i) / 16 // what looking for its end may cost
 		if m != nil && s.mayBegin(i+2) && bytes.Contains(s.src[i:], []byte(string(m[2])+"\n")) {
 			return s.here(i, string(m[2]), false)

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"html"
 	"net/http"
-	"regexp"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // AttachmentPath is where the page puts files that are dropped into a text.
@@ -55,7 +55,7 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 
 func signed(a *hub.Attachment) string { return signedPath + a.ID + ".png?jwt=" + a.JWT }
 
-var shownImage = regexp.MustCompile(`!\[([^\]]*)\]\(([^)\s]+)\)|&lt;img [^\n]*?src=&#34;([^\n]*?)&#34;[^\n]*?&gt;`)
+var shownImage = pattern.Lazy(`!\[([^\]]*)\]\(([^)\s]+)\)|&lt;img [^\n]*?src=&#34;([^\n]*?)&#34;[^\n]*?&gt;`)
 
 // withHTML adds the text as HTML for those who ask for it. Only pictures are
 // rendered: attachments get their signed address, as GitHub gives it.
@@ -65,8 +65,8 @@ func withHTML(c *call, shape object) object {
 		return shape
 	}
 	body, _ := shape["body"].(string)
-	shape["body_html"] = "<p>" + shownImage.ReplaceAllStringFunc(html.EscapeString(body), func(m string) string {
-		sub := shownImage.FindStringSubmatch(m)
+	shape["body_html"] = "<p>" + shownImage().ReplaceAllStringFunc(html.EscapeString(body), func(m string) string {
+		sub := shownImage().FindStringSubmatch(m)
 		src := html.UnescapeString(sub[2] + sub[3])
 		if a := c.s.attachment(strings.TrimPrefix(src, c.s.url+AttachmentPath)); a != nil {
 			src = c.s.url + signed(a)

@@ -9,11 +9,11 @@ import (
 	"net/http/cgi"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 const maxPack = 512 << 20
@@ -37,10 +37,10 @@ func newGitHTTP(s *Server) (*gitHTTP, error) {
 	return &gitHTTP{s: s, backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), path: filepath.Dir(git)}, nil
 }
 
-var gitRE = regexp.MustCompile(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
+var gitRE = pattern.Lazy(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)
 
 func gitPath(p string) (repo, rest string, ok bool) {
-	m := gitRE.FindStringSubmatch(p)
+	m := gitRE().FindStringSubmatch(p)
 	if m == nil {
 		return "", "", false
 	}

@@ -62,7 +62,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.serveAttachment(w, r)
 		return
 	}
-	if m := logRE.FindStringSubmatch(path); m != nil {
+	if m := logRE().FindStringSubmatch(path); m != nil {
 		s.serveLog(w, r, m[1])
 		return
 	}

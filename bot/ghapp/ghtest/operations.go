@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // operation is one operation of the API: its route as GitHub describes it,
@@ -42,7 +44,7 @@ type router struct {
 	names  []string // of the variables
 }
 
-var pathVar = regexp.MustCompile(`\{([^}]+)\}`)
+var pathVar = pattern.Lazy(`\{([^}]+)\}`)
 
 // routers are the operations, those with the fewest variables first.
 func routers() table {
@@ -51,7 +53,7 @@ func routers() table {
 		method, path, _ := strings.Cut(o.route, " ")
 		r := router{operation: o, method: method}
 		// Variables that hold refs and paths match slashes, as GitHub's do.
-		pattern := pathVar.ReplaceAllStringFunc(path, func(v string) string {
+		pattern := pathVar().ReplaceAllStringFunc(path, func(v string) string {
 			name := strings.Trim(v, "{}")
 			r.names = append(r.names, name)
 			if slices.Contains([]string{"path", "ref", "basehead", "branch"}, name) {

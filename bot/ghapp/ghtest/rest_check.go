@@ -3,10 +3,10 @@ package ghtest
 import (
 	"fmt"
 	"net/http"
-	"regexp"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 type checkRequest struct {
@@ -137,7 +137,7 @@ func jobLogs(c *call) (int, any, error) {
 	return 0, nil, hub.NotFound()
 }
 
-var logRE = regexp.MustCompile(`^/[^/]+/[^/]+/runs/(\d+)/log$`)
+var logRE = pattern.Lazy(`^/[^/]+/[^/]+/runs/(\d+)/log$`)
 
 // serveLog stands for the other host where GitHub keeps logs. A token must
 // not be sent there.

@@ -11,12 +11,12 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 
 	"github.com/google/go-github/v62/github"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/needs"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -32,14 +32,14 @@ type Choice struct {
 	Workflows    bool   // it may push changes of workflow files
 }
 
-var organization = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}$`)
+var organization = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}$`)
 
 // Check returns what is wrong with a choice.
 func (c Choice) Check() error {
 	if _, err := c.site(); err != nil {
 		return err
 	}
-	if c.Organization != "" && !organization.MatchString(c.Organization) {
+	if c.Organization != "" && !organization().MatchString(c.Organization) {
 		return fmt.Errorf("%q is not the name of an organization", c.Organization)
 	}
 	if u, err := url.Parse(c.Webhook); c.Webhook != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
@@ -129,12 +129,12 @@ type App struct {
 	WebhookSecret secret.Value
 }
 
-var handed = regexp.MustCompile(`^[A-Za-z0-9_-]{1,200}$`)
+var handed = pattern.Lazy(`^[A-Za-z0-9_-]{1,200}$`)
 
 // Convert gives the code, with which GitHub sent the browser back, for the App. It works
 // once for a code.
 func (c Choice) Convert(ctx context.Context, code string) (App, error) {
-	if !handed.MatchString(code) {
+	if !handed().MatchString(code) {
 		return App{}, errors.New("create App: GitHub sent no code that can be read")
 	}
 	gh := github.NewClient(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})

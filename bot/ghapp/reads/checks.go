@@ -7,13 +7,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Check is what a check run or a status says of a commit.
@@ -130,12 +130,12 @@ func checkRuns(ctx context.Context, c *ghapp.Client, sha, filter string) (out []
 	return out, nil
 }
 
-var jobRE = regexp.MustCompile(`/actions/runs/\d+/jobs?/(\d+)`)
+var jobRE = pattern.Lazy(`/actions/runs/\d+/jobs?/(\d+)`)
 
 // jobOf is the number of the job of a check run, which is the run's own where its
 // address says nothing else.
 func jobOf(details string, run int64) int64 {
-	if m := jobRE.FindStringSubmatch(details); m != nil {
+	if m := jobRE().FindStringSubmatch(details); m != nil {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
 			return n
 		}

@@ -2,13 +2,13 @@ package reads
 
 import (
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // ReviewThread is a talk about lines of a pull request.
@@ -207,15 +207,15 @@ func closing(ctx context.Context, c *ghapp.Client, ref thread.Ref) (numbers []in
 }
 
 var (
-	notSaid   = regexp.MustCompile("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
-	mentionRE = regexp.MustCompile(`(?:^|[^\w#&/.-])([\w-]+/[\w.-]+)?#([1-9][0-9]{0,8})\b`)
+	notSaid   = pattern.Lazy("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
+	mentionRE = pattern.Lazy(`(?:^|[^\w#&/.-])([\w-]+/[\w.-]+)?#([1-9][0-9]{0,8})\b`)
 )
 
 // mentioned are the issues that a text names as #N or OWNER/NAME#N, outside of
 // code and of what is not shown, each once.
 func mentioned(is ghapp.Issue) (out []int) {
 	seen := map[int]bool{is.Ref.Number: true}
-	for _, m := range mentionRE.FindAllStringSubmatch(notSaid.ReplaceAllString(is.Body, " "), -1) {
+	for _, m := range mentionRE().FindAllStringSubmatch(notSaid().ReplaceAllString(is.Body, " "), -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil || seen[n] || m[1] != "" && !strings.EqualFold(m[1], is.Ref.Repository()) {
 			continue

@@ -1,13 +1,14 @@
 package split
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // broken cuts a block that is too long for one part: at most first characters go into
@@ -71,7 +72,7 @@ func (f *filler) done() []string {
 	return f.pieces
 }
 
-var itemMark = regexp.MustCompile(`^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|$)`)
+var itemMark = pattern.Lazy(`^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|$)`)
 
 func brokenList(b block, n *ast.List, first, room int) []string {
 	f := filler{room: first, next: room}
@@ -99,7 +100,7 @@ func brokenList(b block, n *ast.List, first, room int) []string {
 // numbered gives an item of a list its number. What belongs to the item is moved with
 // it.
 func numbered(item string, n int) string {
-	m := itemMark.FindStringSubmatch(item)
+	m := itemMark().FindStringSubmatch(item)
 	if m == nil || len(m[2]) < 2 {
 		return item
 	}
@@ -119,7 +120,7 @@ func numbered(item string, n int) string {
 // as if it were no item, and only the first piece has its mark.
 func brokenItem(b block, first, room int) []string {
 	item := b.src
-	m := itemMark.FindStringSubmatch(item)
+	m := itemMark().FindStringSubmatch(item)
 	if m == nil {
 		return brokenText(item, first, room)
 	}
@@ -186,10 +187,10 @@ const leastInside = 100
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-var quoteMark = regexp.MustCompile(`(?m)^ {0,3}> ?`)
+var quoteMark = pattern.Lazy(`(?m)^ {0,3}> ?`)
 
 func brokenQuote(b block, first, room int) []string {
-	inside := quoteMark.ReplaceAllString(trim(b.src), "")
+	inside := quoteMark().ReplaceAllString(trim(b.src), "")
 	for part := 8; ; part /= 2 { // the marks need room as well
 		out := within(block{src: inside, depth: b.depth}, first-first/part, room-room/part)
 		fits := true
@@ -209,7 +210,7 @@ func brokenQuote(b block, first, room int) []string {
 func brokenFence(s string, first, room int) []string {
 	lines := strings.SplitAfter(trim(s), "\n")
 	open := strings.TrimRight(lines[0], "\n") + "\n"
-	m := fenceLine.FindStringSubmatch(strings.TrimSuffix(open, "\n"))
+	m := fenceLine().FindStringSubmatch(strings.TrimSuffix(open, "\n"))
 	if m == nil || size(open) > leastInside {
 		return brokenText(s, first, room)
 	}

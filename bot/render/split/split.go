@@ -4,7 +4,6 @@
 package split
 
 import (
-	"regexp"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -15,6 +14,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Markdown cuts s into parts of at most room characters each. Every word of s is in one
@@ -252,12 +253,12 @@ func chunks(s string) []string {
 	return append(out, s)
 }
 
-var fenceLine = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
+var fenceLine = pattern.Lazy("^ {0,3}(`{3,}|~{3,})(.*)$")
 
 // fenceAfter is the mark of the code block that is open after a line, given what was
 // open before it.
 func fenceAfter(open, line string) string {
-	m := fenceLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	m := fenceLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	switch {
 	case m == nil:
 	case open == "" && (m[1][0] == '~' || !strings.Contains(m[2], "`")):
@@ -268,7 +269,7 @@ func fenceAfter(open, line string) string {
 	return open
 }
 
-var footnote = regexp.MustCompile(`^([ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(\[\^[^\]\n]+\]:)`)
+var footnote = pattern.Lazy(`^([ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(\[\^[^\]\n]+\]:)`)
 
 // noFootnotes shows footnotes as text: GitHub shows none that the same comment does not
 // refer to.
@@ -282,7 +283,7 @@ func noFootnotes(s string) string {
 		inside := fence != ""
 		fence = fenceAfter(fence, line)
 		if !inside {
-			line = footnote.ReplaceAllString(line, `$1\$2`) //control:split-footnotes
+			line = footnote().ReplaceAllString(line, `$1\$2`) //control:split-footnotes
 		}
 		b.WriteString(line)
 	}

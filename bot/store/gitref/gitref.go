@@ -14,10 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Prefix is where the refs of sessions are.
@@ -49,7 +49,7 @@ type Repo interface {
 }
 
 // plain is what a session id is made of. It becomes part of a ref's name.
-var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+var plain = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 // Log reads the log of a session; it has no events where there is none.
 func Log(ctx context.Context, repo Repo, id string) ([]session.Event, error) {
@@ -59,7 +59,7 @@ func Log(ctx context.Context, repo Repo, id string) ([]session.Event, error) {
 
 // read also returns the commit that the ref is at.
 func read(ctx context.Context, repo Repo, id string) ([]session.Event, string, error) {
-	if !plain.MatchString(id) {
+	if !plain().MatchString(id) {
 		return nil, "", fmt.Errorf("%q is not a session id", id)
 	}
 	files, commit, err := repo.ReadRef(ctx, Prefix+id)

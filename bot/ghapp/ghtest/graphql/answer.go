@@ -3,13 +3,13 @@ package graphql
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // view is the hub as somebody sees it.
@@ -195,7 +195,7 @@ func (v view) comment(cm *hub.Comment) object {
 	return c
 }
 
-var closingRE = regexp.MustCompile(`(?i)\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?):?\s+#(\d+)\b`)
+var closingRE = pattern.Lazy(`(?i)\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?):?\s+#(\d+)\b`)
 
 // closing are the issues that a pull request into the default branch says it
 // closes.
@@ -204,7 +204,7 @@ func (v view) closing(is *hub.Issue) resolver {
 		return func(object) (any, error) { return nil, problem{"FORBIDDEN", "Resource not accessible by integration"} }
 	}
 	list, seen := []object{}, map[string]bool{}
-	for _, m := range closingRE.FindAllStringSubmatch(is.Body, -1) {
+	for _, m := range closingRE().FindAllStringSubmatch(is.Body, -1) {
 		n, _ := strconv.Atoi(m[1])
 		if other := is.Repo.Issues[n]; other != nil && other.Pull == nil && !seen[m[1]] && is.Pull.BaseRef == is.Repo.DefaultBranch {
 			seen[m[1]] = true

@@ -8,9 +8,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // object is an object of an answer: its fields, and __typename. A field with
@@ -31,9 +32,9 @@ type selection struct {
 	fragment    bool
 }
 
-var tokenRE = regexp.MustCompile(`#[^\n]*|"(?:[^"\\\n]|\\.)*"|\.\.\.|[$]?\w+|[^\s,]`)
+var tokenRE = pattern.Lazy(`#[^\n]*|"(?:[^"\\\n]|\\.)*"|\.\.\.|[$]?\w+|[^\s,]`)
 
-var enumRE = regexp.MustCompile(`^[A-Z][A-Z_]*$`)
+var enumRE = pattern.Lazy(`^[A-Z][A-Z_]*$`)
 
 // parser reads the tokens of a query. What is wrong ends it by a panic with a
 // problem, which [run] catches.
@@ -146,7 +147,7 @@ func run(source string, vars object, roots map[string]object) (data any, faults 
 			data, faults = nil, []object{{"message": p.words}}
 		}
 	}()
-	tokens := slices.DeleteFunc(tokenRE.FindAllString(source, -1), func(t string) bool { return t[0] == '#' })
+	tokens := slices.DeleteFunc(tokenRE().FindAllString(source, -1), func(t string) bool { return t[0] == '#' })
 	e := &evaluation{document: (&parser{tokens}).document(), vars: vars}
 	for _, name := range e.required {
 		if vars[name[1:]] == nil {
@@ -221,7 +222,7 @@ func (e *evaluation) arguments(s selection) object {
 			continue
 		}
 		var v any
-		if enumRE.MatchString(raw) {
+		if enumRE().MatchString(raw) {
 			v = raw
 		} else if err := json.Unmarshal([]byte(raw), &v); err != nil {
 			panic(problem{"", "Argument '" + name + "' has an invalid value"})

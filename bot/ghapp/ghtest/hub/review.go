@@ -3,10 +3,11 @@ package hub
 import (
 	"cmp"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // DraftComment is one inline comment of a review to be.
@@ -120,7 +121,7 @@ func head(hunk string) string {
 	return first
 }
 
-var hunkRE = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
+var hunkRE = pattern.Lazy(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
 // hunkAt returns the part of patch up to the line, or "" when the line is not
 // in the diff: GitHub takes comments on lines of the diff only.
@@ -128,7 +129,7 @@ func hunkAt(patch string, line int, left bool) string {
 	var hunk []string
 	oldLine, newLine := 0, 0
 	for _, l := range strings.Split(patch, "\n") {
-		if m := hunkRE.FindStringSubmatch(l); m != nil {
+		if m := hunkRE().FindStringSubmatch(l); m != nil {
 			oldLine, _ = strconv.Atoi(m[1])
 			newLine, _ = strconv.Atoi(m[3])
 			hunk = []string{l}
