@@ -38,7 +38,7 @@ func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 	}
 	s.act(a, turn, p)
 	if p.Edits() {
-		a.Complete = a.Lost == "" || !lastCut(p)
+		a.Complete = !a.Calls[len(a.Calls)-1].Truncated && (a.Lost == "" || !lastCut(p))
 	}
 	if raw != a.Content {
 		a.Raw = raw
@@ -65,7 +65,7 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 			ID:        callID(turn, len(a.Calls)),
 			Name:      name,
 			Arguments: data,
-			Truncated: act.Cut && s.cutOff(),
+			Truncated: act.Cut && (s.cutOff() || act.Kind == prose.Whole && !s.View.EndsLike(act.Path, act.Text)),
 			Text:      true,
 		})
 	}

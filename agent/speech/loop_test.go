@@ -256,7 +256,7 @@ func TestFilesBeforeTheCut(t *testing.T) {
 		"without the end of it":  {first + second, false, llm.Part{Done: true, DoneReason: "stop"}, "a.txt false b.txt false"},
 	} {
 		r := newRecorder(t)
-		r.Form, r.Prose, r.View = llm.FormFiles, true, prose.View{{Path: "a.txt", Text: "x\n"}, {Path: "b.txt", Text: "y\n"}}
+		r.Form, r.Prose, r.View = llm.FormFiles, true, prose.View{{Path: "a.txt", Text: "x\n"}, {Path: "b.txt", Text: "y\none\n"}}
 		for at := 0; at < len(c.text) && !r.Circles(); at += 40 {
 			r.Take(llm.Part{Content: c.text[at:min(len(c.text), at+40)]})
 		}

@@ -96,6 +96,8 @@ var controlsOfAgent = []control{
 	{"runner-stays-out-of-bwrap", "drop", "./agent/workspace/docker", "TestMachine"},
 	{"foreign-lines", "false", "./agent/tools/edit", "TestEditsByHand"},
 	{"own-words", "false", "./agent/tools/builtin", "TestResultsAreNoFiles|TestErrorsAreNoFiles"},
+	{"unseen-is-not-replaced", "false", "./agent", "TestUnseenIsNotReplaced"},
+	{"no-other-file", "false", "./agent", "TestRealAnswers"},
 	{"no-prose-in-code", "true", "./agent/tools/edit", "TestRepliesAreNoFiles"},
 	{"syntax-told", "false", "./agent/tools/edit", "TestSyntaxIsTold"},
 	{"omitted-by-form", "false", "./agent/tools/edit", "TestOmissionsByForm"},

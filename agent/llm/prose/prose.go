@@ -380,6 +380,18 @@ func (v View) Has(name string) bool {
 	return ok
 }
 
+// EndsLike reports whether a text has the last line of the file in view at a path. It is
+// true for a file that is not in view.
+func (v View) EndsLike(name, text string) bool {
+	f, ok := v.file(name)
+	return !ok || lastLine(f.Text) == lastLine(text)
+}
+
+func lastLine(s string) string {
+	s = strings.TrimSpace(s)
+	return s[strings.LastIndexByte(s, '\n')+1:]
+}
+
 // file returns the file of the view at a path.
 func (v View) file(name string) (File, bool) {
 	for _, f := range v {
