@@ -64,6 +64,7 @@ type Clone struct {
 	Workspace string `json:"workspace,omitempty"` // engine that was asked for
 	Image     string `json:"image,omitempty"`     // for docker
 	CAFile    string `json:"ca_file,omitempty"`   // with an authority that the model's server is trusted by, absolute
+	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if it was given
 	Server    string `json:"server,omitempty"`    // address of the model's server, when it was given; "" for the environment's
 }
 

@@ -1,27 +1,26 @@
 package config
 
 import (
+	"cmp"
 	"crypto/x509"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/llm/ollama"
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/secret"
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// Model is `model:` in the server's file. Without BaseURL the model runs
-// in Ollama.
+// Model is `model:` in the server's file.
 type Model struct {
 	Name        string          `yaml:"name" jsonschema:"description=Model for requests that name none\\, as its server names it."`
 	Ollama      string          `yaml:"ollama" jsonschema:"description=Address of Ollama\\, as in OLLAMA_HOST.,default=127.0.0.1:11434"`
-	BaseURL     string          `yaml:"base_url" jsonschema:"description=Address of an OpenAI-compatible server\\, such as http://127.0.0.1:8000/v1."`
+	Provider    string          `yaml:"provider" jsonschema:"enum=ollama,enum=openai,description=Kind of the model's server; openai is any that speaks OpenAI's API. Unset\\, it is openai if base_url is set."`
+	BaseURL     string          `yaml:"base_url" jsonschema:"description=Address of the server\\, such as http://127.0.0.1:8000/v1."`
 	Temperature *float64        `yaml:"temperature" jsonschema:"minimum=0,maximum=2"`
 	Context     int             `yaml:"context" jsonschema:"description=Tokens of context; as many as are needed when unset.,minimum=0"`
 	MaxTokens   int             `yaml:"max_tokens" jsonschema:"description=Tokens of one answer.,minimum=0"`
@@ -58,8 +57,10 @@ func (m Model) Check() strict.Faults {
 			out = append(out, strict.At(fmt.Sprintf(format, args...), Path("model."+key)...))
 		}
 	}
+	p := m.Of()
+	add(m.Provider != "" && m.Provider != p.Name, "provider", "%s, not %q", either(ProviderNames()), m.Provider)
 	if _, err := m.Address(); err != nil {
-		add(true, map[bool]string{true: "ollama", false: "base_url"}[m.BaseURL == ""], "%v", err)
+		add(true, map[bool]string{true: "ollama", false: "base_url"}[p.Name == "ollama" && m.BaseURL == ""], "%v", err)
 	}
 	add(m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2), "temperature", "must be a number from 0 to 2")
 	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "context", "%d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
@@ -69,14 +70,23 @@ func (m Model) Check() strict.Faults {
 	add(m.Can.Context < 0, "can.context", "must be a number from 0 up")
 	_, err := m.KeepAliveTime()
 	add(err != nil, "keep_alive", "%v", err)
-	add(m.KeepAlive != "" && m.BaseURL != "", "keep_alive", "only Ollama takes it; leave it out with base_url")
+	add(m.KeepAlive != "" && !p.KeepAlive, "keep_alive", "only Ollama takes it; leave it out with provider %s", p.Name)
 	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "cache", "prompt_cache_key or cache_control, not %q", m.Cache)
-	add(m.Cache != "" && m.BaseURL == "", "cache", "Ollama keeps prompts by itself; leave it out without base_url")
+	add(m.Cache != "" && !p.Cache, "cache", "Ollama keeps prompts by itself; leave it out with provider %s", p.Name)
 	_, err = llm.ParseForm(m.Form)
 	add(err != nil, "form", "%v", err)
-	known := slices.Contains([]string{"", "low", "medium", "high"}, m.Effort)
-	add(m.BaseURL == "" && !known, "effort", "Ollama takes low, medium or high, not %q", m.Effort)
+	known := m.Effort == "" || p.Efforts == nil || slices.Contains(p.Efforts, m.Effort)
+	add(!known, "effort", "%s takes %s, not %q", p.Title, either(p.Efforts), m.Effort)
 	return out
+}
+
+// either lists words as a choice.
+func either(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
 // Answers returns the form of answering that the operator chose. A name that Check refuses
@@ -89,14 +99,9 @@ func (m Model) Answers() llm.Form {
 	return form
 }
 
-// Slots is how many sessions the model works for at the same time, 0 for as many as there
-// are. Ollama has one slot where OLLAMA_NUM_PARALLEL says nothing else.
-func (m Model) Slots() int {
-	if m.Parallel == 0 && m.BaseURL == "" {
-		return 1
-	}
-	return m.Parallel
-}
+// Slots is how many sessions the model works for at the same time, 0 for no limit. Ollama
+// has one slot unless OLLAMA_NUM_PARALLEL says otherwise.
+func (m Model) Slots() int { return cmp.Or(m.Parallel, m.Of().Slots) }
 
 // KeepAliveTime returns how long Ollama is to keep the model loaded: 0 for its
 // own time, -1 for ever.
@@ -112,27 +117,6 @@ func (m Model) KeepAliveTime() (time.Duration, error) {
 		return 0, fmt.Errorf("%q is not a length of time such as 30m, or forever", m.KeepAlive)
 	}
 	return d, nil
-}
-
-// Address returns the base URL of the model server.
-func (m Model) Address() (*url.URL, error) {
-	if m.BaseURL == "" {
-		return OllamaURL(m.Ollama)
-	}
-	u, err := url.Parse(m.BaseURL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, fmt.Errorf("%q is not an address like http://127.0.0.1:8000/v1", withoutUser(m.BaseURL))
-	}
-	return u, nil
-}
-
-// OllamaURL reads an address as OLLAMA_HOST has it.
-func OllamaURL(host string) (*url.URL, error) {
-	u, err := ollama.ParseHost(host)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not an address of Ollama like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
-	}
-	return u, nil
 }
 
 // withoutUser returns an address for an error text: what stands before an @ may be

@@ -29,7 +29,7 @@ func (c *Config) model(ctx context.Context) []Finding {
 	}
 	ask := asking{client: &http.Client{Transport: c.HTTP, Timeout: 15 * time.Second}, key: m.Key.Reveal()}
 	found := ask.ollama(ctx, u, name)
-	if m.BaseURL != "" {
+	if m.Of().Name != "ollama" {
 		found = ask.openai(ctx, u, name)
 	}
 	if !found.OK {

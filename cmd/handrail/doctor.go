@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/handrail-bot/handrail/agent/exam"
@@ -192,15 +191,13 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err
 	f = exam.Finding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
-	address := strings.TrimRight(c.BaseURL, "/") + "/models"
-	if c.BaseURL == "" {
-		u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
-		if err != nil {
-			f.Detail = "OLLAMA_HOST: " + err.Error()
-			return f, err
-		}
-		address = u.JoinPath("api", "version").String()
+	m := c.model()
+	u, err := m.Address()
+	if err != nil {
+		f.Detail = err.Error()
+		return f, err
 	}
+	address := u.JoinPath(m.Of().Alive...).String()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -213,7 +210,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err
 		f.Detail = err.Error()
 		return f, err
 	}
-	if key, err := runKey(c.BaseURL, os.Getenv); c.BaseURL != "" && err == nil && key != "" {
+	if key, err := runKey(c.BaseURL, os.Getenv); m.Of().Keyed && err == nil && key != "" {
 		req.Header.Set("Authorization", "Bearer "+key.Reveal())
 	}
 	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
@@ -380,10 +377,11 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 
 // template looks at the template of a model in Ollama.
 func (c *doctorModelCmd) template(ctx context.Context, report *tryout.Report, name string) error {
-	if c.BaseURL != "" {
+	m := c.model()
+	if m.Of().Name != "ollama" { // others do not show it
 		return nil
 	}
-	u, err := config.OllamaURL(os.Getenv("OLLAMA_HOST"))
+	u, err := m.Address()
 	if err != nil {
 		return err
 	}

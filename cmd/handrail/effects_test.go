@@ -20,7 +20,7 @@ var effects = map[string]string{
 	"github.api": "serve_budget", "github.app_id": "serve_budget", "github.private_key_file": "serve_wrong_key", "github.repository": "serve_token",
 	"github.repositories": "serve_other_repository", "github.apps": "serve_other_app", "github.poll": "serve_poll", "github.partial_clone": "serve_whole_clone",
 
-	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
+	"model.name": "TestModelOptionsOnTheWire", "model.ollama": "TestOllamaURL", "model.provider": "TestProviders", "model.base_url": "TestModelOptionsOnTheWire", "model.temperature": "TestModelOptionsOnTheWire",
 	"model.context": "TestModelOptionsOnTheWire", "model.cache": "TestModelOptionsOnTheWire", "model.parallel": "serve_waits_for_a_slot", "model.max_tokens": "TestModelOptionsOnTheWire", "model.keep_alive": "TestModelOptionsOnTheWire", "model.effort": "TestModelOptionsOnTheWire",
 	"model.silence": "TestSilence", "model.answer_time": "TestAnswerTime", "model.ca_file": "TestOwnAuthority", "model.headers": "TestOwnAuthority", "github.ca_file": "TestOwnAuthority", "model.form": "TestForm", "model.can.tools": "TestSomeAbilities", "model.can.thinking": "TestSomeAbilities", "model.can.vision": "TestModelOptionsOnTheWire", "model.can.context": "TestModelOptionsOnTheWire",
 

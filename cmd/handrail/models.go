@@ -21,9 +21,10 @@ import (
 
 // modelFlags say which model answers and where it runs.
 type modelFlags struct {
-	Model   string `env:"HANDRAIL_MODEL" help:"Model, as the server names it."`
-	BaseURL string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server, for example http://127.0.0.1:8000/v1; its key in HANDRAIL_API_KEY. Without it, Ollama at OLLAMA_HOST is used."`
-	CAFile  string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's."`
+	Model    string `env:"HANDRAIL_MODEL" help:"Model, as the server names it."`
+	Provider string `env:"HANDRAIL_PROVIDER" help:"Kind of the model's server: ollama, or openai for any that speaks OpenAI's API; openai if --base-url is given."`
+	BaseURL  string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of the model's server, for example http://127.0.0.1:8000/v1; its key in HANDRAIL_API_KEY. Without it, Ollama at OLLAMA_HOST is used."`
+	CAFile   string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's."`
 }
 
 // tuneFlags say how a model answers.
@@ -42,22 +43,25 @@ func (f modelFlags) open(w *console) (func(name string) (llm.Model, error), erro
 }
 
 func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.Model, error), error) {
-	key, err := runKey(f.BaseURL, os.Getenv)
-	if err != nil {
+	m := f.model()
+	var err error
+	if m.Key, err = runKey(f.BaseURL, os.Getenv); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
-	trusted, err := f.trusted()
-	if err != nil {
+	if m.Trusted, err = f.trusted(); err != nil {
 		return nil, err
 	}
-	m := config.Model{
-		BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST"), Key: key, Trusted: trusted,
-		Temperature: t.Temperature, Context: t.Context, MaxTokens: t.MaxTokens, KeepAlive: t.KeepAlive, Effort: t.Effort, Form: t.Form,
-	}
+	m.Temperature, m.Context, m.MaxTokens = t.Temperature, t.Context, t.MaxTokens
+	m.KeepAlive, m.Effort, m.Form = t.KeepAlive, t.Effort, t.Form
 	if err := m.Check().Err(); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
 	return opener(m, w.log)
+}
+
+// model returns where models run.
+func (f modelFlags) model() config.Model {
+	return config.Model{Provider: f.Provider, BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}
 }
 
 // trusted returns whose certificates are taken, nil for those that the system trusts.
@@ -92,21 +96,12 @@ func serverOf(m config.Model) string {
 	return u.Redacted()
 }
 
-// server names the model's server in words. Its address was read before.
-func (f modelFlags) server() string {
-	u, err := config.Model{BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}.Address()
-	switch {
-	case err != nil:
-		return "the model server"
-	case f.BaseURL != "":
-		return "the model server at " + u.Redacted()
-	}
-	return "Ollama at " + u.Redacted()
-}
+// server names the model's server in a sentence.
+func (f modelFlags) server() string { return f.model().Server() }
 
-// host returns where the model's server listens. Its address was read before.
+// host returns the host and port of the model's server. Its address was read before.
 func (f modelFlags) host() string {
-	u, err := config.Model{BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}.Address()
+	u, err := f.model().Address()
 	if err != nil {
 		return ""
 	}
@@ -125,6 +120,44 @@ func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	return "", nil
 }
 
+// endpoint is one server of models.
+type endpoint struct {
+	config.Model
+	url       *url.URL
+	http      *http.Client
+	keepAlive time.Duration
+	log       *slog.Logger
+}
+
+// adapters make a model of each provider, see [config.Provider].
+var adapters = map[string]func(at endpoint, name string) (llm.Model, error){
+	"ollama": func(at endpoint, name string) (llm.Model, error) {
+		return ollama.New(ollama.Config{
+			HTTP:      at.http,
+			URL:       at.url,
+			Model:     name,
+			KeepAlive: at.keepAlive,
+			Effort:    at.Effort,
+			Idle:      time.Duration(at.Silence),
+			Log:       at.log,
+		})
+	},
+	"openai": func(at endpoint, name string) (llm.Model, error) {
+		return openai.New(openai.Config{
+			HTTP:        at.http,
+			URL:         at.url,
+			Model:       name,
+			Key:         openai.Key(at.Key.Reveal()),
+			Temperature: at.Temperature,
+			MaxTokens:   at.MaxTokens,
+			Effort:      at.Effort,
+			Cache:       at.Cache,
+			Idle:        time.Duration(at.Silence),
+			Log:         at.log,
+		})
+	},
+}
+
 // opener returns how to reach a model by name.
 func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, error), error) {
 	u, err := m.Address()
@@ -135,27 +168,28 @@ func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, err
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: config.Transport(m.Trusted, m.Sent)}
-	shared := llm.Shared(func(name string) (model llm.Model, err error) {
-		if m.BaseURL != "" {
-			model, err = openai.New(openai.Config{
-				HTTP: client, URL: u, Model: name, Key: openai.Key(m.Key.Reveal()), Temperature: m.Temperature, MaxTokens: m.MaxTokens,
-				Effort: m.Effort, Cache: m.Cache, Idle: time.Duration(m.Silence), Log: log,
-			})
-		} else {
-			model, err = ollama.New(ollama.Config{HTTP: client, URL: u, Model: name, KeepAlive: keepAlive, Effort: m.Effort, Idle: time.Duration(m.Silence), Log: log})
-		}
+	at := endpoint{
+		Model:     m,
+		url:       u,
+		http:      &http.Client{Transport: config.Transport(m.Trusted, m.Sent)},
+		keepAlive: keepAlive,
+		log:       log,
+	}
+	p := m.Of()
+	shared := llm.Shared(func(name string) (llm.Model, error) {
+		model, err := adapters[p.Name](at, name)
 		if err != nil {
 			return nil, err
 		}
 		return llm.Tune(model, llm.Settings{
-			Temperature: m.Temperature, Tools: m.Can.Tools, Thinking: m.Can.Thinking, Vision: m.Can.Vision, ContextLength: m.Can.Context,
+			Temperature:   m.Temperature,
+			Tools:         m.Can.Tools,
+			Thinking:      m.Can.Thinking,
+			Vision:        m.Can.Vision,
+			ContextLength: m.Can.Context,
 		}), nil
 	})
 	return func(name string) (llm.Model, error) {
-		if m.BaseURL == "" {
-			name = strings.TrimSuffix(name, ":latest") // Ollama's other name for it
-		}
-		return shared(name)
+		return shared(strings.TrimSuffix(name, p.Latest))
 	}, nil
 }

@@ -2,11 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -267,5 +270,40 @@ func TestRunKey(t *testing.T) {
 		if err != nil || got.Reveal() != c.want {
 			t.Errorf("%s: %q, %v; want %q", name, got.Reveal(), err, c.want)
 		}
+	}
+}
+
+// A provider of the configuration has an adapter, and no adapter is without a provider.
+func TestProvidersHaveAdapters(t *testing.T) {
+	if got := slices.Sorted(maps.Keys(adapters)); !slices.Equal(got, slices.Sorted(slices.Values(config.ProviderNames()))) {
+		t.Errorf("there are adapters for %v", got)
+	}
+}
+
+// The provider decides how an address is read and which settings are refused; without one
+// the address decides.
+func TestProviders(t *testing.T) {
+	for name, c := range map[string]struct {
+		model config.Model
+		at    string
+		fault string
+	}{
+		"default":              {config.Model{}, "http://127.0.0.1:11434", ""},
+		"by address":           {config.Model{BaseURL: "http://m:1/v1"}, "http://m:1/v1", ""},
+		"Ollama by base_url":   {config.Model{Provider: "ollama", BaseURL: "gpu:5", KeepAlive: "1h"}, "http://gpu:5", ""},
+		"named, no address":    {config.Model{Provider: "openai"}, "", "base_url"},
+		"keep_alive elsewhere": {config.Model{BaseURL: "http://m:1/v1", KeepAlive: "1h"}, "http://m:1/v1", "only Ollama takes it"},
+		"unknown":              {config.Model{Provider: "olama"}, "http://127.0.0.1:11434", `ollama or openai, not "olama"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, err := c.model.Address()
+			if (err == nil) != (c.at != "") || err == nil && u.String() != c.at {
+				t.Errorf("address %v, %v", u, err)
+			}
+			got := fmt.Sprint(c.model.Check().Err())
+			if c.fault == "" && got != "<nil>" || !strings.Contains(got, c.fault) {
+				t.Errorf("fault: %s", got)
+			}
+		})
 	}
 }

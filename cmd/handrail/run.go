@@ -125,7 +125,13 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 	return local.Wish{
 		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
-		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{Workspace: c.Workspace, Image: c.Image, Server: c.BaseURL, CAFile: c.CAFile},
+		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{
+			Workspace: c.Workspace,
+			Image:     c.Image,
+			Provider:  c.Provider,
+			Server:    c.BaseURL,
+			CAFile:    c.CAFile,
+		},
 	}
 }
 
@@ -188,7 +194,12 @@ func taskText(w *console, text string) (string, error) {
 // engine returns what works on a session, as that began, and what removes its state.
 func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (out local.Engine, end func() error, err error) {
 	from := s.Task.Clone
-	at := modelFlags{Model: c.Model, BaseURL: cmp.Or(c.BaseURL, from.Server), CAFile: cmp.Or(c.CAFile, from.CAFile)}
+	at := modelFlags{
+		Model:    c.Model,
+		Provider: cmp.Or(c.Provider, from.Provider),
+		BaseURL:  cmp.Or(c.BaseURL, from.Server),
+		CAFile:   cmp.Or(c.CAFile, from.CAFile),
+	}
 	open, err := at.openTuned(w, c.tuneFlags)
 	if err != nil {
 		return out, nil, err
@@ -221,7 +232,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
 		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, server: at.host(), rules: cfg, secrets: known, log: w.log,
-		form: config.Model{Form: c.Form}.Answers(), forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(config.Model{BaseURL: at.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}), Log: w.log}),
+		form: config.Model{Form: c.Form}.Answers(), forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(at.model()), Log: w.log}),
 	})
 	if err != nil {
 		err = errors.Join(err, end())

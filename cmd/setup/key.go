@@ -17,14 +17,14 @@ import (
 
 // reads checks what is said of the model's server, and reads its key and its authority.
 func (v *Verb) reads() error {
-	if err := (config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: v.ollama}).Check().Err(); err != nil {
+	if err := v.model().Check().Err(); err != nil {
 		return err
 	}
 	key, err := config.Secret(os.Getenv, "HANDRAIL_API_KEY")
 	switch {
 	case err != nil:
 		return err
-	case v.BaseURL == "":
+	case !v.model().Of().Keyed:
 	case !usable(key.Reveal()):
 		return errors.New("HANDRAIL_API_KEY is no key: it has a space, a quote or what is no plain letter, digit or sign in it")
 	default:
@@ -36,6 +36,11 @@ func (v *Verb) reads() error {
 	}
 	v.client = &http.Client{Transport: config.Transport(trusted, nil)}
 	return nil
+}
+
+// model returns the model as the configuration will have it.
+func (v *Verb) model() config.Model {
+	return config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: v.ollama}
 }
 
 // usable reports whether a key can stand in a header, and in a file that shells read.
@@ -87,16 +92,13 @@ func (v *Verb) enter(ctx context.Context, w *door.Console, f files) error {
 // knock asks the model's server for its models, and returns where that is and whether it
 // refused for want of a key.
 func (v *Verb) knock(ctx context.Context) (at string, refused bool, err error) {
-	u, err := config.Model{BaseURL: v.BaseURL, Ollama: v.ollama}.Address()
+	u, err := v.model().Address()
 	if err != nil {
 		return "", false, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, knocking)
 	defer cancel()
-	models := u.JoinPath("models")
-	if v.BaseURL == "" {
-		models = u.JoinPath("api", "tags")
-	}
+	models := u.JoinPath(v.model().Of().Models...)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, models.String(), nil)
 	if err != nil {
 		return u.Redacted(), false, err
@@ -108,5 +110,5 @@ func (v *Verb) knock(ctx context.Context) (at string, refused bool, err error) {
 	if err != nil {
 		return u.Redacted(), false, err
 	}
-	return u.Redacted(), resp.StatusCode == http.StatusUnauthorized && v.BaseURL != "", resp.Body.Close()
+	return u.Redacted(), resp.StatusCode == http.StatusUnauthorized && v.model().Of().Keyed, resp.Body.Close()
 }

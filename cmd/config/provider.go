@@ -1,0 +1,110 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/llm/ollama"
+)
+
+// Provider is a kind of model server. The adapter that speaks to it is chosen by its name,
+// see the table of cmd/handrail; all else that differs between servers stands here.
+type Provider struct {
+	Name      string   // as `model.provider` has it
+	Title     string   // before the server's address in a sentence
+	Models    []string // path of the list of models, below the server's address
+	Alive     []string // path that answers if the server runs
+	Keyed     bool     // requests carry a key
+	KeepAlive bool     // model.keep_alive is understood
+	Cache     bool     // model.cache is understood
+	Efforts   []string // for model.effort; nil allows any
+	Slots     int      // requests at once unless model.parallel says otherwise; 0 for no limit
+	Latest    string   // ending of a model's name that means nothing
+
+	// Parse reads an address. "" is the usual one, or an error if there is none.
+	Parse func(address string) (*url.URL, error)
+}
+
+// providers returns all of them. The first is the default.
+func providers() []Provider {
+	return []Provider{
+		{
+			Name:      "ollama",
+			Title:     "Ollama",
+			Models:    []string{"api", "tags"},
+			Alive:     []string{"api", "version"},
+			KeepAlive: true,
+			Efforts:   []string{"low", "medium", "high"},
+			Slots:     1,
+			Latest:    ":latest",
+			Parse:     OllamaURL,
+		},
+		{
+			Name:   "openai",
+			Title:  "the model server",
+			Models: []string{"models"},
+			Alive:  []string{"models"},
+			Keyed:  true,
+			Cache:  true,
+			Parse:  baseURL,
+		},
+	}
+}
+
+// ProviderNames returns the names of all providers.
+func ProviderNames() (names []string) {
+	for _, p := range providers() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Of returns the provider: the one that is named, the one of OpenAI-compatible servers if
+// base_url is set, and Ollama otherwise. An unknown name, which Check refuses, is Ollama.
+func (m Model) Of() Provider {
+	all, name := providers(), m.Provider
+	if name == "" && m.BaseURL != "" {
+		name = "openai"
+	}
+	if i := slices.IndexFunc(all, func(p Provider) bool { return p.Name == name }); i >= 0 {
+		return all[i]
+	}
+	return all[0]
+}
+
+// Server names the model's server in a sentence. An address that cannot be read is left out.
+func (m Model) Server() string {
+	u, err := m.Address()
+	if err != nil {
+		return m.Of().Title
+	}
+	return m.Of().Title + " at " + u.Redacted()
+}
+
+// Address returns the base URL of the model server.
+func (m Model) Address() (*url.URL, error) {
+	p := m.Of()
+	if p.Name == "ollama" && m.BaseURL == "" {
+		return p.Parse(m.Ollama)
+	}
+	return p.Parse(m.BaseURL)
+}
+
+func baseURL(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
+		return nil, fmt.Errorf("%q is not an address like http://127.0.0.1:8000/v1", withoutUser(address))
+	}
+	return u, nil
+}
+
+// OllamaURL reads an address as OLLAMA_HOST has it.
+func OllamaURL(host string) (*url.URL, error) {
+	u, err := ollama.ParseHost(host)
+	if err != nil {
+		return nil, fmt.Errorf("%q is not an address of Ollama like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
+	}
+	return u, nil
+}
