@@ -11,7 +11,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
@@ -85,7 +84,7 @@ var deletes = pattern.Lazy(`\b(delet|remov|discard)`)
 // ran takes in a call that has ended. What people let a command delete may be files that
 // no branch has: then that was the work, and there is nothing to see of it.
 func (k *claims) ran(c *session.CallState, files bool) {
-	if (!files || speech.IsEdit(c.Call)) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
+	if (!files || len(c.Result.Changes) > 0) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
 	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work

@@ -16,6 +16,7 @@ type conversation struct {
 	nonce      string // in the marks around what others wrote
 	entries    []entry
 	asks       string         // latest words of a person after the task
+	writes     bool           // the mode may change files
 	cuts       []session.Note // which pieces were shortened, and how far
 	unprovided string         // words of a person, and where their links lead, whose context was not looked up yet
 }

@@ -14,9 +14,9 @@ import (
 
 // filesTurn writes an entry for a model that calls no tools: files stand under their
 // paths, and of the results of an answer it is told those that it asked for.
-func filesTurn(e entry, nonce string) []llm.Message {
+func filesTurn(e entry, nonce string, writes bool) []llm.Message {
 	if e.answer == nil {
-		return []llm.Message{{Role: llm.RoleUser, Content: filesRequest(e, nonce), Images: pictures(e.images), Ours: e.nudge}}
+		return []llm.Message{{Role: llm.RoleUser, Content: filesRequest(e, nonce, writes), Images: pictures(e.images), Ours: e.nudge}}
 	}
 	raw := strings.TrimSpace(cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content))
 	out := []llm.Message{{Role: llm.RoleAssistant, Content: raw}}
@@ -32,18 +32,28 @@ func filesTurn(e entry, nonce string) []llm.Message {
 	return out
 }
 
-// filesRequest is the words of a person with the files in view behind them.
-func filesRequest(e entry, nonce string) string {
+// makeChange stands behind a request for a change: small models go by the last words.
+const makeChange = "\n\nMake this change. Write the path of the file, and below it the whole new file in a code fence."
+
+// filesRequest is the files in view with the words of a person behind them.
+func filesRequest(e entry, nonce string, writes bool) string {
 	var files strings.Builder
 	var others []session.Item
 	for _, it := range e.context {
 		if it.Kind == session.ItemFile || it.Kind == session.ItemExplicit {
-			files.WriteString("\n\n" + it.Name + "\n" + fence(it.Name, it.Text))
+			files.WriteString(it.Name + "\n" + fence(it.Name, it.Text) + "\n\n")
 			continue
 		}
 		others = append(others, it)
 	}
-	return e.provided + provided(nonce, others) + e.user + files.String()
+	if files.Len() == 0 {
+		return e.provided + provided(nonce, others) + e.user
+	}
+	request := files.String() + e.provided + provided(nonce, others) + "Task: " + e.user
+	if writes {
+		request += makeChange
+	}
+	return request
 }
 
 // filesResult is what the model is told of a call; "" for an edit that was made.

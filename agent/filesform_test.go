@@ -32,7 +32,7 @@ func filesBench(t *testing.T, script string) *bench {
 // A small model without tools is shown the file under its path, and its answer is written.
 func TestFilesForm(t *testing.T) {
 	b := filesBench(t, `
-- when: {no_tools: true, user_contains: ["fix a.txt", "a.txt\n`+"```\\none\\ntwo\\n```"+`"]}
+- when: {no_tools: true, user_contains: ["a.txt\n`+"```\\none\\ntwo\\n```"+`\n\nTask: fix a.txt\n\nMake this change."]}
   text: "I changed it.\n\na.txt\n`+"```\\none\\n2\\n```"+`\n"
 `)
 	out := b.must(session.StatusDone)

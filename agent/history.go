@@ -115,7 +115,10 @@ func (h *history) note(e session.Event, p *session.Note) {
 }
 
 // enter changes the mode. One that nobody knows allows nothing.
-func (h *history) enter(name string) { h.mode, _ = policy.ParseMode(name) }
+func (h *history) enter(name string) {
+	h.mode, _ = policy.ParseMode(name)
+	h.talk.writes = h.mode.Writes()
+}
 
 // modeEdits counts the edits that the mode's limit is about.
 func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }

@@ -23,7 +23,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		switch {
 		case e.gone: //control:taken-back
 		case form == llm.FormFiles:
-			out = append(out, filesTurn(e, t.nonce)...)
+			out = append(out, filesTurn(e, t.nonce, t.writes)...)
 		case e.answer == nil:
 			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + provided(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
 		case form == llm.FormText:

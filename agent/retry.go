@@ -76,7 +76,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	case len(refused) > 0:
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
-		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed.\n\n"+f.thinkFirst())
+		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed. "+thinkFirst)
 	case edits > 0, f.changed() && last.answer.Content != "" && last.answer.Lost == "":
 		return f.complete(ctx, last.answer.Content)
 	case last.answer.Lost == session.LostLoop:
@@ -146,19 +146,9 @@ func unparsed(last entry) string {
 // askFiles says in one line how an answer changes a file.
 const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
 
-// thinkFirst repeats the request behind the files and asks for the thought before the file:
-// without it small models copy the file that they see.
-func (f *finisher) thinkFirst() string {
-	const first = "First say in one sentence which line has to change, and how."
-	asked := f.asked()
-	if len(asked) > maxAskedAgain {
-		return first
-	}
-	return fmt.Sprintf("The task is: %s\n\n%s", strings.TrimSpace(asked), first)
-}
-
-// maxAskedAgain is the longest request that is repeated, in bytes.
-const maxAskedAgain = 600
+// thinkFirst asks for the thought before the file: without it small models copy the file
+// that they see.
+const thinkFirst = "First say in one sentence which line has to change, and how."
 
 // again tries once more, or ends a session that was tried often enough.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {

@@ -134,7 +134,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	text := f.thinkFirst()
+	text := thinkFirst
 	if was.Failed() {
 		said := fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles))
 		text = "The tests fail now. They say:\n\n" + said + "\n\n" + text
