@@ -176,7 +176,7 @@ func TestWhatIsSaid(t *testing.T) {
 		{"in a comment that ends late", "<!-- a\n/agent fix it\n--> b", 0, ""},
 		{"in a comment in what may be open", "<div title=\"\n\n<!-- \">\n/agent fix it\n-->", 0, "HTML"},
 		{"behind the end of HTML of another paragraph", "<span>\n\n--></span>\n/agent fix it", 0, "HTML"},
-		{"behind a control character", "<input>\f\n/agent fix it", 0, "control characters"},
+		{"behind a control character", "a\f\n/agent fix it", 0, "control characters"},
 		{"a denial with its reason", "/agent deny ab12 - no, not this\n\nIt deletes too much.\n\n-- \nKim", 1, ""},
 		{"a stop with words", "Wait!\n\n/agent stop, this is wrong\n\nSent from my phone", 1, ""},
 	} {
