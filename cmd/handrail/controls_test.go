@@ -23,7 +23,7 @@ type control struct {
 }
 
 var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, []control{
-	{"redact-loose", "drop", "./policy/secret", "TestRedactKnownValues"},
+	{"redact-addresses", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
 	{"what-a-reader-sees", "value visible.Seen{Text: s}, true", "./policy/untrusted", "TestCleanTextHides"},
