@@ -177,6 +177,8 @@ func TestWhatIsSaid(t *testing.T) {
 		{"in a comment in what may be open", "<div title=\"\n\n<!-- \">\n/agent fix it\n-->", 0, "HTML"},
 		{"behind the end of HTML of another paragraph", "<span>\n\n--></span>\n/agent fix it", 0, "HTML"},
 		{"behind a control character", "a\f\n/agent fix it", 0, "control characters"},
+		{"behind a sign that is a word", "#/agent fix it", 0, "begins with something else"},
+		{"behind emphasis that does not end", "_/agent fix it", 0, "begins with something else"},
 		{"a denial with its reason", "/agent deny ab12 - no, not this\n\nIt deletes too much.\n\n-- \nKim", 1, ""},
 		{"a stop with words", "Wait!\n\n/agent stop, this is wrong\n\nSent from my phone", 1, ""},
 	} {

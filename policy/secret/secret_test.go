@@ -31,6 +31,19 @@ func each(s, format string) string {
 	return b.String()
 }
 
+// escaped writes each fourth character of s as addresses may.
+func escaped(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		if i%4 == 1 {
+			fmt.Fprintf(&b, "%%%02X", s[i])
+		} else {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
 // disguises returns a text that holds the secret, by name.
 func disguises(v string) map[string]string {
 	std, hexed := base64.StdEncoding.EncodeToString, hex.EncodeToString([]byte(v))
@@ -54,6 +67,7 @@ func disguises(v string) map[string]string {
 		"url path":          url.PathEscape(v),
 		"url all":           each(v, "%%%02x"),
 		"url some":          "%63" + v[1:8] + each(v[8:12], "%%%02X") + v[12:],
+		"url every fourth":  escaped(v),
 		"split by spaces":   every(v, 3, " "),
 		"split by newlines": every(v, 5, "\n"),
 		"split by quotes":   `"` + every(v, 6, `" + "`) + `"`,
