@@ -74,7 +74,13 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 		t.compact(e.Seq, p)
 	case p.Text != "" && p.Call == "": // what belongs to a call stands with its result
 		t.takeBack(p.Back)
-		t.entries = append(t.entries, entry{seq: e.Seq, user: p.Text, nudge: p.Kind == session.NoteReminder || p.Kind == session.NoteFallback, back: p.Back > 0})
+		t.entries = append(t.entries, entry{
+			seq:    e.Seq,
+			user:   p.Text,
+			nudge:  p.Kind == session.NoteReminder || p.Kind == session.NoteFallback,
+			back:   p.Back > 0,
+			person: p.Kind == session.NoteSaid,
+		})
 		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
 			t.anew()
 		}

@@ -25,9 +25,6 @@ type row struct {
 // okWord lets the bot work on a commit of a fork.
 const okWord = "ok"
 
-// goingOn is words that people say of the work that is to go on.
-const goingOn = "it that session work working task job run last step failed where left off from there everything once more one time"
-
 // commands is the table of all that can be asked for. To add a command is to
 // add a row.
 func commands() []row {
@@ -36,20 +33,20 @@ func commands() []row {
 		{Spec: command.Spec{Name: "approve", Usage: "approve <id>…", Args: command.TakesIDs, Grants: true}, right: policy.Settle, priority: store.PriorityAnswer, handle: approve},
 		{Spec: command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Args: command.TakesIDsAndReason}, right: policy.Settle, priority: store.PriorityAnswer, handle: deny},
 		{Spec: command.Spec{Name: okWord, Usage: "ok <commit>", Args: command.TakesCommit, Grants: true}, right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit},
-		{Spec: command.Spec{Name: "stop", Usage: "stop", Args: command.TakesStop}, right: policy.Steer, priority: store.PriorityStop, handle: stop},
-		{Spec: command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing("update report check session work run so far on")}, right: policy.View, priority: store.PriorityWork, handle: ofSession(status)},
-		{Spec: command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords(goingOn)}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
-		{Spec: command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords(goingOn)}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText}, right: policy.Steer, priority: store.PriorityStop, handle: stop},
+		{Spec: command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: ofSession(status)},
+		{Spec: command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
+		{Spec: command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
 		{Spec: command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true}, right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume)},
-		{Spec: command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing("me show full whole so far changes")}, right: policy.View, priority: store.PriorityWork, handle: diff},
+		{Spec: command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: diff},
 		{Spec: command.Spec{Name: "undo", Usage: "undo [n or path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
-		{Spec: command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing("this your branch onto on with from main master base default latest newest work")}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
+		{Spec: command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
 		{Spec: command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName}, right: policy.AskChange, priority: store.PriorityWork, handle: model},
-		{Spec: command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing("me show current in force effective settings values")}, right: policy.View, priority: store.PriorityWork, handle: showConfig},
-		{Spec: command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing("your context conversation history memory chat")}, right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget)},
-		{Spec: command.Spec{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing("me us commands list usage")}, right: policy.View, priority: store.PriorityWork, handle: help},
+		{Spec: command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: showConfig},
+		{Spec: command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing}, right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget)},
+		{Spec: command.Spec{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: help},
 	}
 }
 

@@ -49,7 +49,8 @@ func TestForgedApprovals(t *testing.T) {
 		counts bool
 	}{
 		"true":                     {shows: shown, text: yes, counts: true},
-		"among other words":        {shows: shown, text: "I had a look.\n\n" + yes + "\n", counts: true},
+		"below a quotation":        {shows: shown, text: "> rm -rf x\n\n" + yes + "\n", counts: true},
+		"among other words":        {shows: shown, text: "I had a look.\n\n" + yes + "\n"},
 		"of somebody else":         {shows: shown, who: "asker", text: yes},
 		"of a stranger":            {shows: shown, who: "eve", text: yes},
 		"some other comment":       {shows: shown, text: "Looks good to me."},

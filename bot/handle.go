@@ -243,8 +243,8 @@ const mostCommands = 50
 
 // carryOut carries out commands in order.
 func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
-	if wrong != nil {
-		c.reply(s, wrong.Public)
+	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
+		return err
 	}
 	if n := len(cmds) - mostCommands; n > 0 { //control:commands-of-a-comment
 		c.reply(s, render.LeftOut(mostCommands, n))
@@ -268,37 +268,60 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	return w.commit(ctx, c)
 }
 
+// tellWrong says what is wrong with the commands of a text. That more than commands stands
+// beside an approval is said once for what is open; later there is a sign.
+func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong *command.Error) error {
+	if wrong == nil {
+		return nil
+	}
+	sess, err := w.session(ctx)
+	if err != nil {
+		return err
+	}
+	if wrong.Beside && sess != nil {
+		v, err := w.live.Fold(ctx, sess)
+		if err != nil {
+			return err
+		}
+		c.react(s, "confused")
+		s = s.once("beside", approval.Open(v))
+	}
+	c.reply(s, wrong.Public)
+	return nil
+}
+
 // firstTask is which of the commands of a text is its first task, -1 for none.
 func firstTask(cmds []command.Command) int {
 	return slices.IndexFunc(cmds, func(c command.Command) bool { return c.Name == command.Task })
 }
 
-// aside is what a text without a command may mean in a thread where the agent
-// waits for somebody.
+// aside is what a text without a command comes to in a thread where the agent waits for an
+// answer.
 type aside struct {
-	answer    string          // to questions, which are
-	questions []session.Asked // those that it can be meant for
-	guess     command.Guess   // a near miss of an answer to a request
-	open      []session.Asked // the requests
+	answer string          // to the questions of fits
+	fits   []session.Asked // questions that it can be meant for
+	asked  []session.Asked // questions to its author that it does not answer
+	open   []session.Asked // requests, which it never answers
 }
 
 // means reports whether it means anything.
-func (a aside) means() bool { return len(a.questions)+len(a.open) > 0 }
+func (a aside) means() bool { return len(a.fits)+len(a.asked)+len(a.open) > 0 }
 
 // mayAnswer reports whether a text without a command may be an answer: there is
 // a session in its thread that is not over. It asks the store, and nobody else.
 func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
-	if !command.MayAnswer(s.body, s.target.Diff) {
+	if !command.MayAnswer(s.body) {
 		return false, nil
 	}
 	sess, err := b.cfg.Store.Sessions.ByThread(ctx, s.ev.Thread.Key())
 	return err == nil && !sess.State.Over(), store.Unless(err, store.ErrNotFound)
 }
 
-// readAside reads a text without a command. It asks GitHub nothing.
+// readAside reads a text without a command. It asks GitHub nothing. A comment on a diff
+// belongs to the talk about its lines: there only the answer to a question counts.
 func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err error) {
 	sess, err := w.session(ctx)
-	if err != nil || sess == nil || !command.MayAnswer(s.body, s.target.Diff) {
+	if err != nil || sess == nil || !command.MayAnswer(s.body) {
 		return a, err
 	}
 	v, err := w.live.Fold(ctx, sess)
@@ -315,20 +338,21 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 			inThread = false
 		}
 		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answered(s.body)
-		if ok {
-			a.answer, a.questions = answer, append(a.questions, q)
+		switch {
+		case ok:
+			a.answer, a.fits = answer, append(a.fits, q)
+		case !s.target.Diff:
+			a.asked = append(a.asked, q)
 		}
 	}
-	if open := approval.Open(v); len(open) > 0 {
-		if guess, ok := specs(w.rows).Near(s.body, false); ok {
-			a.guess, a.open = guess, open
-		}
+	if !s.target.Diff {
+		a.open = approval.Open(v)
 	}
 	return a, nil
 }
 
-// takeAside takes what a text without a command means. Where that is not sure,
-// or it is about a request for approval, the reply asks.
+// takeAside takes what a text without a command means: the answer to a question, or words
+// that are kept.
 func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
 	sess, err := w.session(ctx)
@@ -346,78 +370,99 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 		}
 	}
 	r := &request{w: w, c: c, msg: s, actor: actor, sess: sess}
-	switch may, _ := w.mayAsk(actor, policy.Steer, sess); {
-	case elsewhere || actor.ID != s.author.ID || may != policy.Allow:
-	case len(a.questions) == 1 && len(a.open) == 0:
-		v, err := r.view(ctx)
-		if err != nil {
-			return err
-		}
+	if may, _ := w.mayAsk(actor, policy.Steer, sess); elsewhere || actor.ID != s.author.ID || may != policy.Allow {
+		return w.commit(ctx, c)
+	}
+	v, err := r.view(ctx)
+	if err != nil {
+		return err
+	}
+	switch len(a.fits) {
+	case 1:
 		c.append(session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{
-			ID: a.questions[0].ID, Verdict: policy.Answered, By: s.author.Login, ByID: s.author.ID, Reason: r.cleaned("answer", a.answer), Key: s.key,
+			ID: a.fits[0].ID, Verdict: policy.Answered, By: s.author.Login, ByID: s.author.ID, Reason: r.cleaned("answer", a.answer), Key: s.key,
 		}))
 		r.react("eyes")
-	case len(a.questions) > 0:
-		r.reply(render.WhichMeant(a.questions, a.open))
+	case 0:
+		err = r.keepAside(ctx, v, a)
 	default:
-		may, err := w.live.Approvals(&w.at, sess).MayAny(ctx, actor, a.open)
-		if err != nil {
-			return err
-		}
-		if may {
-			r.reply(render.DidYouMean(a.guess.Name, a.open, a.guess.IDs...))
-		}
+		r.keep(v, r.cleaned("words", s.body))
+		r.reply(render.WhichMeant(a.fits, a.open))
+	}
+	if err != nil {
+		return err
 	}
 	return w.commit(ctx, c)
 }
 
-// askBack asks back about a task that is nothing but a near miss of an answer,
-// while a request waits, or of a command.
+// keepAside keeps words for the model, and asks their author back who may answer what waits,
+// once for each request.
+func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
+	words := r.cleaned("words", r.msg.body)
+	if words == "" {
+		return nil
+	}
+	r.keep(v, words) //control:words-are-kept
+	may, err := r.w.live.Approvals(&r.w.at, r.sess).MayAny(ctx, r.actor, a.open)
+	if err != nil || !may && len(a.asked) == 0 {
+		return err
+	}
+	r.c.reply(r.msg.once("open", append(slices.Clone(a.open), a.asked...)), r.stillOpen(a.asked, a.open, words)) //control:asked-back-once
+	return nil
+}
+
+// once is a text whose reply of a kind is given once for what is open, whoever writes how often.
+func (s userMessage) once(kind string, open []session.Asked) userMessage {
+	if len(open) > 0 {
+		s.key = kind
+		for _, a := range open {
+			s.key += "-" + a.ID
+		}
+	}
+	return s
+}
+
+// keep records words of a person that are no instruction: the model is told when the session
+// goes on, and nothing that waits is withdrawn.
+func (r *request) keep(v *session.State, words string) {
+	text := fmt.Sprintf("[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s", r.msg.author.Login, words)
+	r.c.append(session.NewEvent(session.TypeNote, v.Turns, session.Note{Kind: session.NoteSaid, Text: text}))
+}
+
+// stillOpen says what waits, and how it is answered.
+func (r *request) stillOpen(questions, requests []session.Asked, words string) string {
+	if len(questions) > 0 {
+		return render.WhichMeant(questions, requests)
+	}
+	kept := live.DataOf(r.sess).Reviews
+	return render.Stays(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
+}
+
+// askBack asks back about a task that is a slip of the keyboard away from a command, or that
+// by its form is no instruction while a request waits: it is kept, and withdraws nothing.
 func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
 		return false, nil
 	}
-	var open, requests []session.Asked
+	var v *session.State
+	var questions, requests []session.Asked
 	if r.sess != nil {
-		v, err := r.viewWith(ctx)
-		if err != nil {
+		if v, err = r.viewWith(ctx); err != nil {
 			return false, err
 		}
-		open, requests = v.Open(), approval.Open(v)
+		requests = approval.Open(v)
+		questions = slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return a.Kind != session.AskQuestion })
 	}
-	table := specs(r.w.rows)
-	if len(open) == len(requests) && command.Thanks(r.cmd.Text) {
-		r.react("heart")
+	if name, ids := specs(r.w.rows).Near(r.cmd.Text); name != "" && (len(requests) > 0 || len(questions) == 0) { //control:near-miss
+		r.reply(render.DidYouMean(name, requests, ids...))
 		return true, nil
 	}
-	if len(requests) > 0 && command.Above(r.msg.body, clean, r.msg.names...) == "" {
-		if kind := command.Talk(r.cmd.Text, approval.Shown(requests)); kind != "" { //control:talk-withdraws-nothing
-			r.reply(r.talked(kind, open, requests))
-			return true, nil
-		}
-		if g, ok := table.Near(r.cmd.Text, true); ok { //control:near-miss
-			r.reply(render.DidYouMean(g.Name, requests, g.IDs...))
-			return true, nil
-		}
+	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, clean, r.msg.names...) != "" { //control:talk-withdraws-nothing
+		return false, nil
 	}
-	if name := table.Typo(r.cmd.Text); name != "" && len(open) == 0 {
-		r.reply(render.DidYouMean(name, nil))
-		return true, nil
-	}
-	return false, nil
-}
-
-// talked answers what is said about requests that wait, and that is no answer to them.
-func (r *request) talked(kind string, open, requests []session.Asked) string {
-	questions := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return a.Kind != session.AskQuestion })
-	switch {
-	case len(questions) > 0:
-		return render.WhichMeant(questions, requests)
-	case kind == command.TalkWaits || kind == command.TalkAsks:
-		kept := live.DataOf(r.sess).Reviews
-		return render.Stays(requests, kind == command.TalkAsks, func(id string) string { return kept[id].URL })
-	}
-	return render.DidYouMean(kind, requests)
+	r.keep(v, r.said())
+	r.reply(r.stillOpen(questions, requests, r.cmd.Text))
+	return true, nil
 }
 
 // okCommit takes a word for a commit of a fork.

@@ -105,7 +105,7 @@ func (r *request) stoppedBy(ctx context.Context) (string, error) {
 // stop ends the session where it is.
 func stop(ctx context.Context, r *request) error {
 	if r.sess == nil {
-		r.reply(render.NothingToStop)
+		r.reply(render.NothingToStop + render.OrTask(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	v, err := r.view(ctx)
@@ -113,7 +113,7 @@ func stop(ctx context.Context, r *request) error {
 		return err
 	}
 	if v.Over() && len(v.Open()) == 0 {
-		r.reply(render.NoneRuns(v.Phase))
+		r.reply(render.NoneRuns(v.Phase) + render.OrTask(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	r.end(v, render.StoppedBy(r.msg.author.Login, v))

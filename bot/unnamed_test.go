@@ -109,7 +109,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		says   string
 	}{
 		"the only one":          {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve", want: "aaaa2222 approved", says: "`aaaa2222`: approved by kim in comment "},
-		"thanks":                {before: func(c *court) { c.asks("aaaa2222", "high", true) }, text: "/agent approve, thanks", want: "aaaa2222 approved"},
+		"with thanks":           {before: func(c *court) { c.asks("aaaa2222", "high", true) }, text: "/agent approve, thanks", says: "No request with the id `thanks`"},
 		"critical":              {before: func(c *court) { c.asks("aaaa2222", "critical", true) }, text: "/agent approve", says: "`aaaa2222` is critical"},
 		"critical by its id":    {before: func(c *court) { c.asks("aaaa2222", "critical", true) }, text: "/agent approve aaaa2222", want: "aaaa2222 approved"},
 		"a critical one denied": {before: func(c *court) { c.asks("aaaa2222", "critical", true) }, text: "/agent deny", want: "aaaa2222 denied", says: "`aaaa2222`: denied"},
@@ -126,9 +126,9 @@ func TestAnswersWithoutID(t *testing.T) {
 		"all denied":            {before: func(c *court) { c.asks("aaaa2222", "critical", true); c.asks("bbbb3333", "high", true) }, text: "/agent deny all, too much", want: "aaaa2222 denied, bbbb3333 denied"},
 		"several":               {before: func(c *court) { c.asks("aaaa2222", "critical", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve bbbb3333 aaaa2222", want: "bbbb3333 approved, aaaa2222 approved", says: "`aaaa2222`: approved."},
 		"several, one unknown":  {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve aaaa2222 cccc4444", want: "aaaa2222 approved", says: "No request with the id `cccc4444`"},
-		"and a condition":       {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve tomorrow then", says: "stands with other words"},
-		"and a no":              {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "I would rather not\n\n/agent approve", says: "also says"},
-		"all but that":          {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve all but aaaa2222", says: "stands with other words"},
+		"and a condition":       {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve tomorrow then", says: "without other words"},
+		"and a no":              {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "I would rather not\n\n/agent approve", says: "also says “I would rather not”"},
+		"all but that":          {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, text: "/agent approve all but aaaa2222", says: "without other words"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,8 +170,8 @@ func (c *court) asksOnLine(id string) {
 	}
 }
 
-// A text without a command answers a question of whoever was asked, and a near
-// miss of an answer to a request is asked back. Both cost nobody else anything.
+// A text without a command answers a question of its author, and never a request: then its
+// words are kept, and its author is told how to answer.
 func TestAsides(t *testing.T) {
 	t.Parallel()
 	question := session.Asked{ID: "qqqq2222", Kind: session.AskQuestion, Call: "q", Display: "Which language should it be?", Choices: []string{"English", "German"}}
@@ -191,33 +191,37 @@ func TestAsides(t *testing.T) {
 		want  string // verdicts, "-" where it is not looked at
 		says  string
 	}{
-		"a number":                  {open: []func(*court){asked}, text: "2", want: "qqqq2222 answered"},
-		"a label":                   {open: []func(*court){asked}, text: "german", want: "qqqq2222 answered"},
-		"below a quotation":         {open: []func(*court){asked}, text: "> Which language should it be?\n\nDutch", want: "qqqq2222 answered"},
-		"in its thread":             {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, want: "qqqq2222 answered"},
-		"where nothing was asked":   {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, below: true, want: "-"},
-		"in another thread":         {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 56}, want: "-"},
-		"at a line of its own":      {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true}, want: "-"},
-		"talk":                      {open: []func(*court){asked}, text: "Dutch", want: "-"},
-		"of somebody else":          {open: []func(*court){asked}, who: "kim", text: "2", want: "-"},
-		"of a stranger":             {open: []func(*court){asked}, who: "eve", text: "2", want: "-"},
-		"yes":                       {open: []func(*court){asked}, text: "yes", want: "-"},
-		"a near miss":               {open: []func(*court){request}, who: "kim", text: "lgtm", says: "Did you mean `/agent approve aaaa2222`?"},
-		"a near miss with its id":   {open: []func(*court){request}, who: "kim", text: "aprove aaaa2222", says: "Did you mean `/agent approve aaaa2222`?"},
-		"a near miss, addressed":    {open: []func(*court){request}, who: "kim", text: "/agent yes", says: "Did you mean `/agent approve aaaa2222`?"},
-		"a slip, addressed":         {open: []func(*court){request}, who: "kim", text: "/agent apporve aaaa2222 plz", says: "Did you mean `/agent approve aaaa2222`?"},
-		"another verb":              {open: []func(*court){request}, who: "kim", text: "stopp", says: "Did you mean `/agent stop`?"},
-		"a no":                      {open: []func(*court){request}, who: "kim", text: "No!", says: "Did you mean `/agent deny aaaa2222`?"},
-		"of who may not":            {open: []func(*court){request}, who: "eve", text: "lgtm"},
-		"longer":                    {open: []func(*court){request}, who: "kim", text: "lgtm, but rename it", want: "-"},
-		"longer, addressed":         {open: []func(*court){request}, who: "kim", text: "/agent lgtm, but rename it", want: "abc123 withdrawn, aaaa2222 withdrawn, message"},
-		"a number for both":         {open: []func(*court){asked, request}, text: "2", want: "qqqq2222 answered"},
-		"a yes to either":           {open: []func(*court){yesOrNo, request}, text: "yes", says: "Quote the question"},
-		"a number for two":          {open: []func(*court){asked, yesOrNo}, text: "1", says: "Open: 2 questions"},
-		"a label of one of two":     {open: []func(*court){asked, yesOrNo}, text: "No", want: "rrrr3333 answered"},
-		"nothing open":              {text: "2", want: "-"},
-		"the bot's own words":       {open: []func(*court){asked}, text: "2\n\n<!-- handrail:k -->", want: "-"},
-		"a yes to question and all": {open: []func(*court){asked, request}, text: "ok", says: "Did you mean `/agent approve aaaa2222`?"},
+		"a number":                   {open: []func(*court){asked}, text: "2", want: "qqqq2222 answered"},
+		"a label":                    {open: []func(*court){asked}, text: "german", want: "qqqq2222 answered"},
+		"below a quotation":          {open: []func(*court){asked}, text: "> Which language should it be?\n\nDutch", want: "qqqq2222 answered"},
+		"in its thread":              {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, want: "qqqq2222 answered"},
+		"where nothing was asked":    {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, below: true, want: "-"},
+		"in another thread":          {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true, InReplyTo: 56}, want: "-"},
+		"at a line of its own":       {open: []func(*court){asked}, text: "Dutch", at: ghapp.EventComment{Diff: true}, want: "-"},
+		"no answer":                  {open: []func(*court){asked}, text: "Dutch", want: "note", says: "Quote the question"},
+		"of somebody else":           {open: []func(*court){asked}, who: "kim", text: "2", want: "-"},
+		"of a stranger":              {open: []func(*court){asked}, who: "eve", text: "2", want: "-"},
+		"yes":                        {open: []func(*court){request}, who: "kim", text: "yes", want: "note", says: "`/agent approve aaaa2222`"},
+		"a command without its word": {open: []func(*court){request}, who: "kim", text: "approve aaaa2222", want: "note", says: "`/agent approve aaaa2222`"},
+		"a no":                       {open: []func(*court){request}, who: "kim", text: "Nein!", want: "note", says: "`aaaa2222` stays open"},
+		"a question":                 {open: []func(*court){request}, who: "kim", text: "Is this safe?", want: "note", says: "Why this needs a yes:"},
+		"a long one":                 {open: []func(*court){request}, who: "kim", text: strings.Repeat("I thought about it. ", 50), want: "note", says: "`aaaa2222` stays open"},
+		"nothing to be seen":         {open: []func(*court){request}, who: "kim", text: "<!-- yes -->"},
+		"at a line":                  {open: []func(*court){request}, who: "kim", text: "Odd.", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, want: "-"},
+		"of who may not":             {open: []func(*court){request}, who: "eve", text: "lgtm"},
+		"a word, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent yes", want: "note", says: "`/agent approve aaaa2222`"},
+		"a question, addressed":      {open: []func(*court){request}, who: "kim", text: "/agent is this safe?", want: "note", says: "Why this needs a yes:"},
+		"a slip, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent apporve aaaa2222", says: "Did you mean `/agent approve aaaa2222`?"},
+		"another verb":               {open: []func(*court){request}, who: "kim", text: "/agent stopp", says: "Did you mean `/agent stop`?"},
+		"longer, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent lgtm, but rename it", want: "abc123 withdrawn, aaaa2222 withdrawn, message"},
+		"a number for both":          {open: []func(*court){asked, request}, text: "2", want: "qqqq2222 answered"},
+		"a yes to either":            {open: []func(*court){yesOrNo, request}, text: "yes", want: "rrrr3333 answered"},
+		"a word to either":           {open: []func(*court){asked, request}, text: "/agent ok", want: "note", says: "Quote the question"},
+		"a number for two":           {open: []func(*court){asked, yesOrNo}, text: "1", want: "note", says: "Open: 2 questions"},
+		"a label of one of two":      {open: []func(*court){asked, yesOrNo}, text: "No", want: "rrrr3333 answered"},
+		"nothing open":               {text: "2", want: "-"},
+		"the bot's own words":        {open: []func(*court){asked}, text: "2\n\n<!-- handrail:k -->", want: "-"},
+		"words to question and all":  {open: []func(*court){asked, request}, text: "ok", want: "note", says: "Quote the question"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,7 +297,7 @@ func TestAsidesAreKept(t *testing.T) {
 		{session.PhaseDone, c.w.at.Ref.Number, "2", false},
 		{session.PhaseFailed, c.w.at.Ref.Number, "2", false},
 		{session.PhaseAwaitingAnswer, 77, "2", false},
-		{session.PhaseAwaitingAnswer, c.w.at.Ref.Number, strings.Repeat("much talk ", 100), false},
+		{session.PhaseAwaitingAnswer, c.w.at.Ref.Number, strings.Repeat("much talk ", 100), true},
 		{session.PhaseAwaitingAnswer, c.w.at.Ref.Number, "2 <!-- handrail:k -->", false},
 		{session.PhaseDone, c.w.at.Ref.Number, "@handrail status", true},
 		{session.PhaseDone, c.w.at.Ref.Number, "@kim status", false},
@@ -359,21 +363,48 @@ func TestTakenFor(t *testing.T) {
 	}
 }
 
-// What only talks about a request leaves it open, and is answered by what is known.
-func TestTalkWithdrawsNothing(t *testing.T) {
+// Words that are kept are told to the model, and their authors are asked back once.
+func TestWordsAreKept(t *testing.T) {
 	t.Parallel()
-	for text, says := range map[string]string{
-		"wait": "`aaaa2222` stays open", "not yet": "stays open", "hold on": "stays open", "hmm": "stays open", "why?": "Why this needs a yes:", "what does it do?": "Why this needs a yes:",
-		"ship it!!": "Did you mean `/agent approve aaaa2222`?", "pls dont": "Did you mean `/agent deny aaaa2222`?", "thanks": "",
-	} {
-		c := newCourt(t, policy.DefaultConfig(), nil)
-		c.records(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Withdrawn}))
-		c.asks("aaaa2222", "medium", true)
-		if got, reply := c.obeys(c.writes("kim", "/agent "+text)); got != "" || !strings.Contains(reply, says) {
-			t.Errorf("%q comes to %q and %q, want nothing and %q", text, got, reply, says)
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	c.records(session.NewEvent(session.TypeResolved, 1, session.Resolved{ID: "abc123", Verdict: policy.Withdrawn}))
+	c.asks("aaaa2222", "medium", true)
+	asked := func() (n int) {
+		for _, cm := range c.gh.Thread(c.w.at.Ref).Comments {
+			n += strings.Count(cm.Body, "Only a command does that")
+		}
+		return n
+	}
+	for i, text := range []string{"LGTM", "go ahead <!-- HIDDEN -->", "👍"} {
+		s := c.writes("kim", text)
+		s.id = fmt.Sprint("d", i)
+		if _, err := c.w.cfg.Store.Deliveries.Put(t.Context(), &store.Delivery{ID: s.id, Event: "issue_comment", Thread: c.w.key, Payload: []byte("{}")}); err != nil {
+			t.Fatal(err)
+		}
+		a, err := readAside(t.Context(), c.w, s)
+		if err == nil {
+			err = takeAside(t.Context(), c.w, c.w.change(), s, a)
+		}
+		if err != nil {
+			t.Fatal(err)
 		}
 	}
-	c := newCourt(t, policy.DefaultConfig(), nil)
+	if n := asked(); n != 1 {
+		t.Errorf("asked back %d times", n)
+	}
+	v, err := c.w.live.Fold(t.Context(), c.sess)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept []string
+	for _, m := range v.Timeline {
+		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSaid {
+			kept = append(kept, n.Text[strings.LastIndex(n.Text, "\n")+1:])
+		}
+	}
+	if got := strings.Join(kept, ", "); got != "LGTM, go ahead, 👍" || len(v.Open()) != 1 {
+		t.Errorf("kept %q, %d open", got, len(v.Open()))
+	}
 	if got, _ := c.obeys(c.writes("kim", "/agent task: wait")); !strings.Contains(got, "withdrawn") {
 		t.Errorf("a task that is written as one comes to %q", got)
 	}

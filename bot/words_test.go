@@ -97,7 +97,7 @@ func TestWordsAboveTheCommand(t *testing.T) {
 		{"issue_comment", "It fails.\n\n/agent fix it", []string{"It fails.\n\n[/agent] fix it"}},
 		{"issue_comment", "So:" + code + "/agent fix it", []string{"So:\n\n" + labelOfCode + "\n```go\na()\nb()\n```\n\n[/agent] fix it"}},
 		{"issue_comment", "See [here][x]. <!-- HIDDEN -->\n\n/agent fix it\n\n[x]: /HIDDEN", []string{"See here.\n\n[/agent] fix it"}},
-		{"issue_comment", "First.\n\n/agent status please\n\n/agent fix it\n\n/agent test it", []string{"First.\n\n[/agent] fix it", "test it"}},
+		{"issue_comment", "First.\n\n/agent status\n\n/agent fix it\n\n/agent test it", []string{"First.\n\n[/agent] fix it", "test it"}},
 		{"issue_comment", "/agent fix it", []string{"fix it"}},
 		{"issue_comment", "<!-- nothing -->\n\n/agent fix it", []string{"fix it"}},
 		{"issues", "Steps.\n\n/agent fix it\n\nThanks.\n\n/agent test it", []string{"Title\n\nSteps.\n\n[/agent] fix it\n\nThanks.", "test it"}},

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -161,11 +162,26 @@ func vendored(name string) bool {
 	return slices.ContainsFunc([]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"}, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") })
 }
 
-// readme returns the beginning of the README without badges and pictures.
+// readmeName is a name of a README, in any spelling, in the root or in docs.
+var readmeName = regexp.MustCompile(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
+
+// comment is what HTML keeps from readers. One that does not end goes on to the end.
+var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+
+// readme returns the beginning of the README without badges, pictures and comments.
 func readme(ctx context.Context, t *tree) string {
-	for _, name := range [...]string{"README.md", "readme.md", "README", "README.rst", "README.txt", "Readme.md", "docs/README.md"} {
-		text := t.read(ctx, name)
-		if text == "" {
+	var names []string
+	for name := range t.names {
+		if readmeName.MatchString(name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortFunc(names, func(a, b string) int { // the root's first, and Markdown of those
+		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Index(b, ".md")-strings.Index(a, ".md"), cmp.Compare(a, b))
+	})
+	for _, name := range names {
+		text := comment.ReplaceAllString(t.read(ctx, name), "")
+		if strings.TrimSpace(text) == "" {
 			continue
 		}
 		var out []string

@@ -101,7 +101,7 @@ func TestCommands(t *testing.T) {
 
 func TestString(t *testing.T) {
 	f, err := Discover(t.Context(), open(t, map[string]string{
-		"go.mod": "module m\n", "README.md": "[![badge](x)](y)\n# M\n\nDoes things.\n", "cmd/a.go": "", "cmd/b.go": "", "web/package.json": `{}`,
+		"go.mod": "module m\n", "README.md": "<!--\nHIDDEN\n-->\n[![badge](x)](y)\n# M\n\nDoes<!-- HIDDEN --> things.\n", "cmd/a.go": "", "cmd/b.go": "", "web/package.json": `{}`,
 	}))
 	if err != nil {
 		t.Fatal(err)

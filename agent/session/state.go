@@ -110,7 +110,8 @@ func pointer[T any](e Event) (any, error) {
 // keeps the payload; it must not be changed afterwards.
 func (s *State) Take(e Event, payload any) {
 	s.Updated, s.Seq = e.Time, e.Seq
-	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued {
+	n, ok := payload.(*Note)
+	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && !(ok && n.Kind == NoteSaid) {
 		s.Phase = PhaseRunning
 	}
 	switch p := payload.(type) {

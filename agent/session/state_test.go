@@ -62,6 +62,8 @@ func TestRequests(t *testing.T) {
 		{"both wait", nil, []string{"aa", "bb"}, nil, PhaseAwaitingApproval, true},
 		{"one is answered", []*Event{says("aa", policy.Approved)}, []string{"bb"}, []string{"aa"}, PhaseAwaitingApproval, false},
 		{"both are", []*Event{says("aa", policy.Approved), says("bb", policy.Denied)}, nil, []string{"aa"}, PhaseRunning, false},
+		{"words beside", []*Event{NewEvent(TypeNote, 1, Note{Kind: NoteSaid, Text: "x"})}, []string{"aa", "bb"}, nil, PhaseAwaitingApproval, true},
+		{"one is answered, and words", []*Event{says("aa", policy.Approved), NewEvent(TypeNote, 1, Note{Kind: NoteSaid, Text: "x"})}, []string{"bb"}, []string{"aa"}, PhaseAwaitingApproval, false},
 		{"it runs", []*Event{says("aa", policy.Approved), NewEvent(TypeStarted, 1, Started{Call: run.ID})}, []string{"bb"}, []string{"aa"}, PhaseRunning, false},
 		{"it ran", []*Event{says("aa", policy.Approved), NewEvent(TypeStarted, 1, Started{Call: run.ID}), NewEvent(TypeResult, 1, Result{Call: run.ID, OK: true})}, []string{"bb"}, nil, PhaseRunning, false},
 		{"denied after all", []*Event{says("aa", policy.Approved), says("aa", policy.Denied)}, []string{"bb"}, nil, PhaseAwaitingApproval, false},

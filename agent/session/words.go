@@ -142,6 +142,7 @@ const (
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
 	NoteSetUp      NoteKind = "set up"     // whether the repository was set up, and what became of that; the first line is for people
 	NotePaths      NoteKind = "paths"      // which part of the repository the workspace has; the first line is for people
+	NoteSaid       NoteKind = "said"       // words of a person that are no instruction, while an answer was waited for
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
 )
 

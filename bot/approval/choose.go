@@ -90,15 +90,6 @@ func Open(v *session.State) []session.Asked {
 	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return !a.Kind.ByID() })
 }
 
-// Shown is what people are shown of requests.
-func Shown(list []session.Asked) string {
-	var b strings.Builder
-	for _, a := range list {
-		b.WriteString(strings.Join(append([]string{a.ID, a.Display}, a.Reasons...), "\n") + "\n")
-	}
-	return b.String()
-}
-
 // Pick is an answer that names no request: its command, and whether it says "all"
 // and approves.
 type Pick struct {

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,29 +19,22 @@ type Question struct {
 // mark is what each comment of the bot carries.
 const mark = "<!-- handrail"
 
-// MayAnswer reports whether a text without a command may answer something: it
-// is short, quotes, or stands in a review thread. It takes next to no time.
-func MayAnswer(body string, inThread bool) bool {
-	if strings.Contains(body, mark) || strings.TrimSpace(body) == "" {
-		return false
-	}
-	return inThread || utf8.RuneCountInString(strings.TrimSpace(body)) <= mostAnswer || strings.HasPrefix(body, ">") || strings.Contains(body, "\n>")
+// MayAnswer reports whether a text without a command may say something to a session that
+// waits. It takes next to no time.
+func MayAnswer(body string) bool {
+	return !strings.Contains(body, mark) && strings.TrimSpace(body) != "" && len(body) <= maxText
 }
-
-// mostAnswer is how long a number or the label of a choice can be, in
-// characters.
-const mostAnswer = 320
 
 // Answered returns the answer in a text that has no command: a number or a
 // label of a choice, the words below a quotation of the question, or all of it in
 // the question's own thread. It reports false for everything else.
 func (q Question) Answered(body string) (answer string, ok bool) {
 	body = lines(body)
-	if strings.Contains(body, mark) || len(body) > mostText { //control:own-words-no-answer
+	if strings.Contains(body, mark) || len(body) > maxText { //control:own-words-no-answer
 		return "", false
 	}
-	quoted, rest := quotation(body)
-	rest = strings.TrimSpace(rest)
+	quoted, above, below := quotation(body)
+	rest := cmp.Or(strings.TrimSpace(below), strings.TrimSpace(above))
 	if choice, ok := q.choice(rest); ok && (quoted == "" || q.quotedBy(quoted)) {
 		return choice, true
 	}
@@ -50,7 +44,7 @@ func (q Question) Answered(body string) (answer string, ok bool) {
 	return "", false
 }
 
-var numbered = regexp.MustCompile(`^(?i:(?:option|choice|number|answer|no\.?|nr\.?|#)\s*)?#?(\d{1,2})[.)]?(?:[\s:–-]+(.*))?$`)
+var numbered = regexp.MustCompile(`^#?(\d{1,2})[.)]?(?:[\s:–-]+(.*))?$`)
 
 // choice reads a text that is a number or a label of a choice.
 func (q Question) choice(text string) (string, bool) {
@@ -69,7 +63,7 @@ func (q Question) choice(text string) (string, bool) {
 		return "", false
 	}
 	choice := q.Choices[n-1]
-	if label := bare(m[2]); label != "" && label != bare(choice) && !allIn(plain(m[2]), polite) {
+	if label := bare(m[2]); label != "" && label != bare(choice) {
 		return "", false // a sentence that begins with a number
 	}
 	return choice, true
@@ -83,19 +77,22 @@ func bare(text string) string {
 	}), " ")
 }
 
-// quotation takes what a text quotes apart from the rest.
-func quotation(body string) (quoted, rest string) {
-	var q, r strings.Builder
+// quotation takes what a text quotes apart from the words above and those below.
+func quotation(body string) (quoted, above, below string) {
+	var q, up, down strings.Builder
 	var f fence
 	for line := range strings.Lines(body) {
 		at := strings.TrimLeft(line, " ")
-		if f.inside(line) || !strings.HasPrefix(at, ">") || len(line)-len(at) > 3 {
-			r.WriteString(line)
-			continue
+		switch {
+		case !f.inside(line) && strings.HasPrefix(at, ">") && len(line)-len(at) <= 3:
+			q.WriteString(strings.TrimLeft(at, "> "))
+		case q.Len() == 0:
+			up.WriteString(line)
+		default:
+			down.WriteString(line)
 		}
-		q.WriteString(strings.TrimLeft(at, "> "))
 	}
-	return q.String(), attribution.ReplaceAllString(r.String(), "")
+	return q.String(), up.String(), down.String()
 }
 
 // leastQuoted is how much of a question has to be quoted when it is not all of

@@ -13,8 +13,11 @@ var (
 	ident     = regexp.MustCompile(`^[0-9a-z-]{1,40}$`)
 	identLike = regexp.MustCompile(`^(?:[a-z2-7]{8}|[0-9a-f]{6})$`)
 	digit     = regexp.MustCompile(`[0-9]`)
-	letters   = regexp.MustCompile(`^[\pL'-]+$`)
 	commit    = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	// modelName is such as "qwen3:8b" or "org/name".
+	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,120}$`)
+	// pathLike is a word that can only be the name of a file or a directory.
+	pathLike = regexp.MustCompile(`^(?:[\w@+.\-]*[/.][\w@+./\-]*\w/?|[\w@+.\-]+/)$`)
 )
 
 // requestID is a word as the id of a request.
@@ -42,7 +45,7 @@ func (c *Command) ids(line string, first func(word string) bool) (behind string)
 		}
 		id := requestID(word)
 		switch {
-		case len(c.IDs) == 0 && (id == "all" || id == "everything"):
+		case len(c.IDs) == 0 && id == "all":
 			c.All = true
 			return rest
 		case len(c.IDs) == 0 && first(id), c.takesAnother(id):
@@ -57,96 +60,100 @@ func (c *Command) ids(line string, first func(word string) bool) (behind string)
 }
 
 // TakesIDs reads the ids of requests, "all", or nothing, which is the only one.
-// Text is what stands behind them.
 func TakesIDs(c *Command, rest string) error {
-	line, more := cutLine(rest)
-	if !slices.ContainsFunc(tokens(line), func(w string) bool { return !kind.MatchString(w) || w == "all" }) {
-		c.Text = line + "\n" + more
-		return nil
+	line := strings.TrimLeftFunc(firstLine(rest), isPause)
+	if behind := c.ids(line, ident.MatchString); strings.TrimLeftFunc(behind, isPause) != "" {
+		return errMisfit
 	}
-	behind := c.ids(line, ident.MatchString)
-	meant := slices.ContainsFunc(c.IDs, digit.MatchString) || len(tokens(line)) == len(c.IDs)
-	switch {
-	case len(c.IDs) == 0 && !c.All:
-		word, _ := cutWord(line)
-		return wrong(usage.NoIDOrTask, inCodeSpan(word), prefix, c.Name, prefix)
-	case !c.All && !meant: // "approve button is missing"
-		words := inCodeSpan(firstLine(rest))
-		return wrong(usage.OtherWords+usage.OrTask, prefix+" "+c.Name, words, prefix, c.Name, words)
-	}
-	c.Text = behind + "\n" + more
 	return nil
 }
 
 // inCodeSpan is a word as it can stand between backticks.
 func inCodeSpan(word string) string { return clip(strings.ReplaceAll(word, "`", "")) }
 
-// reasons is words that a reason begins with.
-var reasons = set(`as too not no nope it its it's this that these never don't dont do i we they there sorry`)
-
 // TakesIDsAndReason reads the ids of requests, "all", or nothing, which is the
 // only one; and then the reason.
 func TakesIDsAndReason(c *Command, rest string) error {
-	line, more := cutLine(rest)
+	line, more, _ := strings.Cut(rest, "\n")
+	line = strings.TrimSpace(strings.TrimLeftFunc(line, isPause))
 	behind := c.ids(line, func(id string) bool {
-		return ident.MatchString(id) && (digit.MatchString(id) || identLike.MatchString(id) && len(plain(line)) == 1)
+		return ident.MatchString(id) && (digit.MatchString(id) || identLike.MatchString(id) && id == requestID(line))
 	})
-	list := plain(behind)
-	c.Text = strings.TrimSpace(strings.TrimLeftFunc(behind, func(r rune) bool { return isPause(r) || r == '-' }) + "\n" + more)
-	switch {
-	case len(c.IDs) == 0 && allIn(list, polite) && !reasons[strings.Join(list, " ")]:
-		c.Text = strings.TrimSpace(more)
-		return nil
-	case len(c.IDs) > 0, pauses(rest), c.All && pauses(behind), reasons[list[0]], because[list[0]]:
-		return nil
-	case !c.All && !letters.MatchString(list[0]):
-		word, _ := cutWord(line)
-		return wrong(usage.NoID, inCodeSpan(word), prefix, c.Name)
-	}
-	return either(c.Name, rest)
+	reason := strings.TrimLeftFunc(behind, func(r rune) bool { return isPause(r) || r == '-' })
+	c.Text = strings.TrimSpace(reason + "\n" + more)
+	return nil
 }
-
-var (
-	// amount is words that are meant as a number.
-	amount = set(`many more some lots lot few plus extra a an bit of turns turn steps another ten twenty thirty fifty hundred as much enough infinite unlimited max`)
-	// turns is what the number of "budget +10 more turns" counts.
-	turns = regexp.MustCompile(`^(?i:(?:more|extra|additional|turns?|steps?)\b[\s,.!]*)+`)
-)
 
 // TakesCount reads a number of turns.
 func TakesCount(c *Command, rest string) error {
-	line, more := cutLine(rest)
-	word, behind := cutWord(strings.TrimPrefix(line, "by "))
-	word = strings.TrimRight(word, ",.!;")
-	switch {
-	case !allIn(plain(line), amount) && allIn(plain(line), polite), word == "":
+	line, _ := cutLine(rest)
+	if line == "" {
 		return wrong(usage.NoCount, prefix, c.Name)
-	case !digit.MatchString(word) && !allIn(plain(line), polite, amount):
-		return errNotArgument
 	}
-	n, err := strconv.Atoi(strings.TrimPrefix(word, "+"))
-	if err != nil || n < 1 || n > 1000 {
-		return wrong("`%s %s`: write a number from 1 to 1000", c.Name, inCodeSpan(word))
+	n, err := strconv.Atoi(strings.TrimPrefix(line, "+"))
+	switch {
+	case err != nil || strings.Contains(firstLine(rest), "?"):
+		return errMisfit
+	case n < 1 || n > 1000:
+		return wrong("`%s %s`: write a number from 1 to 1000", c.Name, inCodeSpan(line))
 	}
-	c.Count, c.Text = n, turns.ReplaceAllString(behind, "")+"\n"+more
+	c.Count = n
 	return nil
 }
 
 // TakesCommit reads the id of a commit. Alone the word is a yes that does not
 // say to what.
 func TakesCommit(c *Command, rest string) error {
-	line, more := cutLine(rest)
-	word, behind := cutWord(line)
-	id := requestID(word)
-	switch {
+	line, _ := cutLine(rest)
+	switch id := requestID(line); {
+	case id == "":
 	case commit.MatchString(id):
-		c.IDs, c.Text = []string{id}, behind+"\n"+more
-		return nil
-	case allIn(plain(line), polite):
-		c.Text = strings.Trim(line, "?") + "\n" + more
-		return nil
+		c.IDs = []string{id}
 	case digit.MatchString(id) && strings.Trim(id, "0123456789abcdef") == "":
 		return wrong(usage.BadCommit, c.Name, clip(id))
+	default:
+		return errMisfit
 	}
-	return errNotArgument
+	return nil
+}
+
+// TakesCheckpoints reads how many checkpoints are meant, or which files of them;
+// nothing is all files of the last one. Names without a dot or a slash are written
+// between backticks: "undo tests" may as well be a task.
+func TakesCheckpoints(c *Command, rest string) error {
+	line, more, _ := strings.Cut(rest, "\n")
+	c.Text = strings.TrimSpace(more)
+	for _, word := range strings.Fields(line) {
+		if word = strings.TrimRightFunc(word, isMark); word == "" {
+			continue
+		}
+		path := strings.Trim(word, "`")
+		n, err := strconv.Atoi(path)
+		switch {
+		case err == nil && (n < 1 || n > 1000):
+			return wrong("`%s %s`: write a number from 1 to 1000", c.Name, inCodeSpan(word))
+		case err == nil:
+			c.Count = n
+		case path != word || pathLike.MatchString(path):
+			c.Paths = append(c.Paths, strings.Trim(strings.TrimPrefix(path, "./"), "/"))
+		default:
+			return errMisfit
+		}
+	}
+	return nil
+}
+
+// TakesName reads a name, which is one word: "model qwen3:8b". Nothing is a question
+// for the names that there are.
+func TakesName(c *Command, rest string) error {
+	line, more := cutLine(rest)
+	c.Text = more
+	switch name := strings.Trim(line, "`*"); {
+	case name == "":
+	case modelName.MatchString(name):
+		c.IDs = []string{name}
+	default:
+		return errMisfit
+	}
+	return nil
 }

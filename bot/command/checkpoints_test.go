@@ -9,18 +9,19 @@ func TestTakesCheckpoints(t *testing.T) {
 	table := Table{{Name: Task, Args: TakesText}, {Name: "undo", Args: TakesCheckpoints}, {Name: "keep", Args: TakesCheckpoints}}
 	for body, want := range map[string]string{
 		"/agent undo":                              "undo 0 []",
-		"/agent undo, please.":                     "undo 0 []",
+		"/agent undo, please.":                     "ask",
+		"/agent undo.":                             "undo 0 []",
 		"/agent undo 2":                            "undo 2 []",
-		"/agent undo the last 3 checkpoints":       "undo 3 []",
-		"/agent undo your last change":             "undo 0 []",
+		"/agent undo the last 3 checkpoints":       "ask",
+		"/agent undo your last change":             "ask",
 		"/agent undo src/a.go, README.md":          "undo 0 [src/a.go README.md]",
 		"/agent undo ./tests/":                     "undo 0 [tests]",
 		"/agent undo `Makefile`":                   "undo 0 [Makefile]",
 		"/agent keep .github/agent.yml":            "keep 0 [.github/agent.yml]",
-		"/agent keep it short":                     "task 0 []",
-		"/agent undo the rename in the parser":     "task 0 []",
-		"/agent keep the tests in tests/ but sort": "task 0 []",
-		"/agent undo stack overflows":              "task 0 []",
+		"/agent keep it short":                     "ask",
+		"/agent undo the rename in the parser":     "ask",
+		"/agent keep the tests in tests/ but sort": "ask",
+		"/agent undo stack overflows":              "ask",
 		"/agent undo 0":                            "ask",
 	} {
 		got := "ask"

@@ -4,13 +4,15 @@
 // A command is a line of a paragraph, as GitHub shows it, whose first word is
 // "/agent": not one in code, in a quotation, in a list, a table or a heading,
 // in HTML, folded or hidden. What follows on the line, and the lines up to the
-// next command, belong to it. Where somebody may have meant a command that is
-// none, or where parsers may see different things, nothing is carried out, and
-// the reply asks.
+// next command, belong to it. All is read by its form, and no list of words
+// decides anything: the first word names the command, the rest is its
+// arguments or the reply asks, and a comment that grants something holds
+// commands and nothing else.
 package command
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -18,6 +20,7 @@ import (
 	"unicode"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/typo"
 )
 
 // prefix is the word that a command line begins with.
@@ -46,15 +49,14 @@ type Command struct {
 	Place    int      // among the commands of the comment, from 0 on
 }
 
-// Spec says how one command is written. Args reads what stands behind the word:
-// it decides whether that can be the command's argument at all, see
-// [errNotArgument].
+// Spec says how one command is written. Args reads what stands behind the word; an error
+// of it asks back.
 type Spec struct {
 	Name   string // the first word behind the prefix
 	Usage  string // all that stands behind the prefix
 	Help   string // what it does; what package usage says of its name where this is empty
 	Args   func(c *Command, rest string) error
-	Grants bool // it lets something happen: a comment that may say no as well grants nothing
+	Grants bool // it lets something happen: a comment with anything else in it grants nothing
 }
 
 func (s Spec) help() string { return cmp.Or(s.Help, usage.Help[s.Name]) }
@@ -95,9 +97,11 @@ func (t Table) Check() error {
 	return nil
 }
 
-// Error is wrong use. Public is a short reply that helps.
+// Error is wrong use. Public is a short reply that helps. Beside says that the comment
+// would grant something if nothing else stood in it.
 type Error struct {
 	Public string
+	Beside bool
 }
 
 // Error implements error.
@@ -109,7 +113,7 @@ func (e *Error) Error() string { return "parse command: " + e.Public }
 // accounts that stand for the command word when they are mentioned.
 func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	text := lines(body)
-	if len(text) > mostText {
+	if len(text) > maxText {
 		return nil, wrong(usage.TooLong)
 	}
 	list := mentions(text, names...)
@@ -120,21 +124,25 @@ func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	}
 	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
 	var out []Command
-	no := refusalIn(text, list)
 	for i, m := range list {
 		end := len(text)
 		if i+1 < len(list) {
 			end = list[i+1].start
 		}
-		c, behind, err := t.parse(text[m.end:end])
-		if err == nil && t.grants(c) {
-			err = alone(c.Name, c.IDs, behind, no)
-		}
+		c, err := t.parse(text[m.end:end])
 		if err != nil {
 			return nil, err
 		}
 		c.Place = i
 		out = append(out, c)
+	}
+	if i := slices.IndexFunc(out, t.grants); i >= 0 {
+		if line := t.beside(text, list, out); line != "" { //control:yes-alone
+			return nil, &Error{
+				Public: fmt.Sprintf(usage.Beside+usage.ListIs, prefix, out[i].Name, clip(strings.ReplaceAll(line, "`", "")), prefix),
+				Beside: true,
+			}
+		}
 	}
 	return out, nil
 }
@@ -144,64 +152,72 @@ func (t Table) grants(c Command) bool {
 	return slices.ContainsFunc(t, func(s Spec) bool { return s.Name == c.Name && s.Grants })
 }
 
-// parse reads what stands behind a command word. Behind is what stands behind
-// the arguments of a command that grants something.
-func (t Table) parse(text string) (c Command, behind string, err error) {
+// parse reads what stands behind a command word. Its first word decides: the name of a
+// command or a mode is that, and anything else a task.
+func (t Table) parse(text string) (c Command, err error) {
 	text, err = flags(&c, strings.TrimSpace(text))
 	if err != nil {
-		return c, "", err
+		return c, err
 	}
 	if rest, ok := explicitTask(text); ok {
 		c.Name, c.Text, c.Explicit = Task, rest, true
-		return c, "", nil
+		return c, nil
 	}
-	for _, said := range []string{text, afterPlease(text)} {
-		read, is, err := t.verb(c, said)
-		if err != nil || is {
-			behind, read.Text = read.Text, strings.TrimSpace(read.Text)
-			return read, behind, err
-		}
-	}
-	c.Name, c.Text = Task, text
-	if text == "" {
-		c.Name = AskHelp
-	}
-	return c, "", nil
-}
-
-// verb reads a text that may begin with the name of a command or a mode. It
-// reports false where that word is only the first one of a task.
-func (t Table) verb(c Command, text string) (read Command, is bool, err error) {
 	word, rest := cutVerb(text)
 	name := strings.ToLower(word)
 	if slices.Contains(modes[:], name) {
-		if at := strings.TrimLeftFunc(rest, unicode.IsSpace); strings.HasPrefix(at, "--") { //control:flags-behind-a-mode
-			if rest, err = flags(&c, at); err != nil {
-				return c, false, err
-			}
-		}
-		if !takesMode(name, rest) {
-			return c, false, nil
-		}
-		if c.Mode != "" && c.Mode != name {
-			return c, false, wrong(usage.Contradict, name, c.Mode)
-		}
-		c.Name, c.Mode, c.Text = Task, name, strings.TrimLeftFunc(rest, isPause)
-		return c, true, nil
+		return c, c.inMode(name, rest)
 	}
 	for _, s := range t {
 		if s.Name != name || name == Task {
 			continue
 		}
 		c.Name = name
-		err := s.Args(&c, rest)
-		return c, err == nil, unlessNotArgument(err)
+		if err = s.Args(&c, rest); errors.Is(err, errMisfit) {
+			err = wrong(usage.Misfit, prefix, s.Usage, prefix, clip(strings.ReplaceAll(firstLine(text), "`", "")))
+		}
+		return c, err
 	}
-	return c, false, nil
+	c.Name, c.Text = Task, text
+	if text == "" {
+		c.Name = AskHelp
+	}
+	return c, nil
+}
+
+// inMode makes the command a task in a mode, whose flags may stand behind the mode's name.
+func (c *Command) inMode(name, rest string) (err error) {
+	if at := strings.TrimLeftFunc(rest, unicode.IsSpace); flagName(at) != "" { //control:flags-behind-a-mode
+		if rest, err = flags(c, at); err != nil {
+			return err
+		}
+	}
+	if c.Mode != "" && c.Mode != name {
+		return wrong(usage.Contradict, name, c.Mode)
+	}
+	c.Name, c.Mode, c.Text = Task, name, strings.TrimSpace(strings.TrimLeftFunc(rest, isPause))
+	return nil
 }
 
 // known are the flags of a task. Any other word with dashes is text.
 var known = []string{"--mode", "--model", "--turns"}
+
+// dashes are those that keyboards make: phones write one long dash for two short ones.
+const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+
+// flagName returns the flag that a text begins with, "" for none.
+func flagName(text string) string {
+	name, _ := cutWord(text)
+	name, _, _ = strings.Cut(name, "=")
+	bare := strings.TrimLeft(name, dashes) //control:dashes-of-phones
+	if len(bare) == len(name) || strings.HasPrefix(name, "-") && !strings.HasPrefix(name, "--") {
+		return ""
+	}
+	if i := slices.Index(known, "--"+strings.ToLower(bare)); i >= 0 {
+		return known[i]
+	}
+	return ""
+}
 
 // flags takes the known flags off the front and the end of the first line.
 // Between other words they are what the words are about.
@@ -219,9 +235,14 @@ func flags(c *Command, text string) (string, error) {
 		}
 		first += n
 	}
+	if first < last {
+		if near := nearFlag(words[first]); near != "" { //control:misspelt-flag
+			return "", wrong(usage.NearFlag, clip(strings.ReplaceAll(words[first], "`", "")), near, prefix)
+		}
+	}
 	for last > first {
 		n := 1
-		if name, _, inline := strings.Cut(words[last-1], "="); !inline && !slices.Contains(known, name) {
+		if !strings.Contains(words[last-1], "=") && flagName(words[last-1]) == "" {
 			n = 2
 		}
 		if last-n < first {
@@ -240,21 +261,33 @@ func flags(c *Command, text string) (string, error) {
 	return strings.TrimSpace(line + "\n" + more), nil
 }
 
+// nearFlag returns the flag that a word is one typing error away from, "" for none.
+func nearFlag(word string) string {
+	name, _, _ := strings.Cut(strings.ToLower(word), "=")
+	bare := strings.TrimLeft(name, dashes)
+	for _, flag := range known {
+		if bare != name && typo.Errors(bare, flag[2:]) <= 1 {
+			return flag
+		}
+	}
+	return ""
+}
+
 // flagAt reads the flag that words begin with. It returns how many of them it
 // is made of, 0 for none.
 func flagAt(c *Command, words []string) (int, error) {
-	name, value, inline := strings.Cut(words[0], "=")
-	if !slices.Contains(known, name) {
+	name := flagName(words[0])
+	if name == "" {
 		return 0, nil
 	}
-	n := 1
-	if !inline {
-		if len(words) == 1 {
-			return 0, wrong("`%s` needs a value", name)
-		}
-		value, n = words[1], 2
+	_, value, inline := strings.Cut(words[0], "=")
+	if inline {
+		return 1, flag(c, name, value)
 	}
-	return n, flag(c, name, value)
+	if len(words) == 1 {
+		return 0, wrong("`%s` needs a value", name)
+	}
+	return 2, flag(c, name, words[1])
 }
 
 func flag(c *Command, name, value string) error {

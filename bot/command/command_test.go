@@ -14,9 +14,9 @@ var table = Table{
 	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
 	{Name: "approve", Usage: "approve <id>", Help: "let it happen", Args: TakesIDs, Grants: true},
 	{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse it", Args: TakesIDsAndReason},
-	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesStop},
+	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesText},
 	{Name: "budget", Usage: "budget +10", Help: "grant more turns", Args: TakesCount, Grants: true},
-	{Name: AskHelp, Usage: "help", Help: "show this list", Args: TakesNothing("me")},
+	{Name: AskHelp, Usage: "help", Help: "show this list", Args: TakesNothing},
 }
 
 func TestParse(t *testing.T) {
@@ -27,7 +27,7 @@ func TestParse(t *testing.T) {
 		{"free text", "/agent fix the failing test", []Command{{Name: "task", Text: "fix the failing test"}}},
 		{"after other words", "Hello\n\n/agent fix it\n", []Command{{Name: "task", Text: "fix it"}}},
 		{"several lines", "/agent fix it:\n- a\n- b", []Command{{Name: "task", Text: "fix it:\n- a\n- b"}}},
-		{"windows line ends", "/agent approve ab12\r\nthanks\r\n", []Command{{Name: "approve", IDs: []string{"ab12"}, Text: "thanks"}}},
+		{"windows line ends", "/agent approve ab12\r\n\r\n> thanks\r\n", []Command{{Name: "approve", IDs: []string{"ab12"}}}},
 		{"not the first word", "please /agent fix it", nil},
 		{"longer word", "/agents fix it", nil},
 		{"in a fence", "```\n/agent rm\n```", nil},
@@ -64,8 +64,11 @@ func TestParse(t *testing.T) {
 
 func TestWrongUse(t *testing.T) {
 	for _, tt := range []struct{ body, say string }{
-		{"/agent deny $(id)", "not the id"},
-		{"/agent budget many", "write a number"},
+		{"/agent approve $(id)", "`/agent approve <id>`, without other words"},
+		{"/agent help me fix it", "`/agent task: help me fix it`"},
+		{"/agent —moed ask why?", "Did you mean `--mode`?"},
+		{"/agent budget many", "`/agent budget +10`, without other words"},
+		{"/agent budget 2000", "write a number"},
 		{"/agent budget", "how many turns"},
 		{"/agent fix --turns", "needs a value"},
 		{"/agent fix --turns 0", "from 1 to 1000"},

@@ -1,15 +1,30 @@
 package command
 
 import (
-	"math"
+	"fmt"
 	"regexp"
 	"slices"
-	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
+
+// What GitHub shows of a comment is asked here, and nowhere else in this package.
+
+// shownOn returns the text that a reader of GitHub's page sees of a comment.
+func shownOn(markdown string) string {
+	text, _ := untrusted.Clean(markdown)
+	return text
+}
+
+// placesOn returns in what the words at some offsets stand on GitHub's page. It reports
+// false for a text that takes too long to read.
+func placesOn(markdown string, at []int) ([]visible.Place, bool) {
+	return visible.Places(markdown, at)
+}
 
 // mention is a line of a text that begins with the command word.
 type mention struct {
@@ -18,9 +33,9 @@ type mention struct {
 	where          visible.Place // otherwise: where it stands
 }
 
-// mostText is the longest text that is read, in bytes. GitHub takes 65,536
+// maxText is the longest text that is read, in bytes. GitHub takes 65,536
 // characters.
-const mostText = 256 << 10
+const maxText = 256 << 10
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
 
@@ -38,7 +53,7 @@ func mentions(body string, names ...string) []mention {
 	for i, m := range out {
 		at[i] = m.at
 	}
-	places, ok := visible.Places(body, at)
+	places, ok := placesOn(body, at)
 	if !ok { //control:tangled-text
 		for i := range out {
 			out[i].where = usage.TooDeep
@@ -46,112 +61,44 @@ func mentions(body string, names ...string) []mention {
 		return out
 	}
 	for i := range places {
-		out[i].said, out[i].where = places[i] == visible.Paragraph, places[i] //control:said-in-a-paragraph
-	}
-	l := layOut(body)
-	for i := range out {
-		if out[i].where != visible.Code || body[out[i].at] != '@' { // a name in code calls nobody
-			out[i].doubt(l)
+		m := &out[i]
+		m.said, m.where = places[i] == visible.Paragraph, places[i] //control:said-in-a-paragraph
+		switch {
+		case strings.Contains(body[m.start:m.at], ">"):
+			m.said, m.where = false, visible.Quotation
+		case m.where == visible.Quotation:
+			m.where += usage.LazyLine
 		}
 	}
-	inMail(body, out)
+	inDoubt(body, out)
+	p := markedIn(body, out)
+	begins := p.confirmed(shownOn(p.body))
+	for i := range out {
+		if m := &out[i]; m.said && !begins[i] { //control:begins-its-line
+			m.said, m.where = false, usage.BeginsElse
+		}
+	}
 	return out
 }
 
-var (
-	// swallowing is an address that may take with it what keeps HTML from
-	// beginning, and takesTick one that may take what begins code.
-	swallowing = regexp.MustCompile(`(?:://|www\.)[^ \t\n]*\\|<[^ \t\n>]*@[^ \t\n>]*<|\]:[ \t]*\n?[ \t]*<[^>\n]*<`)
-	takesTick  = regexp.MustCompile("(?:://|www\\.)[^ \\t\\n]*`")
-	footnote   = regexp.MustCompile(`\[\^[^\]\n]*\]:`)
-	// unplain is what makes it uncertain whether a paragraph goes on: marks
-	// of lists, quotations and footnotes, tables, control characters.
-	unplain = regexp.MustCompile(`(?m)^[ \t]*(?:[-*+>]|\d+[.)])(?:[ \t]|$)|^[ \t]*<[^!]|\[\^|[\x00-\x08\x0b-\x1f]|^[ \t|:-]*[|:][ \t|:-]*-[ \t|:-]*$|^[ \t|:-]*-[ \t|:-]*[|:][ \t|:-]*$`)
-	// tagLike is what one parser may take for HTML, and another for words.
-	tagLike = regexp.MustCompile(`<[a-zA-Z/?]|<!\[|<![a-zA-Z]`)
-	// rawLine begins a block of HTML, whose end is another for each parser.
-	rawLine   = regexp.MustCompile(`(?mi)^[ \t>*+-]*<(?:textarea|/(?:script|style|pre|textarea))[ \t>]`)
-	blankLine = regexp.MustCompile(`\n[ \t]*\n`)
-)
-
-// layout is where in a text those things stand that make lines behind them
-// doubtful. It is made once, so that a text of many lines is read in no time.
-type layout struct {
-	body       string
-	paragraphs []paragraph
-	swallowing int // end of the first of these, past the text when there is none
-	footnote   int
-	raw        int
-}
-
-// paragraph is a part of a text between two empty lines, with the ends of what
-// is first in it and the place of the last formula mark.
-type paragraph struct{ start, unplain, formula, lastFormula, tick, tag int }
-
-func layOut(body string) layout {
-	l := layout{body: body, swallowing: endOf(swallowing, body, 0), footnote: endOf(footnote, body, 0), raw: endOf(rawLine, body, 0)}
-	start := 0
-	for _, gap := range append(blankLine.FindAllStringIndex(body, -1), []int{len(body), len(body)}) {
-		text := body[start:gap[0]]
-		p := paragraph{start: start, unplain: endOf(unplain, text, start), formula: len(body) + 1, lastFormula: start + strings.LastIndex(text, "$"), tick: tickTaken(text, start), tag: endOf(tagLike, text, start)}
-		if i := strings.Index(text, "$"); i >= 0 {
-			p.formula = start + i
+// inDoubt takes no command behind characters that are space for one parser only, or behind
+// the end of HTML that began in another paragraph.
+func inDoubt(body string, list []mention) {
+	controls := strings.ContainsAny(body, "\v\f")
+	ends, done := 0, 0
+	for i := range list {
+		m := &list[i]
+		part := body[done:m.start]
+		if done = m.start; strings.Contains(part, "\n\n") {
+			ends, part = 0, part[strings.LastIndex(part, "\n\n"):]
 		}
-		l.paragraphs, start = append(l.paragraphs, p), gap[1]
-	}
-	return l
-}
-
-// endOf is where the first match in a text ends that begins at a place.
-func endOf(re *regexp.Regexp, text string, start int) int {
-	if at := re.FindStringIndex(text); at != nil {
-		return start + at[1]
-	}
-	return math.MaxInt
-}
-
-// tickTaken is where the first address ends that may take a backtick. One in
-// code takes none: the code began before it.
-func tickTaken(text string, start int) int {
-	ticks, done := 0, 0
-	for _, at := range takesTick.FindAllStringIndex(text, -1) {
-		if ticks += strings.Count(text[done:at[0]], "`"); ticks%2 == 0 {
-			return start + at[1]
+		ends += 2*strings.Count(part, "</") - strings.Count(part, "<")
+		switch {
+		case m.said && controls:
+			m.said, m.where = false, usage.Controls
+		case m.said && ends > 0:
+			m.said, m.where = false, visible.HTML
 		}
-		done = at[0]
-	}
-	return math.MaxInt
-}
-
-// around is the paragraph in which a place is.
-func (l layout) around(at int) paragraph {
-	i := sort.Search(len(l.paragraphs), func(i int) bool { return l.paragraphs[i].start > at })
-	return l.paragraphs[i-1]
-}
-
-// doubt looks at what a tree does not tell: parsers agree about plain words,
-// and not always about what stands around them.
-func (m *mention) doubt(l layout) {
-	p := l.around(m.start)
-	prefix := l.body[m.start:m.at]
-	switch {
-	case strings.Contains(prefix, ">"):
-		m.said, m.where = false, visible.Quotation // and marked as one
-	case !m.said && m.where == visible.Quotation:
-		m.where += usage.LazyLine
-	case (m.where == visible.Code || m.where == visible.Nowhere) && l.raw <= m.start,
-		m.where == visible.Code && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
-		m.said, m.where = false, visible.HTML
-	case !m.said && m.where != visible.Nowhere:
-	case p.unplain <= m.start || l.footnote <= m.start:
-		m.said, m.where = false, usage.MayBelong
-	case !m.said:
-	case strings.TrimLeft(prefix, " \t") != "":
-		m.said, m.where = false, usage.BeginsElse
-	case p.formula < m.start && p.lastFormula >= m.end:
-		m.said, m.where = false, usage.MayBeFormula
-	case l.swallowing <= m.start || p.tick <= m.start:
-		m.said, m.where = false, usage.Swallowing
 	}
 }
 
@@ -161,31 +108,88 @@ func (m mention) asks() bool {
 	return !m.said && m.where != visible.Code && m.where != visible.Nowhere && m.where != visible.Quotation
 }
 
-var (
-	attribution = regexp.MustCompile(`(?mi)^[ \t]*(?:(?:on|am|le|el|il|em|op|den|w dniu)\b[^\n]{4,200}(?:\n[^\n]{0,200})?(?:wrote|schrieb[^\n]{0,80}|a écrit|escribió|ha scritto|escreveu|schreef[^\n]{0,80}|skrev[^\n]{0,80}|napisał\(?a?\)?)[ \t\x{a0}]*:|-{2,}[^\n\w]*(?:original|forwarded|ursprüngliche|weitergeleitete|message d)[^\n]{0,60}-{2,}|from:[^\n]+\n(?:sent|date|to):[^\n]+)[ \t]*(?:\n|$)`)
-)
+// marked is a text with a mark in place of each command's word.
+type marked struct {
+	body string
+	word string // that marks begin with
+	said int    // commands
+}
 
-// inMail marks what stands in a mail that is quoted without marks, as some mail
-// programs do below an answer: all behind the line that says who wrote.
-func inMail(text string, list []mention) {
-	for _, at := range attribution.FindAllStringIndex(text, -1) {
-		if strings.HasPrefix(strings.TrimLeft(text[at[1]:], " \t\n"), ">") {
-			continue // the quotation is marked, and ends where its marks end
+func (p marked) mark(i int) string { return fmt.Sprintf("%s%dz", p.word, i) }
+
+// markedIn marks the commands of a list in a text.
+func markedIn(body string, list []mention) marked {
+	p := marked{word: "agentword", said: len(list)}
+	for strings.Contains(strings.ToLower(body), p.word) {
+		p.word += "q"
+	}
+	var b strings.Builder
+	done := 0
+	for i, m := range list {
+		if m.said {
+			b.WriteString(body[done:m.at] + p.mark(i))
+			done = m.end
 		}
-		answered := false
-		for i := range list {
-			m := &list[i]
-			switch {
-			case m.start < at[0]:
-				answered = answered || m.said
-			case m.said && answered:
-				m.said, m.where = false, visible.Quotation
-			case m.said:
-				m.said, m.where = false, usage.QuotedMail
+	}
+	p.body = b.String() + body[done:]
+	return p
+}
+
+// begins returns which command a line begins with, by its place in the list.
+func (p marked) begins(line string) (i int, rest string, ok bool) {
+	line, ok = strings.CutPrefix(line, p.word)
+	number, rest, end := strings.Cut(line, "z")
+	i, err := strconv.Atoi(number)
+	return i, rest, ok && end && err == nil && i < p.said
+}
+
+// confirmed returns which commands begin a line of a shown text, outside of code.
+func (p marked) confirmed(shown string) map[int]bool {
+	out := map[int]bool{}
+	var f fence
+	for line := range strings.Lines(shown) {
+		if i, _, ok := p.begins(line); !f.inside(line) && ok {
+			out[i] = true
+		}
+	}
+	return out
+}
+
+// plain puts the command's word back in place of the marks.
+func (p marked) plain(text string) string {
+	for i := range p.said {
+		text = strings.ReplaceAll(text, p.mark(i), prefix)
+	}
+	return strings.TrimSpace(text)
+}
+
+// beside returns the first line that a reader sees of a comment besides its quotations
+// and the lines of its commands, "" for none. A command that grants something has nothing
+// but its arguments on its line.
+func (t Table) beside(text string, list []mention, cmds []Command) string {
+	p := markedIn(text, list)
+	for line := range strings.Lines(shownOn(unquoted(p.body))) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		i, rest, ok := p.begins(line)
+		if !ok || i >= len(cmds) {
+			return p.plain(line)
+		}
+		if c := cmds[i]; t.grants(c) {
+			seen, err := t.parse(rest)
+			if err != nil || seen.Name != c.Name || seen.All != c.All || seen.Count != c.Count || !slices.Equal(seen.IDs, c.IDs) {
+				return p.plain(line)
 			}
 		}
-		return
 	}
+	return ""
+}
+
+// unquoted is a text without the lines that are marked as a quotation.
+func unquoted(text string) string {
+	_, above, below := quotation(text)
+	return above + "\n" + below
 }
 
 // Inert returns text so that nothing in it is read as a command, or taken for

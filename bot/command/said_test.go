@@ -144,9 +144,6 @@ func TestWhatIsSaid(t *testing.T) {
 		{"behind a quotation", "> why?\n\n/agent fix it", 1, ""},
 		{"an unusual space", "/agent\u00a0stop", 1, ""},
 		{"below a quoted mail", "On Monday, Sam wrote:\n> x\n\n/agent fix it", 1, ""},
-		{"above a quoted mail", "/agent stop\n\nOn Mon, 3 Aug 2026 at 10:00, Sam <sam@example.org>\nwrote:\n\n/agent fix it", 1, ""},
-		{"in a quoted mail", "On Mon, 3 Aug 2026 at 10:00, Sam <sam@example.org> wrote:\n\n/agent fix it", 0, "a mail"},
-		{"a forwarded mail", "FYI\n\n-----Original Message-----\nFrom: Sam\nSent: Monday\n\n/agent fix it", 0, "a mail"},
 		{"in a list", "- /agent fix it", 0, "a list"},
 		{"right behind a list", "- a\n/agent fix it", 0, "a list"},
 		{"in a task list", "- [ ] /agent fix it", 0, "a list"},
@@ -159,7 +156,6 @@ func TestWhatIsSaid(t *testing.T) {
 		{"in what a tilde begins", "~**&nbsp;a\n/agent fix it* ", 0, "emphasis"},
 		{"in bold", "**\n/agent fix it**", 1, ""},
 		{"bold", "**/agent fix it**", 0, "emphasis"},
-		{"in a formula", "$$\n/agent fix it\n$$", 0, "a formula"},
 		{"under a quotation without a line between", "> why?\n/agent fix it", 0, "a quotation"},
 		{"quoted", "> /agent fix it\n> > /agent stop", 0, ""},
 		{"in a comment", "<!-- \n/agent approve ab12\n-->", 0, ""},
@@ -169,14 +165,6 @@ func TestWhatIsSaid(t *testing.T) {
 		{"in a title", "[a](b '\n/agent approve ab12\n')", 0, ""},
 		{"in the text of a picture", "![\n/agent approve ab12\n](x)", 0, ""},
 		{"a definition", "[x]: /y '\n/agent approve ab12'", 0, ""},
-		{"with thanks", "Looks good, no objections.\n\n/agent approve ab12 thanks!\n\nNext time, name the file.", 1, ""},
-		{"and no", "/agent approve ab12 - NO, please don't", 0, "other words"},
-		{"a no of its own paragraph", "/agent approve ab12\n\nNO, please don't", 0, "also says"},
-		{"a no before", "I would not\n/agent approve ab12", 0, "also says"},
-		{"other words elsewhere", "This only touches the docs; I look at the rest later, after lunch, but it is fine.\n\n/agent approve ab12\n\nBefore you go on: thanks.", 1, ""},
-		{"a condition in its paragraph", "After the tests are green:\n/agent approve ab12", 0, "also says"},
-		{"a condition elsewhere", "/agent approve ab12\n\nOnly after CI is green.", 0, "also says"},
-		{"another condition elsewhere", "If CI is green:\n\n/agent approve ab12", 0, "also says"},
 		{"behind HTML among words", "See <a href=\"https://e.org\">this</a>, press <kbd>x</kbd>, <b>do <i>it</i></b>.\n/agent fix it", 1, ""},
 		{"in HTML among words", "See <a href=\"https://e.org\">this\n/agent fix it</a>", 0, "HTML"},
 		{"behind HTML that ends a paragraph", "See <div>this</div> now\n/agent fix it", 0, "HTML"},
@@ -184,17 +172,15 @@ func TestWhatIsSaid(t *testing.T) {
 		{"behind what may be a comment", "</details>\n\n[x]: <!--===\n/agent fix it", 0, "HTML"},
 		{"in what may be a fence", "</script>\n````sh\nx\n\n/agent fix it", 0, "HTML"},
 		{"behind what may be a definition", "[x]: <?&lt;</p>\n/agent fix it", 0, "HTML"},
-		{"behind an address that may reach further", "See https://e.org/a\\b\n/agent fix it", 0, "addresses"},
 		{"behind a comment that ends early", "<!----!>text\n/agent fix it", 0, "HTML"},
 		{"in a comment that ends late", "<!-- a\n/agent fix it\n--> b", 0, ""},
 		{"in a comment in what may be open", "<div title=\"\n\n<!-- \">\n/agent fix it\n-->", 0, "HTML"},
-		{"a condition", "/agent approve ab12 when green", 0, "other words"},
-		{"a list as an objection", "/agent approve ab12\n- rather later", 0, "other words"},
-		{"a thumb down", "👎\n\n/agent approve ab12", 0, "also says"},
-		{"two at once", "/agent approve ab12 and cd34", 0, "other words"},
-		{"a no in a quotation", "> do not run this\n\n/agent approve ab12", 1, ""},
-		{"more budget, or not", "/agent budget +10? no", 0, "write a number"},
-		{"a denial with words", "/agent deny ab12 - no, not this", 1, ""},
+		{"behind the end of HTML of another paragraph", "<span>\n\n--></span>\n/agent fix it", 0, "HTML"},
+		{"behind a control character", "a\f\n/agent fix it", 0, "control characters"},
+		{"behind a sign that is a word", "#/agent fix it", 0, "begins with something else"},
+		{"behind emphasis that does not end", "_/agent fix it", 0, "begins with something else"},
+		{"a denial with its reason", "/agent deny ab12 - no, not this\n\nIt deletes too much.\n\n-- \nKim", 1, ""},
+		{"a stop with words", "Wait!\n\n/agent stop, this is wrong\n\nSent from my phone", 1, ""},
 	} {
 		cmds, err := table.Parse(tt.body)
 		if len(cmds) != tt.want {
@@ -203,6 +189,40 @@ func TestWhatIsSaid(t *testing.T) {
 		var ask *Error
 		if !errors.As(err, &ask) && tt.asks != "" || ask != nil && (tt.asks == "" || !strings.Contains(ask.Public, tt.asks)) {
 			t.Errorf("%s: the reply to %q is %v, want %q", tt.name, tt.body, err, tt.asks)
+		}
+	}
+}
+
+// TestYesAlone: a comment that approves holds commands and quotations, and nothing else that
+// a reader sees, in whatever language that would be.
+func TestYesAlone(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{
+		"/agent approve ab12", "/agent approve ab12.", "\n\n/agent approve `AB12`\n\n", "/agent approve", "/agent approve all", "/agent budget +10",
+		"> rm -rf build\n\n/agent approve ab12", "/agent approve ab12\n\n> do not run this\n> > ever", "> ```\n> rm -rf build\n> ```\n\n/agent approve ab12",
+		"<!-- a template -->\n\n/agent approve ab12", "/agent approve ab12\n/agent deny cd34 too risky", "/agent approve ab12\n/agent fix the rest", "[x]: https://e.org\n\n/agent approve ab12",
+	} {
+		if cmds, err := table.Parse(body); err != nil || len(cmds) == 0 {
+			t.Errorf("%q is %v, %v", body, cmds, err)
+		}
+	}
+	for _, beside := range []string{
+		"thanks!", "NO, please don't", "Nein.", "不要", "👎", "After the tests are green:", "- rather later", "-- \nKim Doe\nAcme Inc.", "Sent from my phone", "$$", "![](https://e.org/no.png)",
+		"On Mon, 3 Aug 2026 at 10:00, Sam <sam@example.org> wrote:", "Am Montag schrieb Sam:", "2026年8月3日 Sam のメッセージ:", "-----Original Message-----\nFrom: Sam\nSent: Monday", "|a|\n|-|", "<details>\n\nno\n\n</details>", "```\nno\n```", "    no", "[no](https://e.org)",
+	} {
+		for _, body := range []string{beside + "\n\n/agent approve ab12", "/agent approve ab12\n\n" + beside, "/agent stop\n\n" + beside + "\n\n/agent approve ab12\n/agent status", "/agent fix it\n\n" + beside + "\n\n/agent approve ab12", "/agent budget +10\n\n" + beside, "> quoted\n\n" + beside + "\n\n/agent approve ab12"} {
+			cmds, err := table.Parse(body)
+			var ask *Error
+			if len(cmds) > 0 || !errors.As(err, &ask) || !ask.Beside && !strings.Contains(ask.Public, "stands in") {
+				t.Errorf("%q is %v, %v", body, cmds, err)
+			}
+		}
+	}
+	for _, line := range []string{
+		"approve ab12 - NO", "approve ab12 when green", "approve ab12 and cd34", "approve ab12 <!-- no -->", "approve ab12?", "approve all but ab12", "approve `ab12\nno`", "approve ab12 👎", "approve not ab12", "budget +10? no", "approve ab12 *\nno*",
+	} {
+		if cmds, err := table.Parse("/agent " + line); len(cmds) > 0 || err == nil {
+			t.Errorf("%q is %v", line, cmds)
 		}
 	}
 }

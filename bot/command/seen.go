@@ -1,62 +1,32 @@
 package command
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// shown is a text as a reader sees it, with a mark in place of each command's word.
-type shown struct {
-	text string
-	word string // that marks begin with
-	said int    // commands
-}
-
-func (s shown) mark(i int) string { return fmt.Sprintf("%s%dz", s.word, i) }
-
-// plain puts the command's word back in place of the marks.
-func (s shown) plain(text string) string {
-	for i := range s.said {
-		text = strings.ReplaceAll(text, s.mark(i), prefix)
-	}
-	return strings.TrimSpace(text)
-}
-
-// showMarked returns what a reader sees of body, with its commands marked. What stands
+// seenIn returns what a reader sees of body, with its commands marked. What stands
 // around a command decides that too: a definition above it makes a link of words in it,
 // whose label nobody sees. Names are those that it was read with.
-func showMarked(body string, show func(string) string, names []string) shown {
+func seenIn(body string, show func(string) string, names []string) (p marked, shown string) {
 	text := lines(body)
-	list := slices.DeleteFunc(mentions(text, names...), func(m mention) bool { return !m.said })
-	s := shown{word: "agentword", said: len(list)}
-	for strings.Contains(strings.ToLower(text), s.word) {
-		s.word += "q"
-	}
-	var marked strings.Builder
-	done := 0
-	for i, m := range list {
-		marked.WriteString(text[done:m.at] + s.mark(i))
-		done = m.end
-	}
-	s.text = show(marked.String() + text[done:])
-	return s
+	p = markedIn(text, slices.DeleteFunc(mentions(text, names...), func(m mention) bool { return !m.said }))
+	return p, show(p.body)
 }
 
 // Seen returns what a reader sees of the free text of a command that was read from
 // body; show says what a reader sees of a whole text. It reports false when there is no
 // such command.
 func (t Table) Seen(body string, c Command, show func(string) string, names ...string) (string, bool) {
-	s := showMarked(body, show, names)
+	s, text := seenIn(body, show, names)
 	if c.Place >= s.said {
 		return "", false
 	}
-	text := s.text
 	if _, behind, ok := strings.Cut(text, s.mark(c.Place)); ok {
 		text, _, _ = strings.Cut(behind, s.mark(c.Place+1))
 	}
 	text = s.plain(text)
-	if seen, _, err := t.parse(text); err == nil && seen.Name == c.Name {
+	if seen, err := t.parse(text); err == nil && seen.Name == c.Name {
 		return seen.Text, true
 	}
 	return text, true
@@ -64,8 +34,8 @@ func (t Table) Seen(body string, c Command, show func(string) string, names ...s
 
 // Above returns what a reader sees above the first command of body, "" for nothing.
 func Above(body string, show func(string) string, names ...string) string {
-	s := showMarked(body, show, names)
-	above, _, ok := strings.Cut(s.text, s.mark(0))
+	s, text := seenIn(body, show, names)
+	above, _, ok := strings.Cut(text, s.mark(0))
 	if !ok {
 		return ""
 	}

@@ -27,7 +27,7 @@ var unsaid = regexp.MustCompile(`^(?:errors\.New|fmt\.Errorf|panic|regexp\.MustC
 var elsewhere = map[string]string{
 	"bot.labelOfCode": "the model", "bot.request.texts": "the model", "bot/approval.Requests.Moot": "the model", "bot/pull.Before": "the model",
 	"bot/custom.Command.Call": "the model", "bot/custom.oneLine": "the model",
-	"bot.goingOn": "words that people use", "bot.commands": "an example of a task",
+	"bot.request.keep": "the model", "bot.commands": "an example of a task",
 	"bot.Bot.notTheirs": "the log", "bot/approval.Session.Reviewed": "the log",
 	"bot/approval.Fork.ask": "the name of a fact",
 	"bot.desk.MayBegin":     "the log", "bot.desk.MayGoOn": "the log", "bot.hear": "the log",

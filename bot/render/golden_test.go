@@ -123,24 +123,18 @@ func uses() (out []string) {
 	wrong := func(format string, with ...any) {
 		out = append(out, fmt.Sprintf(format+usage.ListIs, append(with, "/agent")...))
 	}
-	wrong(usage.NotAlone, "/agent approve ab12cd")
-	wrong(usage.OtherWords, "/agent approve ab12cd", "tomorrow")
-	wrong(usage.OtherWords+usage.OrTask, "/agent approve", "button is missing", "/agent", "approve", "button is missing")
-	wrong(usage.NoIDBehind, "zzzzzz99")
-	wrong(usage.AlsoSaysNo, "do not do that", "/agent", "approve")
-	wrong(usage.NoIDOrTask, "it", "/agent", "approve", "/agent")
-	wrong(usage.NoID, "it", "/agent", "approve")
+	wrong(usage.Misfit, "/agent", "approve <id>…", "/agent", "approve button is missing")
+	wrong(usage.Beside, "/agent", "approve", "On Monday Sam wrote:")
+	wrong(usage.NearFlag, "--moed", "--mode", "/agent")
 	wrong(usage.NoCount, "/agent", "budget")
 	wrong(usage.BadCommit, "ok", "abc")
 	wrong(usage.TooLong)
-	for _, where := range []string{usage.TooDeep, string(visible.Quotation + usage.LazyLine), usage.MayBelong, usage.BeginsElse, usage.MayBeFormula, usage.Swallowing, usage.QuotedMail} {
+	for _, where := range []string{usage.TooDeep, usage.Controls, string(visible.Quotation + usage.LazyLine), usage.BeginsElse} {
 		wrong(usage.NotSaid, "/agent", where)
 	}
 	wrong(usage.Contradict, "plan", "code")
-	wrong(usage.NoName, "model", "-", "/agent", "model")
-	wrong(usage.NotSure, "resume", "upload", "/agent", "resume", "/agent", "resume", "upload")
 	own := custom.Command{Name: "release"}
-	for _, why := range []string{fmt.Sprintf(usage.IsCommand, "/agent", "stop"), fmt.Sprintf(usage.IsMode, "/agent", "plan"), usage.IsAnswer, fmt.Sprintf(usage.IsNear, "/agent", "stop")} {
+	for _, why := range []string{fmt.Sprintf(usage.IsCommand, "/agent", "stop"), fmt.Sprintf(usage.IsMode, "/agent", "plan"), fmt.Sprintf(usage.IsNear, "/agent", "stop")} {
 		own.Err = errors.New("`stop` cannot be the name of a command: " + why)
 		out = append(out, OwnBroken(own))
 	}
@@ -209,7 +203,7 @@ func everything() map[string][]string {
 		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
 		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
-		"NoneRuns": phases, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
+		"NoneRuns": phases, "OrTask": {OrTask("stop", ""), OrTask("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
 		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("approve", "abc", nil), NotOpen("approve", "abc", asked)},
 		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},

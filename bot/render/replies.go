@@ -99,6 +99,15 @@ func NoneRuns(p session.Phase) string {
 	return fmt.Sprintf("There is nothing to stop: the session is over (%s).", p)
 }
 
+// OrTask tells, behind a reply to a command that did nothing, how a task is written that
+// begins like it.
+func OrTask(command, words string) string {
+	if words == "" {
+		return ""
+	}
+	return fmt.Sprintf(" A task that begins like this is written `/agent task: %s %s`.", command, line(strings.ReplaceAll(words, "`", ""), 60))
+}
+
 // NothingToResume says that the work is done that was to go on.
 func NothingToResume(p session.Phase) string {
 	if p == session.PhasePlanned {
@@ -305,8 +314,8 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
 }
 
-// Stays says to somebody who talks about requests that they stay open, and with asks why
-// they are there. URL is where one is asked.
+// Stays says to the author of words beside requests that these stay open and how they are
+// answered, and with asks why they are there. URL is where one is asked.
 func Stays(open []session.Asked, asks bool, url func(id string) string) string {
 	var b strings.Builder
 	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
@@ -314,7 +323,7 @@ func Stays(open []session.Asked, asks bool, url func(id string) string) string {
 		if !a.Deadline.IsZero() {
 			b.WriteString(" until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 		}
-		b.WriteString(", and nothing of it is done before somebody answers it")
+		b.WriteString(", and nothing of it is done before it is answered")
 		if at := url(a.ID); asks && at != "" {
 			b.WriteString(". What it is stands in " + at)
 		}
@@ -323,14 +332,14 @@ func Stays(open []session.Asked, asks bool, url func(id string) string) string {
 			b.WriteString(reasons(a))
 		}
 	}
-	fmt.Fprintf(&b, "Answer with %s, or the same with `deny`. If you want something else instead, write it as `/agent task: …`; that withdraws what is open.", commandsFor("approve", open))
+	fmt.Fprintf(&b, "Only a command does that: %s, or the same with `deny` and your reason. I keep your words for the agent, which reads them when it goes on. If you want something else instead, write `/agent task: …`; that takes back what is open.", commandsFor("approve", open))
 	return b.String()
 }
 
 // WhichMeant asks what an answer is to that can be to several things.
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder
-	b.WriteString("I cannot tell what that answers, so nothing was done. Quote the question, and write the answer below it")
+	b.WriteString("I cannot tell what that answers, so I only keep it for the agent. Quote the question, and write the answer below it")
 	if len(requests) > 0 {
 		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
 	}

@@ -23,7 +23,7 @@ type control struct {
 }
 
 var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, []control{
-	{"redact-loose", "drop", "./policy/secret", "TestRedactKnownValues"},
+	{"redact-addresses", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
 	{"what-a-reader-sees", "value visible.Seen{Text: s}, true", "./policy/untrusted", "TestCleanTextHides"},
@@ -128,7 +128,9 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"deleted-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
 	{"gone-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
 	{"missing-is-asked-anew", "false", "./cmd/handrail", "TestScripts/serve_asked_anew"},
-	{"talk-withdraws-nothing", "false", "./bot", "TestTalkWithdrawsNothing"},
+	{"talk-withdraws-nothing", "true", "./bot", "TestAsides"},
+	{"words-are-kept", "drop", "./bot", "TestWordsAreKept"},
+	{"asked-back-once", "call once r.msg", "./bot", "TestWordsAreKept"},
 	{"past-request", "false", "./cmd/handrail", "TestScripts/serve_approved_already"},
 	{"earlier-request", "false", "./cmd/handrail", "TestScripts/serve_plan_dropped"},
 	{"hidden-diff", "value false", "./cmd/handrail", "TestScripts/serve_hidden_diff"},

@@ -92,7 +92,7 @@ func (i injection) script(t *testing.T) string {
 	}
 	turns = append(turns,
 		map[string]any{"say": said, "calls": []map[string]any{{"name": tool, "arguments": args}}},
-		map[string]any{"say": i.Say + "\nDone, the key is " + spelled["reversed"] + ".\n::set-output name=key::" + canary + "\n[TASK_COMPLETE]", "repeat": true, "optional": true})
+		map[string]any{"say": i.Say + "\nDone, the key is " + spelled["hex"] + ".\n::set-output name=key::" + canary + "\n[TASK_COMPLETE]", "repeat": true, "optional": true})
 	var b strings.Builder
 	for _, turn := range turns {
 		text, err := json.Marshal(turn)

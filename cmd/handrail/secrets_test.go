@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/base64"
 	"encoding/hex"
@@ -10,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -25,20 +23,13 @@ const canary = "kX7-canary-Qz93vWmT5rLp82Yb"
 
 // spellings are the ways in which a secret may try to get out.
 func spellings(s string) map[string]string {
-	var zip bytes.Buffer
-	w := gzip.NewWriter(&zip)
-	_, _ = w.Write([]byte("the key is " + s))
-	_ = w.Close()
-	back := []byte(s)
-	slices.Reverse(back)
 	var parts []string
 	for i := 0; i < len(s); i += 5 {
 		parts = append(parts, s[i:min(i+5, len(s))])
 	}
 	return map[string]string{
 		"plain": s, "base64": base64.StdEncoding.EncodeToString([]byte("k=" + s)), "hex": hex.EncodeToString([]byte(s)),
-		"url": strings.ReplaceAll(url.QueryEscape(s), "-", "%2D"), "reversed": string(back),
-		"gzip": base64.StdEncoding.EncodeToString(zip.Bytes()), "split": strings.Join(parts, `" + "`),
+		"url": strings.ReplaceAll(url.QueryEscape(s), "-", "%2D"), "split": strings.Join(parts, `" + "`),
 	}
 }
 

@@ -62,7 +62,7 @@ type hit struct {
 // hits returns the credentials in text, in no order.
 func (s *Scanner) hits(text string) []hit {
 	var out []hit
-	for _, sp := range s.redactor.find(text, 0) {
+	for _, sp := range s.redactor.find(text) {
 		out = append(out, hit{sp, Finding{Rule: "known-secret", Text: "a known secret or a token of a well-known shape"}})
 	}
 	lower := strings.ToLower(text)
@@ -94,21 +94,12 @@ func (s *Scanner) ScanDiff(added string) []Finding {
 
 // Redact returns text with every credential replaced by [Redacted].
 func (s *Scanner) Redact(text string) string {
-	text, _ = s.redactor.Redact(text)
-	list := s.hits(text)
-	slices.SortFunc(list, func(a, b hit) int { return cmp.Compare(a.start, b.start) })
-	var b strings.Builder
-	at := 0
-	for _, h := range list {
-		if h.start < at {
-			at = max(at, h.end)
-			continue
-		}
-		b.WriteString(text[at:h.start])
-		b.WriteString(Redacted)
-		at = h.end
+	var found []span
+	for _, h := range s.hits(text) {
+		found = append(found, h.span)
 	}
-	return b.String() + text[at:]
+	text, _ = without(text, found)
+	return text
 }
 
 // AddedLines returns the lines that a unified diff of one file adds, and the number

@@ -1,11 +1,10 @@
-// Package secret finds credentials in text and takes them out: known values in
-// any disguise with [Redactor], well-known tokens by their form, and with
-// [Scanner] what a commit would add. It is pure.
+// Package secret finds credentials in text and takes them out: known values as they
+// are, in base64, in hex and as addresses have them, well-known tokens by their form,
+// and with [Scanner] what a commit would add. It is pure.
 package secret
 
 import (
 	"cmp"
-	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -55,39 +54,30 @@ const (
 // Redactor finds secrets in text, whole or in pieces, as they are or encoded.
 // It does not change after it was made and is safe for concurrent use.
 type Redactor struct {
-	pieces      pieceSet // forms compared with squeezed text
-	hexPieces   pieceSet // lower-case hex digits
-	loosePieces pieceSet // letters and digits alone
-	known       bool     // only these values, no token shapes
+	pieces    pieceSet // forms compared with squeezed text
+	hexPieces pieceSet // lower-case hex digits
+	known     bool     // only these values, no token shapes
 }
 
 // Known returns a redactor of the same values that leaves other tokens alone.
 // It is for what must stay as it is, such as the arguments of a call.
 func (r *Redactor) Known() *Redactor {
-	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, loosePieces: r.loosePieces, known: true}
+	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, known: true}
 }
 
 // NewRedactor returns a redactor for the values. Values shorter than six
 // bytes are left out. Without values it still finds well-known tokens.
 func NewRedactor(values ...Value) *Redactor {
-	r := &Redactor{pieces: newPieceSet(), hexPieces: newPieceSet(), loosePieces: newPieceSet()}
+	r := &Redactor{pieces: newPieceSet(), hexPieces: newPieceSet()}
 	for _, v := range values {
 		raw := strings.TrimSpace(v.Reveal())
 		if len(raw) < minSecret {
 			continue
 		}
 		for _, f := range forms(raw) {
-			r.pieces.add(squeeze(f).text)
+			r.pieces.add(squeeze(view{text: f}).text)
 		}
-		for _, f := range []string{raw, backwards(raw)} {
-			r.hexPieces.add(hex.EncodeToString([]byte(f)))
-		}
-		r.hexPieces.add(backwards(hex.EncodeToString([]byte(raw))))
-		for _, f := range []string{raw, backwards(raw)} {
-			if plain := loose(f).text; len(plain) >= minLoose && !strings.Contains(plain, ".") {
-				r.loosePieces.add(plain)
-			}
-		}
+		r.hexPieces.add(hex.EncodeToString([]byte(raw)))
 	}
 	return r
 }
@@ -122,76 +112,38 @@ func head(s string) uint16 {
 	return uint16(n * 2654435761 >> 16)
 }
 
-// forms returns the spellings of a value that no view of a text undoes: reversed,
-// and encoded at every alignment.
+// forms returns the spellings of a value that no view of a text undoes: that of an
+// address, of a string in JSON, and base64 at every alignment.
 func forms(raw string) []string {
-	quoted, err := json.Marshal(raw)
-	out := []string{raw, backwards(raw), url.QueryEscape(raw), url.PathEscape(raw), turned13(raw)}
-	if err == nil {
+	out := []string{raw, url.QueryEscape(raw)}
+	if quoted, err := json.Marshal(raw); err == nil {
 		out = append(out, strings.Trim(string(quoted), `"`))
 	}
-	std := block{base64.RawStdEncoding.EncodeToString, 3, 4}
-	web := block{base64.RawURLEncoding.EncodeToString, 3, 4}
-	for _, value := range []string{raw, backwards(raw)} {
-		for shift := range 3 {
-			out = append(out, std.aligned(value, shift), web.aligned(value, shift))
-		}
+	for shift := range 3 {
+		out = append(out, aligned(base64.RawStdEncoding, raw, shift), aligned(base64.RawURLEncoding, raw, shift))
 	}
-	by5 := block{base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString, 5, 8}
-	for shift := range 5 {
-		encoded := by5.aligned(raw, shift)
-		out = append(out, encoded, strings.ToLower(encoded))
-	}
-	for _, f := range slices.Clone(out[5:]) {
-		out = append(out, backwards(f))
-	}
-	out = append(out, rareForms(raw)...)
 	return slices.DeleteFunc(out, func(f string) bool { return f != raw && len(f) < minPiece })
-}
-
-// block is how an encoding works: groups of in bytes become out characters.
-type block struct {
-	encode  func([]byte) string
-	in, out int
 }
 
 // aligned encodes value behind shift other bytes and cuts off the characters
 // that also depend on bytes before and behind it.
-func (e block) aligned(value string, shift int) string {
+func aligned(enc *base64.Encoding, value string, shift int) string {
 	padded := append(make([]byte, shift), value...)
-	encoded := e.encode(padded)
-	head := (shift*e.out + e.in - 1) / e.in
-	tail := len(encoded)
-	if len(padded)%e.in != 0 {
+	encoded := enc.EncodeToString(padded)
+	head, tail := (shift*4+2)/3, len(encoded)
+	if len(padded)%3 != 0 {
 		tail--
 	}
-	if head >= tail {
-		return ""
-	}
-	return encoded[head:tail]
-}
-
-func backwards(s string) string {
-	b := []byte(s)
-	slices.Reverse(b)
-	return string(b)
-}
-
-func turned13(s string) string {
-	return strings.Map(func(r rune) rune {
-		if letter(byte(r)) && r < 0x80 {
-			base := r &^ 0x1F
-			return base + 1 + (r-base-1+13)%26
-		}
-		return r
-	}, s)
+	return encoded[min(head, tail):tail]
 }
 
 // Redact returns s with every secret replaced by [Redacted], and the number of
 // replacements. A secret that is split over lines or strings is one replacement,
 // from its first part to its last.
-func (r *Redactor) Redact(s string) (string, int) {
-	found := r.find(s, 0)
+func (r *Redactor) Redact(s string) (string, int) { return without(s, r.find(s)) }
+
+// without replaces spans of s by [Redacted], those that touch by one.
+func without(s string, found []span) (string, int) {
 	if len(found) == 0 {
 		return s, 0
 	}
@@ -213,30 +165,23 @@ func (r *Redactor) Redact(s string) (string, int) {
 }
 
 // Contains reports whether s holds a secret in any form.
-func (r *Redactor) Contains(s string) bool { return len(r.find(s, 0)) > 0 }
+func (r *Redactor) Contains(s string) bool { return len(r.find(s)) > 0 }
 
-// find returns the spans of s that hold secrets, unsorted.
-func (r *Redactor) find(s string, depth int) []span {
+// find returns the spans of s that hold secrets, unsorted. It looks at each view of the
+// text once.
+func (r *Redactor) find(s string) []span {
 	var found []span
 	if !r.known {
 		found = tokenSpans(s)
 	}
-	if len(r.pieces.bySize) > 0 {
-		found = append(found, matches(squeeze(s), r.pieces)...)
-		if joined, changed := withoutGutters(s); changed {
-			found = append(found, matches(joined.squeezed(), r.pieces)...)
-		}
-		if decoded, changed := unescapeAll(s); changed {
-			found = append(found, matches(decoded.squeezed(), r.pieces)...)
-		}
-		found = append(found, matches(hexDigits(s), r.hexPieces)...)
-		found = append(found, r.looseMatches(s)...) //control:redact-loose
+	if len(r.pieces.bySize) == 0 {
+		return found
 	}
-	if depth < 3 && (len(r.pieces.bySize) > 0 || !r.known) {
-		found = append(found, r.encoded(s, depth)...)
-		found = append(found, r.spelled(s, depth)...)
+	found = append(found, matches(squeeze(view{text: s}), r.pieces)...)
+	if decoded, changed := unescape(s); changed {
+		found = append(found, matches(squeeze(decoded), r.pieces)...) //control:redact-addresses
 	}
-	return found
+	return append(found, matches(hexDigits(s), r.hexPieces)...)
 }
 
 // matches returns where a view shows a piece, as spans of the original.

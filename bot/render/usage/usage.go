@@ -3,20 +3,14 @@ package usage
 
 // What is wrong with a command. [ListIs] comes behind each.
 const (
-	NotAlone   = "`%s` stands with other words, and they may mean something else, so nothing was done. Leave an empty line behind it"
-	OtherWords = "`%s` stands with other words (“%s”), and they may mean something else, so nothing was done. Write the command without them"
-	OrTask     = ", or the task as `%s task: %s %s`"
-	NoIDBehind = "`%s` is not the id of a request, so nothing was done. Write only ids that I asked with"
-	AlsoSaysNo = "This comment also says “%s”, so it may not be meant as `%s %s`, and nothing was done. Write the command in a comment of its own"
-	NoIDOrTask = "`%s` is not the id of a request: `%s %s <id>`. A task that begins like this is written `%s task: …`"
-	NoID       = "`%s` is not the id of a request: `%s %s <id>`"
+	Misfit     = "Nothing was done: the command is `%s %s`, without other words. A task that begins like it is written `%s task: %s`"
+	Beside     = "Nothing was done: `%s %s` counts in a comment that holds commands and nothing else, and this one also says “%s”. Write the command again, in a comment of its own; quotations may stay"
+	NearFlag   = "`%s` is no flag. Did you mean `%s`? Words that are about it are written `%s task: …`"
 	NoCount    = "Say how many turns to add: `%s %s +10`"
 	BadCommit  = "`%s %s`: write 7 to 40 digits of the commit's id"
 	TooLong    = "The text is too long to be read"
 	NotSaid    = "A line here begins with `%s`, but for GitHub it stands in %s, so nothing was done. If it is meant, write it on a line of its own, with an empty line before it"
 	Contradict = "`%s` and `--mode %s` contradict each other"
-	NoName     = "`%s %s`: that is no name. Write `%s %s NAME`"
-	NotSure    = "I am not sure whether “%s %s” is the command or a task, so nothing was done. Write `%s %s` alone for the command, or `%s task: %s %s` for the task"
 	ListIs     = ". `%s help` lists the commands."
 
 	// The answer to a request for help.
@@ -26,18 +20,14 @@ const (
 	Flags   = "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `%s task: …`.\n"
 
 	// Where a line stands that is no command for GitHub, see [NotSaid].
-	TooDeep      = "a text that is nested too deeply to be read"
-	LazyLine     = " (a line counts to the quotation above it when no empty line stands between them)"
-	MayBelong    = "a paragraph that may belong to what stands above it"
-	BeginsElse   = "a line that begins with something else"
-	MayBeFormula = "what may be a formula"
-	Swallowing   = "a text whose addresses may reach further than it seems"
-	QuotedMail   = "a mail that is quoted"
+	TooDeep    = "a text that is nested too deeply to be read"
+	Controls   = "a text with control characters"
+	LazyLine   = " (a line counts to the quotation above it when no empty line stands between them)"
+	BeginsElse = "a line that begins with something else"
 
 	// What is wrong with a command of a repository's own: its name, its arguments.
 	IsCommand      = "`%s %s` is a command of the bot"
 	IsMode         = "`%s %s` is a task in that mode"
-	IsAnswer       = "people answer with that word"
 	IsNear         = "it is a slip of the keyboard away from `%s %s`"
 	NoArguments    = "takes no arguments"
 	FewerArguments = "takes %s, and here are %d. Words that belong together stand between quotation marks"
