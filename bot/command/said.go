@@ -8,14 +8,14 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
-	"github.com/handrail-bot/handrail/policy/untrusted/visible"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // mention is a line of a text that begins with the command word.
 type mention struct {
-	start, at, end int           // of the line, of the command word, behind that
-	said           bool          // a reader sees a line of a paragraph that begins with it
-	where          visible.Place // otherwise: where it stands
+	start, at, end int             // of the line, of the command word, behind that
+	said           bool            // a reader sees a line of a paragraph that begins with it
+	where          untrusted.Place // otherwise: where it stands
 }
 
 // mostText is the longest text that is read, in bytes. GitHub takes 65,536
@@ -38,7 +38,7 @@ func mentions(body string, names ...string) []mention {
 	for i, m := range out {
 		at[i] = m.at
 	}
-	places, ok := visible.Places(body, at)
+	places, ok := untrusted.Places(body, at)
 	if !ok { //control:tangled-text
 		for i := range out {
 			out[i].where = usage.TooDeep
@@ -46,11 +46,11 @@ func mentions(body string, names ...string) []mention {
 		return out
 	}
 	for i := range places {
-		out[i].said, out[i].where = places[i] == visible.Paragraph, places[i] //control:said-in-a-paragraph
+		out[i].said, out[i].where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
 	}
 	l := layOut(body)
 	for i := range out {
-		if out[i].where != visible.Code || body[out[i].at] != '@' { // a name in code calls nobody
+		if out[i].where != untrusted.Code || body[out[i].at] != '@' { // a name in code calls nobody
 			out[i].doubt(l)
 		}
 	}
@@ -136,13 +136,13 @@ func (m *mention) doubt(l layout) {
 	prefix := l.body[m.start:m.at]
 	switch {
 	case strings.Contains(prefix, ">"):
-		m.said, m.where = false, visible.Quotation // and marked as one
-	case !m.said && m.where == visible.Quotation:
+		m.said, m.where = false, untrusted.Quotation // and marked as one
+	case !m.said && m.where == untrusted.Quotation:
 		m.where += usage.LazyLine
-	case (m.where == visible.Code || m.where == visible.Nowhere) && l.raw <= m.start,
-		m.where == visible.Code && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
-		m.said, m.where = false, visible.HTML
-	case !m.said && m.where != visible.Nowhere:
+	case (m.where == untrusted.Code || m.where == untrusted.Nowhere) && l.raw <= m.start,
+		m.where == untrusted.Code && p.tag <= m.start && strings.TrimLeft(prefix, " \t") == "" && len(prefix) > 0:
+		m.said, m.where = false, untrusted.HTML
+	case !m.said && m.where != untrusted.Nowhere:
 	case p.unplain <= m.start || l.footnote <= m.start:
 		m.said, m.where = false, usage.MayBelong
 	case !m.said:
@@ -158,7 +158,7 @@ func (m *mention) doubt(l layout) {
 // asks reports whether somebody may have meant a line as a command that is
 // none.
 func (m mention) asks() bool {
-	return !m.said && m.where != visible.Code && m.where != visible.Nowhere && m.where != visible.Quotation
+	return !m.said && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
 }
 
 var (
@@ -179,7 +179,7 @@ func inMail(text string, list []mention) {
 			case m.start < at[0]:
 				answered = answered || m.said
 			case m.said && answered:
-				m.said, m.where = false, visible.Quotation
+				m.said, m.where = false, untrusted.Quotation
 			case m.said:
 				m.said, m.where = false, usage.QuotedMail
 			}

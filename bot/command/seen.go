@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // shown is a text as a reader sees it, with a mark in place of each command's word.
@@ -23,15 +26,52 @@ func (s shown) plain(text string) string {
 	return strings.TrimSpace(text)
 }
 
+// Show is how to find out what a reader sees of a text: the HTML that GitHub makes of it,
+// "" if nobody knows that, and what reads a text with its HTML.
+type Show struct {
+	Page  string
+	Clean func(body, page string) string
+}
+
+// AsShown returns an error that asks back about a text whose commands are not those lines
+// that its page shows as lines of a paragraph.
+func AsShown(body, page string, names ...string) *Error {
+	_, n := untrusted.MarkLines(page, beginning(names), func(int) string { return "" })
+	for _, m := range mentions(lines(body), names...) {
+		if m.said {
+			n--
+		}
+	}
+	if page == "" || n == 0 { //control:commands-as-shown
+		return nil
+	}
+	return &Error{Public: fmt.Sprintf(usage.NotSaid, prefix, usage.ShownElse) + fmt.Sprintf(usage.ListIs, prefix)}
+}
+
+// beginning returns how much of a line the command word takes that the line begins with.
+func beginning(names []string) func(string) int {
+	return func(line string) int {
+		m := mentionedBy(names).FindStringSubmatchIndex(line)
+		if m == nil || strings.TrimSpace(line[:max(m[2], m[4])]) != "" {
+			return 0
+		}
+		return max(m[3], m[5])
+	}
+}
+
 // showMarked returns what a reader sees of body, with its commands marked. What stands
 // around a command decides that too: a definition above it makes a link of words in it,
 // whose label nobody sees. Names are those that it was read with.
-func showMarked(body string, show func(string) string, names []string) shown {
+func showMarked(body string, show Show, names []string) shown {
 	text := lines(body)
 	list := slices.DeleteFunc(mentions(text, names...), func(m mention) bool { return !m.said })
 	s := shown{word: "agentword", said: len(list)}
 	for strings.Contains(strings.ToLower(text), s.word) {
 		s.word += "q"
+	}
+	if page, n := untrusted.MarkLines(show.Page, beginning(names), s.mark); show.Page != "" && n == s.said {
+		s.text = show.Clean(body, page)
+		return s
 	}
 	var marked strings.Builder
 	done := 0
@@ -39,14 +79,14 @@ func showMarked(body string, show func(string) string, names []string) shown {
 		marked.WriteString(text[done:m.at] + s.mark(i))
 		done = m.end
 	}
-	s.text = show(marked.String() + text[done:])
+	s.text = show.Clean(marked.String()+text[done:], "")
 	return s
 }
 
 // Seen returns what a reader sees of the free text of a command that was read from
-// body; show says what a reader sees of a whole text. It reports false when there is no
+// body; show says what a reader sees of it. It reports false when there is no
 // such command.
-func (t Table) Seen(body string, c Command, show func(string) string, names ...string) (string, bool) {
+func (t Table) Seen(body string, c Command, show Show, names ...string) (string, bool) {
 	s := showMarked(body, show, names)
 	if c.Place >= s.said {
 		return "", false
@@ -63,7 +103,7 @@ func (t Table) Seen(body string, c Command, show func(string) string, names ...s
 }
 
 // Above returns what a reader sees above the first command of body, "" for nothing.
-func Above(body string, show func(string) string, names ...string) string {
+func Above(body string, show Show, names ...string) string {
 	s := showMarked(body, show, names)
 	above, _, ok := strings.Cut(s.text, s.mark(0))
 	if !ok {

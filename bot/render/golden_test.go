@@ -22,7 +22,6 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
-	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
 var (
@@ -133,7 +132,7 @@ func uses() (out []string) {
 	wrong(usage.NoCount, "/agent", "budget")
 	wrong(usage.BadCommit, "ok", "abc")
 	wrong(usage.TooLong)
-	for _, where := range []string{usage.TooDeep, string(visible.Quotation + usage.LazyLine), usage.MayBelong, usage.BeginsElse, usage.MayBeFormula, usage.Swallowing, usage.QuotedMail} {
+	for _, where := range []string{usage.TooDeep, string(untrusted.Quotation + usage.LazyLine), usage.MayBelong, usage.BeginsElse, usage.MayBeFormula, usage.Swallowing, usage.QuotedMail} {
 		wrong(usage.NotSaid, "/agent", where)
 	}
 	wrong(usage.Contradict, "plan", "code")

@@ -77,8 +77,8 @@
 // policy/shell/filter for words,
 // policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
 // for other languages (policy/shell/code/vocabulary knows names that say what a function
-// does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post: policy/untrusted/visible
-// says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
+// does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post: it
+// says what a reader of GitHub sees of a page, policy/untrusted/marks breaks the control marks of
 // chat templates;
 // policy/secret finds credentials; policy/pattern has regular expressions that wait,
 // policy/reach says which hosts and addresses may be reached, policy/typo counts typing errors, policy/strict finds every fault of a file, policy/inforce says where settings come from,

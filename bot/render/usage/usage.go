@@ -27,6 +27,7 @@ const (
 
 	// Where a line stands that is no command for GitHub, see [NotSaid].
 	TooDeep      = "a text that is nested too deeply to be read"
+	ShownElse    = "a text that it shows in another way than it is written"
 	LazyLine     = " (a line counts to the quotation above it when no empty line stands between them)"
 	MayBelong    = "a paragraph that may belong to what stands above it"
 	BeginsElse   = "a line that begins with something else"
