@@ -26,7 +26,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"redact-loose", "drop", "./policy/secret", "TestRedactKnownValues"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
-	{"what-a-reader-sees", "value Seen{Text: s}", "./policy/untrusted", "TestCleanTextHides"},
+	{"what-a-reader-sees", "value seen{text: s}", "./policy/untrusted", "TestCleanTextHides"},
 	{"page-of-github", "false", "./policy/untrusted", "TestCleanReadsThePage"},
 	{"older-rules", "drop", "./policy/untrusted", "TestCleanTextHides"},
 	{"behind-the-page", "false", "./policy/untrusted", "TestCleanTextHides"},

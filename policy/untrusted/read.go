@@ -9,17 +9,17 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Seen is what a reader of GitHub sees of a text. Quotations are marked as in Markdown.
-type Seen struct {
-	Text  string   // Markdown where that shows the same; code byte for byte
-	Links []string // where links lead
+// seen is what a reader of GitHub sees of a text. Quotations are marked as in Markdown.
+type seen struct {
+	text  string   // Markdown where that shows the same; code byte for byte
+	links []string // where links lead
 }
 
-// Read returns what a reader sees of a page, which is the HTML that GitHub makes of a text.
-func Read(page string) Seen {
+// readPage returns what a reader sees of a page, which is the HTML that GitHub makes of a text.
+func readPage(page string) seen {
 	root, err := fragment(page)
 	if err != nil { // a reader of memory fails only for HTML that is nested too deeply
-		return Seen{Text: leftOut}
+		return seen{text: leftOut}
 	}
 	return read(root)
 }
@@ -33,12 +33,12 @@ func fragment(page string) (*html.Node, error) {
 	return body, err
 }
 
-func read(root *html.Node) Seen {
+func read(root *html.Node) seen {
 	var w reader
 	w.inside(root)
 	w.end(false)
 	text := strings.TrimRightFunc(w.out.String(), func(r rune) bool { return r == '\n' || r == ' ' })
-	return Seen{Text: text, Links: w.links}
+	return seen{text: text, links: w.links}
 }
 
 // Marks stand for Markdown in a line until it is known what stands beside them. They are

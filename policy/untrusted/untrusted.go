@@ -77,16 +77,16 @@ const leftOut = "[This text is left out: it is built so that reading it takes to
 // made of s; without it, [Page] stands in for GitHub.
 func Clean(s, page string) (string, Removed) {
 	root, hidden, ok := rendered(s)
-	var seen Seen
+	var got seen
 	switch {
 	case page != "": //control:page-of-github
-		seen = Read(page)
+		got = readPage(page)
 	case ok:
-		seen = read(root) //control:what-a-reader-sees
+		got = read(root) //control:what-a-reader-sees
 	default:
-		seen.Text = leftOut
+		got.text = leftOut
 	}
-	text, n := CleanPlain(seen.Text)
+	text, n := CleanPlain(got.text)
 	return text, n.Plus(hidden)
 }
 
@@ -95,7 +95,7 @@ func Links(s, page string) []string {
 	if page == "" {
 		page = Page(s)
 	}
-	return Read(page).Links
+	return readPage(page).links
 }
 
 // maxPasses is how often cleaning is repeated at most. Honest text needs two passes.

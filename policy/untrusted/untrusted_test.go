@@ -109,7 +109,7 @@ func TestReadPages(t *testing.T) {
 		`<div class="markdown-heading"><h2 class="heading-element">A</h2><a class="anchor" aria-label="Permalink: A" href="#a"><svg><title>x</title></svg></a></div><p>b</p>`:                                                                                                     "## A\n\nb",
 		`<b>a<p>b</b>c</p>`: "**a**\n\nbc",
 	} {
-		if got := Read(page).Text; got != want {
+		if got := readPage(page).text; got != want {
 			t.Errorf("%s\nis read as\n%q, want\n%q", page, got, want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestMarkLines(t *testing.T) {
 		`<div class="email-fragment">/agent a</div><div><p>/agent b</p></div>`:            "M a\n\n/agent b",
 	} {
 		marked, n := MarkLines(page, begins, func(int) string { return "M" })
-		if got := Read(marked).Text; got != want || n != strings.Count(want, "M") {
+		if got := readPage(marked).text; got != want || n != strings.Count(want, "M") {
 			t.Errorf("%s\nis marked %d times:\n%q, want\n%q", page, n, got, want)
 		}
 	}
