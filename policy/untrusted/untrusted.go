@@ -2,6 +2,14 @@
 // post. [Clean] and [CleanPlain] take out what a reader of the page would not
 // see, [Fence] marks what nobody vouches for, [CleanOutput] makes inert what a
 // model wrote for GitHub. It is pure.
+//
+//	read.go   the text of a page
+//	page.go   a page where GitHub gives none
+//	lines.go  marks on lines of a page
+//	place.go  in what a piece of a text stands
+//	write.go, closing.go  a text written anew from its tree
+//	post.go   whole posts, titles and messages
+//	chars.go, invisible.go, screen.go, escapes.go, inert.go  characters
 package untrusted
 
 import (
