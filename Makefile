@@ -53,7 +53,7 @@ programs:
 
 # GitHub's own renderer judges 600,000 generated texts of each kind; SEED=n makes others.
 judge:
-	@HANDRAIL_REQUIRE_ENGINES=renderer $(GO) test ./policy/untrusted ./policy/untrusted/visible ./bot/command -count=1 -p 1 -timeout 1h -run '^Test(Posted.*|TitlesAndMessages|WordsAsOnGitHub|Said)$$' -v -args -judge.texts=600000 -judge.seed=$(or $(SEED),10) $(QUIET)
+	@HANDRAIL_REQUIRE_ENGINES=renderer $(GO) test ./policy/untrusted ./bot/command -count=1 -p 1 -timeout 1h -run '^Test(Posted.*|TitlesAndMessages|WordsAsOnGitHub|Said)$$' -v -args -judge.texts=600000 -judge.seed=$(or $(SEED),10) $(QUIET)
 
 # 100,000 diffs of real code that do not fit: what is applied is what was meant. git
 # apply and GNU patch try one in twenty of them, and each that goes wrong; SEED=n makes others.

@@ -23,7 +23,7 @@ const labelOfCode = "Code that the person gave (already provided — do not re-r
 func (r *request) words() string {
 	said, above := r.said(), ""
 	if r.msg.first {
-		above = command.Above(r.msg.body, func(s string) string { return r.cleaned("words above", s) }, r.msg.names...) //control:words-above
+		above = command.Above(r.msg.body, r.show("words above"), r.msg.names...) //control:words-above
 	}
 	if r.msg.first && r.isFirstPost() {
 		title, _ := untrusted.CleanPlain(r.msg.ev.Title) // no Markdown: a reader sees all of it
@@ -48,12 +48,39 @@ func (r *request) said() string {
 	if r.own != "" {
 		return r.own
 	}
-	clean := func(s string) string { return r.cleaned("words", s) }
-	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, clean, r.msg.names...) //control:command-as-shown
+	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, r.show("words"), r.msg.names...) //control:command-as-shown
 	if !ok {
-		return clean(r.cmd.Text)
+		return r.cleaned("words", r.cmd.Text, "")
 	}
 	return text
+}
+
+// show is how the request's text is read.
+func (r *request) show(what string) command.Show {
+	return command.Show{Page: r.msg.page, Clean: func(body, page string) string { return r.cleaned(what, body, page) }}
+}
+
+// shown returns the HTML that GitHub makes of a text that may want something: "" if the
+// text is another one by now, or was never written on GitHub.
+func (w *worker) shown(ctx context.Context, s userMessage) (page string, err error) {
+	if first := s.ev.Kind == "issues" || s.ev.Kind == "pull_request"; !first && s.wroteID() == 0 {
+		return "", nil
+	}
+	said, err := w.at.Client.Said(ctx, s.text())
+	if err != nil && ghapp.KindOf(err) == ghapp.Permanent { // it is gone: what was delivered counts
+		w.cfg.Log.InfoContext(ctx, "text not read again", "thread", w.key, "source", s.key, "err", err)
+		return "", nil
+	}
+	return said.Of(s.body), err //control:shown-is-asked
+}
+
+// text is where the text stands on GitHub.
+func (s userMessage) text() ghapp.Text {
+	at := ghapp.Text{Thread: s.ev.Thread, Target: s.target, Review: s.ev.Review.ID}
+	if s.target.Diff {
+		at.Review = 0
+	}
+	return at
 }
 
 // place is where the text stands.
@@ -134,10 +161,8 @@ func (r *request) reader(ctx context.Context) conversation.GitHub {
 // opens a session, the post that the thread begins with.
 func (r *request) texts(opens bool) []conversation.Shown {
 	s := r.msg
-	at := ghapp.Text{Thread: r.at.Ref, Target: s.target, Review: s.ev.Review.ID}
-	if s.target.Diff {
-		at.Review = 0
-	}
+	at := s.text()
+	at.Thread = r.at.Ref
 	out := []conversation.Shown{{Text: at, Where: "the comment", Pictures: command.Pictures(s.body)}}
 	first := conversation.Shown{Text: ghapp.Text{Thread: r.at.Ref}, Where: "the first post", Pictures: command.Pictures(s.ev.Body)}
 	switch {
@@ -157,8 +182,12 @@ const mostLinks = 32
 // up all the same.
 func (r *request) links(opens bool) []string {
 	var out []string
-	for _, body := range []string{r.msg.body, map[bool]string{true: r.msg.ev.Body}[opens && !r.isFirstPost()]} {
-		for _, to := range untrusted.Links(body) { //control:links-of-the-raw-text
+	texts := [][2]string{{r.msg.body, r.msg.page}}
+	if opens && !r.isFirstPost() {
+		texts = append(texts, [2]string{r.msg.ev.Body, r.at.Issue.HTML})
+	}
+	for _, t := range texts {
+		for _, to := range untrusted.Links(t[0], t[1]) { //control:links-of-the-raw-text
 			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
 				out = append(out, to)
 			}

@@ -71,7 +71,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		}
 		return w.orGiveUp(ctx, d, err)
 	}
-	return w.orGiveUp(ctx, d, w.answer(ctx, d, s, carry))
+	return w.orGiveUp(ctx, d, w.answer(ctx, d, &s, carry))
 }
 
 // looked has GitHub looked at where an event says only that something happened there. It
@@ -187,8 +187,8 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 }
 
 // answer does what somebody wants who may want something.
-func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, carry func(*change) error) error {
-	by, why, err := w.admit(ctx, s)
+func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, carry func(*change) error) error {
+	by, why, err := w.admit(ctx, *s)
 	if errors.Is(err, ghapp.ErrLookups) {
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
 	}
@@ -199,7 +199,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 		return w.cfg.Store.Deliveries.Done(ctx, "not for us: its author may not answer", d.ID)
 	}
 	if why != "" {
-		return w.turnAway(ctx, s, why)
+		return w.turnAway(ctx, *s, why)
 	}
 	w.heard = !by.quiet
 	a := Asker{
@@ -213,10 +213,13 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s userMessage, c
 	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 		return err
 	}
+	if s.page, err = w.shown(ctx, *s); err != nil {
+		return err
+	}
 	c := w.change()
 	c.by, c.urgent = by, a.Urgent
 	if err := carry(c); err != nil {
-		tellAway(ctx, w, d, s, err)
+		tellAway(ctx, w, d, *s, err)
 		return err
 	}
 	if w.cfg.Quotas != nil && !w.early[d.ID] {
@@ -243,6 +246,11 @@ const mostCommands = 50
 
 // carryOut carries out commands in order.
 func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
+	if wrong == nil {
+		if wrong = command.AsShown(s.body, s.page, s.names...); wrong != nil {
+			cmds = nil
+		}
+	}
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
 		return err
 	}
@@ -380,13 +388,13 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	switch len(a.fits) {
 	case 1:
 		c.append(session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{
-			ID: a.fits[0].ID, Verdict: policy.Answered, By: s.author.Login, ByID: s.author.ID, Reason: r.cleaned("answer", a.answer), Key: s.key,
+			ID: a.fits[0].ID, Verdict: policy.Answered, By: s.author.Login, ByID: s.author.ID, Reason: r.answer(a), Key: s.key,
 		}))
 		r.react("eyes")
 	case 0:
 		err = r.keepAside(ctx, v, a)
 	default:
-		r.keep(v, r.cleaned("words", s.body))
+		r.keep(v, r.cleaned("words", s.body, s.page))
 		r.reply(render.WhichMeant(a.fits, a.open))
 	}
 	if err != nil {
@@ -395,10 +403,20 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	return w.commit(ctx, c)
 }
 
+// answer is what a reader sees of an answer to a question.
+func (r *request) answer(a aside) string {
+	q := a.fits[0]
+	seen := r.cleaned("answer", r.msg.body, r.msg.page)
+	if said, ok := (command.Question{Text: q.Display, Choices: q.Choices, Thread: r.msg.target.Diff}).Answered(seen); ok {
+		return said
+	}
+	return r.cleaned("answer", a.answer, "")
+}
+
 // keepAside keeps words for the model, and asks their author back who may answer what waits,
 // once for each request.
 func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
-	words := r.cleaned("words", r.msg.body)
+	words := r.cleaned("words", r.msg.body, r.msg.page)
 	if words == "" {
 		return nil
 	}
@@ -457,7 +475,7 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		r.reply(render.DidYouMean(name, requests, ids...))
 		return true, nil
 	}
-	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, clean, r.msg.names...) != "" { //control:talk-withdraws-nothing
+	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
 		return false, nil
 	}
 	r.keep(v, r.said())

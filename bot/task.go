@@ -94,18 +94,13 @@ func (r *request) supersede(ctx context.Context) error {
 	return err
 }
 
-// cleaned is clean, and logs what was taken out.
-func (r *request) cleaned(what, text string) string {
-	text, n := untrusted.Clean(text) //control:hidden-text
+// cleaned is what a reader sees of a text, whose HTML is page, and logs what was taken out.
+func (r *request) cleaned(what, text, page string) string {
+	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
 	}
 	return strings.TrimSpace(text)
-}
-
-func clean(s string) string {
-	s, _ = untrusted.Clean(s)
-	return strings.TrimSpace(s)
 }
 
 // follow adds words to the session. Whatever waited for an answer is
@@ -120,7 +115,7 @@ func (r *request) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: clean(s.why)}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleaned("why", s.why, "")}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
 	since := v.Heard()
 	if since.At.IsZero() { // a log of an older version
@@ -182,7 +177,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
-		Links: r.links(true), Place: s.place(), Why: clean(s.why),
+		Links: r.links(true), Place: s.place(), Why: r.cleaned("why", s.why, ""),
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err

@@ -27,6 +27,7 @@ type userMessage struct {
 	id     string // of the delivery
 	key    string // of the text: what was said, in which version
 	body   string
+	page   string   // the HTML that GitHub makes of it, see [worker.shown]
 	names  []string // that stand for the command word in it
 	bare   bool     // it holds no command
 	target ghapp.Target

@@ -41,7 +41,7 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 	if verdict != policy.Allow {
 		return res, render.NotCounted("answer", why), nil
 	}
-	res = session.Resolved{ID: asked.ID, Verdict: denied, By: answer.By.Login, ByID: answer.By.ID, Reason: clean(answer.Reason), Key: answer.Source}
+	res = session.Resolved{ID: asked.ID, Verdict: denied, By: answer.By.Login, ByID: answer.By.ID, Reason: answer.Reason, Key: answer.Source}
 	if answer.Verdict == policy.Approved {
 		res, err = s.approval(ctx, asked, res)
 	}

@@ -185,10 +185,10 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 	if err != nil {
 		return "", err
 	}
-	parts := []string{clean(r.Body)}
+	parts := []string{clean(r.Body, r.HTML)}
 	for _, c := range list {
 		if c.ReviewID == r.ID {
-			parts = append(parts, fmt.Sprintf("On %s line %d: %s", untrusted.EscapeLine(c.Path), c.Line, clean(c.Body)))
+			parts = append(parts, fmt.Sprintf("On %s line %d: %s", untrusted.EscapeLine(c.Path), c.Line, clean(c.Body, c.HTML)))
 		}
 	}
 	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))

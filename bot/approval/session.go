@@ -79,7 +79,7 @@ type Stage struct {
 	Again string `json:"again,omitempty"` // ends the key of the comment that asks, once one was deleted
 }
 
-func clean(s string) string {
-	s, _ = untrusted.Clean(s)
+func clean(s, page string) string {
+	s, _ = untrusted.Clean(s, page)
 	return strings.TrimSpace(s)
 }

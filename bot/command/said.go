@@ -9,28 +9,27 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/render/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
-	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
 // What GitHub shows of a comment is asked here, and nowhere else in this package.
 
 // shownOn returns the text that a reader of GitHub's page sees of a comment.
 func shownOn(markdown string) string {
-	text, _ := untrusted.Clean(markdown)
+	text, _ := untrusted.Clean(markdown, "")
 	return text
 }
 
 // placesOn returns in what the words at some offsets stand on GitHub's page. It reports
 // false for a text that takes too long to read.
-func placesOn(markdown string, at []int) ([]visible.Place, bool) {
-	return visible.Places(markdown, at)
+func placesOn(markdown string, at []int) ([]untrusted.Place, bool) {
+	return untrusted.Places(markdown, at)
 }
 
 // mention is a line of a text that begins with the command word.
 type mention struct {
-	start, at, end int           // of the line, of the command word, behind that
-	said           bool          // a reader sees a line of a paragraph that begins with it
-	where          visible.Place // otherwise: where it stands
+	start, at, end int             // of the line, of the command word, behind that
+	said           bool            // a reader sees a line of a paragraph that begins with it
+	where          untrusted.Place // otherwise: where it stands
 }
 
 // maxText is the longest text that is read, in bytes. GitHub takes 65,536
@@ -62,11 +61,11 @@ func mentions(body string, names ...string) []mention {
 	}
 	for i := range places {
 		m := &out[i]
-		m.said, m.where = places[i] == visible.Paragraph, places[i] //control:said-in-a-paragraph
+		m.said, m.where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
 		switch {
 		case strings.Contains(body[m.start:m.at], ">"):
-			m.said, m.where = false, visible.Quotation
-		case m.where == visible.Quotation:
+			m.said, m.where = false, untrusted.Quotation
+		case m.where == untrusted.Quotation:
 			m.where += usage.LazyLine
 		}
 	}
@@ -97,7 +96,7 @@ func inDoubt(body string, list []mention) {
 		case m.said && controls:
 			m.said, m.where = false, usage.Controls
 		case m.said && ends > 0:
-			m.said, m.where = false, visible.HTML
+			m.said, m.where = false, untrusted.HTML
 		}
 	}
 }
@@ -105,7 +104,7 @@ func inDoubt(body string, list []mention) {
 // asks reports whether somebody may have meant a line as a command that is
 // none.
 func (m mention) asks() bool {
-	return !m.said && m.where != visible.Code && m.where != visible.Nowhere && m.where != visible.Quotation
+	return !m.said && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
 }
 
 // marked is a text with a mark in place of each command's word.

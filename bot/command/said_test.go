@@ -153,7 +153,6 @@ func TestWhatIsSaid(t *testing.T) {
 		{"folded", "<details>\n\n/agent fix it\n\n</details>", 0, "a folded part"},
 		{"hidden by an attribute", "<div hidden>\n\n/agent fix it\n\n</div>", 0, "HTML"},
 		{"in HTML", "<p>\n/agent fix it\n</p>", 0, "HTML"},
-		{"in what a tilde begins", "~**&nbsp;a\n/agent fix it* ", 0, "emphasis"},
 		{"in bold", "**\n/agent fix it**", 1, ""},
 		{"bold", "**/agent fix it**", 0, "emphasis"},
 		{"under a quotation without a line between", "> why?\n/agent fix it", 0, "a quotation"},

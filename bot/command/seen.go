@@ -1,23 +1,63 @@
 package command
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/handrail-bot/handrail/bot/render/usage"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
+
+// Show is how to find out what a reader sees of a text: the HTML that GitHub makes of it,
+// "" if nobody knows that, and what reads a text with its HTML.
+type Show struct {
+	Page  string
+	Clean func(body, page string) string
+}
+
+// AsShown returns an error that asks back about a text whose commands are not those lines
+// that its page shows as lines of a paragraph.
+func AsShown(body, page string, names ...string) *Error {
+	_, n := untrusted.MarkLines(page, beginning(names), func(int) string { return "" })
+	for _, m := range mentions(lines(body), names...) {
+		if m.said {
+			n--
+		}
+	}
+	if page == "" || n == 0 { //control:commands-as-shown
+		return nil
+	}
+	return &Error{Public: fmt.Sprintf(usage.NotSaid, prefix, usage.ShownElse) + fmt.Sprintf(usage.ListIs, prefix)}
+}
+
+// beginning returns how much of a line the command word takes that the line begins with.
+func beginning(names []string) func(string) int {
+	return func(line string) int {
+		m := mentionedBy(names).FindStringSubmatchIndex(line)
+		if m == nil || strings.TrimSpace(line[:max(m[2], m[4])]) != "" {
+			return 0
+		}
+		return max(m[3], m[5])
+	}
+}
 
 // seenIn returns what a reader sees of body, with its commands marked. What stands
 // around a command decides that too: a definition above it makes a link of words in it,
 // whose label nobody sees. Names are those that it was read with.
-func seenIn(body string, show func(string) string, names []string) (p marked, shown string) {
-	text := lines(body)
-	p = markedIn(text, slices.DeleteFunc(mentions(text, names...), func(m mention) bool { return !m.said }))
-	return p, show(p.body)
+func seenIn(body string, show Show, names []string) (p marked, text string) {
+	all := lines(body)
+	p = markedIn(all, slices.DeleteFunc(mentions(all, names...), func(m mention) bool { return !m.said }))
+	if page, n := untrusted.MarkLines(show.Page, beginning(names), p.mark); show.Page != "" && n == p.said {
+		return p, show.Clean(body, page)
+	}
+	return p, show.Clean(p.body, "")
 }
 
 // Seen returns what a reader sees of the free text of a command that was read from
-// body; show says what a reader sees of a whole text. It reports false when there is no
+// body; show says what a reader sees of it. It reports false when there is no
 // such command.
-func (t Table) Seen(body string, c Command, show func(string) string, names ...string) (string, bool) {
+func (t Table) Seen(body string, c Command, show Show, names ...string) (string, bool) {
 	s, text := seenIn(body, show, names)
 	if c.Place >= s.said {
 		return "", false
@@ -33,7 +73,7 @@ func (t Table) Seen(body string, c Command, show func(string) string, names ...s
 }
 
 // Above returns what a reader sees above the first command of body, "" for nothing.
-func Above(body string, show func(string) string, names ...string) string {
+func Above(body string, show Show, names ...string) string {
 	s, text := seenIn(body, show, names)
 	above, _, ok := strings.Cut(text, s.mark(0))
 	if !ok {

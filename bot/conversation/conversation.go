@@ -28,6 +28,7 @@ type Post struct {
 	Number      int
 	Author      Person
 	Title, Body string
+	HTML        string // that GitHub makes of Body, "" if nobody knows
 	State       string
 	Pull        bool
 }
@@ -45,6 +46,7 @@ type Comment struct {
 	ID      int64
 	Author  Person
 	Body    string
+	HTML    string // that GitHub makes of it, "" if nobody knows
 	Created time.Time
 	State   string
 	Own     bool // the bot wrote it
@@ -115,19 +117,19 @@ type Reader interface {
 
 // Request is what somebody asks for, and where.
 type Request struct {
-	First   Post                           // of the thread
-	IsFirst bool                           // it is the first post that asks
-	Text    string                         // what is asked, for the issues that it names
-	At      session.Place                  // when it was said; what was said later is not gathered
-	Since   session.Place                  // a session goes on: only what came after this is gathered
-	Anew    bool                           // the session goes on, and what it was told before is forgotten
-	Line    *Line                          // what it is about, when it stands on a line of the diff
-	Review  bool                           // what the thread changes is to be reviewed
-	Room    int                            // bytes of text that all of it may take
-	Clean   func(what, text string) string // what a reader sees of a text
-	Command func(body string) bool         // reports whether a comment was a command
-	Hides   Hides                          // which files the agent is not shown; nil for none
-	Refused func(error) bool               // reports whether an error stays however often one asks
+	First   Post                                 // of the thread
+	IsFirst bool                                 // it is the first post that asks
+	Text    string                               // what is asked, for the issues that it names
+	At      session.Place                        // when it was said; what was said later is not gathered
+	Since   session.Place                        // a session goes on: only what came after this is gathered
+	Anew    bool                                 // the session goes on, and what it was told before is forgotten
+	Line    *Line                                // what it is about, when it stands on a line of the diff
+	Review  bool                                 // what the thread changes is to be reviewed
+	Room    int                                  // bytes of text that all of it may take
+	Clean   func(what, text, page string) string // what a reader sees of a text, whose HTML is page
+	Command func(body string) bool               // reports whether a comment was a command
+	Hides   Hides                                // which files the agent is not shown; nil for none
+	Refused func(error) bool                     // reports whether an error stays however often one asks
 }
 
 // after reports whether a comment came after a request. Two of one second are told

@@ -50,8 +50,8 @@ func request(pull bool, room int) Request {
 	return Request{
 		First: Post{Number: 7, Author: person("ann"), Title: "It fails", Body: "On Mondays.", State: "open", Pull: pull},
 		At:    session.Place{At: at(100), Comment: 1000}, Room: room,
-		Clean: func(_, text string) string {
-			text, _ = untrusted.Clean(text)
+		Clean: func(_, text, page string) string {
+			text, _ = untrusted.Clean(text, page)
 			return strings.TrimSpace(text)
 		},
 		Command: func(body string) bool { return strings.HasPrefix(body, "/agent") },

@@ -29,7 +29,7 @@ type GitHub struct {
 // PostOf returns the first post of a thread.
 func PostOf(is ghapp.Issue) Post {
 	by := Person{Login: is.Author, Relation: is.Relation, Bot: strings.HasSuffix(is.Author, "[bot]")}
-	return Post{Number: is.Ref.Number, Author: by, Title: is.Title, Body: is.Body, State: is.State, Pull: is.IsPull}
+	return Post{Number: is.Ref.Number, Author: by, Title: is.Title, Body: is.Body, HTML: is.HTML, State: is.State, Pull: is.IsPull}
 }
 
 // Comments implements [Reader].
@@ -48,7 +48,7 @@ func (g GitHub) Comments(ctx context.Context) (Comments, error) {
 		return Comments{}, err
 	}
 	for _, r := range reviews[max(0, len(reviews)-mostComments):] {
-		c := Comment{ID: r.ID, Author: Person{Login: r.Author}, Body: r.Body, Created: r.Submitted, State: r.State}
+		c := Comment{ID: r.ID, Author: Person{Login: r.Author}, Body: r.Body, HTML: r.HTML, Created: r.Submitted, State: r.State}
 		if r.Body == "" || r.State == "PENDING" {
 			continue
 		}
@@ -64,7 +64,7 @@ func (g GitHub) Comments(ctx context.Context) (Comments, error) {
 func (g GitHub) comments(ctx context.Context, list []reads.Comment) ([]Comment, error) {
 	out := make([]Comment, 0, len(list))
 	for _, cm := range list {
-		c := Comment{ID: cm.ID, Author: Person{Login: cm.Author, Relation: cm.Relation, Bot: cm.Bot}, Body: cm.Body, Created: cm.Created}
+		c := Comment{ID: cm.ID, Author: Person{Login: cm.Author, Relation: cm.Relation, Bot: cm.Bot}, Body: cm.Body, HTML: cm.HTML, Created: cm.Created}
 		var err error
 		if c.Own, err = g.Own(ctx, c); err != nil {
 			return nil, err

@@ -81,7 +81,7 @@ func told(t *testing.T, app *ghapp.App, c *counted, ref thread.Ref) (string, int
 	before := c.n.Load()
 	items, err := conversation.Gather(t.Context(), from, conversation.Request{
 		First: conversation.PostOf(from.Issue), At: session.Place{At: time.Now().Add(time.Hour)}, Room: 40_000,
-		Clean: func(_, text string) string { return text }, Refused: func(err error) bool { return ghapp.KindOf(err) == ghapp.Permanent },
+		Clean: func(_, text, _ string) string { return text }, Refused: func(err error) bool { return ghapp.KindOf(err) == ghapp.Permanent },
 	})
 	must(t, err)
 	var b strings.Builder

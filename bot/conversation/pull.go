@@ -131,7 +131,7 @@ func (g *gathering) putThread(t ReviewThread, name string, hunk bool, limit int)
 		if c.Own {
 			who = "You"
 		}
-		fmt.Fprintf(&b, "%s wrote:\n%s\n", who, inset(g.Clean("review comment", c.Body)))
+		fmt.Fprintf(&b, "%s wrote:\n%s\n", who, inset(g.Clean("review comment", c.Body, c.HTML)))
 		said++
 	}
 	if said == 0 {

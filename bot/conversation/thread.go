@@ -49,7 +49,7 @@ func (g *gathering) readFirst(context.Context) error {
 	if g.First.Pull {
 		what = "pull request"
 	}
-	text := strings.TrimSpace(title(g.First.Title) + "\n\n" + g.Clean("first post", g.First.Body))
+	text := strings.TrimSpace(title(g.First.Title) + "\n\n" + g.Clean("first post", g.First.Body, g.First.HTML))
 	if text == "" {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (g *gathering) putComments(list []Comment, earlier, limit int) []session.It
 	var out []session.Item
 	left := limit
 	for i := len(list) - 1; i >= 0; i-- { // reading a text takes time, so only those that are shown are
-		text := g.Clean("comment", list[i].Body) //control:hidden-comment
+		text := g.Clean("comment", list[i].Body, list[i].HTML) //control:hidden-comment
 		if text == "" {
 			continue
 		}
@@ -144,7 +144,7 @@ func (g *gathering) nameOf(c Comment) string {
 // readLinked lays out the issues that the thread is linked with.
 func (g *gathering) readLinked(ctx context.Context) error {
 	// What a reader does not see names no issue.
-	got, err := g.from.Linked(ctx, g.Text+"\n"+title(g.First.Title)+"\n"+g.Clean("first post", g.First.Body))
+	got, err := g.from.Linked(ctx, g.Text+"\n"+title(g.First.Title)+"\n"+g.Clean("first post", g.First.Body, g.First.HTML))
 	if err != nil {
 		g.linked, err = g.missing("the linked issues", err)
 		return err
@@ -155,7 +155,7 @@ func (g *gathering) readLinked(ctx context.Context) error {
 			what = "pull request"
 		}
 		name := fmt.Sprintf("Linked %s #%d (%s) by %s", what, p.Number, p.State, p.Author)
-		it, ok := fit(session.ItemThread, name, title(p.Title)+"\n\n"+g.Clean("linked issue", p.Body), min(4000, g.part(1, 4)))
+		it, ok := fit(session.ItemThread, name, title(p.Title)+"\n\n"+g.Clean("linked issue", p.Body, p.HTML), min(4000, g.part(1, 4)))
 		if !ok {
 			got.More += len(got.List) - i
 			break

@@ -52,6 +52,7 @@ type Issue struct {
 	ID        int64
 	Title     string
 	Body      string
+	HTML      string // that GitHub makes of Body; "" if nobody asked for it or an old server has none
 	Author    string
 	AuthorID  int64
 	Relation  string // of the author to the repository: OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE and the like
@@ -72,11 +73,13 @@ func (c *Client) Issue(ctx context.Context, ref thread.Ref) (Issue, error) {
 	if err := c.own(op, ref); err != nil {
 		return Issue{}, err
 	}
-	is, _, err := c.gh.Issues.Get(ctx, c.owner, c.repo, ref.Number)
+	is, _, err := full[github.Issue](ctx, c, fmt.Sprintf("issues/%d", ref.Number))
 	if err != nil {
 		return Issue{}, c.readError(op, err)
 	}
-	return c.issue(is), nil
+	out := c.issue(&is.of)
+	out.HTML = is.html
+	return out, nil
 }
 
 func (c *Client) issue(is *github.Issue) Issue {
@@ -100,6 +103,7 @@ type Comment struct {
 	AuthorID  int64
 	Bot       bool // the author is not a person
 	Body      string
+	HTML      string // see [Issue]
 	URL       string
 	Created   time.Time
 	Updated   time.Time
@@ -155,10 +159,11 @@ func (c *Client) ListDiffComments(ctx context.Context, ref thread.Ref) ([]Commen
 	}
 	var out []Comment
 	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := c.gh.PullRequests.ListComments(ctx, c.owner, c.repo, ref.Number,
-			&github.PullRequestListCommentsOptions{ListOptions: o})
+		list, resp, err := fullPage[github.PullRequestComment](ctx, c, fmt.Sprintf("pulls/%d/comments", ref.Number), o)
 		for _, cm := range list {
-			out = append(out, diffComment(cm))
+			one := diffComment(&cm.of)
+			one.HTML = cm.html
+			out = append(out, one)
 		}
 		return resp, c.readError(op, err)
 	})

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
@@ -30,13 +29,6 @@ const maxPicture = 5 << 20
 type Picture struct {
 	Type string
 	Data []byte
-}
-
-// Text is a text on GitHub: a review, or else what Target says.
-type Text struct {
-	Thread thread.Ref
-	Target Target
-	Review int64
 }
 
 // Refused is why a picture was not fetched, in words for people. Nothing in it
@@ -177,45 +169,17 @@ var imageSource = pattern.Lazy(`<img\b[^>]*?\ssrc="([^"]*)"`)
 // signed is the address under which GitHub shows an attachment to those who
 // may read the text, nil when the text shows none by that id.
 func (c *Client) signed(ctx context.Context, at Text, id string) *url.URL {
-	text, err := c.rendered(ctx, at)
+	text, err := c.Said(ctx, at)
 	if err != nil {
 		return nil // it may be public
 	}
-	for _, m := range imageSource().FindAllStringSubmatch(text, -1) {
+	for _, m := range imageSource().FindAllStringSubmatch(text.HTML, -1) {
 		u, err := url.Parse(html.UnescapeString(m[1]))
 		if err == nil && strings.Contains(u.Path, id) && c.app.site.serves(u) {
 			return u
 		}
 	}
 	return nil
-}
-
-// rendered is a text as HTML, in which the addresses of private attachments
-// are signed for some minutes.
-func (c *Client) rendered(ctx context.Context, at Text) (string, error) {
-	const op = "read text"
-	if err := c.own(op, at.Thread); err != nil {
-		return "", err
-	}
-	where := fmt.Sprintf("issues/%d", at.Thread.Number)
-	switch {
-	case at.Review != 0:
-		where = fmt.Sprintf("pulls/%d/reviews/%d", at.Thread.Number, at.Review)
-	case at.Target.Diff:
-		where = fmt.Sprintf("pulls/comments/%d", at.Target.Comment)
-	case at.Target.Comment != 0:
-		where = fmt.Sprintf("issues/comments/%d", at.Target.Comment)
-	}
-	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, where), nil)
-	if err != nil {
-		return "", &Error{Op: op, Err: err}
-	}
-	req.Header.Set("Accept", "application/vnd.github.full+json")
-	var got struct {
-		HTML string `json:"body_html"`
-	}
-	_, err = c.gh.Do(ctx, req, &got)
-	return got.HTML, c.readError(op, err)
 }
 
 // operated reports whether u is at the API's own host or below it, which the

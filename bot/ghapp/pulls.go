@@ -2,6 +2,7 @@ package ghapp
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,6 +40,7 @@ func saidOf(p *github.PullRequest) PullText {
 type Pull struct {
 	Ref                        thread.Ref
 	Title, Body, Author, State string
+	HTML                       string // see [Issue]
 	AuthorID                   int64
 	MergedBy                   string // who merged it, by a person's or a bot's login
 	Base, BaseSHA              string
@@ -68,11 +70,13 @@ func (c *Client) GetPull(ctx context.Context, ref thread.Ref) (Pull, error) {
 	if err := c.own(op, ref); err != nil {
 		return Pull{}, err
 	}
-	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, ref.Number)
+	p, _, err := full[github.PullRequest](ctx, c, fmt.Sprintf("pulls/%d", ref.Number))
 	if err != nil {
 		return Pull{}, c.readError(op, err)
 	}
-	return c.pull(p), nil
+	out := c.pull(&p.of)
+	out.HTML = p.html
+	return out, nil
 }
 
 // FindPull returns the newest pull request from a branch of the repository
@@ -99,6 +103,7 @@ type Review struct {
 	Author    string
 	AuthorID  int64
 	Body      string
+	HTML      string // see [Issue]
 	State     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED, PENDING
 	Commit    string
 	URL       string
@@ -113,10 +118,20 @@ func (c *Client) ListReviews(ctx context.Context, ref thread.Ref) ([]Review, err
 	}
 	var out []Review
 	err := pages(func(o github.ListOptions) (*github.Response, error) {
-		list, resp, err := c.gh.PullRequests.ListReviews(ctx, c.owner, c.repo, ref.Number, &o)
-		for _, r := range list {
-			out = append(out, Review{ID: r.GetID(), Author: r.GetUser().GetLogin(), AuthorID: r.GetUser().GetID(), Body: r.GetBody(),
-				State: r.GetState(), Commit: r.GetCommitID(), URL: r.GetHTMLURL(), Submitted: r.GetSubmittedAt().Time})
+		list, resp, err := fullPage[github.PullRequestReview](ctx, c, fmt.Sprintf("pulls/%d/reviews", ref.Number), o)
+		for _, one := range list {
+			r := &one.of
+			out = append(out, Review{
+				ID:        r.GetID(),
+				Author:    r.GetUser().GetLogin(),
+				AuthorID:  r.GetUser().GetID(),
+				Body:      r.GetBody(),
+				HTML:      one.html,
+				State:     r.GetState(),
+				Commit:    r.GetCommitID(),
+				URL:       r.GetHTMLURL(),
+				Submitted: r.GetSubmittedAt().Time,
+			})
 		}
 		return resp, c.readError(op, err)
 	})

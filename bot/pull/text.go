@@ -23,7 +23,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 	if err != nil {
 		return nil, err
 	}
-	heading, _ := untrusted.Clean(issue.Title)
+	heading, _ := untrusted.CleanPlain(issue.Title) // no Markdown: a reader sees all of it
 	from := render.Origin{Number: s.Thread.Number, Pull: s.Pull != nil}
 	switch {
 	case from.Pull && s.Pull.Fork:

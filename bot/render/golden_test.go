@@ -22,7 +22,6 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 	"github.com/handrail-bot/handrail/policy/untrusted/githubcheck"
-	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
 var (
@@ -129,7 +128,7 @@ func uses() (out []string) {
 	wrong(usage.NoCount, "/agent", "budget")
 	wrong(usage.BadCommit, "ok", "abc")
 	wrong(usage.TooLong)
-	for _, where := range []string{usage.TooDeep, usage.Controls, string(visible.Quotation + usage.LazyLine), usage.BeginsElse} {
+	for _, where := range []string{usage.TooDeep, usage.Controls, usage.ShownElse, string(untrusted.Quotation + usage.LazyLine), usage.BeginsElse} {
 		wrong(usage.NotSaid, "/agent", where)
 	}
 	wrong(usage.Contradict, "plan", "code")

@@ -38,7 +38,7 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	text, err := b.Client.FileAt(ctx, b.Pull.Base, rules)
 	switch {
 	case err == nil:
-		words, _ := untrusted.Clean(string(text[:min(len(text), mostRules)]))
+		words, _ := untrusted.Clean(string(text[:min(len(text), mostRules)]), "")
 		if review.PathRules(words) {
 			files, err := reads.Files(ctx, b.Client, b.Thread, mostRuled)
 			if err != nil {

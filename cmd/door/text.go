@@ -45,7 +45,7 @@ type incomingCmd struct {
 // Run answers each line with the text that the model would read.
 func (c *incomingCmd) Run(w *Console) error {
 	return eachText(w, func(s string) string {
-		s, _ = untrusted.Clean(s)
+		s, _ = untrusted.Clean(s, "")
 		return s
 	})
 }

@@ -62,9 +62,9 @@ var arrows = map[string][]string{
 	"bot/notice":   {"bot/ghapp", "bot/render", "agent/session", "policy"},
 	"bot/approval": {"bot/thread", "bot/ghapp", "bot/notice", "bot/render", "agent/session", "policy", "policy/*"},
 
-	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub"},
+	"bot/ghapp/ghtest":         {"bot/thread", "bot/ghapp/ghtest/bare", "bot/ghapp/ghtest/hub", "policy/untrusted"},
 	"bot/ghapp/ghtest/webflow": {},
-	"bot/ghapp/ghtest/graphql": {"bot/ghapp/ghtest", "bot/ghapp/ghtest/hub"},
+	"bot/ghapp/ghtest/graphql": {"bot/ghapp/ghtest", "bot/ghapp/ghtest/hub", "policy/untrusted"},
 	"bot/ghapp/ghtest/hub":     {"bot/thread", "bot/ghapp/ghtest/bare"},
 	"bot/ghapp/ghtest/bare":    {},
 	"bot/ghapp/ghtest/ghcheck": {"bot/thread", "bot/ghapp/ghtest", "bot/ghapp/ghtest/*"},
@@ -158,9 +158,8 @@ var arrows = map[string][]string{
 	"policy/shell/wrappers":        {"policy/shell/argv", "policy/shell/filter", "policy/shell/known", "policy/shell/mark", "policy/shell/walk"},
 	"policy/shell/zone":            {"policy/shell/mark"},
 	"policy/secret":                {"policy/pattern", "policy/untrusted"}, // a credential is also found behind invisible characters
-	"policy/untrusted":             {"policy/pattern", "policy/untrusted/visible"},
+	"policy/untrusted":             {"policy/pattern"},
 	"policy/untrusted/marks":       {"policy/pattern"},
-	"policy/untrusted/visible":     {"policy/pattern"},
 	"policy/untrusted/githubcheck": {},
 }
 
@@ -196,7 +195,8 @@ var homes = map[string][]string{
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
-	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted", "policy/untrusted/visible"},
+	"github.com/yuin/goldmark":          {"bot/render", "bot/render/split", "policy/untrusted"},
+	"golang.org/x/net/html":             {"policy/untrusted", "bot/command"},
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
 	"golang.org/x/term":                 {"cmd/terminal"},

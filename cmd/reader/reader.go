@@ -112,7 +112,7 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 	page := github.Page{Head: fmt.Sprintf("%s #%d, %s, %d comments", what, is.Ref.Number, is.State, is.Comments)}
 	page.Items = append(page.Items,
 		github.Item{Label: "title and labels", Plain: true, Text: strings.Join(append([]string{is.Title}, is.Labels...), "\nlabel: ")},
-		github.Item{Label: "text by " + by(is.Author, is.Relation, false), Text: is.Body})
+		github.Item{Label: "text by " + by(is.Author, is.Relation, false), Text: is.Body, HTML: is.HTML})
 	for _, o := range linked {
 		page.Items = append(page.Items, github.Item{Label: fmt.Sprintf("title of linked #%d, %s", o.Ref.Number, o.State), Plain: true, Text: o.Title})
 	}
@@ -123,7 +123,7 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 }
 
 func comment(cm reads.Comment, what string) github.Item {
-	it := github.Item{Label: fmt.Sprintf("%s %d by %s, %s", what, cm.Position, by(cm.Author, cm.Relation, cm.Bot), cm.Created.UTC().Format("2006-01-02 15:04")), Text: cm.Body}
+	it := github.Item{Label: fmt.Sprintf("%s %d by %s, %s", what, cm.Position, by(cm.Author, cm.Relation, cm.Bot), cm.Created.UTC().Format("2006-01-02 15:04")), Text: cm.Body, HTML: cm.HTML}
 	if !cm.Edited.IsZero() {
 		it.Label += ", edited later"
 	}
@@ -185,7 +185,7 @@ func (r Reader) pull(ctx context.Context, _ github.Query) (github.Page, error) {
 	page := github.Page{Head: fmt.Sprintf("pull request #%d, %s, at %.12s, %d files, +%d -%d", p.Ref.Number, state, p.HeadSHA, files.Total, files.Additions, files.Deletions)}
 	page.Items = []github.Item{
 		{Label: "title, and branches", Plain: true, Text: fmt.Sprintf("%s\nfrom %s into %s", p.Title, p.Head, p.Base)},
-		{Label: "description by " + p.Author, Text: p.Body},
+		{Label: "description by " + p.Author, Text: p.Body, HTML: p.HTML},
 		{Label: "changed files", Plain: true, Text: stats(files.List)},
 	}
 	if n := files.Total - len(files.List); n > 0 {

@@ -1,10 +1,10 @@
 package untrusted
 
 import (
-	"html"
 	"regexp"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
@@ -36,100 +36,106 @@ func parted(s string) string {
 	return closingURL().ReplaceAllString(s, "$1 $2")
 }
 
-// flat is prose with its markup as \x01, its code as \x00, and where each byte of it comes from.
-type flat struct {
-	text []byte
-	from []int
-}
+var (
+	mentioned  = pattern.Lazy(`^@[A-Za-z0-9][A-Za-z0-9-]*(?:/[A-Za-z0-9._-]+)?`)
+	otherIssue = pattern.Lazy(`([\w.\-\x01]+/[\w.\-\x01]+)#\x01*\d+`)
+	onGitHub   = pattern.Lazy("(?i)(?:https?://|www\\.)[^\\s<>\"'`)\\]\x00\x01]+")
+)
 
-func (f *flat) add(b byte, from int) {
-	f.text = append(f.text, b)
-	f.from = append(f.from, from)
-}
-
-// closings joins the parts of a text and shows as code what closes an issue in their
-// prose, also where markup or the end of a line is in between.
-func closings(parts []part) string {
-	var f flat
-	var all strings.Builder
-	for i, p := range parts {
-		if i > 0 {
-			f.add('\n', all.Len())
-			all.WriteByte('\n')
-		}
-		if p.code {
-			f.add(0, all.Len())
-		} else {
-			f.prose(p.text, all.Len())
-		}
-		all.WriteString(p.text)
-	}
-	s := all.String()
+// flat is what a reader sees of the tokens, with markup as \x01 and code as \x00, and the
+// token that each byte comes from.
+func (w *writer) flat() (string, []int) {
 	var b strings.Builder
-	done := 0
-	for _, m := range closingFlat().FindAllSubmatchIndex(f.text, -1) {
-		start, end := f.from[m[2]], f.from[m[3]-1]+1
-		if start < done {
-			continue
-		}
-		text := s[start:end]
-		b.WriteString(s[done:start])
-		done = end
-		if text != string(f.text[m[2]:m[3]]) { // markup in it
-			k := strings.LastIndexAny(text, "#-/") + 1
-			b.WriteString(text[:k] + " " + text[k:])
-			continue
-		}
-		if strings.HasSuffix(s[:start], "<") && strings.Contains(s[end:], ">") { // an address
-			more := strings.IndexByte(s[end:], '>')
-			text, done = text+s[end:end+more], end+more+1
-			before := b.String()
-			b.Reset()
-			b.WriteString(before[:len(before)-1])
-		}
-		if strings.HasSuffix(b.String(), "`") {
-			b.WriteByte(' ')
-		}
-		b.WriteString("`" + text + "`") //control:post-closing
-		if strings.HasPrefix(s[done:], "`") {
-			b.WriteByte(' ')
-		}
-	}
-	return b.String() + s[done:]
-}
-
-// prose adds a part that begins at byte at. A code span counts as a character
-// that no word has.
-func (f *flat) prose(l string, at int) {
-	begun := false
-	for i := 0; i < len(l); i++ {
-		c := l[i]
-		switch {
-		case c == '`':
-			f.add(0, at+i)
-			i += max(1, codeSpan(l[i:])) - 1
-		case c == '&':
-			ref := reference().FindString(l[i:])
-			if text := html.UnescapeString(ref); ref != "" && (len(text) == 1 || strings.TrimSpace(text) == "") {
-				f.add(ascii(text), at+i)
-				i += len(ref) - 1
-				continue
+	var from []int
+	for i, t := range w.tokens {
+		seen := strings.Map(func(r rune) rune {
+			if unicode.IsSpace(r) && r != '\n' {
+				return ' '
 			}
-			f.add(c, at+i)
-		case strings.IndexByte("*_~\\[]()<>|\"'{}!", c) >= 0:
-			f.add(1, at+i)
-		case !begun && strings.IndexByte("-+# \t", c) >= 0 && (i+1 == len(l) || strings.IndexByte("# \t", l[i+1]) >= 0):
-		default:
-			begun = c != '\n'
-			f.add(c, at+i)
+			return r
+		}, t.seen)
+		b.WriteString(seen)
+		for range len(seen) {
+			from = append(from, i)
 		}
+	}
+	return b.String(), from
+}
+
+// neutralize shows as code what would have an effect on GitHub: what makes a note in the
+// timeline of another repository, tells a person, or closes an issue. Markup in between and
+// the end of a line change nothing about that.
+func (w *writer) neutralize() {
+	flat, from := w.flat()
+	for _, m := range onGitHub().FindAllStringIndex(flat, -1) {
+		if w.elsewhere(flat[m[0]:m[1]]) {
+			w.show(from[m[0]], from[m[1]-1])
+		}
+	}
+	for _, m := range otherIssue().FindAllStringSubmatchIndex(flat, -1) {
+		name := strings.TrimLeft(flat[m[2]:m[3]], "\x01")
+		if !strings.EqualFold(strings.ReplaceAll(name, "\x01", ""), w.Repo) && w.tokens[from[m[3]]].kind == prose {
+			w.show(from[m[3]-len(name)], from[m[1]-1])
+		}
+	}
+	for at, c := range flat {
+		if c != '@' || w.tokens[from[at]].kind != prose {
+			continue
+		}
+		word := flat[max(0, at-256):at]
+		word = word[strings.LastIndexAny(word, " \t\n")+1:]
+		inWord := word != "" && alnum(word[len(word)-1]) && !strings.ContainsAny(word, "@#")
+		if name := mentioned().FindString(flat[at:min(len(flat), at+256)]); name != "" && !inWord {
+			w.show(from[at], from[at+len(name)-1]) //control:post-mentions
+		}
+	}
+	flat, from = w.flat()
+	flat = strings.Map(func(r rune) rune { // what may have been markup
+		if strings.ContainsRune("*_~\\[]()<>|\"'{}!", r) {
+			return 1
+		}
+		return r
+	}, flat)
+	for at := 0; ; { // behind what is shown as code another word may begin
+		m := closingFlat().FindStringSubmatchIndex(flat[at:])
+		if m == nil {
+			return
+		}
+		w.show(from[at+m[2]], from[at+m[3]-1]) //control:post-closing
+		at += m[3]
 	}
 }
 
-// ascii is a character of one byte, a blank for any other.
-func ascii(text string) byte {
-	if len(text) == 1 && text[0] < 0x80 {
-		return text[0]
+func alnum(b byte) bool { return letter(b) || b >= '0' && b <= '9' }
+
+// show writes some tokens as code. If there is markup among them, a space takes their
+// effect.
+func (w *writer) show(first, last int) {
+	var words strings.Builder
+	mark := first
+	for i := first; i <= last; i++ {
+		t := w.tokens[i]
+		switch {
+		case t.kind == code && i == first:
+			return // it is shown already
+		case t.kind == code:
+			last = i - 1
+			continue
+		case t.kind == markup && t.out == "":
+		case t.kind == markup || t.kind == newline:
+			words.Reset()
+			words.WriteByte(1)
+		case strings.ContainsAny(t.seen, "#-/@"):
+			mark = i
+		}
+		words.WriteString(t.seen)
 	}
-	return ' '
+	if s := words.String(); !strings.HasPrefix(s, "\x01") {
+		w.tokens[first] = token{kind: code, out: span(s, w.tokens[first].cell), seen: "\x00"}
+		for i := first + 1; i <= last; i++ {
+			w.tokens[i] = token{kind: markup}
+		}
+		return
+	}
+	w.tokens[mark].space = true
 }

@@ -25,7 +25,7 @@ func hostileTexts(size int) map[string]string {
 func TestHostileTextsEnd(t *testing.T) {
 	for name, s := range hostileTexts(64 << 10) {
 		t.Run(name, func(t *testing.T) {
-			Clean(s)
+			Clean(s, "")
 			out := CleanOutput(s, OutputOptions{})
 			if again := CleanOutput(out, OutputOptions{}); again != out {
 				t.Error("CleanOutput is not stable")

@@ -3,7 +3,6 @@ package untrusted
 import (
 	"fmt"
 	"html"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -64,7 +63,7 @@ func (o OutputOptions) Post(p Post) string {
 // mostMentioned is how many a post may tell.
 const mostMentioned = 20
 
-var account = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?$`)
+var account = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?$`)
 
 // mentions is the line that tells accounts and teams, each once. What cannot be the
 // name of one is left out.
@@ -72,7 +71,7 @@ func mentions(list []string) string {
 	var out []string
 	for _, name := range list {
 		at := "@" + strings.ToLower(name)
-		if account.MatchString(name) && !slices.Contains(out, at) && len(out) < mostMentioned { //control:mention-names
+		if account().MatchString(name) && !slices.Contains(out, at) && len(out) < mostMentioned { //control:mention-names
 			out = append(out, at)
 		}
 	}
@@ -88,8 +87,8 @@ const cutNote = "\n\n… (cut here: the rest is longer than a comment)\n"
 // and comes last: half of a clean text need not be clean.
 func (o OutputOptions) fit(s string, room int) string {
 	out := CleanOutput(s, o)
-	if plain, _ := CleanPlain(s); utf8.RuneCountInString(out) > room && !isAsCode(plain) {
-		s = withAddresses(plain) // what is cut may be the definitions
+	if utf8.RuneCountInString(out) > room && !isAsCode(out) {
+		s = out // what is cut may be definitions of links
 	}
 	for n := room; utf8.RuneCountInString(out) > room && n > 0; {
 		n -= utf8.RuneCountInString(cutNote) + 16
@@ -124,7 +123,7 @@ func firstRunes(s string, n int) string {
 	return s[:at]
 }
 
-var plainMention = regexp.MustCompile(`(^|[^A-Za-z0-9])@([A-Za-z0-9])`)
+var plainMention = pattern.Lazy(`(^|[^A-Za-z0-9])@([A-Za-z0-9])`)
 
 var otherRepo = pattern.Lazy(`([\w.-]+/[\w.-]+#)(\d)`)
 
@@ -132,7 +131,7 @@ var otherRepo = pattern.Lazy(`([\w.-]+/[\w.-]+#)(\d)`)
 // the effect from mentions, closing words and references to other repositories.
 func Message(s string) string {
 	s, _ = CleanPlain(s)
-	s = plainMention.ReplaceAllString(s, "$1@ $2") //control:post-message
+	s = plainMention().ReplaceAllString(s, "$1@ $2") //control:post-message
 	s = otherRepo().ReplaceAllString(parted(s), "$1 $2")
 	return NoRunnerCommands(s)
 }

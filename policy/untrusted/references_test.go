@@ -21,11 +21,11 @@ func isPosted(t *testing.T, in, want string) {
 
 func TestReferencesSayTheirAddress(t *testing.T) {
 	for in, want := range map[string]string{
-		"see [docs][d]\n\n[d]: https://go.dev": "see docs (<https://go.dev>)\n",
+		"see [docs][d]\n\n[d]: https://go.dev": "see docs (<https://go.dev>)",
 		"see [Docs][], [the\nsite][S] and [s]\n\n[docs]: <https://go.dev> 't'\n[s]: https://x.test\nmore": "see Docs (<https://go.dev>), the\nsite (<https://x.test>) and s (<https://x.test>)\n\nmore",
-		"![logo][l] [![ci][l]][d]\n\n[l]: https://x.test/a.png\n[d]: https://x.test":                      "logo (<https://x.test/a.png>) ci (<https://x.test/a.png>) (<https://x.test>)\n",
-		"[LICENSE][] applies\n\n[license]: LICENSE\n":                                                     "[LICENSE](LICENSE) applies\n\n",
-		"`[docs][d]` and \\[d]\n\n[d]: https://go.dev\n":                                                  "`[docs][d]` and \\[d]\n\n",
+		"![logo][l] [![ci][l]][d]\n\n[l]: https://x.test/a.png\n[d]: https://x.test":                      "logo (<https://x.test/a.png>) ci (<https://x.test/a.png>) (<https://x.test>)",
+		"[LICENSE][] applies\n\n[license]: LICENSE\n":                                                     "[LICENSE](LICENSE) applies\n",
+		"`[docs][d]` and \\[d]\n\n[d]: https://go.dev\n":                                                  "`[docs][d]` and \\[d]\n",
 		"```\n[docs][d]\n[d]: https://go.dev\n```":                                                        "```\n[docs][d]\n[d]: https://go.dev\n```",
 		"it said\n\n[INFO]: done":                                                                         "it said\n\n[INFO]\\: done",
 		"see [docs][e]\n[d]: https://go.dev":                                                              "see [docs][e]\n[d]\\: https://go.dev",
@@ -37,17 +37,17 @@ func TestReferencesSayTheirAddress(t *testing.T) {
 func TestPostedAsPlain(t *testing.T) {
 	for in, want := range map[string]string{
 		"```mermaid\ngraph TD\n```":                     "```text\ngraph TD\n```",
-		"~~~ GeoJSON x\n{}\n~~~":                        "~~~ text\n{}\n~~~",
+		"~~~ GeoJSON x\n{}\n~~~":                        "```text\n{}\n```",
 		"- ```&#109;ath\n  x\n  ```\n":                  "- ```text\n  x\n  ```\n",
-		"````md\n```mermaid\n```\n````\n```stl\nx\n```": "````md\n```mermaid\n```\n````\n```text\nx\n```",
+		"````md\n```mermaid\n```\n````\n```stl\nx\n```": "````md\n```mermaid\n```\n````\n\n```text\nx\n```",
 		"```mermaidx\nx\n```":                           "```mermaidx\nx\n```",
 		"see www.github.com/other/repo/issues/1":        "see `www.github.com/other/repo/issues/1`",
 		"see https://kim@github.com/other/repo/pull/1":  "see `https://kim@github.com/other/repo/pull/1`",
 		"see www.github.com/me/mine/issues/1":           "see www.github.com/me/mine/issues/1",
 		"closes www.github.com/me/mine/issues/1":        "closes `www.github.com/me/mine/issues/1`",
-		"a[^1]\n\n[^1]: note":                           "a[^1]\n\n[^1]: – note",
-		"a[^1]\n\n[^1]: <https://go.dev> (t)":           "a[^1]\n\n[^1]: – <https://go.dev> (t)",
-		"a[^1]\n\n[^1]: \"t\" (t)":                      "a[^1]\n\n[^1]: – – \"t\" (t)",
+		"a[^1]\n\n[^1]: note":                           "a[^1]\n\n[^1]: note",
+		"a[^1]\n\n[^1]: <https://go.dev> (t)":           "a[^1]\n\n[^1]: <https://go.dev> (t)",
+		"a[^1]\n\n[^1]: \"t\" (t)":                      "a[^1]\n\n[^1]: \"t\" (t)",
 		"a[^1]\n\n[^1]: two words":                      "a[^1]\n\n[^1]: two words",
 	} {
 		isPosted(t, in, want)

@@ -2,6 +2,14 @@
 // post. [Clean] and [CleanPlain] take out what a reader of the page would not
 // see, [Fence] marks what nobody vouches for, [CleanOutput] makes inert what a
 // model wrote for GitHub. It is pure.
+//
+//	read.go   the text of a page
+//	page.go   a page where GitHub gives none
+//	lines.go  marks on lines of a page
+//	place.go  in what a piece of a text stands
+//	write.go, closing.go  a text written anew from its tree
+//	post.go   whole posts, titles and messages
+//	chars.go, invisible.go, screen.go, escapes.go, inert.go  characters
 package untrusted
 
 import (
@@ -13,7 +21,6 @@ import (
 	"unicode"
 
 	"github.com/handrail-bot/handrail/policy/pattern"
-	"github.com/handrail-bot/handrail/policy/untrusted/visible"
 )
 
 // Removed counts what cleaning took out, by category.
@@ -73,26 +80,30 @@ func (n Removed) String() string {
 const leftOut = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
 
 // Clean returns what a reader of the rendered page sees of s, Markdown from a
-// person nobody vouches for: see [visible.Read]. Invisible characters go too.
-// Collapsed blocks are marked, code stays byte for byte but for invisible
-// characters.
-func Clean(s string) (string, Removed) {
-	seen, ok := visible.Read(s) //control:what-a-reader-sees
-	if !ok {
-		return leftOut, Removed{Definitions: 1}
+// person nobody vouches for. Invisible characters go too. Collapsed blocks are marked,
+// code stays byte for byte but for invisible characters. Page is the HTML that GitHub
+// made of s; without it, [Page] stands in for GitHub.
+func Clean(s, page string) (string, Removed) {
+	root, hidden, ok := rendered(s)
+	var got seen
+	switch {
+	case page != "": //control:page-of-github
+		got = readPage(page)
+	case ok:
+		got = read(root) //control:what-a-reader-sees
+	default:
+		got.text = leftOut
 	}
-	text, n := CleanPlain(seen.Text)
-	return text, n.Plus(Removed{
-		Comments: seen.Comments, Attributes: seen.Attributes, AltTexts: seen.AltTexts, Titles: seen.Titles,
-		Definitions: seen.Definitions, Addresses: seen.Addresses, Collapsed: seen.Collapsed,
-	})
+	text, n := CleanPlain(got.text)
+	return text, n.Plus(hidden)
 }
 
-// Links returns where the links of s lead, which [Clean] leaves out where the text of
-// a link is another one.
-func Links(s string) []string {
-	seen, _ := visible.Read(s)
-	return seen.Links
+// Links returns where the links of s lead, which [Clean] leaves out.
+func Links(s, page string) []string {
+	if page == "" {
+		page = Page(s)
+	}
+	return readPage(page).links
 }
 
 // maxPasses is how often cleaning is repeated at most. Honest text needs two passes.

@@ -53,6 +53,7 @@ type Page struct {
 type Item struct {
 	Label string
 	Text  string
+	HTML  string // that GitHub makes of Text, "" if nobody knows
 	Plain bool   // it is no Markdown, but a diff or a log
 	Next  string // how to ask for what comes after it; empty where it cannot be asked for
 }
@@ -171,7 +172,7 @@ func (r reader) show(head string, page Page) string {
 		if it.Plain {
 			text = tools.Shorten(untrusted.StripEscapes(text), maxBytes)
 		} else {
-			text, _ = untrusted.Clean(text) //control:github-tools-clean
+			text, _ = untrusted.Clean(text, it.HTML) //control:github-tools-clean
 			text = tools.Shorten(text, maxItem)
 		}
 		if room -= len(text); room < 0 && i > 0 {

@@ -1,13 +1,11 @@
 package ghtest
 
 import (
-	"fmt"
-	"html"
 	"net/http"
 	"strings"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
-	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // AttachmentPath is where the page puts files that are dropped into a text.
@@ -55,23 +53,33 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 
 func signed(a *hub.Attachment) string { return signedPath + a.ID + ".png?jwt=" + a.JWT }
 
-var shownImage = pattern.Lazy(`!\[([^\]]*)\]\(([^)\s]+)\)|&lt;img [^\n]*?src=&#34;([^\n]*?)&#34;[^\n]*?&gt;`)
-
-// withHTML adds the text as HTML for those who ask for it. Only pictures are
-// rendered: attachments get their signed address, as GitHub gives it.
-func withHTML(c *call, shape object) object {
-	accept := c.r.Header.Get("Accept")
-	if !strings.Contains(accept, "full+json") && !strings.Contains(accept, "html+json") {
-		return shape
+// withHTML adds the HTML of texts for a caller who asks for it. Attachments get their
+// signed address, as GitHub gives it.
+func withHTML(c *call, out any) any {
+	if !strings.Contains(c.r.Header.Get("Accept"), "full+json") {
+		return out
 	}
-	body, _ := shape["body"].(string)
-	shape["body_html"] = "<p>" + shownImage().ReplaceAllStringFunc(html.EscapeString(body), func(m string) string {
-		sub := shownImage().FindStringSubmatch(m)
-		src := html.UnescapeString(sub[2] + sub[3])
-		if a := c.s.attachment(strings.TrimPrefix(src, c.s.url+AttachmentPath)); a != nil {
-			src = c.s.url + signed(a)
+	switch out := out.(type) {
+	case object:
+		body, _ := out["body"].(string)
+		if _, is := out["body"]; is {
+			page := untrusted.Page(body)
+			if c.s.HTML != nil {
+				page = c.s.HTML(body)
+			}
+			for _, a := range c.s.Attachments {
+				page = strings.ReplaceAll(page, c.s.url+AttachmentPath+a.ID, c.s.url+signed(a))
+			}
+			out["body_html"], out["body_text"] = page, body
 		}
-		return fmt.Sprintf(`<img alt="%s" src="%s">`, sub[1], html.EscapeString(src))
-	}) + "</p>"
-	return shape
+	case []object:
+		for _, one := range out {
+			withHTML(c, one)
+		}
+	case []any:
+		for _, one := range out {
+			withHTML(c, one)
+		}
+	}
+	return out
 }

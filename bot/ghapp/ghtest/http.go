@@ -176,7 +176,7 @@ func (s *Server) run(c *call, refusal string) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out = s.description.Complete(c.op.route, status, out)
+	out = withHTML(c, s.description.Complete(c.op.route, status, out))
 	if c.r.Method != http.MethodGet {
 		s.touch()
 	}

@@ -78,7 +78,7 @@ func labelName(raw json.RawMessage) string {
 
 func getIssue(c *call) (int, any, error) {
 	is := c.issue
-	return 200, withHTML(c, c.s.issueShape(is)), nil
+	return 200, c.s.issueShape(is), nil
 }
 
 // mayEdit: one's own, or a person who can write. An app edits only what it
@@ -178,7 +178,7 @@ func createComment(c *call) (int, any, error) {
 	return 201, c.s.commentShape(cm), nil
 }
 
-func getComment(c *call) (int, any, error) { return 200, withHTML(c, c.s.anyComment(c.comment)), nil }
+func getComment(c *call) (int, any, error) { return 200, c.s.anyComment(c.comment), nil }
 
 func updateComment(c *call) (int, any, error) {
 	cm := c.comment

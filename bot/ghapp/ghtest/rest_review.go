@@ -14,7 +14,7 @@ func listReviews(c *call) (int, any, error) {
 
 func getReview(c *call) (int, any, error) {
 	is, rv := c.issue, c.review
-	return 200, withHTML(c, c.s.reviewShape(is, rv)), nil
+	return 200, c.s.reviewShape(is, rv), nil
 }
 
 func createReview(c *call) (int, any, error) {

@@ -52,6 +52,7 @@ type Comment struct {
 	App      string // through which it was written, by its slug; empty for none
 	Relation string // of the author to the repository, see [ghapp.Issue]
 	Body     string
+	HTML     string // see [ghapp.Issue]
 	URL      string
 	Created  time.Time
 	Edited   time.Time // zero when it is as it was written
@@ -107,6 +108,7 @@ func commentPage(ctx context.Context, c *ghapp.Client, ref thread.Ref, n int) (o
 		ID       int64
 		User     user
 		Body     string
+		HTML     string    `json:"body_html"`
 		HTMLURL  string    `json:"html_url"`
 		Created  time.Time `json:"created_at"`
 		Updated  time.Time `json:"updated_at"`
@@ -115,11 +117,11 @@ func commentPage(ctx context.Context, c *ghapp.Client, ref thread.Ref, n int) (o
 			Slug string
 		} `json:"performed_via_github_app"`
 	}
-	_, err = page(ctx, c, ghapp.Ask{Op: "list comments", Thread: ref,
+	_, err = page(ctx, c, ghapp.Ask{Op: "list comments", Thread: ref, Accept: ghapp.FullText,
 		Path: fmt.Sprintf("issues/%d/comments?per_page=%d&page=%d", ref.Number, pageSize, n)}, &list)
 	for i, v := range list {
 		cm := Comment{Position: (n-1)*pageSize + i + 1, ID: v.ID, Author: v.User.Login, AuthorID: v.User.ID, Bot: v.User.Type == "Bot",
-			Relation: v.Relation, Body: v.Body, URL: v.HTMLURL, Created: v.Created}
+			Relation: v.Relation, Body: v.Body, HTML: v.HTML, URL: v.HTMLURL, Created: v.Created}
 		if v.App != nil {
 			cm.App = v.App.Slug
 		}

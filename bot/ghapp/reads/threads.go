@@ -46,10 +46,10 @@ type graphComment struct {
 		Type  string `json:"__typename"`
 		Login string
 	}
-	AuthorAssociation, Body, URL, DiffHunk string
-	CreatedAt                              time.Time
-	LastEditedAt                           *time.Time
-	Reactions                              struct {
+	AuthorAssociation, Body, BodyHTML, URL, DiffHunk string
+	CreatedAt                                        time.Time
+	LastEditedAt                                     *time.Time
+	Reactions                                        struct {
 		Nodes []struct{ User *struct{ Login string } }
 	}
 }
@@ -144,7 +144,7 @@ func (t graphThread) read() ReviewThread {
 }
 
 func (g graphComment) read(position int) Comment {
-	cm := Comment{Position: position, Relation: g.AuthorAssociation, Body: g.Body, URL: g.URL, Created: g.CreatedAt}
+	cm := Comment{Position: position, Relation: g.AuthorAssociation, Body: g.Body, HTML: g.BodyHTML, URL: g.URL, Created: g.CreatedAt}
 	cm.ID, _ = strconv.ParseInt(g.ID, 10, 64) // 0 where the server has none
 	if g.Author != nil {                      // nil for an account that is gone
 		cm.Author, cm.Bot = g.Author.Login, g.Author.Type == "Bot"

@@ -21,6 +21,7 @@ const (
 
 	// Where a line stands that is no command for GitHub, see [NotSaid].
 	TooDeep    = "a text that is nested too deeply to be read"
+	ShownElse  = "a text that it shows in another way than it is written"
 	Controls   = "a text with control characters"
 	LazyLine   = " (a line counts to the quotation above it when no empty line stands between them)"
 	BeginsElse = "a line that begins with something else"

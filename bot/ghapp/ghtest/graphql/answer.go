@@ -10,6 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // view is the hub as somebody sees it.
@@ -177,7 +178,7 @@ func changedSince(is *hub.Issue, cm *hub.Comment) bool {
 func (v view) comment(cm *hub.Comment) object {
 	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // GraphQL calls a bot by its slug
 	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
-		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "diffHunk": cm.Hunk,
+		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
 		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
 	c["reactions"] = resolver(func(args object) (any, error) {

@@ -27,6 +27,7 @@ type Hub struct {
 	Keys     Keys
 
 	Attachments []*Attachment
+	HTML        func(body string) string // of a text; nil for what Markdown gives
 
 	lastID int64
 }

@@ -1,4 +1,4 @@
-package visible
+package untrusted
 
 import (
 	"slices"
@@ -6,10 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/yuin/goldmark/ast"
-	struck "github.com/yuin/goldmark/extension/ast"
+	extended "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/text"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Place says in what a piece of a text stands, in words for people.
@@ -26,53 +27,35 @@ const (
 )
 
 var placeOf = map[ast.NodeKind]Place{
-	ast.KindCodeBlock: Code, ast.KindFencedCodeBlock: Code, ast.KindCodeSpan: Code, ast.KindBlockquote: Quotation,
-	ast.KindList: "a list", ast.KindHeading: "a heading", kindRow: "a table", ast.KindLink: "a link", ast.KindImage: Nowhere,
-	kindFootnote: "a footnote", ast.KindEmphasis: "emphasis", struck.KindStrikethrough: "struck text",
+	ast.KindCodeBlock:          Code,
+	ast.KindFencedCodeBlock:    Code,
+	ast.KindCodeSpan:           Code,
+	ast.KindBlockquote:         Quotation,
+	ast.KindList:               "a list",
+	ast.KindHeading:            "a heading",
+	ast.KindLink:               "a link",
+	ast.KindImage:              Nowhere,
+	ast.KindEmphasis:           "emphasis",
+	extended.KindTable:         "a table",
+	extended.KindFootnote:      "a footnote",
+	extended.KindStrikethrough: "struck text",
 }
 
 // Places returns where the words at some offsets of a text stand on GitHub's page. The
 // offsets rise, and lines end with a line feed. It reports false for a text that nobody
 // wrote by hand and that would take unreasonable time.
-func Places(markdown string, at []int) (places []Place, ok bool) {
+func Places(s string, at []int) (places []Place, ok bool) {
 	defer func() {
 		if recover() != nil { // in the parser: nothing is known of the text
 			places, ok = nil, false
 		}
 	}()
-	if !utf8.ValidString(markdown) || manyMarks(markdown) || tooSlow(markdown) {
+	if !utf8.ValidString(s) || manyMarks(s) || tooSlow(s) {
 		return nil, false
 	}
-	markdown = strings.Map(func(r rune) rune {
-		if isMark(r) {
-			return utf8.RuneError // as long
-		}
-		return r
-	}, markdown)
-	src, ok := closed(markdown)
-	if !ok {
-		return nil, false
-	}
-	p := placing{src: src, at: moved(src, at), places: slices.Repeat([]Place{Nowhere}, len(at))}
-	p.walk(reading().Parser().Parse(text.NewReader([]byte(src))), Paragraph)
+	p := placing{src: s, at: at, places: slices.Repeat([]Place{Nowhere}, len(at))}
+	p.walk(markdown().Parser().Parse(text.NewReader([]byte(s))), Paragraph)
 	return p.places, true
-}
-
-// moved returns where offsets of a text are in src, which [closed] made of it.
-func moved(src string, at []int) []int {
-	out := make([]int, len(at))
-	i, j := 0, 0
-	for k, place := range at {
-		for ; i < place; i++ {
-			_, size := utf8.DecodeRuneInString(src[j:])
-			if r, _ := utf8.DecodeRuneInString(src[j:]); !isMark(r) {
-				size = 1
-			}
-			j += size
-		}
-		out[k] = j
-	}
-	return out
 }
 
 // placing finds the places in a tree.
@@ -92,15 +75,21 @@ func (p *placing) walk(n ast.Node, place Place) {
 	switch n := n.(type) {
 	case *ast.Text:
 		p.put(n.Segment.Start, n.Segment.Stop, place)
-	case *tagNode:
-		p.markup(n.start, n.end)
-		if p.html.read(string(n.raw)); inWords().Match(n.raw) {
+	case *ast.RawHTML:
+		first, last := n.Segments.At(0), n.Segments.At(n.Segments.Len()-1)
+		p.markup(first.Start, last.Stop)
+		raw := n.Segments.Value([]byte(p.src))
+		if p.html.read(string(raw)); inWords().Match(raw) {
 			return // the paragraph's end tells whether it is closed
 		}
-	case *htmlBlock:
+	case *ast.HTMLBlock:
 		lines := n.Lines()
-		p.markup(lines.At(0).Start, lines.At(lines.Len()-1).Stop)
-		p.html.read(string(lines.Value([]byte(p.src))))
+		end := lines.At(lines.Len() - 1).Stop
+		if n.HasClosure() {
+			end = n.ClosureLine.Stop
+		}
+		p.markup(lines.At(0).Start, end)
+		p.html.read(p.src[lines.At(0).Start:end])
 		return
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
@@ -115,15 +104,15 @@ func (p *placing) walk(n ast.Node, place Place) {
 	}
 }
 
-// markup notes what stands in HTML. A comment is one for readers, too, when nothing
+// markup notes what stands in HTML. A comment is one for readers, too, if nothing
 // before it can be open.
 func (p *placing) markup(from, to int) {
 	raw := p.src[from:to]
 	p.put(from, to, HTML)
 	if raw = strings.TrimLeft(raw, " "); strings.HasPrefix(raw, "<!--") && !p.html.broken {
-		end := commentEnd(raw)
-		if end == 0 {
-			end = len(raw)
+		end := len(raw)
+		if at := commentEnd().FindStringIndex(raw[4:]); at != nil {
+			end = 4 + at[1]
 		}
 		p.put(from, to-len(raw)+end, Nowhere)
 	}
@@ -151,23 +140,27 @@ type balance struct {
 }
 
 var (
-	token = pattern.Lazy(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
+	commentEnd = pattern.Lazy(`--!?>`)
+	tagToken   = pattern.Lazy(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)` +
+		`((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
 	// inWords is a tag of an element that stands among words and does not end
 	// their paragraph.
-	inWords = pattern.Lazy(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|dfn|span)[\s>]`)
+	inWords = pattern.Lazy(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|` +
+		`dfn|span)[\s>]`)
 )
 
 // void are elements that have no end, unlike those whose content browsers read in
 // another way.
 const (
 	void   = " area br col hr img input wbr "
-	unlike = " script style title textarea plaintext xmp iframe noembed noframes noscript svg math template select option html head body frameset form button "
+	unlike = " script style title textarea plaintext xmp iframe noembed noframes noscript svg math template select " +
+		"option html head body frameset form button "
 )
 
 // read follows one piece of HTML.
 func (t *balance) read(piece string) {
 	for piece != "" && !t.broken {
-		m := token().FindStringSubmatch(piece)
+		m := tagToken().FindStringSubmatch(piece)
 		if m == nil {
 			t.broken = true
 			return
@@ -177,7 +170,8 @@ func (t *balance) read(piece string) {
 		switch {
 		case strings.HasPrefix(m[0], "<!--"):
 			inner := m[0][4:]
-			t.broken = strings.HasPrefix(inner, ">") || strings.HasPrefix(inner, "->") || strings.Contains(inner, "--!>") || strings.Contains(inner, "<!--")
+			t.broken = strings.HasPrefix(inner, ">") || strings.HasPrefix(inner, "->") ||
+				strings.Contains(inner, "--!>") || strings.Contains(inner, "<!--")
 		case name == "" || m[1] == "" && strings.Contains(void, " "+name+" "):
 		case strings.Contains(unlike, " "+name+" ") || m[4] != "":
 			t.broken = true

@@ -1,0 +1,94 @@
+package ghapp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/google/go-github/v62/github"
+
+	"github.com/handrail-bot/handrail/bot/thread"
+)
+
+// FullText is the media type by which GitHub answers a text with the HTML that it makes of
+// it, on enterprise servers too.
+const FullText = "application/vnd.github.full+json"
+
+// withHTML is what GitHub answers of a text, and its HTML.
+type withHTML[T any] struct {
+	of   T
+	html string
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (w *withHTML[T]) UnmarshalJSON(data []byte) error {
+	var more struct {
+		HTML string `json:"body_html"`
+	}
+	err := errors.Join(json.Unmarshal(data, &w.of), json.Unmarshal(data, &more))
+	w.html = more.HTML
+	return err
+}
+
+// full reads a text, or a list of texts.
+func full[T any](ctx context.Context, c *Client, path string) (out withHTML[T], resp *github.Response, err error) {
+	resp, err = c.full(ctx, path, &out)
+	return out, resp, err
+}
+
+func fullPage[T any](ctx context.Context, c *Client, path string, o github.ListOptions) ([]withHTML[T], *github.Response, error) {
+	var out []withHTML[T]
+	resp, err := c.full(ctx, fmt.Sprintf("%s?per_page=%d&page=%d", path, o.PerPage, max(1, o.Page)), &out)
+	return out, resp, err
+}
+
+func (c *Client) full(ctx context.Context, path string, out any) (*github.Response, error) {
+	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, path), nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", FullText)
+	return c.gh.Do(ctx, req, out)
+}
+
+// Text is a text on GitHub: a review, or else what Target says.
+type Text struct {
+	Thread thread.Ref
+	Target Target
+	Review int64
+}
+
+// Said is a text as it is now, and the HTML that GitHub makes of it, in which the
+// addresses of private attachments are signed for some minutes.
+type Said struct{ Body, HTML string }
+
+// Of returns the HTML of a text that was said, "" if it is another text now.
+func (s Said) Of(body string) string {
+	lines := strings.NewReplacer("\r\n", "\n")
+	if strings.TrimSpace(lines.Replace(s.Body)) != strings.TrimSpace(lines.Replace(body)) { //control:html-of-the-text
+		return ""
+	}
+	return s.HTML
+}
+
+// Said reads a text.
+func (c *Client) Said(ctx context.Context, at Text) (Said, error) {
+	const op = "read text"
+	if err := c.own(op, at.Thread); err != nil {
+		return Said{}, err
+	}
+	where := fmt.Sprintf("issues/%d", at.Thread.Number)
+	switch {
+	case at.Review != 0:
+		where = fmt.Sprintf("pulls/%d/reviews/%d", at.Thread.Number, at.Review)
+	case at.Target.Diff:
+		where = fmt.Sprintf("pulls/comments/%d", at.Target.Comment)
+	case at.Target.Comment != 0:
+		where = fmt.Sprintf("issues/comments/%d", at.Target.Comment)
+	}
+	got, _, err := full[struct{ Body string }](ctx, c, where)
+	return Said{got.of.Body, got.html}, c.readError(op, err)
+}
