@@ -66,12 +66,12 @@ func (w *worker) shown(ctx context.Context, s userMessage) (page string, err err
 	if first := s.ev.Kind == "issues" || s.ev.Kind == "pull_request"; !first && s.wroteID() == 0 {
 		return "", nil
 	}
-	said, err := w.at.Client.Said(ctx, s.text())
+	said, err := w.at.Client.Said(ctx, s.text())            //control:shown-is-asked
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent { // it is gone: what was delivered counts
 		w.cfg.Log.InfoContext(ctx, "text not read again", "thread", w.key, "source", s.key, "err", err)
 		return "", nil
 	}
-	return said.Of(s.body), err //control:shown-is-asked
+	return said.Of(s.body), err
 }
 
 // text is where the text stands on GitHub.
