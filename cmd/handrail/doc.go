@@ -70,14 +70,9 @@
 // protocol.
 //
 // policy decides: what a mode allows, which paths are sensitive, who may approve;
-// policy/shell says what a command can do: policy/shell/walk follows it,
-// policy/shell/rules says what programs do, policy/shell/wrappers what those do that run
-// others, policy/shell/around what holds for all; policy/shell/known holds what is data,
-// policy/shell/finding what is found, with policy/shell/word, policy/shell/argv,
-// policy/shell/filter for words,
-// policy/shell/zone, policy/shell/mark for paths and what is not known, policy/shell/code
-// for other languages (policy/shell/code/vocabulary knows names that say what a function
-// does, policy/shell/code/decode hidden texts, policy/shell/code/lex takes them apart); policy/untrusted makes foreign text safe to read and ours to post: policy/untrusted/visible
+// policy/shell says what a command can do, in the open and behind a wall;
+// policy/shell/known holds what is data, policy/shell/code reads program texts of
+// other languages. policy/untrusted makes foreign text safe to read and ours to post: policy/untrusted/visible
 // says what a reader of GitHub sees of it, policy/untrusted/marks breaks the control marks of
 // chat templates;
 // policy/secret finds credentials; policy/pattern has regular expressions that wait,
