@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -68,6 +69,29 @@ func TestUnescape(t *testing.T) {
 	for in, want := range map[string]string{`a\n\t\\`: "a\n\t\\", `\x72\155`: "rm", `\u00e4`: "ä", `\0155`: "m", `a\`: `a\`, "a\\\nb": "ab", "plain": "plain"} {
 		if got := Unescape(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestHostileTexts: what grows or repeats itself comes to an end soon.
+func TestHostileTexts(t *testing.T) {
+	nested := "1"
+	for range 30 {
+		nested = "eval \"#{eval '" + nested + "'}\""
+	}
+	for name, text := range map[string]string{
+		"nested":   nested,
+		"doubling": "a='aaaaaaaa';" + strings.Repeat("b=a+a;a=b+b;", 500),
+		"brackets": strings.Repeat("f([{", 10_000),
+		"quotes":   strings.Repeat("\"#{", 10_000),
+		"commands": strings.Repeat("system 'x';", 6_000),
+	} {
+		for language := range grammars {
+			begin := time.Now()
+			Read(language, text)
+			if took := time.Since(begin); took > 2*time.Second {
+				t.Errorf("%s in %s took %s", name, language, took)
+			}
 		}
 	}
 }

@@ -33,12 +33,16 @@ type Program struct {
 	Opaque  bool
 	Endless bool
 	Hidden  bool
+
+	read int // the size of all texts that were read, one in another
 }
 
 // The limits of one text.
 const (
 	maxDepth = 40
 	maxItems = 256
+	maxText  = 64 << 10  // of a text that is put together
+	maxRead  = 256 << 10 // of all texts, one in another
 )
 
 // value is what is known of an expression: a text, a list, or a name.
@@ -81,7 +85,7 @@ func Read(language, text string) *Program {
 
 // text reads a text, or one inside of another.
 func (r *reader) text(s string) {
-	if r.depth > maxDepth {
+	if r.p.read += len(s) + 1; r.depth > maxDepth || r.p.read > maxRead {
 		r.p.Opaque = true
 		return
 	}
@@ -219,6 +223,9 @@ func (r *reader) redirected(v value) value {
 }
 
 func joined(a, b value) value {
+	if len(a.text)+len(b.text) > maxText || len(a.list)+len(b.list) > maxItems {
+		return gap
+	}
 	if a.list != nil || b.list != nil {
 		return value{list: append(slices.Clip(items(a)), items(b)...)}
 	}
