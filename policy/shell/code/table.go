@@ -4,122 +4,157 @@ import (
 	_ "embed"
 	"strings"
 	"sync"
-
-	"github.com/handrail-bot/handrail/policy/shell/code/lex"
-	"github.com/handrail-bot/handrail/policy/shell/code/vocabulary"
 )
 
+// Kind is what a call does.
+type Kind int
+
+// The kinds of calls. The arguments of Exec are the words of one command,
+// those of Shell one shell line. Eval runs text of the same language, Load the
+// file that it names. Env reads a variable of the environment, or all of it
+// when it has no arguments. Connect opens or offers a socket.
+const (
+	Harmless Kind = iota
+	Exec
+	Shell
+	Eval
+	Load
+	Delete
+	DeleteTree
+	Write
+	Fetch
+	Send
+	Connect
+	Env
+	Fork
+	Signal
+	Chdir
+	decodes // it makes a text of one that cannot be read
+	module  // its value is the library that it names
+	member  // its value is a member that goes by a name
+	sends   // it calls what it names
+	same    // its value is that of its first argument
+	paths   // its value is a path put together from its arguments
+	home    // its value is the home directory
+	here    // its value is the working directory
+)
+
+// runs reports whether a call of the kind runs or deletes something, so that it counts
+// where it is passed on, too.
+func (k Kind) runs() bool { return k >= Exec && k <= DeleteTree }
+
+// shape says which arguments of a call count.
 type shape int
 
-// The shapes of calls: which of their arguments count.
 const (
-	shapeFirst shape = iota // the first
-	shapeArgs               // all of them
-	shapeFile               // a program and its words
-	shapeZero               // a program, the name it is given, its words
-	shapeMode               // a mode, and then as shapeZero
-	shapeRecv               // what the method is called on
-	shapeLast               // the last
-	shapeMove               // what is moved, and where to
-	shapeOpen               // a file and a mode
-	shapeNone               // none are needed
-	shapeValue              // it is no function
+	first shape = iota
+	all
+	program  // a program, and a list of its words
+	zero     // a program, the name it is given, its words
+	mode     // a mode, and then as zero
+	receiver // what the method is called on
+	last
+	moved // what is moved, and where to
+	opened
+	none
+	whole // it is no function
 )
 
 // entry is what is known of a name.
 type entry struct {
-	kind   Kind
-	shape  shape
-	fold   string // how its value is computed
-	passed bool   // counts when it is passed on and not called
-	piped  bool   // the program writes what the command reads
+	kind  Kind
+	shape shape
 }
 
-func (e entry) executes() bool { return e.kind >= Exec && e.kind <= Load && e.fold == "" }
-
-// place reports whether the value is a directory that goes by a name.
-func (e entry) place() bool {
-	_, ok := vocabulary.Directory(e.fold)
-	return ok
+// entries are the calls of a language.
+type entries struct {
+	calls map[string]entry
+	awk   bool
+	colon bool // members may stand behind a colon
 }
 
-// needsNoArgs reports whether a name may be a call as it stands.
-func (e entry) needsNoArgs() bool {
-	return e.place() || (e.kind == Delete || e.kind == DeleteTree) && e.shape == shapeRecv
-}
-
-// with is the entry when the call has the named arguments.
-func (e entry) with(named map[string]value) entry {
-	if v, ok := named["recursive"]; ok && e.kind == Delete && v.name != "false" {
-		e.kind = DeleteTree
-	}
-	return e
-}
-
-// verbs are the words that open a line of a table.
+// verbs are the words that begin a line of the table.
 var verbs = map[string]entry{
-	"shell":      {kind: Shell, shape: shapeFirst, passed: true},
-	"pipe":       {kind: Shell, shape: shapeFirst, passed: true, piped: true},
-	"words":      {kind: Shell, shape: shapeArgs, passed: true},
-	"pipewords":  {kind: Shell, shape: shapeArgs, passed: true, piped: true},
-	"file":       {kind: Exec, shape: shapeFile, passed: true, piped: true},
-	"zero":       {kind: Exec, shape: shapeZero, passed: true},
-	"mode":       {kind: Exec, shape: shapeMode, passed: true},
-	"receiver":   {kind: Shell, shape: shapeRecv, passed: true},
-	"eval":       {kind: Eval, shape: shapeFirst, passed: true},
-	"load":       {kind: Load, shape: shapeFirst, passed: true},
-	"delete":     {kind: Delete, shape: shapeArgs, passed: true},
-	"tree":       {kind: DeleteTree, shape: shapeArgs, passed: true},
-	"empty":      {kind: Delete, shape: shapeFirst, passed: true},
-	"own-delete": {kind: Delete, shape: shapeRecv},
-	"own-tree":   {kind: DeleteTree, shape: shapeRecv},
-	"move":       {kind: Write, shape: shapeMove},
-	"write":      {kind: Write, shape: shapeFirst},
-	"own-write":  {kind: Write, shape: shapeRecv},
-	"last-write": {kind: Write, shape: shapeLast},
-	"open":       {kind: Write, shape: shapeOpen},
-	"fetch":      {kind: Fetch, shape: shapeFirst},
-	"send":       {kind: Send, shape: shapeFirst},
-	"send-any":   {kind: Send, shape: shapeNone},
-	"connect":    {kind: Connect, shape: shapeNone},
-	"env":        {kind: Env, shape: shapeValue},
-	"getenv":     {kind: Env, shape: shapeFirst},
-	"fork":       {kind: Fork, shape: shapeNone},
-	"signal":     {kind: Signal, shape: shapeArgs},
-	"chdir":      {kind: Chdir, shape: shapeFirst},
-	"grow":       {kind: Grow, shape: shapeNone},
+	"ok":         {Harmless, none},
+	"shell":      {Shell, first},
+	"pipe":       {Shell, first},
+	"words":      {Shell, all},
+	"pipewords":  {Shell, all},
+	"file":       {Exec, program},
+	"zero":       {Exec, zero},
+	"mode":       {Exec, mode},
+	"receiver":   {Shell, receiver},
+	"eval":       {Eval, first},
+	"load":       {Load, first},
+	"delete":     {Delete, all},
+	"tree":       {DeleteTree, all},
+	"empty":      {Delete, first},
+	"own-delete": {Delete, receiver},
+	"own-tree":   {DeleteTree, receiver},
+	"move":       {Write, moved},
+	"write":      {Write, first},
+	"own-write":  {Write, receiver},
+	"last-write": {Write, last},
+	"open":       {Write, opened},
+	"fetch":      {Fetch, first},
+	"send":       {Send, first},
+	"connect":    {Connect, none},
+	"env":        {Env, whole},
+	"getenv":     {Env, first},
+	"fork":       {Fork, none},
+	"signal":     {Signal, all},
+	"chdir":      {Chdir, first},
+	"decode":     {decodes, first},
+	"module":     {module, first},
+	"member":     {member, first},
+	"sends":      {sends, first},
+	"same":       {same, first},
+	"path":       {paths, all},
+	"home":       {home, none},
+	"cwd":        {here, none},
 }
 
 //go:embed calls.txt
 var calls string
 
-// tables holds the tables of all languages, ready to look into. A name that
-// starts with a dot is a method of any receiver; the key *name finds the last
-// part of a name that was put together from a text.
-var tables = sync.OnceValue(func() map[lex.Language]map[string]entry {
-	all := map[lex.Language]map[string]entry{}
-	var t map[string]entry
+type tabled struct {
+	byLanguage map[string]entries
+	byProgram  map[string]string
+}
+
+// table is read when the first text is looked at.
+var table = sync.OnceValue(func() tabled {
+	t := tabled{map[string]entries{}, map[string]string{}}
+	var section map[string]entry
 	for line := range strings.Lines(calls) {
-		names := strings.Fields(line)
+		words := strings.Fields(line)
 		switch {
-		case len(names) == 0 || names[0] == "#":
+		case len(words) == 0 || words[0] == "#":
 			continue
-		case names[0][0] == '[':
-			t = map[string]entry{}
-			all[lex.Language(strings.Trim(names[0], "[]"))] = t
+		case words[0][0] == '[':
+			section = map[string]entry{}
+			language := strings.Trim(words[0], "[]")
+			t.byLanguage[language] = entries{section, language == "awk", language == "lua" || language == "beam"}
+			for _, p := range words[1:] {
+				t.byProgram[p] = language
+			}
 			continue
 		}
-		e, ok := verbs[names[0]]
-		if !ok {
-			e.fold = strings.TrimPrefix(names[0], "=")
-		}
-		for _, n := range names[1:] {
-			t[n] = e
-			last := "*" + n[strings.LastIndexAny(n, "./")+1:]
-			if _, taken := t[last]; !taken && e.executes() {
-				t[last] = e
+		for _, n := range words[1:] {
+			if _, twice := section[n]; !twice {
+				section[n] = verbs[words[0]]
 			}
 		}
 	}
-	return all
+	return t
 })
+
+func tables() map[string]entries { return table().byLanguage }
+
+// LanguageOf is the language that an interpreter reads.
+func LanguageOf(program string) string {
+	if l, ok := table().byProgram[program]; ok {
+		return l
+	}
+	return "other"
+}

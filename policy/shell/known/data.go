@@ -41,13 +41,6 @@ type Wrap struct {
 	Rule  string   // what it means by itself
 }
 
-// SourceFiles are files of a project that a program runs: how their names end,
-// and their language.
-type SourceFiles struct {
-	Names    []string
-	Language string
-}
-
 // NamingOption is options that name a program or a file, and what becomes of
 // it, which is the kind of the line.
 type NamingOption struct {
@@ -76,7 +69,6 @@ type Knowledge struct {
 	Options map[string][]NamingOption
 	Edits   map[string]Edits
 	Takes   map[string][]string
-	Sources map[string][]SourceFiles
 	Code    map[string][]string
 	Lists   map[string]map[string]bool
 	within  map[string][]string // the lists that have a word
@@ -96,7 +88,7 @@ func Words(list string) []string { return Tables().words[list] }
 func readTables() *Knowledge {
 	k := &Knowledge{
 		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Finds: map[string][]Finds{}, Reads: map[string][]string{}, Setup: map[string][]string{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
-		Options: map[string][]NamingOption{}, Edits: map[string]Edits{}, Takes: map[string][]string{}, Sources: map[string][]SourceFiles{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
+		Options: map[string][]NamingOption{}, Edits: map[string]Edits{}, Takes: map[string][]string{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {
@@ -139,10 +131,8 @@ func (k *Knowledge) add(kind, name string, columns [][]string) {
 		k.Wraps[name] = Wrap{a, skip, strings.Join(c, "")}
 	case "edits":
 		k.Edits[name] = Edits{a, strings.Join(b, ""), c}
-	case "run", "load", "text", "config", "variable", "writes", "joins":
+	case "run", "load", "text", "config", "variable", "writes":
 		k.Options[name] = append(k.Options[name], NamingOption{kind, a})
-	case "own":
-		k.Sources[name] = append(k.Sources[name], SourceFiles{a, strings.Join(b, "")})
 	case "takes":
 		k.Takes[name] = a
 	case "code":

@@ -1,0 +1,387 @@
+package shell
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// The marks.
+const (
+	unknown = "\x01" // text that nobody knows
+	secret  = "\x02" // text that is or holds a credential
+	remote  = "\x03" // text that came from the network
+	hidden  = "\x04" // text that was decoded, or changed from one that stands in the line
+	filed   = "\x05" // text that a file holds, and that may be no number
+	all     = unknown + secret + remote + hidden + filed
+)
+
+func is(c rune) bool { return c >= 1 && c <= 6 }
+
+func isKnown(s string) bool { return !strings.ContainsAny(s, all) }
+
+func of(s string) string {
+	if isKnown(s) {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range all {
+		if strings.ContainsRune(s, c) {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+func strip(s string) string {
+	return strings.Map(func(c rune) rune {
+		if is(c) {
+			return -1
+		}
+		return c
+	}, s)
+}
+
+// opaque is text computed from s in a way that cannot be followed: unknown,
+// and as secret or remote as s was.
+func opaque(s string) string {
+	if m := of(s); strings.Contains(m, unknown) {
+		return m
+	}
+	return unknown + of(s)
+}
+
+func show(s string) string {
+	return strings.Map(func(c rune) rune {
+		if is(c) {
+			return '\u2026'
+		}
+		return c
+	}, s)
+}
+
+// arg is one argument after expansion. Where a pattern in it is active, Pat
+// is the pattern, with quoted text escaped.
+type arg struct{ s, pat string }
+
+// list is the arguments of a command, without its name.
+type list []arg
+
+func argsOf(words ...string) list {
+	out := make(list, len(words))
+	for i, w := range words {
+		out[i] = arg{s: w}
+	}
+	return out
+}
+
+func (l list) words() []string {
+	out := make([]string, len(l))
+	for i, a := range l {
+		out[i] = a.s
+	}
+	return out
+}
+
+func (l list) from(i int) list { return l[min(max(i, 0), len(l)):] }
+
+func (l list) at(i int) string {
+	if i < 0 || i >= len(l) {
+		return ""
+	}
+	return l[i].s
+}
+
+// has reports whether an option is given: a single letter also inside a
+// cluster such as -rf, a long name also shortened or with a value.
+func (l list) has(names ...string) bool {
+	for _, a := range l {
+		if a.s == "--" {
+			return false
+		}
+		for _, n := range names {
+			if isOption(a.s, n) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func isOption(word, name string) bool {
+	if len(word) < 2 || word[0] != '-' {
+		return false
+	}
+	if len(name) == 1 {
+		return word[1] != '-' && strings.Contains(word[1:], name)
+	}
+	long := strings.TrimPrefix(strings.TrimPrefix(word, "-"), "-")
+	long, _, _ = strings.Cut(long, "=")
+	return long == name || len(long) >= 4 && strings.HasPrefix(word, "--") && strings.HasPrefix(name, long)
+}
+
+func (l list) exactly(words ...string) bool { return l.index(words...) >= 0 }
+
+func (l list) index(words ...string) int {
+	return slices.IndexFunc(l, func(a arg) bool { return slices.Contains(words, a.s) })
+}
+
+func (l list) contains(text string) bool {
+	return slices.ContainsFunc(l, func(a arg) bool { return strings.Contains(a.s, text) })
+}
+
+// option is the value of an option: -o value, -ovalue, --opt value or
+// --opt=value.
+func (l list) option(names ...string) (string, bool) {
+	for i, a := range l {
+		for _, n := range names {
+			if v, ok := l.valueAt(i, a.s, n); ok {
+				return v, true
+			}
+		}
+	}
+	return "", false
+}
+
+func (l list) valueAt(i int, s, name string) (string, bool) {
+	dashed, long := "-"+name, len(name) > 1
+	if long {
+		dashed = "--" + name
+	}
+	switch {
+	case s == dashed || long && s == "-"+name:
+		if i+1 < len(l) {
+			return l[i+1].s, true
+		}
+	case long && (strings.HasPrefix(s, dashed+"=") || strings.HasPrefix(s, "-"+name+"=")):
+		return s[strings.IndexByte(s, '=')+1:], true
+	case long || len(s) < 3 || s[1] == '-':
+	case strings.HasPrefix(s, dashed):
+		return s[2:], true
+	case s[0] == '-' && name != "":
+		return l.clustered(i, name)
+	}
+	return "", false
+}
+
+func (l list) clustered(i int, letter string) (string, bool) {
+	before, after, ok := strings.Cut(l[i].s[1:], letter)
+	if !ok || len(before) > 4 || strings.Trim(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+		return "", false
+	}
+	if after == "" && i+1 < len(l) {
+		return l[i+1].s, true
+	}
+	if after != "" && (after[0] < 'A' || after[0] > 'z') {
+		return after, true
+	}
+	return "", false
+}
+
+// values are the values of options that are given with their dashes, each as
+// often as it is given: --opt value or --opt=value.
+func (l list) values(options ...string) []string {
+	var out []string
+	for i, a := range l {
+		for _, o := range options {
+			if v, ok := strings.CutPrefix(a.s, o+"="); ok {
+				out = append(out, v)
+			} else if a.s == o && i+1 < len(l) {
+				out = append(out, l[i+1].s)
+			}
+		}
+	}
+	return out
+}
+
+// operandsAfter returns the arguments that are not options. The options that
+// are named take the next argument as their value, which is no operand then:
+// of "-o out a b", OperandsAfter("o") is a and b, and OperandsAfter() is out,
+// a and b. Name no option that takes no value: an operand would be lost.
+func (l list) operandsAfter(takes ...string) list {
+	var out list
+	for i := 0; i < len(l); i++ {
+		s := l[i].s
+		switch {
+		case s == "--":
+			return append(out, l[i+1:]...)
+		case len(s) < 2 || s[0] != '-':
+			out = append(out, l[i])
+		case takesValue(s, takes):
+			i++
+		}
+	}
+	return out
+}
+
+func takesValue(word string, takes []string) bool {
+	for _, t := range takes {
+		if len(t) == 1 {
+			if word[1] != '-' && strings.HasSuffix(word, t) && !strings.Contains(word[1:len(word)-1], t) {
+				return true
+			}
+			continue
+		}
+		if word == "--"+t || word == "-"+t {
+			return true
+		}
+	}
+	return false
+}
+
+// command is the place of the first argument that is neither an option nor
+// the value of one, or -1: where a command in the arguments begins.
+func (l list) command(takes ...string) int {
+	for i := 0; i < len(l); i++ {
+		s := l[i].s
+		switch {
+		case s == "--":
+			if i+1 < len(l) {
+				return i + 1
+			}
+			return -1
+		case len(s) > 1 && s[0] == '-':
+			if takesValue(s, takes) {
+				i++
+			}
+		default:
+			return i
+		}
+	}
+	return -1
+}
+
+// pathsIn lists the parts of an argument that may be a path: all of it, and
+// what follows a "=", "@" or ":".
+func pathsIn(s string) []string {
+	if !strings.ContainsAny(s, "./~_") || strings.Contains(s, " ") {
+		return nil
+	}
+	out := partsOf(s, len(s))
+	if len(s) > 2 && s[0] == '-' && s[1] != '-' {
+		out = append(out, s[2:])
+	}
+	return out
+}
+
+func partsOf(s string, limit int) []string {
+	out := []string{s}
+	for i, c := range s {
+		if (c == '=' || c == '@' || c == ':' || c == '<') && i+1 < len(s) && len(out) < limit {
+			out = append(out, s[i+1:])
+		}
+	}
+	return out
+}
+
+// command is a simple command after expansion, and the walk that met it.
+type command struct {
+	*walk
+	list
+	name string // without its directory
+	path string // as written
+	text string // all of it, if it is long
+}
+
+func (c *command) with(name string, args list) *command {
+	return &command{walk: c.walk, list: args, name: name, path: name}
+}
+
+func (c *command) line() string {
+	if c.text != "" {
+		return c.text
+	}
+	return strings.Join(append([]string{c.name}, c.words()...), " ")
+}
+
+func (c *command) hit(rule string) { c.found.hit(rule, c.line()) }
+
+func (c *command) is(names ...string) bool { return oneOf(c.name, names...) }
+
+func oneOf(s string, words ...string) bool { return slices.Contains(words, s) }
+
+func (c *command) says(texts ...string) bool {
+	line := c.line()
+	return slices.ContainsFunc(texts, func(t string) bool { return strings.Contains(line, t) })
+}
+
+func (c *command) holdsSecret() bool { return c.contains(secret) }
+
+// asksHelp reports whether a command only prints its help or its version.
+// Behind a program text or a command, --help is an argument of theirs.
+func (c *command) asksHelp() bool {
+	n := len(c.list)
+	if n == 1 && c.exactly("--help", "-h", "--version", "-V", "help", "version") {
+		return true
+	}
+	limit := n
+	switch {
+	case known.In("help-alone", c.name), known.In("shells", c.name), wraps(c.name):
+		limit = 1
+	case known.In("help-behind", c.name):
+		limit = 3
+	case c.exactly("--"):
+		limit = 0
+	}
+	return n > 0 && n <= limit && c.at(n-1) == "--help"
+}
+
+func (c *command) completes() bool {
+	return oneOf(c.at(0), "completion", "completions", "generate-shell-completion") && !dangerous(c.name)
+}
+
+func programName(p string) string {
+	name := strings.TrimSuffix(path.Base(strings.ReplaceAll(p, "\\", "/")), ".exe")
+	if rest, ok := strings.CutPrefix(name, "python"); ok && strings.Trim(rest, "0123456789.") == "" {
+		return "python"
+	}
+	for _, p := range []string{"pip", "perl", "ruby", "php", "lua", "node", "nodejs"} {
+		if rest, ok := strings.CutPrefix(name, p); ok && rest != "" && strings.Trim(rest, "0123456789.-") == "" {
+			return p
+		}
+	}
+	return name
+}
+
+func firstWord(text string) string {
+	if f := strings.Fields(text); len(f) > 0 {
+		return f[0]
+	}
+	return ""
+}
+
+func wraps(name string) bool {
+	_, ok := known.Tables().Wraps[name]
+	return ok
+}
+
+func dangerous(name string) bool {
+	return wraps(name) || known.In("dangerous", name) || known.In("shells", name) || strings.HasPrefix(name, "mkfs")
+}
+
+func render(words []string) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		w = show(w)
+		if i == 0 {
+			w = strings.Join(strings.Fields(w), `\ `)
+		}
+		out[i] = w
+	}
+	return strings.Join(out, " ")
+}
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+// lazily returns a regular expression that is compiled when it is first
+// needed: most programs that start look at no command.
+func lazily(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}

@@ -1,0 +1,378 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/code"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// builtin is for the commands of the shell that print nothing.
+func builtin(c *command) string {
+	switch c.name {
+	case "return", "exit":
+		c.leaves = c.leaves || c.decided > 0
+	case "test", "[", "let":
+		for _, text := range c.words() {
+			c.nameRuns(text)
+		}
+	case "wait":
+		if name, ok := c.option("p"); ok {
+			c.assignText(name, unknown)
+		}
+	case "cd", "pushd":
+		dir := "~"
+		if to := c.operandsAfter(); to.at(0) == "-" {
+			dir = "."
+		} else if len(to) > 0 {
+			dir = c.resolve(to[0].s)
+		}
+		c.set("PWD", dir)
+	case "popd":
+		c.set("PWD", ".")
+	case "shift":
+		n := 1
+		if len(c.list) > 0 {
+			n, _ = strconv.Atoi(c.at(0))
+		}
+		if n >= 0 && n <= len(c.pos) {
+			c.pos = c.pos[n:]
+		}
+	case "unset":
+		for _, a := range c.operandsAfter() {
+			c.nameRuns(a.s)
+			delete(c.vars, a.s)
+			if c.has("f") {
+				delete(c.funcs, a.s)
+			}
+		}
+	case "enable":
+		if c.has("f") {
+			c.hit("unknown-code")
+		}
+	case "hash": // a name stands for a file from then on
+		if v, ok := c.option("p"); ok {
+			c.hit("search-path")
+			c.aliases[c.operandsAfter("p").at(0)] = v
+		}
+	case "history", "compgen", "complete", "bind":
+		for _, text := range c.settings() {
+			_, code, _ := strings.Cut(text, ":")
+			c.mayRun([]string{text, strings.Trim(code, " \"'")})
+		}
+		if v, ok := c.option("C"); ok && !c.is("history") {
+			c.runProgram(c, v)
+		}
+		return unknown
+	}
+	return ""
+}
+
+func echo(c *command) string {
+	words, newline, decode := c.words(), "\n", false
+	for len(words) > 0 && len(words[0]) > 1 && words[0][0] == '-' && strings.Trim(words[0][1:], "neE") == "" {
+		if strings.Contains(words[0], "n") {
+			newline = ""
+		}
+		decode = decode || strings.Contains(words[0], "e")
+		words = words[1:]
+	}
+	out := strings.Join(words, " ")
+	if decode {
+		out = code.Unescape(out)
+	}
+	prints(c, out)
+	return out + newline
+}
+
+func prints(c *command, out string) {
+	c.found.step(len(out))
+	if !c.quiet && strings.Contains(out, secret) {
+		c.found.hit("secret-shown", out)
+	}
+	for _, s := range []string{"::set-env", "::add-path", "::stop-commands", "##vso["} {
+		if strings.Contains(out, s) {
+			c.found.hit("runner-command", out)
+		}
+	}
+}
+
+// printfBuiltin computes what printf prints, or stores with -v.
+func printfBuiltin(c *command) string {
+	args, name := c.words(), ""
+	if v, ok := c.option("v"); ok && strings.HasPrefix(c.at(0), "-v") {
+		name, args = v, args[slices.Index(args, v)+1:]
+	}
+	if len(args) > 0 && args[0] == "--" {
+		args = args[1:]
+	}
+	out := formatted(args)
+	if name != "" {
+		c.assignText(name, out)
+		return ""
+	}
+	prints(c, out)
+	return out
+}
+
+// formatted is the output of printf: the format is used again as long as there
+// are arguments.
+func formatted(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	format, rest := strings.NewReplacer("%q", "%s", "%Q", "%s", "%b", "%s").Replace(args[0]), slices.Clone(args[1:])
+	if strings.Contains(args[0], "%b") {
+		for i, s := range rest {
+			rest[i] = code.Unescape(s)
+		}
+	}
+	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) || wide().MatchString(format) {
+		return opaque(strings.Join(args, ""))
+	}
+	var b strings.Builder
+	for range maxItems {
+		out, n, err := expand.Format(&expand.Config{}, format, rest)
+		if err != nil {
+			return opaque(strings.Join(args, ""))
+		}
+		b.WriteString(out)
+		if n == 0 || n >= len(rest) {
+			break
+		}
+		rest = rest[n:]
+	}
+	return b.String()
+}
+
+// wide is a format that asks for padding without a limit.
+var wide = lazily(`%[^a-zA-Z%]*\d{4}`)
+
+func setBuiltin(c *command) string {
+	if len(c.list) == 0 {
+		c.hit("environment-dump")
+		return secret
+	}
+	for i, a := range c.list {
+		switch {
+		case a.s == "--" || a.s == "-":
+			c.pos, c.foreign = c.from(i+1).words(), false
+			return ""
+		case a.s != "" && (a.s[0] == '-' || a.s[0] == '+'):
+			if strings.Contains(a.s, "a") && !strings.HasPrefix(a.s, "--") || c.at(i+1) == "allexport" {
+				c.exports = a.s[0] == '-'
+			}
+		case i > 0 && strings.HasSuffix(c.at(i-1), "o"): // the name of an option
+		default:
+			c.pos, c.foreign = c.from(i).words(), false
+			return ""
+		}
+	}
+	return ""
+}
+
+func eval(c *command) string {
+	text := strings.Join(c.words(), " ")
+	c.rateText(text)
+	return c.program(text)
+}
+
+func source(c *command) string {
+	ops := c.operandsAfter()
+	if len(ops) == 0 {
+		return ""
+	}
+	name, p := ops[0].s, c.resolve(ops[0].s)
+	c.found.changes = true
+	switch {
+	case !isKnown(name):
+		c.hit("unknown-code")
+		if strings.Contains(name, remote) {
+			c.hit("remote-code")
+		}
+	case globIn(name) != "":
+		c.hit("many-scripts")
+	case strings.HasPrefix(p, "/dev/"):
+		return c.nested(c.readFile(p))
+	case secretOf(p) == ownSecret:
+		c.hit("secret-loaded")
+		c.unsure = true
+	default:
+		c.runsFile(p)
+	}
+	return unknown
+}
+
+func trap(c *command) string {
+	switch ops := c.operandsAfter(); {
+	case len(ops) == 2 && oneOf(ops[1].s, "EXIT", "0"): // with what the variables hold then
+		c.atExit = append(slices.Clone(c.atExit), ops[0].s)
+	case len(ops) > 0:
+		c.nested(ops[0].s)
+	}
+	return ""
+}
+
+func alias(c *command) string {
+	for _, a := range c.operandsAfter() {
+		name, text, ok := strings.Cut(a.s, "=")
+		if !ok {
+			continue
+		}
+		if words := strings.Fields(text); known.In("shadowed", name) && len(words) > 0 && !namesProgram(words, name) {
+			c.hit("shadow")
+		}
+		c.aliases[name] = text
+		calls := c.calls
+		c.calls = append(slices.Clone(calls), "alias "+name)
+		c.nested(text)
+		c.calls = calls
+	}
+	return ""
+}
+
+func namesProgram(words []string, name string) bool {
+	return slices.ContainsFunc(words, func(w string) bool {
+		return strings.TrimLeft(w, `\`) == name || programName(w) == name && strings.HasPrefix(w, "/usr/")
+	})
+}
+
+func shadows(name string, body *syntax.Stmt) bool {
+	if !known.In("shadowed", name) || body == nil {
+		return false
+	}
+	own := false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && namesProgram([]string{w.Lit()}, name) {
+			own = true
+		}
+		return !own
+	})
+	return !own
+}
+
+func declareWords(c *command) string {
+	for _, a := range c.operandsAfter() {
+		if name, value, ok := strings.Cut(a.s, "="); ok {
+			c.assignText(name, value)
+		} else {
+			c.nameRuns(a.s)
+		}
+	}
+	return ""
+}
+
+func which(c *command) string {
+	var b strings.Builder
+	for _, a := range c.operandsAfter() {
+		b.WriteString("/usr/bin/" + programName(a.s) + "\n")
+	}
+	return b.String()
+}
+
+// everyProcess stands for the numbers of all processes.
+const everyProcess = "%all"
+
+// processes prints numbers of processes: of all of them, unless it selects.
+func processes(c *command) string {
+	ops := c.operandsAfter("o", "O", "p", "C", "u", "U", "t", "g", "G", "s", "k", "sort", "format")
+	selects := c.has("C", "p", "ppid", "pid") || c.has("u", "U") && !c.has("a", "A", "e")
+	if !c.is("ps") {
+		selects = len(ops) > 0 && strings.Trim(ops[0].s, "^.*$+ ") != ""
+	}
+	if selects || c.is("pidof") {
+		return unknown
+	}
+	return everyProcess + unknown
+}
+
+func pwd(c *command) string {
+	v, _ := c.get("PWD")
+	return strings.Join(v, "") + "\n"
+}
+
+// printenv prints the environment, or variables of it.
+func printenv(c *command) string {
+	ops := c.operandsAfter()
+	if len(ops) == 0 && !c.asksHelp() {
+		c.hit("environment-dump")
+		return secret
+	}
+	for _, a := range ops {
+		if list, ok := c.get(a.s); ok && len(ops) == 1 && len(list) == 1 { // the line itself set it
+			return list[0] + "\n"
+		}
+		if secretName(a.s) {
+			c.hit("secret-shown")
+			return secret + unknown
+		}
+	}
+	return unknown
+}
+
+// commandBuiltin runs a command past functions and aliases of its name.
+func commandBuiltin(c *command) string {
+	for i, a := range c.list {
+		switch {
+		case a.s == "--" || a.s == "-p":
+		case len(a.s) > 1 && a.s[0] == '-' && strings.Trim(a.s[1:], "pvV") == "":
+			return which(c)
+		default:
+			fn, text := c.funcs[a.s], c.aliases[a.s]
+			delete(c.funcs, a.s)
+			delete(c.aliases, a.s)
+			out := c.exec(c.list[i:])
+			if fn != nil {
+				c.funcs[a.s] = fn
+			}
+			if text != "" {
+				c.aliases[a.s] = text
+			}
+			return out
+		}
+	}
+	return ""
+}
+
+// readBuiltin takes the input into variables. Of what is known the first word
+// goes to the first variable, and the rest to the last.
+func readBuiltin(c *command) string {
+	text := strings.TrimSpace(c.givenText())
+	first, _, _ := strings.Cut(text, "\n")
+	switch {
+	case !c.given() || c.exactly("-u"):
+		text = unknown + of(text)
+	case !isKnown(text) && c.is("read") && isKnown(first):
+		text = first + of(text)
+	case !isKnown(text):
+		text = unknown + of(text)
+	}
+	ops := c.operandsAfter("p", "d", "n", "N", "t", "u", "i")
+	if !c.is("read") {
+		if ops = c.operandsAfter("d", "n", "O", "s", "u", "C", "c"); len(ops) == 0 {
+			ops = argsOf("MAPFILE")
+		}
+		c.set(ops[len(ops)-1].s, strings.Split(text, "\n")...)
+		return ""
+	}
+	if c.has("a") {
+		c.set(ops.at(0), strings.Fields(text)...)
+		return ""
+	}
+	if len(ops) == 0 {
+		ops = argsOf("REPLY")
+	}
+	for i, a := range ops {
+		value := text
+		if first, rest, _ := strings.Cut(text, " "); i < len(ops)-1 && isKnown(text) {
+			value, text = first, rest
+		}
+		c.assignText(a.s, value)
+	}
+	return ""
+}

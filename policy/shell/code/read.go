@@ -1,0 +1,536 @@
+package code
+
+import (
+	"slices"
+	"strings"
+)
+
+// Gap stands in an Arg's Text for a part that is not known.
+const Gap = "\x00"
+
+// Arg is an argument. A Text that is not Plain is what is known of it, with a
+// Gap for each part that is not.
+type Arg struct {
+	Text  string
+	Plain bool
+}
+
+// Call is a call that matters.
+type Call struct {
+	Kind Kind
+	Name string
+	Args []Arg
+}
+
+// Program is what a text does. Strings are its literals, Unknown the calls
+// that the table does not have. Opaque reports that it could not be read to
+// its end, or calls what is only known when it runs. Endless reports a loop
+// without an end, Hidden that it decodes something.
+type Program struct {
+	Calls   []Call
+	Strings []string
+	Unknown []string
+	Opaque  bool
+	Endless bool
+	Hidden  bool
+
+	read int // the size of all texts that were read, one in another
+}
+
+// The limits of one text.
+const (
+	maxDepth = 40
+	maxItems = 256
+	maxText  = 64 << 10  // of a text that is put together
+	maxRead  = 256 << 10 // of all texts, one in another
+)
+
+// value is what is known of an expression: a text, a list, or a name.
+type value struct {
+	text  string
+	plain bool
+	list  []value
+	name  string
+}
+
+var gap = value{text: Gap}
+
+func plainText(s string) value { return value{text: s, plain: true} }
+
+// reader goes through the tokens of a text once.
+type reader struct {
+	grammar
+	entries
+	toks   []token
+	at     int
+	depth  int
+	vars   map[string]value
+	alias  map[string]string
+	prints bool // the statement prints, in awk
+	p      *Program
+}
+
+// Read says what a text of a language does.
+func Read(language, text string) *Program {
+	r := reader{
+		grammar: grammars[language],
+		entries: tables()[language],
+		vars:    map[string]value{},
+		alias:   map[string]string{},
+		p:       &Program{},
+	}
+	r.text(text)
+	return r.p
+}
+
+// text reads a text, or one inside of another.
+func (r *reader) text(s string) {
+	if r.p.read += len(s) + 1; r.depth > maxDepth || r.p.read > maxRead {
+		r.p.Opaque = true
+		return
+	}
+	scan := scanner{grammar: r.grammar, text: s}
+	inner := *r
+	inner.toks, inner.at, inner.depth = scan.scan(), 0, r.depth+1
+	r.p.Opaque = r.p.Opaque || scan.lost
+	inner.definitions()
+	for inner.at < len(inner.toks) {
+		before := inner.at
+		if inner.expression(); inner.at == before {
+			inner.at++
+			inner.prints = false
+		}
+	}
+}
+
+func (r *reader) definitions() {
+	for i, t := range r.toks {
+		next, behind := r.token(i+1), r.token(i+2)
+		switch {
+		case t.kind != name:
+		case slices.Contains(defining, t.s) && next.kind == name:
+			r.alias[next.s] = ""
+		case next.s == "=" && (slices.Contains(defining, behind.s) || behind.s == "(" && r.token(r.matching(i+2)+1).s == "=>" || r.token(i+3).s == "=>"):
+			r.alias[t.s] = ""
+		case slices.Contains(loops, t.s) && (endless(next) || next.s == "(" && (endless(behind) || behind.s == ";")),
+			t.s == "loop" && slices.Contains([]string{"{", "do"}, next.s), t.s == "iter" && behind.s == "int", t.s == "setInterval":
+			r.p.Endless = true
+		}
+	}
+}
+
+var (
+	defining = strings.Fields("def sub fun func function fn defn defun defmacro lambda async class proc define")
+	loops    = strings.Fields("while for loop until")
+	enders   = strings.Fields("and or if elsif elif else unless while until when then do end in is for foreach")
+	skipped  = append(strings.Fields("new await return yield not typeof delete my our local const let var void begin case with assert raise throw async try finally except rescue BEGIN END script"), enders...)
+	voids    = strings.Fields("if for while switch catch elif and or not in return lambda function func def sub fn class except elsif unless until foreach with assert when case async range super self this None True False")
+)
+
+func endless(t token) bool {
+	return t.kind == number && t.s == "1" || slices.Contains([]string{"True", "true", "{", "fork"}, t.s)
+}
+
+func (r *reader) matching(at int) int {
+	depth := 0
+	for i := at; i < min(len(r.toks), at+maxItems); i++ {
+		switch r.toks[i].s {
+		case "(":
+			depth++
+		case ")":
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return len(r.toks)
+}
+
+func (r *reader) token(i int) token {
+	if i < 0 || i >= len(r.toks) {
+		return token{kind: newline}
+	}
+	return r.toks[i]
+}
+
+func (r *reader) is(signs ...string) bool {
+	t := r.token(r.at)
+	return t.kind == sign && slices.Contains(signs, t.s)
+}
+
+// expression reads to what ends one, and returns its value.
+func (r *reader) expression() value {
+	if r.depth++; r.depth > maxDepth {
+		r.p.Opaque, r.at = true, len(r.toks)
+	}
+	defer func() { r.depth-- }()
+	v := r.primary()
+	for r.at < len(r.toks) {
+		t := r.token(r.at)
+		switch {
+		case t.kind == newline, r.is(",", ";", ")", "]", "}", ":"):
+			return v
+		case t.kind == literal || r.entries.awk && (t.kind == name || t.kind == number):
+			if t.kind == name && slices.Contains(enders, t.s) {
+				return v
+			}
+			v = joined(v, r.primary())
+		case t.kind != sign, r.is("{"):
+			return v
+		case r.is("=", ":="):
+			r.at++
+			r.assign(v.name, r.expression())
+			return gap
+		case r.entries.awk && r.is("|", ">", ">>"):
+			v = r.redirected(v)
+		case slices.Contains(strings.Fields(r.join), t.s):
+			r.at++
+			v = joined(v, r.primary())
+		default:
+			r.at++
+			after := r.primary()
+			v = gap
+			if t.s == "=>" {
+				v = after
+			}
+		}
+	}
+	return v
+}
+
+// redirected reads what an awk program prints to, or reads from.
+func (r *reader) redirected(v value) value {
+	pipe := r.is("|")
+	r.at++
+	if pipe && r.token(r.at).s == "&" {
+		r.at++
+	}
+	if pipe && r.token(r.at).s == "getline" {
+		r.at++
+		r.record(Call{Kind: Shell, Name: "getline"}, v)
+		return gap
+	}
+	to := r.primary()
+	switch {
+	case pipe:
+		if r.record(Call{Kind: Shell, Name: "pipe"}, to); strings.HasSuffix(to.text, "sh") || !to.plain {
+			r.record(Call{Kind: Shell, Name: "pipe"}, v)
+		}
+	case r.prints:
+		r.record(Call{Kind: Write, Name: "print"}, to)
+	}
+	return gap
+}
+
+func joined(a, b value) value {
+	if len(a.text)+len(b.text) > maxText || len(a.list)+len(b.list) > maxItems {
+		return gap
+	}
+	if a.list != nil || b.list != nil {
+		return value{list: append(slices.Clip(items(a)), items(b)...)}
+	}
+	return value{text: a.text + b.text, plain: a.plain && b.plain}
+}
+
+func items(v value) []value {
+	if v.list != nil {
+		return v.list
+	}
+	return []value{v}
+}
+
+func (r *reader) assign(to string, v value) {
+	to = strings.TrimLeft(to, "@%$")
+	if old, ok := r.vars[to]; ok && (old.text != v.text || len(old.list) != len(v.list)) {
+		v = gap
+	}
+	switch {
+	case to == "" || strings.Contains(to, "."):
+	case v.name != "" && !v.plain && v.list == nil:
+		r.alias[to] = r.full(v.name)
+	default:
+		r.vars[to] = v
+	}
+}
+
+// primary reads a literal, a bracket or a name, and what hangs on it.
+func (r *reader) primary() value {
+	t := r.token(r.at)
+	r.at++
+	switch t.kind {
+	case literal:
+		return r.behind(r.literal(t))
+	case number:
+		return r.behind(plainText(t.s))
+	case name:
+		return r.named(t.s)
+	}
+	switch t.s {
+	case "(", "[", "{":
+		if r.lisp && t.s == "(" {
+			return r.form()
+		}
+		list := r.list()
+		if t.s == "(" && len(list) == 1 {
+			return r.behind(list[0])
+		}
+		return r.behind(value{list: append([]value{}, list...)})
+	case "-":
+		v := r.primary()
+		v.text = "-" + v.text
+		return v
+	case "&":
+		if r.dashes || r.is("{") { // it calls what it names
+			r.record(Call{Kind: Eval, Name: "&"}, r.primary())
+			return gap
+		}
+		return r.primary()
+	case "+", "!", "~", "*", "\\", "@", "%", "...", "?", "'", "->", "#", "$":
+		if r.at < len(r.toks) && !r.is(")", "]", "}", ",", ";") {
+			return r.primary()
+		}
+	case ",", ";", ")", "]", "}", "":
+		r.at--
+	}
+	return gap
+}
+
+// literal is the text of a token.
+func (r *reader) literal(t token) value {
+	v := value{plain: true}
+	for _, p := range t.parts {
+		if !p.code {
+			v.text += p.s
+			continue
+		}
+		known, ok := r.vars[strings.TrimLeft(strings.TrimSpace(p.s), "@%$")]
+		if !ok {
+			known = gap
+			r.text(p.s)
+		}
+		v = joined(v, known)
+	}
+	if t.code {
+		r.text(v.text)
+		return gap
+	}
+	if len(r.p.Strings) < maxItems && v.text != "" {
+		r.p.Strings = append(r.p.Strings, v.text)
+	}
+	if t.runs {
+		r.record(Call{Kind: Shell, Name: "`"}, v)
+		return gap
+	}
+	if r.entries.awk && strings.HasPrefix(v.text, "/inet") {
+		r.record(Call{Kind: Connect, Name: "inet"})
+	}
+	return v
+}
+
+// list reads the elements behind an open bracket.
+func (r *reader) list() []value {
+	var out []value
+	for r.at < len(r.toks) {
+		t := r.token(r.at)
+		switch {
+		case r.is(")", "]", "}"):
+			r.at++
+			return out
+		case t.kind == newline || r.is(",", ";", ":"):
+			r.at++
+			continue
+		case t.kind == name && r.token(r.at+1).s == "=" && !strings.ContainsAny(t.s, "$@"): // a named argument
+			r.at += 2
+		}
+		before := r.at
+		v := r.expression()
+		if r.at == before {
+			r.at++
+		}
+		if len(out) < maxItems {
+			out = append(out, v)
+		}
+	}
+	r.p.Opaque = true
+	return out
+}
+
+// form reads a list of a Lisp, whose first element is what it calls.
+func (r *reader) form() value {
+	head := r.token(r.at)
+	if head.kind != name {
+		return value{list: append([]value{}, r.list()...)}
+	}
+	r.at++
+	var args []value
+	for r.at < len(r.toks) && !r.is(")") {
+		if r.token(r.at).kind == newline {
+			r.at++
+			continue
+		}
+		args = append(args, r.primary())
+	}
+	r.at++
+	return r.call(head.s, gap, args)
+}
+
+func (r *reader) named(n string) value {
+	switch {
+	case slices.Contains(skipped, n) && !r.tabled(n):
+		return r.primary()
+	case (n == "import" || n == "from" || n == "use" || n == "require" && r.bare && !r.is("(")) && !r.is("("):
+		return r.imports(n)
+	case (n == "print" || n == "printf") && r.entries.awk:
+		r.prints = true
+	}
+	if r.lisp {
+		return r.variable(n)
+	}
+	return r.chain(n, gap)
+}
+
+// behind reads what hangs on a value: a method, or an index.
+func (r *reader) behind(v value) value {
+	if r.is(".", "->", "::", "?.") && r.token(r.at).solid && r.token(r.at+1).kind == name && (r.join != "." || r.token(r.at).s != ".") {
+		n := r.token(r.at + 1).s
+		r.at += 2
+		return r.chain(v.name+"."+n, v)
+	}
+	if r.is(".") && r.token(r.at+1).s == "!" { // Scala runs a text
+		r.at += 2
+		r.record(Call{Kind: Shell, Name: "!"}, v)
+		return gap
+	}
+	if r.is("[") && r.token(r.at).solid && v.name != "" {
+		r.at++
+		if index := r.list(); len(index) == 1 && index[0].plain {
+			v.name += "." + index[0].text
+		} else if r.is("(") {
+			r.record(Call{Kind: Eval, Name: v.name}, gap)
+		}
+		return r.behind(v)
+	}
+	if r.is("(") && r.token(r.at).solid && v.list == nil { // what is called is only known when it runs
+		r.at++
+		args := r.list()
+		if v.name != "" {
+			return r.call(v.name, gap, args)
+		}
+		r.p.Opaque = r.p.Opaque || !v.plain
+		return gap
+	}
+	return v
+}
+
+// chain reads the members of a name until it is called.
+func (r *reader) chain(n string, on value) value {
+	for r.at < len(r.toks) {
+		t, next := r.token(r.at), r.token(r.at+1)
+		switch {
+		case r.is("->", "::", "?.", ".", ":") && t.solid && next.solid && next.kind == name && (t.s != "." || r.join != ".") && (t.s != ":" || r.entries.colon):
+			r.at += 2
+			n += "." + next.s
+			continue
+		case r.is("(") && (t.solid || !r.bare):
+			r.at++
+			return r.behind(r.call(n, on, r.list()))
+		case t.kind == literal && t.solid && r.ticks == 't':
+			r.at++
+			return r.behind(r.call(n, on, []value{r.literal(t)}))
+		case (r.is("[") || r.is("{") && strings.HasPrefix(n, "$")) && t.solid:
+			r.at++
+			index := r.list()
+			if e, ok := r.entry(n); ok && e.kind == Env {
+				if len(index) > 0 && index[0].name != "" {
+					index[0] = plainText(index[0].name)
+				}
+				return r.behind(r.called(n, entry{kind: Env}, on, index))
+			}
+			return r.behind(gap)
+		}
+		break
+	}
+	if at := strings.LastIndexByte(n, '.'); at > 0 {
+		if e, ok := r.entries.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
+			return r.called(n, e, on, []value{plainText(n[at+1:])})
+		}
+	}
+	if e, ok := r.entry(n); ok && e.kind == Env && e.shape == whole {
+		return r.called(n, e, on, nil)
+	}
+	if r.bare && r.callsBare(n) {
+		return r.call(n, on, r.bareArguments())
+	}
+	if e, ok := r.entry(n); ok && (e.kind.runs() || e.kind == Fork || on.plain && r.bare) && !r.is("=", "=>") {
+		if r.bare || e.shape == receiver { // a call without arguments
+			return r.called(n, e, on, nil)
+		}
+		return value{text: Gap, name: n}
+	}
+	return r.variable(n)
+}
+
+func (r *reader) variable(n string) value {
+	if v, ok := r.vars[strings.TrimLeft(n, "@%$")]; ok {
+		return v
+	}
+	return value{text: Gap, name: n}
+}
+
+func (r *reader) callsBare(n string) bool {
+	if e, ok := r.entry(n); !ok || e.kind == Env {
+		return false
+	}
+	t := r.token(r.at)
+	return t.kind == literal || t.kind == number || t.kind == name && !slices.Contains(enders, t.s) || r.is("[", "$", "%", "@", "\\", "<", "*", "-") || r.is("(") && !t.solid
+}
+
+func (r *reader) tabled(n string) bool {
+	_, ok := r.entries.calls[n]
+	return ok && (r.is("(") || r.bare && r.callsBare(n))
+}
+
+func (r *reader) bareArguments() []value {
+	var args []value
+	for r.at < len(r.toks) && len(args) < maxItems {
+		before := r.at
+		args = append(args, r.expression())
+		if !r.is(",") && !r.is(":") || r.at == before {
+			break
+		}
+		r.at++
+	}
+	return args
+}
+
+// imports reads what names a text takes from libraries.
+func (r *reader) imports(word string) value {
+	module, last := "", ""
+	for ; r.at < len(r.toks) && r.token(r.at).kind != newline && !r.is(";"); r.at++ {
+		t := r.token(r.at)
+		switch {
+		case t.kind == literal:
+			module = t.parts[0].s
+		case t.kind != name || t.s == "import":
+		case t.s == "as":
+			r.at++
+			r.alias[r.token(r.at).s] = last
+		case word == "from" && module == "":
+			module = t.s
+			for r.token(r.at+1).s == "." {
+				r.at += 2
+				module += "." + r.token(r.at).s
+			}
+		case word == "from":
+			last = module + "." + t.s
+			r.alias[t.s] = last
+		default:
+			last = t.s
+			for r.token(r.at+1).s == "." || r.token(r.at+1).s == "::" {
+				r.at += 2
+				last += "." + r.token(r.at).s
+			}
+		}
+	}
+	return gap
+}

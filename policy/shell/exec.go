@@ -1,0 +1,412 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/pattern"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// exec follows one expanded command and returns what it prints.
+func (w *walk) exec(args list) string {
+	defer w.enter(0)()
+	if len(args) == 0 {
+		return ""
+	}
+	name := args[0]
+	switch {
+	case name.pat != "":
+		return w.execGlob(args)
+	case !isKnown(name.s):
+		return w.execUnknown(args)
+	case name.s == "":
+		return w.exec(args[1:])
+	case strings.HasPrefix(name.s, "BASH_FUNC_") && strings.Contains(name.s, "="): // a function for the shells that follow
+		variable, value, _ := strings.Cut(name.s, "=")
+		pass(w, variable, value)
+		return w.exec(args[1:])
+	}
+	s := render(args.words())
+	w.found.step(len(s))
+	w.found.ran(s)
+	if out, ok := w.shellWord(name.s, args); ok {
+		return out
+	}
+	w.last = args[len(args)-1].s
+	c := &command{walk: w, list: args[1:], name: programName(name.s), path: name.s}
+	if len(c.list) > 16 {
+		c.text = c.line()
+	}
+	if strings.Contains(c.path, "/") || c.path == w.zero {
+		c.runsFile(w.resolve(c.path))
+	}
+	return c.follow()
+}
+
+// follow asks the rule of a program, and adds what holds for all that run:
+// what they read, send and print.
+func (c *command) follow() string {
+	f := c.found
+	if !readsOnly(c) {
+		f.changes = true
+	}
+	if strings.Contains(c.waiting(), elided) && known.In("input-programs", c.name) {
+		f.exhaust()
+	}
+	seen := c.inspect()
+	if words, ok := known.Tables().Setup[c.name]; ok && c.fitsAll(words) {
+		return ""
+	}
+	c.namedByOptions()
+	out := ruleOf(c)(c) + seen
+	if seen != "" && known.In("transformers", c.name) {
+		f.leaked = true // what it makes is made of it
+	}
+	if known.In("senders", c.name) && (seen != "" || c.holdsSecret()) {
+		f.hit("secret-sent", c.line())
+	}
+	if !c.asksHelp() {
+		c.runsProject()
+	}
+	if (known.In("remote-output", c.name) || asksAddress(c)) && !c.asksHelp() { //control:remote-output
+		if file, ok := c.option("o", "output", "output-file", "out"); ok && file != "" && known.In("remote-output", c.name) {
+			c.store(c.resolve(file), remote)
+		}
+		if out != "" {
+			out += remote
+		}
+	}
+	if strings.Contains(out, filed) && c.counts() {
+		out = strings.ReplaceAll(out, filed, "")
+	}
+	if c.completes() {
+		return ""
+	}
+	return out
+}
+
+// runsProject looks at what a program that builds or tests a project would run: a project that
+// was downloaded, files that the line wrote, settings on the command line.
+func (c *command) runsProject() {
+	runs := known.In("project-runners", c.name)
+	if !runs && !known.In("obeys-files", c.name) {
+		return
+	}
+	for name, marks := range c.made {
+		if strings.HasPrefix(name, opens) {
+			continue
+		}
+		c.unsure = true
+		if strings.Contains(marks, remote) && known.In("manifests", path.Base(name)) {
+			c.hit("remote-code")
+		}
+	}
+	if !known.In("languages", c.name) {
+		c.mayRun(c.settings()) //control:said-settings
+	}
+	dirs := []string{"."}
+	if dir, ok := c.option("C", "directory", "prefix", "cwd", "project-directory", "manifest-path", "f"); ok {
+		dirs = append(dirs, dir)
+	}
+	for _, a := range c.operandsAfter() {
+		if strings.Contains(a.s, "/") {
+			dirs = append(dirs, a.s)
+		}
+	}
+	if runs && slices.ContainsFunc(dirs, func(dir string) bool {
+		p := c.resolve(dir)
+		return c.made[p] == remoteDir || p != "." && c.downloaded(p)
+	}) {
+		c.hit("remote-code")
+	}
+}
+
+func (c *command) settings() []string {
+	var out []string
+	for i, a := range c.list {
+		option, _, ok := strings.Cut(a.s, "=")
+		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) && !(ok && known.In("text-options", option)) {
+			out = append(out, a.s)
+		}
+	}
+	return out
+}
+
+// namedByOptions rates the values of options that the tables say something of: a program, a
+// command, a library, settings with which a program runs others, a file that is written.
+func (c *command) namedByOptions() {
+	t := known.Tables()
+	for _, o := range t.Options[c.name] {
+		for _, name := range o.Options {
+			if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
+				c.named(o.Kind, name, value)
+			}
+		}
+	}
+	if e, ok := t.Edits[c.name]; ok {
+		ops := c.operandsAfter(e.Takes...)
+		place, _ := strconv.Atoi(e.Place)
+		switch {
+		case place > 0:
+			ops = ops[min(place-1, len(ops)):min(place, len(ops))]
+		case place < 0:
+			ops = ops[max(1, len(ops)-1):]
+		case !c.fitsAll(e.Words):
+			ops = nil
+		}
+		for _, a := range ops {
+			if isKnown(a.s) {
+				c.write(a.s)
+			}
+		}
+	}
+	for _, a := range c.list { // an option that nobody listed may have it written
+		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") && !known.In("text-takers", c.name) && !known.In("text-options", option) {
+			if at := zoneOf(c.resolve(value)); at == vital || at == system || at == startup || at == device {
+				c.hit("option-path") //control:unknown-options
+			}
+		}
+	}
+	if !known.In("loads-options", c.name) {
+		return
+	}
+	for i, a := range c.list { // code that lies where no project keeps it
+		at := max(strings.Index(a.s, "/tmp/"), strings.Index(a.s, "/dev/shm/"), strings.Index(a.s, "/Downloads/"))
+		if before := strings.ToLower(c.at(i-1) + " " + a.s[:max(at, 0)]); at >= 0 && strings.Contains(before, "-") &&
+			slices.ContainsFunc(known.Words("loading-parts"), func(part string) bool { return strings.Contains(before, part) }) {
+			c.hit("outside-code")
+		}
+	}
+}
+
+// named rates the value of an option by what the tables say of it.
+func (c *command) named(kind, name, value string) {
+	outside := ownPlace(value) && zoneOf(c.resolve(value)) != workspace
+	switch kind {
+	case "text":
+		c.nested(value)
+	case "run":
+		if name != "pager" || !known.In("safe-programs", programName(firstWord(value))) {
+			c.runProgram(c, value)
+		}
+	case "load":
+		c.hit("program-runs") //control:running-options
+		c.mayRun([]string{value})
+	case "config":
+		c.mayRun([]string{value})
+		if outside {
+			c.hit("program-runs")
+		}
+	case "variable":
+		pass(c.walk, strings.ReplaceAll(strings.ToUpper(name), "-", "_"), value)
+	case "writes":
+		if code, ok := strings.CutPrefix(value, "|"); ok {
+			c.runProgram(c, code)
+		} else {
+			c.write(value) //control:written-options
+		}
+	}
+}
+
+func (c *command) counts() bool {
+	return c.is("wc", "date", "stat", "expr", "bc", "nproc", "du") || slices.ContainsFunc(c.list, func(a arg) bool {
+		return a.s == "--count" || len(a.s) > 1 && a.s[0] == '-' && a.s[1] != '-' && strings.HasSuffix(a.s, "c") ||
+			strings.Contains(a.s, "length") || strings.Contains(a.s, "tonumber") || strings.Contains(a.s, "+=")
+	})
+}
+
+// asksAddress reports whether a program that does not only read files is given
+// an address elsewhere, or asks the registry of its packages, so that what it
+// prints may come from there.
+func asksAddress(c *command) bool {
+	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
+		return true
+	}
+	if known.In("reads", c.name) || known.In("text-tools", c.name) || known.In("named", c.name) || wraps(c.name) || known.In("shells", c.name) || known.In("languages", c.name) {
+		return false
+	}
+	return slices.ContainsFunc(c.list, func(a arg) bool {
+		return strings.Contains(a.s, "://") && !strings.HasPrefix(a.s, "file:") && !strings.Contains(a.s, " ") && !local(a.s)
+	})
+}
+
+// shellWord follows an alias or a function.
+func (w *walk) shellWord(name string, args list) (string, bool) {
+	if f := w.funcs[name]; f != nil {
+		return w.invoke(name, args[1:].words()), true
+	}
+	text, ok := w.aliases[name]
+	if !ok || slices.Contains(w.calls, "alias "+name) {
+		return "", false
+	}
+	for _, a := range args[1:] {
+		text += " '" + strings.ReplaceAll(a.s, "'", `'\''`) + "'"
+	}
+	calls := w.calls
+	w.calls = append(slices.Clone(calls), "alias "+name)
+	out := w.program(text)
+	w.calls = calls
+	return out, true
+}
+
+// execUnknown follows a command whose name cannot be computed.
+func (w *walk) execUnknown(args list) string {
+	name, rest := args[0].s, args[1:]
+	w.found.changes = true
+	line := render(args.words())
+	w.found.step(len(line))
+	w.found.ran(line)
+	w.found.hit("unknown-command", strings.Join(args.words(), " "))
+	switch {
+	case strings.Contains(name, remote):
+		w.found.hit("remote-code", name)
+	case strings.Contains(name, hidden):
+		w.found.hit("hidden-code", name)
+	}
+	if bare := strip(name); bare != "" {
+		rest = append(argsOf(bare), rest...)
+	}
+	if len(rest) > 0 && isKnown(rest[0].s) && dangerous(programName(rest[0].s)) {
+		w.exec(rest)
+	}
+	if rest.has("r", "R", "f", "recursive", "force") {
+		w.onlyCritical(append(argsOf("rm"), rest...), line)
+	}
+	return unknown + of(name)
+}
+
+// execGlob follows a command whose name is a pattern: as every program it
+// may stand for.
+func (w *walk) execGlob(args list) string {
+	w.found.hit("unknown-command", args[0].s)
+	w.found.changes = true
+	if n, ok := glob(path.Base(args[0].pat), pattern.EntireString); ok {
+		for _, name := range known.Words("dangerous") {
+			if n.MatchString(name) {
+				w.exec(append(argsOf(name), args[1:]...))
+			}
+		}
+	}
+	return unknown
+}
+
+func (w *walk) withPositions(args list, foreign bool, f func() string) string {
+	pos, old := w.pos, w.foreign
+	w.pos, w.foreign = args.words(), foreign
+	out := f()
+	w.pos, w.foreign = pos, old
+	return out
+}
+
+// mayRun follows texts of which any may be what is run: each as it stands, all in their
+// order, and the commands that they hold in another form. Only what is critical counts.
+func (w *walk) mayRun(texts []string) {
+	for _, text := range append(slices.Clone(texts), strings.Join(texts, " "), strings.Join(texts, "")) {
+		if !strings.ContainsAny(text, " :/") || !isKnown(text) || len(text) > maxLine || strings.Contains(text, elided) {
+			continue
+		}
+		w.onlyCritical(argsOf("sh", "-c", text), text)
+		for _, words := range spoken(text) {
+			w.onlyCritical(argsOf(words...), text)
+		}
+	}
+}
+
+// spoken are the commands that a text of another form may hold: from the name of a program that
+// destroys on, without quotes, brackets and commas.
+func spoken(text string) [][]string {
+	var out [][]string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;|&", r) }) {
+		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\"'`,()[]{}<>\\", r) })
+		for i, word := range words {
+			word = word[strings.LastIndexByte(word, '=')+1:]
+			switch name := word[strings.LastIndexAny(word, ".:")+1:]; {
+			case known.In("destroying-programs", programName(word)):
+				out = append(out, append([]string{word}, words[i+1:]...))
+			case known.In("destroying-calls", strings.ToLower(name)):
+				out = append(out, append([]string{"rm", "-rf"}, words[i+1:]...))
+			}
+		}
+	}
+	return out[:min(len(out), maxSpoken)]
+}
+
+// maxSpoken is how many commands of a text in another form are followed.
+const maxSpoken = 32
+
+// inspect looks at what any program would do with its arguments: read a
+// credential.
+func (c *command) inspect() string {
+	if c.namesOnly() {
+		return ""
+	}
+	args, program := c.list, ""
+	if n := len(args); n > 1 && c.is("cp", "mv", "install", "ln", "rsync", "scp") { // the last is written
+		args = args[:n-1]
+	}
+	if c.is("jq", "yq", "gojq") && !c.has("f", "from-file") { // the first is a program text
+		program = args.operandsAfter("arg", "argjson", "indent").at(0)
+	}
+	marks := ""
+	for _, a := range args {
+		if program != "" && a.s == program {
+			continue
+		}
+		for _, p := range pathsIn(a.s) {
+			if strings.Contains(c.readSecret(c.resolve(p)), secret) {
+				marks = secret
+			}
+		}
+		if a.pat == "" {
+			continue
+		}
+		for _, p := range couldBe(c.resolve(a.pat)) {
+			if secretOf(p) == machineSecret && c.readSecret(p) == secret {
+				marks = secret
+			}
+		}
+	}
+	return marks
+}
+
+// namesOnly reports whether a program does not read what its arguments name,
+// so that naming a credential is harmless.
+func (c *command) namesOnly() bool {
+	switch {
+	case c.is("sed", "gsed"):
+		return c.has("i", "in-place")
+	case c.is("grep", "rg"):
+		return c.has("q", "quiet", "c", "l", "L")
+	}
+	return known.In("named", c.name) || wraps(c.name)
+}
+
+func readsOnly(c *command) bool {
+	if words, ok := known.Tables().Reads[c.name]; ok {
+		return c.fitsAll(words)
+	}
+	switch c.name {
+	case "sed":
+		return !c.has("i", "in-place") && !c.says("w ")
+	case "git":
+		return true // the sub-command decides
+	case "go":
+		return oneOf(c.operandsAfter("C").at(0), "version", "list", "env", "doc", "help") && !c.exactly("-w", "-u")
+	}
+	return known.In("reads", c.name) || wraps(c.name)
+}
+
+func (w *walk) onlyCritical(args list, line string) {
+	f := w.found
+	w.found = f.aside()
+	defer func() {
+		found := w.found
+		w.found = f
+		f.join(found, line)
+	}()
+	w.subshell(func() string { return w.exec(args) })
+}

@@ -1,0 +1,243 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/code"
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// foreign is a program text of another language on its way through the rules.
+type foreign struct {
+	*command
+	program *code.Program
+	runs    bool // it executes something
+	opaque  bool // what it executes is not plain
+	socket  bool
+	network bool
+	secrets bool // it reads a credential
+}
+
+// dataCall is a call of a database's library that destroys data.
+var dataCall = lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`)
+
+// scanCode looks at the text of a program in another language: at the calls
+// in it that execute, delete, write, send or read the environment. A call that
+// the table does not have makes it a program that no rule knows.
+func scanCode(c *command, text string) string {
+	defer c.enter(len(text))()
+	if strings.Contains(text, elided) {
+		c.found.exhaust()
+	}
+	lang := code.LanguageOf(c.name)
+	awk := lang == "awk"
+	if strings.Contains(text, remote) {
+		c.found.hit("remote-code", c.name)
+	}
+	if strings.ContainsAny(text, unknown+secret) && !awk { // there it is mostly a pattern or a number
+		c.found.hit("opaque-code", c.name+" "+text)
+	}
+	c.found.changes = c.found.changes || !awk
+	x := &foreign{command: c, program: code.Read(lang, text), secrets: strings.Contains(text, secret)}
+	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
+		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
+	}
+	if lang == "powershell" { // its short names are those of a shell
+		c.mayRun([]string{shortNames.Replace(strings.ToLower(text))})
+	}
+	if x.program.Endless && !strings.Contains(text, "sleep") && !strings.Contains(text, "imeout") && !awk {
+		c.found.hit("exhaust", c.name)
+	}
+	return c.subshell(func() string {
+		for _, call := range x.program.Calls {
+			x.call(call)
+		}
+		x.together()
+		if data := dataCall().FindString(text); data != "" && !strings.Contains(strings.ToLower(text), "sqlite") {
+			c.found.hit("database-destroy", data)
+		}
+		marks := ""
+		if x.network {
+			marks = remote
+		}
+		if x.secrets {
+			marks += secret
+		}
+		return marks
+	})
+}
+
+// shortNames says what the commands of PowerShell do in those of a shell.
+var shortNames = strings.NewReplacer("get-childitem", "find", "gci", "find", "get-item", "find", "remove-item", "rm -rf", "| del", "| xargs rm -rf", "| ri", "| xargs rm -rf",
+	"foreach-object {", "xargs", "-recurse", "-r", "-force", "-f", "stop-computer", "shutdown now", "format-volume", "mkfs /dev/sda", "clear-disk", "wipefs -a /dev/sda", "$_", "")
+
+// call rates one call.
+func (x *foreign) call(call code.Call) {
+	words := make(list, len(call.Args))
+	for i, a := range call.Args {
+		words[i].s = strings.ReplaceAll(a.Text, code.Gap, unknown)
+	}
+	plain := len(words) > 0 && !slices.ContainsFunc(call.Args, func(a code.Arg) bool { return !a.Plain })
+	switch call.Kind {
+	case code.Exec, code.Shell:
+		x.runs = true
+		if !plain || code.LanguageOf(x.name) == "awk" && call.Name == "system" {
+			x.hit("program-runs")
+		}
+		x.opaque = x.opaque || !plain || known.In("shells", words[0].s) // which reads what is printed
+		x.execute(call, words)
+	case code.Eval:
+		x.opaque = true
+		x.found.hit("opaque-code", x.name)
+	case code.Load:
+		for _, w := range words {
+			codeFile(x.command, w.s)
+		}
+	case code.Delete, code.DeleteTree:
+		x.deletes(words, plain, call.Kind == code.DeleteTree)
+	case code.Write:
+		for _, w := range words {
+			x.write(w.s)
+		}
+	case code.Fetch, code.Send, code.Connect:
+		x.reach(call.Kind, words)
+	case code.Env:
+		x.variable(words)
+	case code.Fork:
+		if x.program.Endless || strings.Count(x.line(), "fork") > 2 {
+			x.found.hit("fork-bomb", x.name)
+		} else {
+			x.found.hit("forks", x.name)
+		}
+	case code.Signal:
+		x.found.hit("signals", x.name)
+		if words.exactly("-1") {
+			x.found.hit("machine-stop", x.name)
+		}
+	case code.Chdir:
+		if len(words) > 0 {
+			x.set("PWD", x.resolve(words[0].s))
+		}
+	}
+}
+
+// deletes rates what the text deletes. When that is not plain, any of its
+// strings may be it.
+func (x *foreign) deletes(words list, plain, tree bool) {
+	for _, w := range words {
+		whole := tree || globIn(w.s) != "" || strings.HasSuffix(w.s, "/") || w.s != "" && x.resolve(w.s) == "."
+		x.remove(arg{s: w.s, pat: globIn(w.s)}, whole)
+	}
+	if plain {
+		return
+	}
+	some := false
+	for _, l := range x.program.Strings {
+		if strings.ContainsAny(l, "/~.*") && !strings.ContainsAny(l, " \n(") {
+			x.remove(arg{s: l, pat: globIn(l)}, true)
+			some = true
+		}
+	}
+	if !some {
+		x.found.hit("delete-unknown", x.name)
+	}
+}
+
+func (x *foreign) execute(call code.Call, words list) {
+	line := strings.TrimSpace(strings.Join(words.words(), " "))
+	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
+		x.found.hit("fork-bomb", x.name)
+	}
+	switch {
+	case call.Kind == code.Exec && len(words) > 1:
+		x.exec(words)
+	case line != "":
+		x.nested(line)
+	}
+}
+
+// reach rates what goes over the network.
+func (x *foreign) reach(kind code.Kind, words list) {
+	address := strings.Join(words.words(), "")
+	if x.is("php") && kind == code.Fetch && !strings.Contains(address, "://") && isKnown(address) {
+		return // the same functions read files
+	}
+	for _, w := range words {
+		if metadata(w.s) {
+			x.found.hit("secret-read", w.s)
+		}
+	}
+	x.found.network, x.network, x.socket = true, true, x.socket || kind == code.Connect
+	switch {
+	case kind != code.Fetch:
+		x.found.hit("network-send", x.name)
+	case address == "" || slices.ContainsFunc(words, func(w arg) bool { return !local(w.s) }):
+		x.found.hit("download", x.name)
+	}
+}
+
+func (x *foreign) variable(words list) {
+	if len(words) == 0 {
+		x.found.hit("environment-dump", x.name)
+		x.secrets = true
+	}
+	for _, w := range words {
+		if secretName(w.s) {
+			x.found.hit("secret-shown", w.s)
+			x.secrets = true
+		}
+	}
+}
+
+// together rates what the calls do together with the texts of the program.
+func (x *foreign) together() {
+	for _, l := range x.program.Strings {
+		for _, p := range pathsIn(l) {
+			if strings.Contains(x.readSecret(x.resolve(p)), secret) {
+				x.secrets = true
+			}
+		}
+	}
+	if x.opaque || x.program.Opaque && x.runs {
+		x.mayRun(append(slices.Clip(x.program.Strings), x.words()...))
+		if x.program.Hidden {
+			x.found.hit("hidden-code", x.name)
+		}
+		if in := x.waiting(); strings.Contains(in, remote) {
+			x.found.hit("remote-code", x.name)
+		} else if x.given() && x.depth < 20 {
+			x.nested(in)
+		}
+	}
+	switch {
+	case !x.network:
+	case x.secrets:
+		x.found.hit("secret-sent", x.name)
+	case x.opaque && !x.socket:
+		x.found.hit("remote-code", x.name)
+	case x.runs && x.socket:
+		x.found.hit("reverse-shell", x.name)
+	}
+}
+
+// codeFile looks at a program file of another language, as far as it is known.
+func codeFile(c *command, name string) {
+	switch p := c.resolve(name); {
+	case strings.Contains(name, remote) || strings.Contains(name, "://"):
+		c.found.network = true
+		c.hit("remote-code")
+	case strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown):
+		c.hit("unknown-code")
+	case globIn(name) != "":
+		if !c.is("node") || !c.exactly("--test") { // which is for many
+			c.hit("many-scripts")
+		}
+	case strings.HasPrefix(name, "/dev/stdin") && c.given():
+		scanCode(c, c.stdin())
+	case strings.Contains(c.readFile(name), remote):
+		c.hit("remote-code")
+	default:
+		c.runsFile(p)
+	}
+}

@@ -1,0 +1,506 @@
+package shell
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// format is for programs that write a file system: on an image file in the
+// workspace it only costs the image.
+func format(c *command) string {
+	if c.asksHelp() {
+		return unknown
+	}
+	for _, a := range c.operandsAfter("t", "L", "b", "N", "U", "T", "E", "O", "m", "n") {
+		p := c.resolve(a.s)
+		if at := zoneOf(p); (at == workspace || at == temp) && strings.Contains(path.Base(p), ".") {
+			c.found.write(p)
+			c.hit("delete-tree")
+			return unknown
+		}
+	}
+	c.hit("disk")
+	return unknown
+}
+
+func kill(c *command) string {
+	if c.exactly("-l", "-L", "--list", "-0") {
+		return unknown
+	}
+	targets, hard := killed(c)
+	own := len(targets) > 0
+	for _, t := range targets {
+		if t == "-1" || t == "1" || t == "0" && hard || strings.Contains(t, everyProcess) || strings.HasPrefix(t, "[0-9]") {
+			c.hit("machine-stop")
+		}
+		own = own && strings.HasPrefix(t, "%") // a job of this shell
+	}
+	switch {
+	case hard:
+		c.hit("signals")
+	case !own && len(targets) > 0:
+		c.hit("signal")
+	}
+	return unknown
+}
+
+func killed(c *command) (targets []string, hard bool) {
+	for i, a := range c.list {
+		s := strings.ToUpper(a.s)
+		switch {
+		case i == 0 && len(s) > 1 && s[0] == '-' && s != "--":
+			hard = strings.Contains(s, "9") || strings.Contains(s, "KILL")
+		case oneOf(a.s, "--", "-s", "-n"):
+		case strings.HasSuffix(s, "KILL") || s == "9" && strings.HasPrefix(c.at(i-1), "-"):
+			hard = true
+		default:
+			targets = append(targets, a.s)
+		}
+	}
+	return targets, hard
+}
+
+func killByName(c *command) string {
+	if c.exactly("-l", "-0", "--list", "--help") {
+		return unknown
+	}
+	c.hit("signals")
+	user, ofUser := c.option("u", "U", "user", "euid", "uid")
+	pattern := c.operandsAfter("u", "U", "user", "euid", "uid", "s", "signal", "t", "g", "G", "P").at(0)
+	every := len(c.list) > 0 && strings.Trim(pattern, ".*^$+ ") == "" && (c.exactly("") || pattern != "")
+	switch {
+	case c.is("killall5"), ofUser && (oneOf(user, "root", "0") || !isKnown(user)), c.is("slay"),
+		c.exactly("*"), every && (c.is("pkill") || c.has("r", "regexp")), c.is("pkill", "skill") && c.exactly("-v", "--inverse"):
+		c.hit("machine-stop")
+	}
+	return unknown
+}
+
+func fuser(c *command) string {
+	if !c.has("k", "kill") {
+		return unknown
+	}
+	c.hit("signals")
+	for _, a := range c.operandsAfter("n", "namespace", "s", "signal") {
+		if at := c.zoneOf(a); (at == vital || at == system) && !oneOf(a.s, "/mnt", "/media") {
+			c.hit("machine-stop")
+		}
+	}
+	return unknown
+}
+
+// namespaces is ip: what it runs in another namespace is a command.
+func namespaces(c *command) string {
+	if len(c.list) > 3 && c.at(0) == "netns" && c.at(1) == "exec" {
+		c.hit("namespace")
+		return c.exec(c.list[3:])
+	}
+	return tabled(c)
+}
+
+// sessions is loginctl: without root's the machine is of no use.
+func sessions(c *command) string {
+	if c.exactly("terminate-user", "kill-user") && (c.exactly("root", "0", "") || c.contains(unknown)) {
+		c.hit("machine-stop")
+	}
+	return tabled(c)
+}
+
+func initScript(c *command) string {
+	if !c.exactly("status") {
+		c.hit("service")
+	}
+	return unknown
+}
+
+// crontab follows the table a crontab command installs.
+func crontab(c *command) string {
+	if c.exactly("-l", "--help") {
+		return unknown
+	}
+	text := c.operandsAfter("u").at(0)
+	if text == "" || text == "-" {
+		text = c.givenText()
+	} else {
+		text = of(text) + c.made[c.resolve(text)]
+	}
+	if strings.Contains(text, remote) {
+		c.found.hit("remote-code", "crontab")
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.Fields(strings.TrimLeft(line, all))
+		switch {
+		case len(words) > 1 && strings.HasPrefix(words[0], "@"):
+			c.nested(strings.Join(words[1:], " "))
+		case len(words) > 5 && !strings.HasPrefix(words[0], "#"):
+			c.nested(strings.Join(words[5:], " "))
+		}
+	}
+	return tabled(c)
+}
+
+func manyBlocks(size, count string) bool {
+	n, err := strconv.Atoi(count)
+	unit := strings.TrimLeft(size, "0123456789")
+	each, errSize := strconv.Atoi(strings.TrimSuffix(size, unit))
+	return err != nil || errSize == nil && hugeSize(strconv.Itoa(n*each)+unit)
+}
+
+func dd(c *command) string {
+	value := map[string]string{}
+	for _, a := range c.list {
+		name, v, _ := strings.Cut(a.s, "=")
+		value[name] = v
+	}
+	from, to := value["if"], value["of"]
+	if from != "" && zoneOf(c.resolve(from)) == device && !endlessDevice(from) {
+		c.hit("read-device")
+	}
+	text := ""
+	if from != "" {
+		text = c.readFile(from)
+	} else {
+		text = c.stdin()
+	}
+	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") || strings.Contains(conv, "ascii") || strings.Contains(conv, "ebcdic") || strings.Contains(conv, "ibm") {
+		text = opaque(text)
+	}
+	if to == "" {
+		return text
+	}
+	p := c.resolve(to)
+	c.write(to)
+	c.store(p, text)
+	if _, counted := value["count"]; endlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zoneOf(p) != nowhere {
+		c.hit("exhaust")
+	}
+	if at := zoneOf(p); at != workspace && at != temp && at != nowhere {
+		c.hit("dd")
+	}
+	return ""
+}
+
+func engine(c *command) string {
+	if v, ok := c.option("H", "host", "url"); ok && strings.Contains(v, "://") && !strings.HasPrefix(v, "unix:") {
+		c.hit("container-control")
+	}
+	if c.exactly("inspect") && c.says(".Env") {
+		c.hit("environment-dump")
+		return secret
+	}
+	return subcommands(c)
+}
+
+// container follows the options of a container, and the command in it.
+func container(c *command, ops list) {
+	for i, a := range c.list {
+		option, value, _ := strings.Cut(a.s, "=")
+		if value == "" {
+			value = c.at(i + 1)
+		}
+		short := len(a.s) > 2 && a.s[0] == '-' && a.s[1] != '-'
+		switch {
+		case option == "--privileged" && value != "false", known.In("container-namespaces", option) && value == "host", known.In("container-powers", option):
+			c.hit("container-escape")
+		case oneOf(option, "-v", "--volume", "--mount"):
+			containerMount(c, value)
+		case short && a.s[1] == 'v':
+			containerMount(c, a.s[2:])
+		case short && strings.HasSuffix(a.s, "v"):
+			containerMount(c, c.at(i+1))
+		}
+	}
+	copiedOut(c, ops)
+	if len(ops) > 0 && c.exactly("build", "bake") && c.has("push") {
+		c.hit("container-push")
+	}
+	if len(ops) > 1 && oneOf(ops[0].s, "down", "compose") && c.has("v", "volumes") && c.exactly("down") {
+		c.hit("container-destroy")
+	}
+	containerCommand(c)
+}
+
+func copiedOut(c *command, ops list) {
+	if _, file, ok := strings.Cut(ops.at(1), ":"); ok && ops.at(0) == "cp" && ops.at(2) != "-" {
+		fetched(c, ops.at(2), file)
+	}
+}
+
+func mountOf(value string) (src, dst string, ok bool) {
+	src, dst, ok = strings.Cut(value, ":")
+	for part := range strings.SplitSeq(value, ",") {
+		k, v, _ := strings.Cut(part, "=")
+		switch k {
+		case "source", "src":
+			src = v
+		case "target", "dst", "destination":
+			dst, ok = v, true
+		}
+	}
+	dst, _, _ = strings.Cut(dst, ":")
+	return src, dst, ok
+}
+
+func containerMount(c *command, value string) {
+	src, _, _ := mountOf(value)
+	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") || strings.Contains(value, "podman.sock") {
+		c.hit("container-escape")
+		return
+	}
+	if !strings.ContainsAny(src, "/~.") {
+		return
+	}
+	p := c.resolve(src)
+	switch zoneOf(p) {
+	case vital, system, device, startup:
+		c.hit("container-escape")
+	case home, outside:
+		c.hit("container-mount")
+	}
+	if secretOf(p) == machineSecret {
+		c.hit("container-escape")
+	}
+}
+
+func containerCommand(c *command) {
+	for i, a := range c.list {
+		if name := programName(a.s); i < 2 || !dangerous(name) || oneOf(a.s, "git", "cp", "kill") {
+			continue
+		}
+		c.exec(c.list[i:])
+		if outside, ok := fromOutside(c.list, i); ok {
+			c.onlyCritical(outside, c.line())
+		}
+		return
+	}
+}
+
+// fromOutside is the command in a container, with the paths of what is
+// mounted as they are on the machine.
+func fromOutside(args list, at int) (list, bool) {
+	out := slices.Clone(args[at:])
+	found := false
+	for _, a := range args[:at] {
+		value := a.s
+		for _, o := range []string{"--volume=", "--mount=", "-v"} {
+			value = strings.TrimPrefix(value, o)
+		}
+		src, dst, ok := mountOf(value)
+		if !ok || !strings.HasPrefix(src, "/") || len(dst) < 2 || dst[0] != '/' {
+			continue
+		}
+		for i := range out {
+			if strings.Contains(out[i].s, dst) {
+				out[i].s, found = strings.ReplaceAll(out[i].s, dst, src), true
+			}
+		}
+	}
+	return out, found
+}
+
+func deleteInfrastructure(c *command) {
+	c.found.network = true
+	destroys := c.exactly("destroy", "-destroy", "--destroy")
+	if c.is("kubectl", "oc", "k", "microk8s.kubectl") {
+		destroys = c.exactly(known.Words("cluster-vital")...) || c.says("ns/", "namespace/")
+	}
+	if destroys {
+		c.hit("infrastructure-destroy")
+	} else {
+		c.hit("infrastructure")
+	}
+}
+
+// cloud is for the clients of cloud providers.
+func cloud(c *command) string {
+	if out, ok := subcommand(c); ok || c.asksHelp() {
+		return out
+	}
+	c.found.network = true
+	line := " " + c.line() + " "
+	reads := true
+	for w := range strings.FieldsSeq(strings.ToLower(line)) {
+		verb, _, dashed := strings.Cut(w, "-")
+		if known.In("cloud-deletes", verb) {
+			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || oneOf(w, "rb", "delete") || dashed && oneOf(verb, "delete", "terminate") {
+				c.hit("infrastructure-destroy")
+			}
+		}
+		reads = reads && !known.In("cloud-changes", verb)
+	}
+	statements(c)
+	if c.says("get-secret", "print-access") {
+		c.hit("secret-read")
+		return secret
+	}
+	if !reads {
+		sendsSecret(c, "")
+		c.hit("infrastructure")
+	}
+	return stored(c)
+}
+
+// stored is what a client prints of an object in cloud storage, after the
+// file that it is copied to is remembered.
+func stored(c *command) string {
+	if file, ok := c.option("f", "file"); ok && c.exactly("download") {
+		c.hit("download")
+		c.write(file)
+		c.store(c.resolve(file), remote)
+	}
+	for i, a := range c.list {
+		if !startsWith(a.s, "s3://", "gs://") {
+			continue
+		}
+		if c.exactly("cat", "-") {
+			return remote
+		}
+		if to := c.at(i + 1); to != "" && !strings.ContainsAny(to, unknown+secret+remote) && !strings.Contains(to, "://") && !strings.HasPrefix(to, "-") {
+			fetched(c, to, a.s)
+		}
+		break
+	}
+	return unknown
+}
+
+func elsewhere(c *command) string {
+	text := ""
+	for _, o := range []string{"command", "c", "args", "a"} {
+		if v, ok := c.option(o); ok && strings.Contains(v, " ") {
+			text = v
+		}
+	}
+	if ops := c.operandsAfter("w", "g", "h", "i", "m"); text == "" && len(ops) > 0 && !c.is("ansible", "vagrant") {
+		text = ops[len(ops)-1].s
+	}
+	c.nested(text)
+	return subcommands(c)
+}
+
+var (
+	sqlDestroys = lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
+	sqlChanges  = lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
+	sqlRuns     = lazily(`(?i)(?:\\!|\.shell|\.system|(?:\.o(?:nce|utput)|\\o)\s*\||^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
+	sqlCommand  = lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem|(?:\.o(?:nce|utput)|\\o)\s*\|)\s*(.*)|program\s+'([^']*)'`)
+	sqlWrites   = lazily(`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`)
+	sqlShows    = lazily(`(?i)\bshow\s+create\b`)
+	sqlUpdates  = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
+)
+
+// database follows the clients of databases, by the text they are given.
+func database(c *command) string {
+	databaseTask(c)
+	text := sqlShows().ReplaceAllString(strings.Join(c.words(), " "), "show ") + "\n" + c.givenText()
+	for _, o := range []string{"f", "file", "init"} {
+		if file, ok := c.option(o); ok || len(o) > 1 {
+			file = cmp.Or(file, c.at(c.index("-"+o)+1))
+			text += c.made[c.resolve(file)]
+			if _, own := c.made[c.resolve(file)]; own {
+				c.hit("own-script")
+			}
+		}
+	}
+	c.found.step(len(text) * 16)
+	c.mayRun(c.settings())
+	if strings.Contains(text, remote) {
+		c.found.hit("remote-code", c.name)
+	}
+	for _, s := range sqlCommand().FindAllStringSubmatch(text, 4) {
+		c.nested(s[1] + s[2])
+	}
+	statementWrites(c, text)
+	switch {
+	case c.is("dropdb", "dropuser"), c.is("mysqladmin") && c.exactly("drop", "shutdown", "kill"), c.is("pg_restore") && (c.has("clean") || c.exactly("-c")):
+		destroysData(c)
+	case sqlRuns().MatchString(text):
+		c.hit("program-runs")
+	case sqlDestroys().MatchString(text):
+		destroysData(c)
+	case sqlChanges().MatchString(text), c.is("pg_restore") && !c.has("l", "list"), c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
+		c.found.changes = true
+		switch {
+		case fileDatabase(c): // changed like any other
+		case !isKnown(text) && c.exactly("del", "DEL", "unlink", "UNLINK"):
+			c.hit("database-destroy")
+		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
+			c.hit("database-destroy")
+		default:
+			c.hit("database-write")
+		}
+	}
+	return unknown
+}
+
+func statementWrites(c *command, text string) {
+	for _, s := range sqlWrites().FindAllStringSubmatch(text, 8) {
+		c.write(s[1])
+	}
+}
+
+func fileDatabase(c *command) bool {
+	if !c.is("sqlite3", "duckdb", "litecli") {
+		return false
+	}
+	file := c.operandsAfter("cmd", "init", "separator", "nullvalue", "newline", "c", "s", "e").at(0)
+	at := zoneOf(c.resolve(file))
+	return strings.HasPrefix(file, ":") || isKnown(file) && (at == workspace || at == temp || at == zoneRoot || at == nowhere)
+}
+
+func destroysData(c *command) {
+	switch {
+	case c.exactly(":memory:"):
+	case fileDatabase(c):
+		c.hit("database-write")
+	default:
+		c.hit("database-destroy") //control:destroyed-data
+		if databaseAway(c) {
+			c.hit("database-destroy-remote") //control:remote-database
+		}
+	}
+}
+
+// databaseAway reports whether a database is on another machine, as far as the
+// command says: a name with a dot.
+func databaseAway(c *command) bool {
+	host, _ := c.option("h", "host", "S", "server")
+	hosts := []string{host}
+	for _, a := range c.list {
+		if _, rest, ok := strings.Cut(a.s, "://"); ok && !strings.Contains(a.s, " ") {
+			hosts = append(hosts, rest[strings.LastIndexByte(rest, '@')+1:])
+		}
+		if _, rest, ok := strings.Cut(a.s, "host="); ok {
+			hosts = append(hosts, firstWord(rest))
+		}
+	}
+	return slices.ContainsFunc(hosts, func(h string) bool {
+		h, _, _ = strings.Cut(h, "/")
+		h, _, _ = strings.Cut(h, ":")
+		return strings.Contains(h, ".") && !local(h)
+	})
+}
+
+func statementDestroys(text string) bool {
+	at := sqlDestroys().FindStringIndex(text)
+	return at != nil && strings.Trim(text[:at[0]], " \t\n;\"'") == ""
+}
+
+func databaseTask(c *command) {
+	tasks, listed := known.Tables().Tasks[c.name]
+	destroys := listed && c.fitsAll(tasks) && !c.asksHelp() || c.exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.waiting())
+	if code := c.at(c.index("runner", "shell", "tinker") + 1); c.is("rails", "artisan", "manage.py") && strings.Contains(code, ".") && c.exactly("runner", "shell", "tinker") {
+		scanCode(c.with("ruby", nil), code)
+	}
+	if destroys {
+		c.hit("database-destroy")
+	}
+}
+
+func migration(c *command) string {
+	databaseTask(c)
+	return subcommands(c)
+}

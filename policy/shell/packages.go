@@ -1,0 +1,326 @@
+package shell
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// goTool is go.
+func goTool(c *command) string {
+	for _, v := range c.values("-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool") {
+		if v != "" {
+			c.runProgram(c, v)
+		}
+	}
+	ops := c.operandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
+	sub := ops.at(0)
+	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.at(1)]; ok && sub == "env" && len(ops) == 2 && !c.exactly("-w", "-u") {
+		return dir + "\n"
+	}
+	if sub == "run" && strings.Contains(ops.at(1), "@") {
+		c.found.network = true
+		c.hit("package-run")
+		return unknown
+	}
+	if ops.at(1) == "-" && c.given() {
+		scanCode(c, c.stdin())
+	}
+	return subcommands(c)
+}
+
+// packageTool is for package managers with scripts. What a script does is
+// unknown: its name says what it is for.
+func packageTool(c *command) string {
+	if at, ok := projectTool(c); ok {
+		return c.exec(c.list[at:])
+	}
+	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	if key := ops.at(2); ops.at(0) == "config" && ops.at(1) == "get" && (strings.Contains(key, "_auth") || strings.Contains(key, "_password") || secretName(key)) {
+		c.hit("secret-read")
+		return secret
+	}
+	if ops.at(0) == "set-script" {
+		c.nested(ops.at(2))
+	}
+	if ops.at(0) == "pkg" && ops.at(1) == "set" {
+		for _, a := range ops.from(2) {
+			if key, code, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(key, "scripts") {
+				c.nested(code)
+			}
+		}
+	}
+	switch {
+	case len(ops) > 1 && oneOf(ops[0].s, "run", "run-script"):
+		rateScriptName(c, ops[1].s)
+		return unknown
+	case ops.at(0) == "npm" && ops.at(1) == "publish":
+		c.hit("publish")
+		return unknown
+	}
+	return subcommands(c)
+}
+
+func rateScriptName(c *command, name string) {
+	base, _, _ := strings.Cut(name, ":")
+	if endsWith(name, "dry-run", "-check") {
+		return
+	}
+	if first, _, _ := strings.Cut(base, "-"); known.In("release-names", base) || known.In("release-names", first) {
+		c.hit("deploy-script")
+	}
+}
+
+// build is make and its relatives.
+func build(c *command) string {
+	databaseTask(c)
+	for _, code := range c.values("--eval", "-E") {
+		makeText(c, code)
+	}
+	if code, ok := c.option("e", "p", "execute", "execute-print", "execute-continue"); ok && c.is("rake") {
+		c.hit("program-runs")
+		scanCode(c.with("ruby", nil), code)
+	}
+	assignments(c)
+	file, ok := c.option("f", "file", "makefile")
+	if ok && oneOf(file, "", unknown) {
+		c.hit("unknown-code")
+	}
+	if oneOf(file, "-", "/dev/stdin") {
+		makeText(c, c.givenText())
+	} else {
+		c.runsFile(c.resolve(cmp.Or(file, "Makefile")))
+	}
+	if c.has("n", "dry-run", "just-print", "recon") {
+		return unknown
+	}
+	for _, a := range c.operandsAfter("C", "f", "o", "W", "I", "E", "eval", "file", "directory") {
+		if a.s == "install" && !c.is("just", "task") {
+			c.hit("packages")
+		}
+		rateScriptName(c, a.s)
+	}
+	return unknown
+}
+
+// assignments follows the variables that make is given.
+func assignments(c *command) {
+	for _, a := range c.list {
+		name, value, _ := strings.Cut(a.s, "=")
+		if !isAssignment(a.s) {
+			continue
+		}
+		if strings.Contains(value, "$(shell") {
+			makeText(c, value)
+		}
+		switch {
+		case name == "SHELL" || name == ".SHELLFLAGS":
+			c.runProgram(c, value)
+		case known.In("variables-options", name):
+			pass(c.walk, name, value)
+		case known.In("make-programs", name):
+			pass(c.walk, name+"_command", value)
+		}
+	}
+}
+
+// makeText follows the recipes and $(shell …) calls of a make file.
+func makeText(c *command, text string) {
+	if strings.Contains(text, remote) {
+		c.found.hit("remote-code", "make")
+	}
+	if strings.Contains(text, unknown) {
+		c.found.hit("opaque-code", "make")
+	}
+	for i, part := range strings.Split(text, "$(shell ") {
+		if code, _, _ := strings.Cut(part, ")"); i > 0 {
+			c.nested(code)
+		}
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		if _, recipe, ok := strings.Cut(line, ";"); ok && strings.Contains(line, ":") && !strings.HasPrefix(line, "\t") {
+			line = "\t" + recipe
+		}
+		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
+			c.nested(strings.ReplaceAll(strings.TrimLeft(recipe, "@-+ "), "$$", "$"))
+		}
+	}
+}
+
+// cmake follows what cmake runs under names of its own.
+func cmake(c *command) string {
+	at := c.index("-E") + 1
+	if at == 0 || at >= len(c.list) {
+		if file, ok := c.option("P"); ok {
+			c.mayRun([]string{c.readFile(file)})
+			c.runsFile(c.resolve(file))
+		}
+		return unknown
+	}
+	words, ok := map[string]string{
+		"remove": "rm -f", "remove_directory": "rm -rf", "rename": "mv", "make_directory": "mkdir -p", "create_symlink": "ln -s",
+		"copy": "cp -r", "copy_directory": "cp -r", "copy_if_different": "cp -r", "copy_directory_if_different": "cp -r",
+	}[c.at(at)]
+	if !ok {
+		words = c.at(at)
+	}
+	c.exec(append(wordsOf(words), c.list[at+1:]...))
+	return unknown
+}
+
+// runner follows tools whose run or exec sub-command runs a command.
+func taskRunner(c *command) string {
+	if at, ok := projectTool(c); ok {
+		return c.exec(c.list[at:])
+	}
+	databaseTask(c)
+	first := c.operandsAfter(known.Tables().Takes[c.name]...).at(0)
+	for i, a := range c.list {
+		switch {
+		case c.is("cross-env"), c.is("aws-vault", "npx") && a.s == "--":
+			if isAssignment(a.s) {
+				name, value, _ := strings.Cut(a.s, "=")
+				pass(c.walk, name, value)
+				continue
+			}
+			rest := c.from(i)
+			if a.s == "--" {
+				rest = c.from(i + 1)
+			}
+			c.exec(rest)
+			if c.is("cross-env") {
+				return unknown
+			}
+			return subcommands(c)
+		case a.s == first && oneOf(first, "run", "exec", "x"):
+			if c.is("cargo", "nix", "npx", "bunx", "pnpx") {
+				return subcommands(c)
+			}
+			return runnerCommand(c, i+1)
+		default:
+			runnerText(c, i)
+		}
+	}
+	return subcommands(c)
+}
+
+func runnerText(c *command, i int) {
+	word, next := c.at(i), c.at(i+1)
+	switch {
+	case c.is("cargo") && word == "watch":
+		if v, ok := c.option("s", "shell"); ok {
+			c.nested(v)
+		}
+	case c.is("nodemon") && oneOf(word, "--exec", "-x"):
+		c.nested(next)
+	case c.is("nix") && oneOf(word, "--command", "-c"):
+		c.exec(c.from(i + 1))
+	case c.is("concurrently") && !startsWith(word, "-", "npm:", "yarn:", "pnpm:", "bun:"):
+		c.nested(word)
+	}
+}
+
+func runnerCommand(c *command, i int) string {
+	for ; i < len(c.list); i++ {
+		s := c.at(i)
+		switch {
+		case s == "--":
+		case len(s) > 1 && s[0] == '-':
+			if known.In("runner-options", s) {
+				i++
+			}
+		case c.is("mise", "asdf") && strings.Contains(s, "@"):
+		case c.is("direnv"):
+			if i+1 < len(c.list) {
+				c.exec(c.list[i+1:])
+				return unknown
+			}
+		default:
+			c.exec(c.list[i:])
+			return unknown
+		}
+	}
+	return unknown
+}
+
+// projectTool is the place of the tool's name in a command that runs a tool
+// which a project has among its own packages.
+func projectTool(c *command) (int, bool) {
+	start := 0
+	switch {
+	case c.is("npx", "bunx", "pnpx"):
+	case c.is("npm", "pnpm", "yarn") && len(c.list) > 1 && c.at(0) == "exec", c.is("bun") && len(c.list) > 1 && c.at(0) == "x":
+		start = 1
+		if c.at(1) == "--" {
+			start = 2
+		}
+	default:
+		return 0, false
+	}
+	for i := start; i < len(c.list); i++ {
+		if !oneOf(c.at(i), "--no-install", "--no", "--offline", "--quiet", "-q", "--bun") {
+			return i, known.In("project-tools", c.at(i))
+		}
+	}
+	return 0, false
+}
+
+// packageSource looks for packages from places nobody vouches for.
+func packageSource(c *command) {
+	doubt := false
+	for i, a := range c.list {
+		s := a.s
+		_, value, ok := strings.Cut(s, "=")
+		if !ok {
+			value = c.at(i + 1)
+		}
+		switch option, _, _ := strings.Cut(s, "="); {
+		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"), oneOf(s, "--index", "--default-index"), s == "-i" && c.is("pip"), s == "--source" && !c.is("dotnet"):
+			doubt = doubt || !publicRegistry(value)
+		default:
+			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || known.In("doubtful-options", option) || startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
+		}
+	}
+	if doubt {
+		c.hit("package-source")
+	}
+	for _, v := range []string{"script-shell", "node-options"} {
+		if text, ok := c.option(v); ok {
+			c.runProgram(c, text)
+		}
+	}
+	if t, ok := c.option("target", "root", "prefix"); ok && zoneOf(c.resolve(t)) >= startup {
+		c.write(t)
+	}
+}
+
+func startsWith(s string, beginnings ...string) bool {
+	return slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(s, b) })
+}
+
+func packageSetting(c *command) {
+	line := c.line()
+	switch {
+	case c.says("script-shell"):
+		c.found.hit("source-redirect", line)
+		c.nested(c.at(len(c.list) - 1))
+	case c.says("registry", "index-url", "proxy", "strict-ssl", "trusted-host", "cafile"):
+		c.found.hit("source-redirect", line)
+	case c.holdsSecret() || c.says("oken", "_auth"):
+		c.found.hit("secret-stored", line)
+	default:
+		c.found.hit("package-setting", line)
+	}
+}
+
+func goSetting(c *command) {
+	switch {
+	case !c.exactly("-w", "-u"):
+	case c.says("PROXY", "SUMDB", "INSECURE", "toolexec", "CC="):
+		c.hit("source-redirect")
+	default:
+		c.hit("package-setting")
+	}
+}

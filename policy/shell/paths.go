@@ -1,0 +1,466 @@
+package shell
+
+import (
+	"net/netip"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/pattern"
+)
+
+// zone is where a path lies.
+type zone int
+
+// The zones of the file system.
+const (
+	workspace   zone = iota // in the working directory
+	nowhere                 // /dev/null and the like
+	temp                    // in a directory for temporary files
+	zoneRoot                // the working directory itself, or all in it
+	git                     // git's own directory
+	runner                  // workflow files and what later steps read
+	obeyed                  // settings that tools read without being asked
+	above                   // above the working directory
+	home                    // in a home directory
+	startup                 // read by programs when they start
+	outside                 // elsewhere on the machine
+	system                  // a directory the system needs
+	vital                   // a file or directory the system cannot do without
+	device                  // a raw device
+	zoneUnknown             // only known when it runs
+)
+
+// runnerFiles is the directory of the files through which a step tells a
+// runner something.
+const runnerFiles = "/github/file_commands/"
+
+// clean makes one spelling of a path: "~" for every home directory, no
+// doubled slashes or dots, "." for the workspace.
+func clean(p string) string {
+	p = strings.ReplaceAll(strings.TrimPrefix(p, "file://"), "\\", "/")
+	for _, alias := range []string{"/proc/self/cwd", "/github/workspace", "/workspace"} {
+		if rest, ok := strings.CutPrefix(p, alias); ok && (rest == "" || rest[0] == '/') {
+			p = "." + rest
+		}
+	}
+	if rest, ok := strings.CutPrefix(p, "/proc/"); ok {
+		if _, inner, ok := strings.Cut(rest, "/root"); ok && (inner == "" || inner[0] == '/') {
+			p = "/" + inner
+		}
+	}
+	if len(p) > 1 && p[1] == ':' && (len(p) == 2 || p[2] == '/') { // C:/
+		p = "/" + p[2:]
+	}
+	if p == "~" || strings.HasPrefix(p, "~/") {
+		p = "/home/~" + p[1:]
+	}
+	if p == "" {
+		return "."
+	}
+	p = path.Clean(p)
+	return homeShort(p)
+}
+
+// homeShort replaces the home directory at the start of an absolute path.
+func homeShort(p string) string {
+	for _, base := range []string{"/home/", "/Users/", "/export/home/"} {
+		rest, ok := strings.CutPrefix(p, base)
+		if !ok || rest == "" {
+			continue
+		}
+		_, inner, found := strings.Cut(rest, "/")
+		if !found {
+			return "~"
+		}
+		return "~/" + inner
+	}
+	if p == "/root" || p == "/var/root" {
+		return "~"
+	}
+	if rest, ok := strings.CutPrefix(p, "/root/"); ok {
+		return "~/" + rest
+	}
+	return p
+}
+
+func under(p string, dirs ...string) bool {
+	return slices.ContainsFunc(dirs, func(d string) bool {
+		return p == d || strings.HasPrefix(p, d) && p[len(d)] == '/'
+	})
+}
+
+// Of says where a clean path lies.
+func zoneOf(p string) zone {
+	switch {
+	case !isKnown(p) && strings.IndexAny(p, all) < 2:
+		return zoneUnknown
+	case strings.HasPrefix(p, "/dev/") || p == "/dev":
+		return devicePlace(p)
+	case strings.HasPrefix(p, runnerFiles):
+		if under(p, runnerFiles+"GITHUB_OUTPUT", runnerFiles+"GITHUB_STEP_SUMMARY", runnerFiles+"GITHUB_STATE") {
+			return nowhere
+		}
+		return runner
+	case strings.Contains(p, "/_runner_file_commands/"):
+		return runner
+	case strings.HasPrefix(p, "/"):
+		return absolutePlace(p)
+	case strings.HasPrefix(p, "~"):
+		return homePlace(p)
+	case p == ".." || strings.HasPrefix(p, "../"):
+		return above
+	}
+	return workspacePlace(p)
+}
+
+func devicePlace(p string) zone {
+	if under(p, "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/fd", "/dev/full") {
+		return nowhere
+	}
+	if under(p, "/dev/shm") && p != "/dev/shm" {
+		return temp
+	}
+	if p == "/dev" {
+		return system
+	}
+	return device
+}
+
+func absolutePlace(p string) zone {
+	switch {
+	case p == "/", p == "/*", p == "/.*":
+		return vital
+	case under(p, "/tmp", "/var/tmp", "/private/tmp"):
+		if strings.Count(p, "/") < 2 || p == "/var/tmp" || p == "/tmp/*" {
+			return outside
+		}
+		return temp
+	case under(p, "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/group", "/etc/sudoers", "/etc/sudoers.d", "/etc/pam.d",
+		"/etc/ld.so.preload", "/etc/fstab", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/sbin",
+		"/usr/lib", "/usr/lib64", "/usr/libexec", "/efi", "/proc/sysrq-trigger", "/proc/kcore", "/System", "/Windows", "/var/lib/dpkg"):
+		return vital
+	case p == "/home", p == "/usr", p == "/etc", p == "/var", p == "/opt", p == "/srv", p == "/root", p == "/home/*", p == "/Users",
+		p == "/mnt", p == "/media", p == "/run", p == "/usr/local", p == "/usr/share", p == "/Library", p == "/Applications", p == "/var/log", p == "/var/lib":
+		return vital
+	case under(p, "/etc/profile", "/etc/profile.d", "/etc/environment", "/etc/bash.bashrc", "/etc/cron.d", "/etc/crontab",
+		"/etc/cron.daily", "/etc/cron.hourly", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.conf.d", "/etc/ssh", "/var/spool/cron"):
+		return startup
+	case under(p, "/etc", "/usr", "/var/lib", "/proc", "/sys", "/Library", "/var/run/docker.sock"):
+		return system
+	}
+	return outside
+}
+
+func homePlace(p string) zone {
+	if p == "~" || p == "~/*" || p == "~/.*" {
+		return vital
+	}
+	rest := strings.TrimPrefix(p, "~/")
+	if under(rest, ".cache", "go/pkg", "go/bin", ".npm", ".gradle/caches", ".m2/repository", ".cargo/registry", ".local/share/virtualenvs") {
+		return temp
+	}
+	if under(rest, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".login", ".cshrc",
+		".inputrc", ".ssh", ".gnupg", ".gitconfig", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".xinitrc", ".xsession",
+		".vimrc", ".config/nvim", ".emacs", ".tmux.conf", ".npmrc", ".pypirc", ".netrc", ".aws", ".kube", ".docker", ".cargo/config", ".cargo/config.toml",
+		".cargo/credentials", ".git-credentials", ".pam_environment", ".crontab", "Library/LaunchAgents", ".local/bin", "bin", ".pip", ".config/pip", ".gdbinit",
+		".condarc", ".curlrc", ".wgetrc", ".config/gh", ".config/gcloud", ".azure", ".terraformrc", ".m2/settings.xml", ".gradle/init.gradle", ".gradle/gradle.properties") {
+		return startup
+	}
+	if strings.Contains(rest, "-packages/") && (baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
+		return startup
+	}
+	if lower := strings.ToLower(rest); isObeyed(lower) && !under(lower, ".config", ".direnv") {
+		return startup
+	}
+	return home
+}
+
+func workspacePlace(p string) zone {
+	lower := strings.ToLower(p)
+	switch {
+	case p == "." || p == "*" || p == ".*" || p == ".[!.]*" || p == "**":
+		return zoneRoot
+	case under(lower, ".git/hooks") || strings.Contains(lower, "/.git/hooks/") || under(lower, ".githooks", ".husky"):
+		return runner
+	case under(lower, ".github/workflows", ".github/actions", ".gitlab-ci.yml", ".circleci", ".travis.yml", "jenkinsfile",
+		"azure-pipelines.yml", ".gitea/workflows", ".forgejo/workflows", ".drone.yml", ".woodpecker", ".woodpecker.yml", "bitbucket-pipelines.yml", ".buildkite", ".github/codeowners", "codeowners", "docs/codeowners") || lower == ".github":
+		return runner
+	case under(lower, ".git") || strings.Contains(lower, "/.git/") || strings.HasSuffix(lower, "/.git"):
+		return git
+	case isObeyed(lower):
+		return obeyed //control:obeyed-files
+	}
+	return workspace
+}
+
+// couldBe lists the paths of the system that a glob may stand for.
+func couldBe(pat string) []string {
+	if pat == "" {
+		return nil
+	}
+	re, ok := glob(path.Clean(pat), pattern.EntireString|pattern.Filenames|pattern.NoGlobStar)
+	if !ok {
+		return []string{"/"}
+	}
+	var out []string
+	for _, p := range []string{
+		"/etc", "/usr", "/bin", "/home", "/root", "/boot", "/lib", "/var", "/dev/sda", "/dev/nvme0n1", "/etc/passwd", "/etc/shadow",
+		"/etc/sudoers", "/usr/bin", "/usr/lib", "/home/user", "~/.ssh", "/home/user/.ssh/id_rsa", "~/.ssh/id_rsa", "~/.npmrc",
+		"~/.aws/credentials", "~/.git-credentials", ".git", ".git/objects", ".git/config", ".env", ".github/workflows/ci.yml", "/proc/self/environ", "/var/lib/postgresql",
+	} {
+		if re.MatchString(p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
+	if !isKnown(pat) || len(pat) > 4096 {
+		return nil, false
+	}
+	expr, err := pattern.Regexp(pat, mode|pattern.ExtendedOperators)
+	if err != nil {
+		return nil, false
+	}
+	re, err := regexp.Compile(expr)
+	return re, err == nil
+}
+
+// obeyedFiles are the names of files, in lower case, that tools read and obey
+// without being asked, wherever they lie in a project: settings of agents and
+// editors, of package managers and their wrappers, of shells and interpreters.
+var obeyedFiles = words(`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
+	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md claude.local.md gemini.md copilot-instructions.md
+	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml .overcommit.yml conftest.py sitecustomize.py usercustomize.py
+	.pythonrc .bazelrc .rspec .irbrc .pryrc .gdbinit .lldbinit .vimrc .exrc .nvimrc .nvim.lua .dir-locals.el .bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile
+	mise.toml .mise.toml .rprofile .ocamlinit .ghci .wgetrc .curlrc .psqlrc .sqliterc .inputrc .hgrc .terraformrc .ansible.cfg ansible.cfg init.gradle
+	nuget.config .condarc .netrc .pypirc .screenrc .tmux.conf .xinitrc .mailrc .lesskey dependabot.yml renovate.json .nycrc.js action.yml action.yaml`)
+
+// obeyedDirs are directories of such files.
+var obeyedDirs = words(`.vscode .claude .cursor .windsurf .continue .codex .gemini .roo .clinerules .aider .zed .fleet .devcontainer .idea .mvn .cargo .hg .bundle
+	gradle/wrapper .yarn/releases .yarn/plugins node_modules/.bin .venv/bin venv/bin .config .ssh .direnv .githooks .husky .lefthook .github/prompts .github/instructions .github/chatmodes`)
+
+func words(list string) map[string]bool {
+	out := map[string]bool{}
+	for w := range strings.FieldsSeq(list) {
+		out[w] = true
+	}
+	return out
+}
+
+func isObeyed(p string) bool {
+	base := path.Base(p)
+	if obeyedFiles[base] || strings.HasSuffix(base, ".pth") || p == "tools/bazel" {
+		return true
+	}
+	for dir := p; dir != "." && dir != "/"; dir = path.Dir(dir) {
+		parent := path.Base(path.Dir(dir))
+		if last := path.Base(dir); obeyedDirs[last] || obeyedDirs[parent+"/"+last] {
+			return base != "extensions.json" && base != ".gitignore"
+		}
+	}
+	return false
+}
+
+// secretTier is how much a path or a file holds of credentials.
+type secretTier int
+
+// The tiers of secrets.
+const (
+	noSecret      secretTier = iota
+	ownSecret                // environment and key files of the workspace
+	machineSecret            // keys and tokens of the person or the machine
+)
+
+// secretOf rates a path by the credentials in it: the highest for keys and
+// tokens of the person or the machine, high for environment and key files
+// of the workspace.
+func secretOf(p string) secretTier {
+	p = clean(p)
+	if strings.HasPrefix(p, "/proc/") && baseIs(p, "environ", "mem", "maps") {
+		return machineSecret
+	}
+	switch {
+	case strings.HasSuffix(p, ".pub") || strings.HasSuffix(p, "known_hosts"):
+		return noSecret
+	case under(p, "/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/var/run/secrets", "/run/secrets", "/etc/ssl/private", "/etc/kubernetes/admin.conf", "/etc/krb5.keytab"),
+		strings.HasPrefix(p, "/etc/ssh/ssh_host_"):
+		return machineSecret
+	}
+	if rest, ok := strings.CutPrefix(p, "~/"); ok && homeSecret(rest) {
+		return machineSecret
+	}
+	if strings.HasPrefix(p, "/") || strings.HasPrefix(p, "~") {
+		return secretBase(path.Base(p), machineSecret)
+	}
+	for _, dir := range []string{"testdata", "fixtures", "test", "tests", "examples", "example", "__fixtures__", "docs"} {
+		if strings.HasPrefix(p, dir+"/") || strings.Contains(p, "/"+dir+"/") {
+			return noSecret
+		}
+	}
+	if under(p, ".ssh", ".aws") || strings.Contains(p, "/.ssh/") || p == ".git/config" || p == ".git-credentials" {
+		return ownSecret
+	}
+	return secretBase(path.Base(p), ownSecret)
+}
+
+func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
+
+func homeSecret(rest string) bool {
+	return under(rest, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
+		".docker/config.json", ".config/gh", ".config/gcloud", ".config/hub", ".config/doctl", ".config/op", ".cargo/credentials", ".cargo/credentials.toml",
+		".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".boto", ".s3cfg", ".vault-token", ".terraform.d/credentials.tfrc.json",
+		".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome", ".bash_history", ".zsh_history",
+		".yarnrc.yml", ".composer/auth.json", ".config/git/credentials", ".heroku", ".fly", ".wrangler", ".databrickscfg", ".snowsql", ".env", ".electrum", ".bitcoin", ".ethereum") &&
+		rest != ".ssh/config"
+}
+
+// secretBase rates a file by its name alone.
+func secretBase(base string, tier secretTier) secretTier {
+	switch {
+	case base == ".env" || strings.HasPrefix(base, ".env."):
+		if sampleName(base) {
+			return noSecret
+		}
+		return min(tier, ownSecret)
+	case strings.HasPrefix(base, "id_rsa"), strings.HasPrefix(base, "id_ed25519"), strings.HasPrefix(base, "id_ecdsa"), strings.HasPrefix(base, "id_dsa"):
+		return tier
+	case base == ".netrc", base == ".npmrc" && tier == machineSecret, base == ".pypirc", base == ".git-credentials", base == ".pgpass", base == "credentials.json",
+		base == "kubeconfig", base == ".htpasswd", base == ".envrc", base == "secrets.yml", base == "secrets.yaml", base == "secrets.json", base == "master.key":
+		return min(tier, ownSecret)
+	case strings.HasSuffix(base, ".pem"), strings.HasSuffix(base, ".key"), strings.HasSuffix(base, ".p12"), strings.HasSuffix(base, ".pfx"), strings.HasSuffix(base, ".kdbx"), strings.HasSuffix(base, ".jks"):
+		if strings.HasPrefix(base, "ca.") || strings.HasPrefix(base, "ca-") || holds(base, "cert", "public", "chain") {
+			return noSecret
+		}
+		return ownSecret
+	}
+	return noSecret
+}
+
+func holds(s string, parts ...string) bool {
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(s, part) })
+}
+
+func sampleName(base string) bool {
+	return holds(base, "example", "sample", "template", "dist", "schema", "defaults", "test")
+}
+
+func hunts(term string) bool {
+	t := strings.ToLower(term)
+	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
+		return true
+	}
+	return holds(t, "akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
+		"credential", "apikey", "api_key", "aws_", ".env", "kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc")
+}
+
+func secretName(name string) bool {
+	n := strings.ToUpper(name)
+	return holds(n, "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
+		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING") ||
+		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
+}
+
+// secretVariables are variables with credentials that many environments have.
+var secretVariables = []string{"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY", "TOKEN"}
+
+// secretsBy are names of variables that begin with a prefix: one that is not
+// known, and those of credentials.
+func secretsBy(prefix string) []string {
+	names := []string{prefix + unknown}
+	for _, n := range secretVariables {
+		if strings.HasPrefix(n, prefix) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// metadata reports whether an address is one of the services that
+// hand a machine of a cloud its credentials, however it is spelled: a name, a
+// dotted, decimal, octal or hexadecimal number, or a mapped IPv6 address.
+func metadata(address string) bool {
+	host := hostOf(address)
+	switch host {
+	case "metadata.google.internal", "metadata", "instance-data", "instance-data.ec2.internal", "metadata.azure.internal", "metadata.tencentyun.com":
+		return true
+	}
+	ip, ok := looseAddress(host)
+	if !ok {
+		return false
+	}
+	switch ip.String() {
+	case "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254":
+		return true
+	}
+	return false
+}
+
+// hostOf is the host in an address or a URL, in small letters.
+func hostOf(address string) string {
+	_, rest, ok := strings.Cut(address, "://")
+	if !ok {
+		rest = address
+	}
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = strings.ToLower(rest[strings.LastIndexByte(rest, '@')+1:])
+	if inner, found := strings.CutPrefix(rest, "["); found {
+		inner, _, _ = strings.Cut(inner, "]")
+		return inner
+	}
+	if strings.Count(rest, ":") == 1 {
+		rest, _, _ = strings.Cut(rest, ":")
+	}
+	return strings.TrimSuffix(rest, ".")
+}
+
+// looseAddress reads an address the way the C library does: 1 to 4 numbers,
+// of which the last fills what is left, each decimal, octal or hexadecimal.
+func looseAddress(host string) (netip.Addr, bool) {
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.Unmap(), true
+	}
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var n uint64
+	for i, p := range parts {
+		v, err := strconv.ParseUint(p, 0, 33)
+		if err != nil || strings.Contains(p, "_") {
+			return netip.Addr{}, false
+		}
+		if i == len(parts)-1 {
+			n |= v
+			continue
+		}
+		n |= (v & 0xff) << (24 - 8*i)
+	}
+	return netip.AddrFrom4([4]byte{byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)}), true
+}
+
+// local reports whether an address is on this machine.
+func local(s string) bool {
+	_, rest, ok := strings.Cut(s, "://")
+	if !ok {
+		rest = s
+	}
+	host := strings.ToLower(rest)
+	if i := strings.IndexAny(host, "/?#"); i >= 0 {
+		host = host[:i]
+	}
+	if strings.Contains(host, "@") {
+		return false
+	}
+	if strings.HasPrefix(host, "[::1]") {
+		return true
+	}
+	host, _, _ = strings.Cut(host, ":")
+	return host == "localhost" || host == "127.0.0.1" || host == "0.0.0.0" || strings.HasSuffix(host, ".localhost")
+}

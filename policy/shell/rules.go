@@ -1,0 +1,372 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/shell/known"
+)
+
+// families says which rule follows a program: a rule of its own goes here. What
+// a program does by its sub-command alone needs no rule of its own but a line
+// in tables.txt, see rulesByProgram.
+func families() map[string]rule {
+	return map[string]rule{
+		// The shell itself.
+		": true false test [ exit return break continue wait jobs fg bg disown shift getopts hash enable logout times shopt umask ulimit history pushd popd dirs cd unset unalias sleep let caller suspend compgen complete bind": builtin,
+		"echo": echo, "printf": printfBuiltin, "set": setBuiltin, "eval": eval, "source .": source, "trap": trap, "read readarray mapfile": readBuiltin,
+		"alias": alias, "export declare local typeset readonly": declareWords, "which type command-v": which,
+		"pwd": pwd, "printenv": printenv, "command": commandBuiltin,
+		// Text tools.
+		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 basenc xxd tr cut strings dos2unix paste": textTool,
+		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
+		"yes": yes, "ps pgrep pidof": processes,
+		// Interpreters, and commands in commands.
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scripted, "tmux screen expect hyperfine pee": commandTexts,
+		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
+		// Texts.
+		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
+		// Files.
+		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
+		"touch mkdir mkfifo mknod truncate fallocate": create, "chmod chown chgrp": permissions, "setfacl chattr chcon": attributes, "dd": dd,
+		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
+		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
+		// The machine.
+		"mkfs mke2fs mkswap mkntfs newfs": format, "ip": namespaces, "loginctl": sessions, "crontab": crontab,
+		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": plain,
+		// The network.
+		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
+		"nc ncat netcat socat telnet nmap-ncat": netcat, "ssh mosh autossh sshpass rsh slogin dbclient": ssh, "openssl": openssl,
+		"scp sftp ftp lftp rcp tftp rclone croc wormhole magic-wormhole": remoteCopy, "mail mailx sendmail mutt msmtp swaks": mail,
+		"dig nslookup host drill ping ping6 traceroute tracepath mtr whois getent kdig resolvectl": asksName,
+		"git hub": gitTool, "gh glab": forge, "logger wall write notify-send": announce,
+		// Packages.
+		"go": goTool, "npm pnpm yarn": packageTool, "make gmake just task rake mage": build, "cmake": cmake,
+		"poetry pipenv uv pdm rye hatch bundle conda mamba mise asdf direnv nix op doppler aws-vault pixi rbenv pyenv nvm dotenvx npx bunx pnpx cargo hatchling chamber infisical devbox flox nodemon concurrently turbo npm-run-all cross-env wireit tsx-watch coverage": taskRunner,
+		// Containers, clusters, clouds, databases.
+		"docker podman nerdctl": engine, "aws gcloud az gsutil s3cmd mc bq azcopy b2 s5cmd": cloud,
+		"ansible vagrant salt pdsh clush pssh dsh": elsewhere,
+		"psql mysql mariadb sqlite3 redis-cli valkey-cli keydb-cli mongo mongosh duckdb cqlsh clickhouse clickhouse-client sqlcmd dropdb dropuser mysqladmin createdb pg_restore sqlplus snowsql snow cockroach usql pgcli mycli litecli iredis trino presto hive beeline spark-sql impala-shell isql tsql cypher-shell surreal ysqlsh influx arangosh osqueryi vsql nzsql bteq tarantool": database,
+	}
+}
+
+// rulesByProgram is every program that is known.
+func rulesByProgram() map[string]rule {
+	t := known.Tables()
+	rules := map[string]rule{}
+	for _, name := range []string{"reads", "looks", "checkers", "project-tools"} {
+		for program := range t.Lists[name] {
+			rules[program] = plain
+		}
+	}
+	for program := range t.Finds {
+		rules[program] = tabled
+	}
+	for program := range t.Subs {
+		rules[program] = subcommands
+	}
+	for program := range t.Tasks {
+		rules[program] = migration
+	}
+	for program := range t.Lists["shells"] {
+		rules[program] = runShell
+	}
+	for program := range t.Lists["languages"] {
+		rules[program] = language
+	}
+	for programs, rule := range families() {
+		for program := range strings.FieldsSeq(programs) {
+			rules[program] = rule
+		}
+	}
+	return rules
+}
+
+func programRule(c *command) rule {
+	if under(path.Dir(path.Clean(c.path)), "/etc/init.d", "/etc/rc.d", "/usr/local/etc/rc.d") {
+		return initScript
+	}
+	if r, ok := c.rules[c.name]; ok {
+		return r
+	}
+	switch {
+	case strings.HasPrefix(c.name, "git-"):
+		return c.rules["git"]
+	case strings.HasPrefix(c.name, "mkfs."):
+		return c.rules["mkfs"]
+	}
+	return unlisted
+}
+
+func unlisted(c *command) string {
+	if !strings.HasPrefix(c.name, "-") && !c.completes() { // which is no program
+		c.found.unlisted(c.name)
+	}
+	if c.has("r", "R", "recursive") && c.has("f", "force") { // as rm has them
+		c.onlyCritical(append(argsOf("rm"), c.list...), c.line())
+	}
+	c.mayRun(append(c.settings(), c.waiting())) //control:said-texts
+	statements(c)
+	destroying(c)
+	return plain(c)
+}
+
+func tabled(c *command) string {
+	if slices.Contains(finds(c), "secret-read") {
+		return secret
+	}
+	return unknown
+}
+
+func finds(c *command) []string {
+	for _, t := range known.Tables().Finds[c.name] {
+		if c.fitsAll(t.Words) {
+			for _, rule := range t.Rules {
+				c.found.network = c.found.network || known.In("network-rules", rule)
+				c.hit(rule)
+			}
+			return t.Rules
+		}
+	}
+	return nil
+}
+
+// destroying rates a sub-command that destroys something, of a client whose
+// sub-commands are not in the tables, and calls over D-Bus that stop the
+// machine. What a program of the project deletes is the project's own.
+func destroying(c *command) {
+	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
+		busCall(c)
+		return
+	}
+	if strings.Contains(c.path, "/") && zoneOf(c.resolve(c.path)) == workspace || c.asksHelp() || known.In("word-arguments", c.name) {
+		return
+	}
+	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	for i, a := range ops[:min(3, len(ops))] {
+		words := verbWords(a.s)
+		if anyIn("reading-verbs", words) {
+			return
+		}
+		file := strings.ContainsAny(a.s, "./ ") || i == 2 && len(ops) == 3
+		more := len(ops) > i+1 || len(words) > 1 || c.has("all", "force", "yes")
+		if !file && (anyIn("destroying-verbs", words) || more && anyIn("removing-verbs", words)) {
+			c.hit("remote-destroy") //control:destroying-verbs
+			return
+		}
+	}
+	if action, ok := c.option("action", "operation", "op", "command", "verb"); ok && known.In("destroying-verbs", strings.ToLower(action)) {
+		c.hit("remote-destroy")
+	}
+	if c.exactly("stop") && c.exactly("-purge", "--purge") {
+		c.hit("remote-destroy")
+	}
+}
+
+func busCall(c *command) {
+	for _, a := range c.list {
+		if name := a.s[strings.LastIndexByte(a.s, '.')+1:]; known.In("stopping-calls", name) {
+			c.hit("machine-stop")
+		}
+	}
+}
+
+func anyIn(list string, words []string) bool {
+	return slices.ContainsFunc(words, func(s string) bool { return known.In(list, s) })
+}
+
+var wordEnd = lazily(`[a-z][A-Z]`)
+
+// verbWords are the words that a sub-command is made of: db:drop, drop-table,
+// dropTable.
+func verbWords(s string) []string {
+	s = wordEnd().ReplaceAllStringFunc(s, func(two string) string { return two[:1] + "-" + two[1:] })
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
+}
+
+// plain is the rule of programs that are unknown or harmless. They may be
+// wrappers: of a command in their arguments only what would be critical counts.
+func plain(c *command) string {
+	finds(c)
+	if known.In("word-arguments", c.name) {
+		return c.passedOn()
+	}
+	if at := slices.IndexFunc(c.list, func(a arg) bool { return dangerous(programName(a.s)) && !strings.HasSuffix(a.s, "/") }); at >= 0 {
+		c.onlyCritical(c.list[at:], c.line())
+	}
+	for i, a := range c.list {
+		if dangerous(firstWord(a.s)) && strings.Contains(a.s, " ") && !known.In("text-options", c.at(i-1)) {
+			c.onlyCritical(argsOf("sh", "-c", a.s), c.line())
+		}
+	}
+	return c.passedOn()
+}
+
+func statements(c *command) {
+	if slices.ContainsFunc(c.list, func(a arg) bool { return strings.Contains(a.s, " ") && statementDestroys(a.s) }) {
+		c.hit("database-destroy")
+	}
+}
+
+func subcommands(c *command) string {
+	if slices.Contains(finds(c), "secret-read") {
+		return secret
+	}
+	statements(c)
+	if out, ok := subcommand(c); ok {
+		return out
+	}
+	if known.In("remote-clients", c.name) {
+		destroying(c)
+	}
+	return plain(c)
+}
+
+func subcommand(c *command) (string, bool) {
+	if c.asksHelp() {
+		return unknown, false
+	}
+	readings := operandReadings(c)
+	for _, r := range known.Tables().Subs[c.name] {
+		for _, ops := range readings {
+			if !fitsAny(r.Subs, ops, c) {
+				continue
+			}
+			if len(r.Rule) == 0 || c.exactly(r.Unless...) {
+				return c.passedOn(), true
+			}
+			return implied(c, r.Rule[0], ops), true
+		}
+	}
+	if readings[0].at(0) == unknown {
+		c.hit("unknown-command")
+	}
+	return "", false
+}
+
+func operandReadings(c *command) []list {
+	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
+	out := []list{ops}
+	for i, a := range c.list {
+		if len(a.s) < 2 || a.s[0] != '-' {
+			if before := c.at(i - 1); len(ops) > 1 && len(before) > 1 && before[0] == '-' && !strings.Contains(before, "=") {
+				out = append(out, ops[1:])
+			}
+			break
+		}
+	}
+	return out
+}
+
+// fitsAny reports whether the operands begin with one of the sub-commands.
+func fitsAny(subs []string, ops list, c *command) bool {
+	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // any operand may be one
+	for _, s := range subs {
+		switch {
+		case s == "-":
+			if len(ops) == 0 {
+				return true
+			}
+		case s[0] == '-':
+			for _, a := range c.list {
+				if a.s == s || strings.HasSuffix(s, "*") && strings.HasPrefix(a.s, strings.TrimSuffix(s, "*")) {
+					return true
+				}
+			}
+		case len(ops) == 0:
+		case s == "*" || fitsWord(s, ops, goals):
+			return true
+		}
+	}
+	return false
+}
+
+// fitsWord compares the operands with one sub-command.
+func fitsWord(s string, ops list, anywhere bool) bool {
+	first, second, two := strings.Cut(s, ":")
+	if two && len(ops) > 1 && first == ops[0].s && (second == "*" || second == ops[1].s) {
+		return true
+	}
+	for i, a := range ops {
+		if i > 0 && !anywhere {
+			break
+		}
+		if a.s == s || two && second == "*" && strings.HasPrefix(a.s, first+":") {
+			return true
+		}
+		if ok, err := path.Match(s, a.s); strings.Contains(s, "*") && (!two || anywhere) && err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// implied records the rule of a sub-command, and looks at what else the
+// command asks for.
+func implied(c *command, name string, ops list) string {
+	c.found.network = c.found.network || known.In("network-rules", name)
+	switch name {
+	case "infrastructure-delete":
+		deleteInfrastructure(c)
+		return unknown
+	case "package-config-go":
+		goSetting(c)
+		return unknown
+	case "package-config":
+		packageSetting(c)
+		return unknown
+	case "cloud-read":
+		return unknown
+	case "auth-status":
+		if c.has("t", "show-token") {
+			c.hit("secret-read")
+			return secret
+		}
+		return unknown
+	case "container":
+		container(c, ops)
+	case "packages", "package-run":
+		packageSource(c)
+		runPackage(c, name, ops)
+	case "remote-change":
+		posted(c)
+	case "git-fetch":
+		released(c)
+		cloned(c, ops)
+	case "infrastructure":
+		if at := c.index("--"); at >= 0 && at+1 < len(c.list) && c.exactly("exec", "run", "debug") {
+			c.exec(c.list[at+1:])
+		}
+	}
+	c.hit(name)
+	if name == "secret-read" {
+		return secret
+	}
+	return unknown
+}
+
+// runPackage follows the command that a package runner is given.
+func runPackage(c *command, name string, ops list) {
+	runs := oneOf(ops.at(0), "exec", "x", "dlx")
+	if name != "package-run" && !runs {
+		return
+	}
+	if v, ok := c.option("c", "call"); ok {
+		c.nested(v)
+	}
+	if runs || ops.at(0) == "run" {
+		ops = ops[1:]
+	}
+	switch {
+	case len(ops) == 0:
+	case startsWith(ops[0].s, "https://", "http://", "git+", "git://", "github:", "file:"):
+		c.hit("remote-code")
+	case c.is("yarn") && len(ops) == 1:
+		c.nested(ops[0].s)
+	default:
+		c.exec(c.from(c.index(ops[0].s)))
+	}
+}
+
+func wordsOf(text string) list { return argsOf(strings.Fields(text)...) }

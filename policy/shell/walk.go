@@ -1,0 +1,812 @@
+package shell
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/code"
+)
+
+// The limits of one analysis. A line that exceeds one is critical.
+const (
+	maxLine  = 64 << 10 // bytes of one command line or nested program
+	maxText  = 64 << 10 // bytes of one value
+	maxDepth = 100      // nesting of programs, blocks and expansions
+)
+
+// elided stands for a long text that was left out. No program may hold it.
+const elided = "%elided"
+
+// rule follows a command of a program that it knows, records what it finds,
+// and returns what the command prints.
+type rule func(c *command) string
+
+// function is a shell function and whether it was called.
+type function struct {
+	body    *syntax.Stmt
+	called  bool
+	running int
+}
+
+// input is what a command reads from its standard input.
+type input struct {
+	text string
+	pos  int
+}
+
+// walk follows a program over values that are known, and over marks where
+// they are not. Every branch is taken.
+type walk struct {
+	found    *finding
+	rules    map[string]rule
+	branch   string              // that the work goes to; "" when it is not known
+	vars     map[string][]string // a plain variable is a list of one
+	pos      []string            // positional parameters
+	foreign  bool                // the positional parameters come from elsewhere
+	last     string              // $_
+	zero     string              // $0
+	funcs    map[string]*function
+	aliases  map[string]string
+	made     map[string]string // marks of the files that the line made
+	links    map[string]string // what the line made links to
+	in       *input            // nil: not given by the line
+	calls    []string          // functions being run
+	depth    int
+	parallel int      // pipes and background jobs around this command
+	endless  int      // loops without an end around this command
+	decided  int      // conditions around this command in a function
+	quiet    bool     // the standard output is not shown
+	filed    bool     // the standard output goes to a file
+	exports  bool     // each variable is passed on to programs
+	atExit   []string // what runs when the shell ends
+	texts    []string // the texts in the line itself
+	unsure   bool     // what the line wrote may run
+	leaves   bool     // the function returns when something holds
+}
+
+func newWalk(f *finding, branch string) *walk {
+	return &walk{
+		found: f, branch: branch, vars: map[string][]string{}, zero: "bash", foreign: true,
+		funcs: map[string]*function{}, aliases: map[string]string{}, made: map[string]string{}, links: map[string]string{},
+	}
+}
+
+func (w *walk) enter(bytes int) (leave func()) {
+	w.depth++
+	w.found.step(bytes)
+	if w.depth > maxDepth {
+		w.found.exhaust()
+	}
+	return func() { w.depth-- }
+}
+
+// program parses and follows the text of a program and returns its output.
+func (w *walk) program(text string) string {
+	defer w.enter(0)()
+	if len(text) > maxLine || strings.Contains(text, elided) && w.depth > 1 { //control:elided-text
+		w.found.exhaust()
+	}
+	w.found.step(len(text))
+	file, err := parse(text)
+	if err != nil {
+		w.found.hit("unparsable", err.Error())
+		w.crude(text)
+		return unknown
+	}
+	if w.depth == 1 {
+		w.texts = literals(file)
+	}
+	return w.stmts(file.Stmts)
+}
+
+// parsers are those of bash: one is used again and again.
+var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
+
+// parse parses a text as bash, or else as another shell reads it. What looks
+// like arithmetic may also be a subshell in a substitution.
+func parse(text string) (*syntax.File, error) {
+	try := func(v syntax.LangVariant, text string) (*syntax.File, error) {
+		if v == syntax.LangBash {
+			p := parsers.Get().(*syntax.Parser)
+			defer parsers.Put(p)
+			return p.Parse(strings.NewReader(text), "")
+		}
+		return syntax.NewParser(syntax.Variant(v)).Parse(strings.NewReader(text), "")
+	}
+	file, err := try(syntax.LangBash, text)
+	if err == nil {
+		return file, nil
+	}
+	if _, end, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // the end of the text ends it
+		if file, err := try(syntax.LangBash, text+"\n"+strings.Trim(end, "`'\"\\ ")+"\n"); err == nil {
+			return file, nil
+		}
+	}
+	if strings.Contains(text, "((") {
+		if file, err := try(syntax.LangBash, strings.ReplaceAll(text, "((", "( (")); err == nil {
+			return file, nil
+		}
+	}
+	for _, v := range []syntax.LangVariant{syntax.LangZsh, syntax.LangMirBSDKorn, syntax.LangPOSIX} {
+		if file, err := try(v, text); err == nil {
+			return file, nil
+		}
+	}
+	return nil, err
+}
+
+// crude looks at a text that no parser reads as if it were separate commands.
+func (w *walk) crude(text string) {
+	if dense := strings.Join(strings.Fields(text), ""); strings.Contains(dense, "(){") {
+		name, body, _ := strings.Cut(dense, "(){")
+		name = name[strings.LastIndexAny(name, ";&|(){}")+1:]
+		if name != "" && strings.Contains(body, name+"|"+name) {
+			w.found.hit("fork-bomb", text)
+		}
+	}
+	for part := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(";|&\n(){}`", c) }) {
+		words := strings.FieldsFunc(part, func(c rune) bool { return strings.ContainsRune(" \t'\"\\", c) })
+		for i, s := range words {
+			if i == 0 || dangerous(s) {
+				w.exec(argsOf(words[i:]...))
+			}
+		}
+	}
+}
+
+// literals are the texts in a program: the words of each command together, and
+// each text in quotes.
+func literals(file *syntax.File) []string {
+	var out []string
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.SglQuoted:
+			out = append(out, n.Value)
+		case *syntax.DblQuoted:
+			out = append(out, plainParts(n.Parts))
+		case *syntax.Assign:
+			if n.Value != nil {
+				out = append(out, plainParts(n.Value.Parts))
+			}
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				out = append(out, plainParts(n.Hdoc.Parts))
+			}
+		case *syntax.CallExpr:
+			if len(n.Args) > 2 {
+				var words []string
+				for _, a := range n.Args[1:] {
+					words = append(words, plainParts(a.Parts))
+				}
+				out = append(out, strings.Join(words, " "))
+			}
+		}
+		return true
+	})
+	for _, text := range out[:min(len(out), maxItems)] {
+		if strings.Contains(text, "\\n") || strings.Contains(text, "\\t") {
+			out = append(out, code.Unescape(text))
+		}
+	}
+	return out
+}
+
+func plainParts(parts []syntax.WordPart) string {
+	var b strings.Builder
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			b.WriteString(p.Value)
+		case *syntax.SglQuoted:
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			b.WriteString(plainParts(p.Parts))
+		}
+	}
+	return b.String()
+}
+
+func (w *walk) nested(text string) string {
+	w.rateText(text)
+	return w.subshell(func() string { return w.program(text) })
+}
+
+func (w *walk) rateText(text string) {
+	shown := text
+	if !strings.ContainsAny(strings.Trim(text, all), " \n") {
+		shown = ""
+	}
+	switch {
+	case strings.Contains(text, remote):
+		w.found.hit("remote-code", shown)
+	case strings.Contains(text, hidden):
+		w.found.hit("hidden-code", shown)
+	case !isKnown(text):
+		w.found.hit("opaque-code", shown)
+	}
+}
+
+func (w *walk) runProgram(c *command, text string) {
+	w.found.hit("program-runs", c.line())
+	w.nested(text)
+}
+
+// finish follows the functions that were defined and never called: a later
+// command of the same shell can call them. When the line ran what is not
+// known, any text in it may be that.
+func (w *walk) finish() {
+	w.exit()
+	for range maxDepth {
+		var names []string
+		for name, f := range w.funcs {
+			if !f.called {
+				names = append(names, name)
+			}
+		}
+		if len(names) == 0 {
+			break
+		}
+		w.invoke(slices.Min(names), nil)
+	}
+	if w.unsure || w.found.ranUnknown() {
+		w.mayRun(w.texts) //control:texts-of-the-line
+	}
+}
+
+// subshell runs f in a copy of the shell: what it assigns is lost.
+func (w *walk) subshell(f func() string) string {
+	saved := *w
+	w.vars, w.atExit = maps.Clone(w.vars), nil
+	out := f()
+	w.exit()
+	saved.unsure = saved.unsure || w.unsure
+	*w = saved
+	return out
+}
+
+func (w *walk) exit() {
+	texts := w.atExit
+	w.atExit = nil
+	for _, text := range texts {
+		w.nested(text)
+	}
+}
+
+// maybe runs f, which may or may not run in reality: a variable that has
+// another value then is not known.
+func (w *walk) maybe(f func() string) string {
+	before := maps.Clone(w.vars)
+	w.decided++
+	out := f()
+	w.decided--
+	for name, old := range before {
+		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
+			w.vars[name] = []string{opaque(strings.Join(old, "") + strings.Join(now, ""))}
+			if all := append(slices.Clone(old), now...); len(all) == 2 && slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
+				w.vars[name] = []string{all[0] + unknown} // the worse of both
+				if zoneOf(clean(all[1])) == vital {
+					w.vars[name] = []string{all[1] + unknown}
+				}
+			}
+		}
+	}
+	return out
+}
+
+func (w *walk) set(name string, list ...string) {
+	size := 0
+	for _, s := range list {
+		size += len(s)
+	}
+	if size > maxText {
+		w.found.exhaust()
+	}
+	w.found.step(size)
+	w.vars[name] = list
+}
+
+func (w *walk) get(name string) ([]string, bool) {
+	if list, ok := w.vars[name]; ok {
+		return list, true
+	}
+	s, ok := environment[name]
+	return []string{s}, ok
+}
+
+// ownJob stands for the number of a background job of this shell.
+const ownJob = "%!"
+
+const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// environment is the values that variables have on any machine, or what
+// stands for them.
+var environment = map[string]string{
+	"HOME": "~", "PATH": systemPath, "IFS": " \t\n", "SHELL": "/bin/bash", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "HOSTTYPE": "x86_64",
+	"PWD": ".", "GITHUB_WORKSPACE": ".", "CI_PROJECT_DIR": ".", "WORKSPACE": ".", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "RUNNER_TEMP": "/tmp",
+	"GITHUB_PATH": runnerFiles + "GITHUB_PATH", "GITHUB_ENV": runnerFiles + "GITHUB_ENV", "GITHUB_OUTPUT": runnerFiles + "GITHUB_OUTPUT",
+	"GITHUB_STEP_SUMMARY": runnerFiles + "GITHUB_STEP_SUMMARY", "GITHUB_STATE": runnerFiles + "GITHUB_STATE", "GITHUB_EVENT_PATH": runnerFiles + "GITHUB_EVENT_PATH",
+	"GOPATH": "~/go", "CARGO_HOME": "~/.cargo", "XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache",
+}
+
+// holds is what a variable or a special parameter holds.
+func (w *walk) holds(name string) ([]string, bool) {
+	switch n, err := strconv.Atoi(name); {
+	case name == "!":
+		return []string{ownJob}, true
+	case name == "0":
+		return []string{w.zero}, true
+	case name == "_":
+		return []string{w.last}, true
+	case name == "-", name == "$", name == "?":
+		return []string{aNumber}, true
+	case err == nil && n >= 1 && n <= len(w.pos):
+		return w.pos[n-1 : n], true
+	case w.foreign && err == nil:
+		return []string{unknown}, true
+	case name == "#":
+		return []string{aNumber}, true
+	case err == nil:
+		return nil, false
+	}
+	return w.get(name)
+}
+
+// assign performs one assignment.
+func (w *walk) assign(a *syntax.Assign) {
+	w.found.step(0)
+	if a.Name == nil {
+		return
+	}
+	name := a.Name.Value
+	old, _ := w.get(name)
+	switch {
+	case a.Array != nil:
+		var list []string
+		if a.Append {
+			list = slices.Clone(old)
+		}
+		for _, e := range a.Array.Elems {
+			w.substitutions(e.Index)
+			if e.Value != nil {
+				list = append(list, w.fields(e.Value).words()...)
+			}
+		}
+		w.set(name, list...)
+		return
+	case a.Naked:
+		return
+	}
+	value := w.wordText(a.Value)
+	switch {
+	case a.Append && len(old) > 0:
+		value = old[0] + value
+	case a.Append && secretName(name): // the environment has it
+		value = secret + value
+	}
+	if a.Index != nil {
+		w.evaluated(a.Index)
+		if name == "BASH_CMDS" || name == "BASH_ALIASES" { // where the shell looks for programs
+			w.found.hit("shadow", name+"="+value)
+		}
+		n, err := strconv.Atoi(literalIndex(a.Index))
+		list := slices.Clone(w.vars[name])
+		for len(list) <= n && n < maxItems {
+			list = append(list, "")
+		}
+		if err != nil || n < 0 || n >= len(list) { // a key: any element may be it
+			w.set(name, append(list, value)...)
+			return
+		}
+		list[n] = value
+		w.set(name, list...)
+		return
+	}
+	w.assignText(name, value)
+}
+
+// maxItems is how many elements of a list are followed.
+const maxItems = 256
+
+func (w *walk) assignText(name, value string) {
+	w.nameRuns(name)
+	w.nameRuns(value)
+	name, _, _ = strings.Cut(name, "[")
+	rateVariable(w, name, value)
+	w.set(name, value)
+}
+
+// nameRuns follows a text with a substitution in a subscript: bash runs it where
+// it takes the text for a number or for the name of a variable.
+func (w *walk) nameRuns(text string) {
+	if _, sub, ok := strings.Cut(text, "["); ok && (strings.Contains(sub, "$(") || strings.Contains(sub, "`")) { //control:evaluated-names
+		w.subshell(func() string { return w.program(": \"" + strings.ReplaceAll(text, `"`, `\"`) + "\"") })
+	}
+}
+
+// declare follows export, declare, local, readonly, typeset and nameref.
+func (w *walk) declare(c *syntax.DeclClause) string {
+	variant := c.Variant.Value
+	words, flags := []string{variant}, list{}
+	show := len(c.Args) == 0
+	for _, a := range c.Args {
+		if a.Name != nil {
+			words = append(words, a.Name.Value)
+			w.assign(a)
+			if strings.Contains(strings.Join(w.vars[strings.Join(w.vars[a.Name.Value], "")], ""), filed) && flags.has("i") {
+				w.found.hit("evaluated-text", a.Name.Value)
+			}
+			if name := a.Name.Value; variant == "export" || flags.has("x") {
+				w.passOn(name)
+			}
+			continue
+		}
+		for _, f := range w.fields(a.Value) {
+			words = append(words, f.s)
+			if name, value, ok := strings.Cut(f.s, "="); ok && !strings.HasPrefix(f.s, "-") {
+				w.assignText(name, value)
+				if variant == "export" || flags.has("x") {
+					w.passOn(name)
+				}
+			} else {
+				w.nameRuns(f.s)
+			}
+			flags = append(flags, f)
+			show = show || f.s == "-p" || variant != "export" && flags.has("p", "x")
+		}
+	}
+	w.found.ran(render(words))
+	if show && len(c.Args) < 2 {
+		w.found.hit("environment-dump", strings.Join(words, " "))
+		return secret
+	}
+	return ""
+}
+
+func (w *walk) stmts(list []*syntax.Stmt) string {
+	var b strings.Builder
+	for _, s := range list {
+		b.WriteString(w.stmt(s))
+		if b.Len() > maxText {
+			w.found.exhaust()
+		}
+	}
+	return b.String()
+}
+
+func (w *walk) stmt(s *syntax.Stmt) string {
+	defer w.enter(0)()
+	if s.Background || s.Coprocess || s.Disown {
+		w.parallel++
+		defer func() { w.parallel-- }()
+		if w.endless > 0 {
+			w.found.hit("endless-jobs", "")
+		}
+	}
+	if len(s.Redirs) == 0 {
+		return w.clause(s.Cmd)
+	}
+	return w.redirected(s)
+}
+
+// clause follows one command of the syntax.
+func (w *walk) clause(c syntax.Command) string {
+	switch c := c.(type) {
+	case *syntax.CallExpr:
+		return w.call(c)
+	case *syntax.BinaryCmd:
+		return w.both(c)
+	case *syntax.Subshell:
+		return w.subshell(func() string { return w.stmts(c.Stmts) })
+	case *syntax.Block:
+		return w.stmts(c.Stmts)
+	case *syntax.IfClause:
+		return w.ifClause(c)
+	case *syntax.WhileClause:
+		return w.while(c)
+	case *syntax.ForClause:
+		return w.forClause(c)
+	case *syntax.CaseClause:
+		w.wordText(c.Word)
+		var b strings.Builder
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				w.wordText(p)
+			}
+			b.WriteString(w.maybe(func() string { return w.stmts(item.Stmts) }))
+		}
+		return b.String()
+	case *syntax.FuncDecl:
+		w.define(c)
+	case *syntax.DeclClause:
+		return w.declare(c)
+	case *syntax.TimeClause:
+		if c.Stmt != nil {
+			return w.stmt(c.Stmt)
+		}
+	case *syntax.CoprocClause:
+		w.parallel++
+		defer func() { w.parallel-- }()
+		w.set("COPROC", "63", "60")
+		return w.subshell(func() string { w.in = &input{text: unknown}; return w.stmt(c.Stmt) })
+	case *syntax.TestDecl:
+		return w.stmt(c.Body)
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		w.evaluated(c)
+	}
+	return ""
+}
+
+func (w *walk) define(c *syntax.FuncDecl) {
+	names := c.Names
+	if c.Name != nil {
+		names = append(names, c.Name)
+	}
+	for _, n := range names {
+		if shadows(n.Value, c.Body) {
+			w.found.hit("shadow", n.Value)
+		}
+		w.funcs[n.Value] = &function{body: c.Body}
+	}
+}
+
+func (w *walk) both(c *syntax.BinaryCmd) string {
+	if c.Op != syntax.Pipe && c.Op != syntax.PipeAll {
+		out := w.stmt(c.X)
+		return out + w.maybe(func() string { return w.stmt(c.Y) })
+	}
+	w.parallel++
+	defer func() { w.parallel-- }()
+	quiet := w.quiet
+	out := w.subshell(func() string { w.quiet, w.filed = true, false; return w.stmt(c.X) })
+	in := w.in
+	w.in = &input{text: out}
+	defer func() { w.in, w.quiet = in, quiet }()
+	if _, simple := c.X.Cmd.(*syntax.CallExpr); out == "" && !simple {
+		w.in.text = unknown // a loop or a group may print what was not computed
+	}
+	w.quiet = quiet
+	out = w.stmt(c.Y)
+	if !w.quiet && strings.Contains(out, secret) {
+		w.found.hit("secret-shown", "")
+	}
+	return out
+}
+
+func (w *walk) ifClause(c *syntax.IfClause) string {
+	out := w.stmts(c.Cond)
+	out += w.maybe(func() string { return w.stmts(c.Then) })
+	if c.Else != nil {
+		defer w.enter(0)()
+		out += w.maybe(func() string { return w.ifClause(c.Else) })
+	}
+	return out
+}
+
+func (w *walk) while(c *syntax.WhileClause) string {
+	out := w.stmts(c.Cond)
+	if len(c.Cond) == 1 && alwaysTrue(c.Cond[0].Cmd, c.Until) {
+		defer w.noEnd(c.Do)()
+	}
+	return out + w.maybe(func() string { return w.stmts(c.Do) })
+}
+
+func (w *walk) noEnd(body []*syntax.Stmt) func() {
+	if callsAny(body, "break", "exit", "return", "wait") {
+		return func() {}
+	}
+	if !callsAny(body, "sleep", "usleep", "read", "inotifywait", "fswatch", "select", "timeout") {
+		w.found.hit("exhaust", "")
+	}
+	w.endless++
+	return func() { w.endless-- }
+}
+
+func alwaysTrue(c syntax.Command, until bool) bool {
+	switch text := strings.TrimSpace(printed(c)); text {
+	case "true", ":", "/bin/true", "[ 1 ]", "[[ 1 ]]", "((1))", "((true))", "test 1", "[ 1 = 1 ]", "[ 1 -eq 1 ]":
+		return !until
+	case "false", "! true":
+		return until
+	}
+	return false
+}
+
+func callsAny(list []*syntax.Stmt, names ...string) bool {
+	found := false
+	for _, s := range list {
+		syntax.Walk(s, func(n syntax.Node) bool {
+			if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 {
+				found = found || oneOf(c.Args[0].Lit(), names...)
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func printed(n syntax.Node) string {
+	var b strings.Builder
+	if err := syntax.NewPrinter().Print(&b, n); err != nil {
+		return ""
+	}
+	return b.String()
+}
+
+// forClause follows the body of a loop once for each word that it is given.
+func (w *walk) forClause(c *syntax.ForClause) string {
+	var b strings.Builder
+	body := func() string { return w.maybe(func() string { return w.stmts(c.Do) }) }
+	switch loop := c.Loop.(type) {
+	case *syntax.WordIter:
+		items := w.fields(loop.Items...).words()
+		if !loop.InPos.IsValid() {
+			items = w.pos
+		}
+		if len(items) == 0 {
+			items = []string{unknown}
+		}
+		for _, item := range items {
+			w.set(loop.Name.Value, item)
+			b.WriteString(body())
+		}
+	case *syntax.CStyleLoop:
+		if loop.Cond == nil {
+			defer w.noEnd(c.Do)()
+		}
+		w.substitutions(loop)
+		for _, x := range []syntax.ArithmExpr{loop.Init, loop.Post} {
+			if a, ok := x.(*syntax.BinaryArithm); ok && literalIndex(a.X) != "" {
+				w.set(literalIndex(a.X), aNumber)
+			}
+		}
+		b.WriteString(body())
+	}
+	return b.String()
+}
+
+// call follows a simple command.
+func (w *walk) call(c *syntax.CallExpr) string {
+	if len(c.Args) == 0 {
+		for _, a := range c.Assigns {
+			if w.assign(a); w.exports && a.Name != nil {
+				w.passOn(a.Name.Value)
+			}
+		}
+		return ""
+	}
+	args := w.fields(c.Args...)
+	before := maps.Clone(w.vars)
+	for _, a := range c.Assigns {
+		if a.Name != nil {
+			w.assign(a)
+			w.passOn(a.Name.Value)
+		}
+	}
+	out := w.exec(args)
+	for _, a := range c.Assigns {
+		if a.Name == nil {
+			continue
+		}
+		delete(w.vars, a.Name.Value)
+		if old, ok := before[a.Name.Value]; ok {
+			w.vars[a.Name.Value] = old
+		}
+	}
+	return out
+}
+
+func (w *walk) passOn(name string) {
+	if list, ok := w.get(name); ok && len(list) == 1 {
+		pass(w, name, list[0])
+	}
+}
+
+func (w *walk) output(p *syntax.CmdSubst) string {
+	return w.subshell(func() string {
+		w.quiet, w.filed = true, false
+		return strings.TrimRight(w.stmts(p.Stmts), "\n")
+	})
+}
+
+// invoke runs the body of a function. One that calls itself is not followed
+// again: with a pipe or a background job in between it is a fork bomb, and
+// when nothing decides about it, it does not end.
+func (w *walk) invoke(name string, pos []string) string {
+	f := w.funcs[name]
+	f.called = true
+	if f.running > 0 {
+		switch {
+		case w.parallel > 0 && (w.decided == 0 && !w.leaves || doubles(name, f.body)):
+			w.found.hit("fork-bomb", name)
+		case w.decided == 0 && !w.leaves:
+			w.found.hit("endless-recursion", name)
+		}
+		return unknown
+	}
+	saved := *w
+	w.pos, w.calls, w.foreign, w.decided = pos, append(slices.Clone(w.calls), name), len(pos) == 0, 0
+	w.leaves = false
+	if len(saved.calls) == 0 {
+		w.parallel = 0
+	}
+	f.running++
+	out := w.stmt(f.body)
+	f.running--
+	w.pos, w.calls, w.foreign, w.decided, w.parallel, w.leaves = saved.pos, saved.calls, saved.foreign, saved.decided, saved.parallel, saved.leaves
+	return out
+}
+
+func doubles(name string, body *syntax.Stmt) bool {
+	own := func(s *syntax.Stmt) bool { return callsAny([]*syntax.Stmt{s}, name) }
+	found := false
+	syntax.Walk(body, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Stmt:
+			found = found || n.Background && own(n)
+		case *syntax.BinaryCmd:
+			found = found || (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && own(n.X) && own(n.Y)
+		}
+		return !found
+	})
+	return found
+}
+
+// passedOn is the output of a program about which nothing is known: unknown,
+// and as secret or remote as what it was given.
+func (c *command) passedOn() string {
+	marks := unknown
+	for _, a := range c.list {
+		marks += of(a.s)
+	}
+	if c.given() {
+		marks += of(c.stdin())
+	}
+	return of(marks)
+}
+
+// fitsAll reports whether the arguments of the command are as the words of a
+// table say: tables.txt tells their forms.
+func (c *command) fitsAll(words []string) bool {
+	asked, fits := false, false
+	for _, w := range words {
+		if not, ok := strings.CutPrefix(w, "!"); ok {
+			if c.fits(not) {
+				return false
+			}
+			continue
+		}
+		asked = true
+		fits = fits || c.fits(w)
+	}
+	return fits || !asked
+}
+
+func (c *command) fits(word string) bool {
+	if one, other, ok := strings.Cut(word, "&"); ok {
+		return c.fits(one) && c.fits(other)
+	}
+	switch word {
+	case "?":
+		return c.asksHelp()
+	case "0":
+		return len(c.list) == 0
+	case "*":
+		return len(c.operandsAfter()) > 0
+	case "**":
+		return len(c.operandsAfter()) > 1
+	}
+	switch rest := word[1:]; word[0] {
+	case '~':
+		return c.has(rest)
+	case '%':
+		return c.contains(rest)
+	case '^':
+		return c.operandsAfter().at(0) == rest
+	}
+	return c.exactly(word)
+}

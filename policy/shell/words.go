@@ -1,0 +1,480 @@
+package shell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mvdan.cc/sh/v3/expand"
+	"mvdan.cc/sh/v3/pattern"
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/shell/code"
+)
+
+// maxBraces is how many words a brace expansion may become.
+const maxBraces = 1024
+
+// piece is a part of a word after expansion.
+type piece struct {
+	s      string
+	quoted bool // it stands for itself
+	split  bool // fields are split in it
+	ends   bool // a field ends here
+}
+
+// fields expands words into the arguments of a command: braces, parameters,
+// substitutions, field splitting, and patterns that are left for the rules.
+func (w *walk) fields(words ...*syntax.Word) list {
+	out := make(list, 0, len(words))
+	for _, word := range words {
+		if lit := word.Lit(); lit != "" && !strings.ContainsAny(lit, "\\*?[~{") {
+			out = append(out, arg{s: lit})
+			continue
+		}
+		if strings.Count(printed(word), "{") > 64 {
+			w.found.exhaust()
+		}
+		n, braced := len(out), syntax.Word{Parts: slices.Clone(word.Parts)}
+		syntax.SplitBraces(&braced)
+		for one, err := range expand.BracesSeq(nil, &braced) {
+			if err != nil || len(out)-n > maxBraces {
+				out = append(out[:n], arg{s: unknown})
+				break
+			}
+			out = append(out, w.split(w.pieces(nil, one.Parts, false))...)
+		}
+	}
+	return out
+}
+
+func (w *walk) wordText(word *syntax.Word) string {
+	if word == nil {
+		return ""
+	}
+	var b strings.Builder
+	for _, p := range w.pieces(nil, word.Parts, false) {
+		if p.ends {
+			p.s += " "
+		}
+		b.WriteString(p.s)
+	}
+	return b.String()
+}
+
+func (w *walk) document(word *syntax.Word) string {
+	var b strings.Builder
+	for _, p := range w.pieces(nil, word.Parts, true) {
+		b.WriteString(p.s)
+	}
+	return b.String()
+}
+
+// split joins pieces to fields.
+func (w *walk) split(pieces []piece) list {
+	var out list
+	var s, pat strings.Builder
+	open, active := false, false
+	end := func() {
+		if open {
+			a := arg{s: s.String()}
+			if active && activeGlob(a.s) {
+				a.pat = pat.String()
+			}
+			w.found.step(len(a.s))
+			out = append(out, a)
+		}
+		open, active = false, false
+		s.Reset()
+		pat.Reset()
+	}
+	add := func(text string, quoted bool) {
+		s.WriteString(text)
+		if quoted {
+			text = pattern.QuoteMeta(text, 0)
+		} else {
+			active = active || strings.ContainsAny(text, "*?[(")
+		}
+		pat.WriteString(text)
+		open = true
+	}
+	ifs := " \t\n"
+	if v, ok := w.get("IFS"); ok {
+		ifs = strings.Join(v, "")
+	}
+	for _, p := range pieces {
+		if !p.split {
+			if p.s != "" || p.quoted {
+				add(p.s, p.quoted)
+			}
+		} else {
+			for rest := p.s; rest != ""; {
+				i := strings.IndexAny(rest, ifs)
+				if i < 0 {
+					add(rest, false)
+					break
+				}
+				if i > 0 {
+					add(rest[:i], false)
+				}
+				end()
+				rest = rest[i+1:]
+			}
+		}
+		if p.ends {
+			end()
+		}
+	}
+	end()
+	return out
+}
+
+func activeGlob(s string) bool {
+	if _, after, ok := strings.Cut(s, "["); ok && strings.Contains(after, "]") {
+		return true
+	}
+	return strings.ContainsAny(s, "*?") || strings.Contains(s, "@(") || strings.Contains(s, "+(") || strings.Contains(s, "!(")
+}
+
+// pieces expands the parts of a word.
+func (w *walk) pieces(out []piece, parts []syntax.WordPart, quoted bool) []piece {
+	defer w.enter(0)()
+	for i, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			out = literal(out, p.Value, quoted, i == 0)
+		case *syntax.SglQuoted:
+			s := p.Value
+			if p.Dollar {
+				s, _, _ = strings.Cut(code.Unescape(s), "\x00")
+			}
+			out = append(out, piece{s: s, quoted: true})
+		case *syntax.DblQuoted:
+			if len(p.Parts) == 0 {
+				out = append(out, piece{quoted: true})
+			}
+			out = w.pieces(out, p.Parts, true)
+		case *syntax.ParamExp:
+			vals, list := w.parameter(p, quoted)
+			if list == '*' && quoted {
+				ifs, _ := w.get("IFS")
+				vals, list = []string{strings.Join(vals, strings.Join(ifs, "")[:min(1, len(strings.Join(ifs, "")))])}, 0
+			}
+			for i, v := range vals {
+				out = append(out, piece{s: v, quoted: quoted, split: !quoted, ends: list != 0 && i < len(vals)-1})
+			}
+		case *syntax.CmdSubst:
+			out = append(out, piece{s: w.output(p), quoted: quoted, split: !quoted})
+		case *syntax.ArithmExp:
+			w.evaluated(p.X)
+			out = append(out, piece{s: aNumber, quoted: true})
+		case *syntax.ProcSubst:
+			out = append(out, piece{s: w.openProcess(p), quoted: true})
+		case *syntax.ExtGlob:
+			out = append(out, piece{s: p.Op.String() + p.Pattern.Value + ")"})
+		default:
+			out = append(out, piece{s: unknown, quoted: true})
+		}
+	}
+	return out
+}
+
+// aNumber stands for a number that is not known.
+const aNumber = "\x06"
+
+// literal adds literal text. A backslash in it quotes what follows.
+func literal(out []piece, s string, quoted, first bool) []piece {
+	if !quoted && first && strings.HasPrefix(s, "~") {
+		user, rest, slash := strings.Cut(s[1:], "/")
+		if slash {
+			rest = "/" + rest
+		}
+		switch user {
+		case "", "root":
+			out = append(out, piece{s: "~", quoted: true})
+		case "+":
+			out = append(out, piece{s: ".", quoted: true})
+		default:
+			out = append(out, piece{s: "/home/" + user, quoted: true})
+		}
+		s = rest
+	}
+	for {
+		at := strings.IndexByte(s, '\\')
+		if at < 0 || at+1 >= len(s) {
+			break
+		}
+		if at > 0 {
+			out = append(out, piece{s: s[:at], quoted: quoted})
+		}
+		switch c := s[at+1]; {
+		case c == '\n':
+		case quoted && strings.IndexByte("$`\"\\", c) < 0:
+			out = append(out, piece{s: s[at : at+2], quoted: true})
+		default:
+			out = append(out, piece{s: s[at+1 : at+2], quoted: true})
+		}
+		s = s[at+2:]
+	}
+	if s == "" {
+		return out
+	}
+	return append(out, piece{s: s, quoted: quoted})
+}
+
+// parameter is the value of ${…}: one text, or a list that is asked for by
+// "@" or "*".
+func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
+	w.found.step(0)
+	switch {
+	case p.Param == nil || p.Width || p.IsSet || p.Flags != nil:
+		return []string{unknown}, 0
+	case p.Names != 0:
+		return secretsBy(p.Param.Value), '@'
+	}
+	name := p.Param.Value
+	vals, list, set := w.lookup(name, p.Index)
+	if p.Excl {
+		name = strings.Join(vals, "")
+		if !set || !isKnown(name) || name == "" || list != 0 {
+			return []string{unknown}, 0
+		}
+		vals, list, set = w.lookup(name, nil)
+	}
+	switch {
+	case p.Length && !isKnown(strings.Join(vals, "")):
+		return []string{aNumber}, 0
+	case p.Length && list != 0:
+		return []string{strconv.Itoa(len(vals))}, 0
+	case p.Length:
+		return []string{strconv.Itoa(len([]rune(strings.Join(vals, ""))))}, 0
+	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
+		out, list := w.defaulted(p.Exp, name, vals, list, set)
+		odd := p.Exp.Word != nil && strings.ContainsAny(printed(p.Exp.Word), `'"\`)
+		if odd && (quoted || strings.Contains(strings.Join(out, ""), " ")) { // quotes mean something else there
+			return []string{opaque(strings.Join(out, ""))}, 0
+		}
+		return out, list
+	case !set && isPosition(name):
+		return []string{""}, 0
+	case !set:
+		return []string{unsetValue(name)}, 0
+	case p.Slice != nil || p.Repl != nil || p.Exp != nil:
+		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // fields are joined in a way of their own
+			return []string{opaque(strings.Join(vals, ""))}, 0
+		}
+		return w.changed(p, name, vals, list != 0), list
+	}
+	return vals, list
+}
+
+// defaulted is a parameter behind an operator such as ${a:-b}. What is not set
+// here, the environment may have set.
+func (w *walk) defaulted(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
+	set = set && (list == 0 || len(vals) > 0)
+	null := strings.Join(vals, "") == "" && (e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
+	word := w.wordText(e.Word)
+	switch e.Op {
+	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
+		switch {
+		case set && !null:
+			return []string{word}, 0
+		case !set && !isPosition(name):
+			return []string{unknown}, 0
+		}
+		return []string{""}, 0
+	case syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
+		if !set {
+			return []string{unsetValue(name)}, 0
+		}
+		return vals, list
+	}
+	if set && !null {
+		return vals, list
+	}
+	if word == "" && !set && !isPosition(name) {
+		word = unsetValue(name)
+	}
+	if e.Op == syntax.AssignUnset || e.Op == syntax.AssignUnsetOrNull {
+		w.set(name, word)
+	}
+	return []string{word}, 0
+}
+
+func isPosition(name string) bool { return strings.Trim(name, "0123456789") == "" }
+
+func unsetValue(name string) string {
+	if secretName(name) {
+		return secret
+	}
+	return unknown
+}
+
+// lookup is the value of a parameter, and whether it is set here: a list for
+// $@, $* and whole arrays.
+func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, bool) {
+	if name == "@" || name == "*" {
+		if w.foreign {
+			return []string{unknown}, 0, true
+		}
+		return w.pos, name[0], true
+	}
+	vals, ok := w.holds(name)
+	if !ok || index == nil {
+		return vals[:min(1, len(vals))], 0, ok
+	}
+	w.evaluated(index)
+	key := literalIndex(index)
+	if key == "@" || key == "*" {
+		return vals, key[0], true
+	}
+	n, err := strconv.Atoi(key)
+	if n < 0 {
+		n += len(vals)
+	}
+	if err != nil || n < 0 || n >= len(vals) {
+		return []string{opaque(strings.Join(vals, ""))}, 0, true
+	}
+	return vals[n : n+1], 0, true
+}
+
+func literalIndex(x syntax.ArithmExpr) string {
+	switch x := x.(type) {
+	case *syntax.Word:
+		return x.Lit()
+	case *syntax.UnaryArithm:
+		if x.Op == syntax.Minus {
+			return "-" + literalIndex(x.X)
+		}
+	}
+	return ""
+}
+
+// substitutions follows what runs inside of an expression.
+func (w *walk) substitutions(n syntax.Node) {
+	if n == nil {
+		return
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			w.output(n)
+			return false
+		case *syntax.ProcSubst:
+			w.openProcess(n)
+			return false
+		}
+		return true
+	})
+}
+
+// evaluated follows an expression: what runs inside of it, and in the texts of variables that bash
+// takes for numbers.
+func (w *walk) evaluated(n syntax.Node) {
+	w.substitutions(n)
+	numbers := true
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryTest:
+			numbers = n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr
+		case *syntax.SglQuoted:
+			w.nameRuns(n.Value)
+		case *syntax.ParamExp, *syntax.Lit:
+			name := strings.Trim(printed(n), "${}")
+			if l, ok := n.(*syntax.Lit); ok {
+				name = l.Value
+			}
+			switch text := strings.Join(w.vars[name], ""); {
+			case !numbers:
+			case strings.Contains(text, remote):
+				w.found.hit("evaluated-remote", name)
+			case strings.Contains(text, filed):
+				w.found.hit("evaluated-text", name)
+			}
+		}
+		return true
+	})
+}
+
+// changed applies the operator of an expansion to known values, with the library; of others
+// only the marks are left.
+func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool) []string {
+	all, plain := strings.Join(vals, ""), true
+	word := func(word *syntax.Word) *syntax.Word {
+		s := w.wordText(word)
+		if word != nil && strings.ContainsAny(s, `*?[\`) && strings.ContainsAny(printed(word), `"'\`) { // a quoted pattern
+			plain = false
+		}
+		plain = plain && isKnown(s) && len(s) < 256 && !strings.ContainsAny(s, "(|&")
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.SglQuoted{Value: s}}}
+	}
+	number := func(x syntax.ArithmExpr) syntax.ArithmExpr {
+		if x == nil {
+			return nil
+		}
+		w.evaluated(x)
+		s := literalIndex(x)
+		_, err := strconv.Atoi(s)
+		plain = plain && err == nil
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: s}}}
+	}
+	q := &syntax.ParamExp{Param: &syntax.Lit{Value: "v"}}
+	switch {
+	case p.Slice != nil:
+		q.Slice = &syntax.Slice{Offset: number(p.Slice.Offset), Length: number(p.Slice.Length)}
+		from, err := strconv.Atoi(literalIndex(p.Slice.Offset))
+		if err == nil && (name == "@" || name == "*") && from > 0 && p.Slice.Length == nil {
+			return vals[min(from-1, len(vals)):]
+		}
+		plain = plain && !list
+	case p.Repl != nil:
+		orig := word(p.Repl.Orig).Parts[0].(*syntax.SglQuoted).Value
+		plain = plain && orig != "" && !strings.Contains("#%", orig[:1])
+		q.Repl = &syntax.Replace{All: p.Repl.All, Orig: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: orig}}}, With: word(p.Repl.With)}
+	default:
+		plain = p.Exp.Op != syntax.OtherParamOps
+		q.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: word(p.Exp.Word)}
+	}
+	if !plain || !isKnown(all) {
+		return []string{opaque(all)}
+	}
+	out := make([]string, len(vals))
+	for i, s := range spelledOut(name, vals) {
+		w.found.step(len(s) * 64)
+		out[i] = operated(q, s)
+		w.found.step(len(out[i]))
+	}
+	return out
+}
+
+// operated is what the library makes of a text and an operator: it panics on some words, and its
+// patterns end at lines.
+func operated(q *syntax.ParamExp, s string) (out string) {
+	defer func() {
+		if p := recover(); p != nil {
+			out = unknown
+		}
+	}()
+	env := expand.FuncEnviron(func(string) string { return s })
+	out, err := expand.Literal(&expand.Config{Env: env}, &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}})
+	if err != nil || strings.Contains(s, "\n") {
+		return unknown
+	}
+	return out
+}
+
+func spelledOut(name string, vals []string) []string {
+	out := slices.Clone(vals)
+	for i, v := range out {
+		switch {
+		case v == "~" || strings.HasPrefix(v, "~/"):
+			out[i] = "/home/user" + v[1:]
+		case name != "PWD" && name != "GITHUB_WORKSPACE" && name != "OLDPWD" || strings.HasPrefix(v, "/"):
+		case v == ".":
+			out[i] = "/github/workspace"
+		default:
+			out[i] = "/github/workspace/" + v
+		}
+	}
+	return out
+}
