@@ -18,6 +18,7 @@ func TestCommandsAsShown(t *testing.T) {
 		{"@helper stop", `<p><a class="user-mention" href="/helper">@helper</a> stop</p>`, false},
 		{"hi\n/agent stop", "<p>hi <em><br>\n/agent stop</em></p>", true},
 		{"hi\n/agent stop", "<p>hi</p><ul><li>/agent stop</li></ul>", true},
+		{"[x]: <?&lt;</p>\n/agent fix it", "&lt;\n/agent fix it", true}, // a definition for one parser only
 		{"hi", "<p>hi</p>", false},
 		{"hi", "<p>/agent stop</p>", true},
 	} {
