@@ -152,7 +152,7 @@ func (c *chat) hear(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
-	if name, rest, ok := command(line); ok {
+	if name, rest, ok := lineCommand(line); ok {
 		return c.obey(ctx, name, rest)
 	}
 	return c.request(ctx, line, c.mode)

@@ -15,9 +15,9 @@ func TestCommand(t *testing.T) {
 		"/undo 2": {"undo", "2"}, "/Plan  do it": {"plan", "do it"}, "/quit": {"quit", ""},
 		"/etc/hosts is wrong": {}, "/ is the root": {}, "fix /undo": {},
 	} {
-		name, rest, ok := command(line)
+		name, rest, ok := lineCommand(line)
 		if ok != (want[0] != "") || ok && (name != want[0] || rest != want[1]) {
-			t.Errorf("command(%q) = %q, %q, %v", line, name, rest, ok)
+			t.Errorf("lineCommand(%q) = %q, %q, %v", line, name, rest, ok)
 		}
 	}
 }

@@ -33,8 +33,8 @@ func orders() []order {
 	}
 }
 
-// command takes a line apart that is for the chat. The names of modes are commands, too.
-func command(line string) (name, rest string, ok bool) {
+// lineCommand takes a line apart that is for the chat. The names of modes are commands, too.
+func lineCommand(line string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(line, "/") {
 		return "", "", false
 	}
