@@ -7,7 +7,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/memory"
 	"github.com/handrail-bot/handrail/agent/prompt"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/speech"
@@ -25,7 +24,7 @@ type history struct {
 	claims claims
 	lost   speech.Losses
 
-	notes    memory.Notes
+	notes    compact.Notes
 	ratio    compact.Ratio
 	lead     *session.Prompt // what requests begin with; nil before the first
 	renewed  bool            // the conversation was made shorter since then
@@ -128,7 +127,7 @@ func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear { //control:forgotten
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
-		h.notes, h.todoTurn = memory.Notes{}, h.Turns
+		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
 	h.lost.Anew()
 	if p.Clear || p.Model != "" { // nothing is asked with it
@@ -194,9 +193,9 @@ func decided(r *session.Request) string {
 }
 
 // stepOf says of a finished call what is worth remembering.
-func stepOf(c *session.CallState) memory.Step {
+func stepOf(c *session.CallState) compact.Step {
 	n := readNamed(c.Arguments)
-	s := memory.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
+	s := compact.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
 	for _, f := range c.Result.Changes {
 		s.Changed = append(s.Changed, f.Path)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot"
-	"github.com/handrail-bot/handrail/bot/ci/mend"
+	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/fault"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
@@ -41,7 +41,7 @@ type world struct {
 }
 
 // watchers are those of a server.
-var watchers = []watch.Watcher{mend.Watcher(), schedule.Watcher(), trigger.Watcher()}
+var watchers = []watch.Watcher{ci.Watcher(), schedule.Watcher(), trigger.Watcher()}
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -17,7 +17,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/layer/cache"
 	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/policy/pattern"
@@ -91,13 +90,13 @@ func (s *Store) Begin(ctx context.Context, dir, family string, names []string, m
 		return "", err
 	}
 	defer drop()
-	return cache.Begin(ctx, dir, cache.Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, Most: most})
+	return Begin(ctx, dir, Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, Most: most})
 }
 
 // End makes whole what a workspace on a layer that [Store.Begin] made left of the caches in
 // its state directory, and returns where they are. Both are below dir.
 func (*Store) End(dir, begun, state string) (caches string, err error) {
-	return cache.End(dir, begun, state)
+	return End(dir, begun, state)
 }
 
 // newest is [Store.Take] of the layer that was made last of a family.

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/layer/cache"
+	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/project"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -90,13 +90,13 @@ func (k *kept) Begin(ctx context.Context, dir, family string, names []string, mo
 	list, err := filepath.Glob(filepath.Join(k.dir, "*", familyFile))
 	for _, name := range list {
 		if said, err := os.ReadFile(name); err == nil && string(said) == family {
-			return cache.Begin(ctx, dir, cache.Want{Older: filepath.Join(filepath.Dir(name), workspace.LayerCache), Names: names, Most: most})
+			return layer.Begin(ctx, dir, layer.Want{Older: filepath.Join(filepath.Dir(name), workspace.LayerCache), Names: names, Most: most})
 		}
 	}
 	return "", err
 }
 
-func (*kept) End(dir, begun, state string) (string, error) { return cache.End(dir, begun, state) }
+func (*kept) End(dir, begun, state string) (string, error) { return layer.End(dir, begun, state) }
 
 func (k *kept) Make(_ context.Context, digest string, fill func(string) error) error {
 	dir := filepath.Join(k.dir, "making")

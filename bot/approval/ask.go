@@ -10,7 +10,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy"
@@ -274,7 +273,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester, r.Progress)
 	var tell []string // who is asked to review is told by GitHub
 	if len(people)+len(teams) == 0 {
-		if tell, err = notice.Person(ctx, r.Client, r.Requester); err != nil {
+		if tell, err = Person(ctx, r.Client, r.Requester); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
@@ -23,7 +22,7 @@ func (r Requests) whom(ctx context.Context, v *session.State, group []render.Req
 	}
 	for _, q := range group {
 		if q.Kind != session.AskApproval {
-			who, err := notice.Person(ctx, r.Client, LastSpeaker(v))
+			who, err := Person(ctx, r.Client, LastSpeaker(v))
 			if err != nil {
 				return nil, err
 			}
@@ -42,5 +41,5 @@ func (r Requests) whom(ctx context.Context, v *session.State, group []render.Req
 	if len(out) > 0 {
 		return out, nil
 	}
-	return notice.Person(ctx, r.Client, r.Requester)
+	return Person(ctx, r.Client, r.Requester)
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // Check is one check of a commit.
-type Check = reads.Check
+type mendCheck = reads.Check
 
 // Tool is the name of the tool that waits for checks.
 const Tool = "wait_for_checks"

@@ -15,7 +15,7 @@ import (
 
 // Look reads the checks of a pull request's head, and of what it goes onto: the base
 // branch, or, where that has none, the commit that the work began from.
-func Look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f Facts, err error) {
+func look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f Facts, err error) {
 	if f.Head, err = reads.OthersChecks(ctx, c, p.HeadSHA); err != nil {
 		return f, err
 	}
@@ -36,7 +36,7 @@ const (
 
 // Told is what a model is told of failed checks: their names, and the part of a log that
 // says why. It was written by strangers, and is not yet fenced.
-func Told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
+func told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
 	for i, k := range failed[:min(len(failed), mostNames)] {
 		text := untrusted.EscapeLine(k.Name) + ": " + untrusted.EscapeLine(strings.TrimSpace(k.State+" "+k.Title))
 		var log reads.Log
@@ -59,20 +59,20 @@ func Told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Ch
 }
 
 // RoundKey begins the key of the message with which checks bring a session back.
-const RoundKey = "checks-"
+const roundKey = "checks-"
 
 // Rounds counts how often checks brought the session back since a person spoke, and for
 // a commit.
-func Rounds(v *session.State, head string) (all, ofHead int) {
+func rounds(v *session.State, head string) (all, ofHead int) {
 	for _, m := range v.Timeline {
 		said, ok := m.(*session.Message)
 		switch {
 		case !ok || said.Text == "":
-		case !strings.HasPrefix(said.Key, RoundKey):
+		case !strings.HasPrefix(said.Key, roundKey):
 			all = 0
 		default:
 			all++
-			if strings.HasPrefix(said.Key, RoundKey+head) {
+			if strings.HasPrefix(said.Key, roundKey+head) {
 				ofHead++
 			}
 		}

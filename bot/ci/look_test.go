@@ -1,11 +1,10 @@
-package ci_test
+package ci
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -34,7 +33,7 @@ func TestTold(t *testing.T) {
 	must(err)
 	job, err := gh.RunCheck("acme/widget", gh.Branch("acme/widget", "main"), ghcheck.Result{Name: "build", Conclusion: "failure", Log: "no\n##[error]Process completed with exit code 1."})
 	must(err)
-	items, err := ci.Told(t.Context(), c, "abc", []ci.Check{
+	items, err := told(t.Context(), c, "abc", []mendCheck{
 		{Name: "build (1.26, linux/amd64)", State: "failure", Job: job}, {Name: "gone\nx", State: "failure", Job: 999_999, Summary: "3 tests failed"},
 		{Name: "gone", State: "failure", Job: 999_998}, {Name: "jenkins", State: "error", Title: "Build broke"},
 	})

@@ -17,7 +17,6 @@ import (
 	"github.com/gofri/go-github-ratelimit/v2/github_ratelimit/github_secondary_ratelimit"
 	"github.com/google/go-github/v62/github"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/etag"
 	"github.com/handrail-bot/handrail/bot/quota"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -325,7 +324,7 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
 	}
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
-	reads := etag.New(retryReads{a.cfg.Backoff, guard})
+	reads := newEtag(retryReads{a.cfg.Backoff, guard})
 	p := a.pacer(installation)
 	rt := a.limited(p, paced{p, strings.ToLower(ref.Repository()), reads})
 	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo, installation: installation}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/ghapp"
-	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/render"
 )
@@ -29,7 +28,7 @@ func (l *Session) offer(ctx context.Context) (note string, err error) {
 // notifies nobody of edits.
 func (l *Session) announce(ctx context.Context, note string) error {
 	v := l.State
-	end := notice.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
+	end := approval.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
 	if l.Data.Told.End == v.EndedAt || !end.Due() {
 		return nil
 	}
@@ -38,7 +37,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 		if err != nil {
 			return err
 		}
-		l.Data.Told = notice.Told{End: v.EndedAt, URL: url}
+		l.Data.Told = approval.Told{End: v.EndedAt, URL: url}
 		return l.Save(ctx)
 	}
 	var whom []string
@@ -54,7 +53,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
-	l.Data.Told = notice.Told{End: v.EndedAt, URL: ref.URL}
+	l.Data.Told = approval.Told{End: v.EndedAt, URL: ref.URL}
 	return l.Save(ctx) // before the progress comment leads there
 }
 
@@ -64,7 +63,7 @@ func (l *Session) speaker(ctx context.Context) ([]string, error) {
 	if login == l.Row.Requester && l.Data.Person {
 		return []string{login}, nil
 	}
-	return notice.Person(ctx, l.Thread.Client, login)
+	return approval.Person(ctx, l.Thread.Client, login)
 }
 
 // answer tells a long answer, in as many comments as it needs.

@@ -5,7 +5,7 @@ import (
 	"context"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/notice"
+	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/reviewer"
 	"github.com/handrail-bot/handrail/bot/store"
 )
@@ -34,7 +34,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	}
 	l.Data.Reviewed = v.Seq
 	if address != "" {
-		l.Data.Told = notice.Told{End: v.EndedAt, URL: address}
+		l.Data.Told = approval.Told{End: v.EndedAt, URL: address}
 	}
 	return coverage, l.Save(ctx)
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
-	"github.com/handrail-bot/handrail/bot/notice"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/pull"
 	"github.com/handrail-bot/handrail/bot/store"
@@ -29,8 +28,8 @@ type Data struct {
 
 	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
 
-	Progress string      `json:"progress,omitempty"` // address of the progress comment
-	Told     notice.Told `json:"told,omitzero"`      // where the words of the last end stand
+	Progress string        `json:"progress,omitempty"` // address of the progress comment
+	Told     approval.Told `json:"told,omitzero"`      // where the words of the last end stand
 
 	Waits   int   `json:"waits,omitempty"`    // times in a row that it could not go on for want of something
 	Deaths  int   `json:"deaths,omitempty"`   // runs in a row that nobody saw the end of

@@ -5,7 +5,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/render/split"
 )
 
 const (
@@ -52,7 +51,7 @@ func counted(what string, parts []string) []string {
 // which can make it longer.
 func fitting(s string, room int) []string {
 	var out []string
-	for _, part := range split.Markdown(s, room) {
+	for _, part := range markdown(s, room) {
 		safe := clean(part)
 		if size := utf8.RuneCountInString(safe); size > maxBody-500 && room > 2000 {
 			out = append(out, fitting(part, room/2)...)

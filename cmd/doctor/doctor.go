@@ -17,7 +17,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/records"
@@ -44,8 +43,8 @@ type Report struct {
 type Config struct {
 	Server  config.Server
 	Model   func(name string) (llm.Model, error)
-	Exam    func(name string) (exam.Config, error) // what Try tries the model with
-	Engines func(ctx context.Context) []Finding    // nil to leave them out
+	Exam    func(name string) (ExamConfig, error) // what Try tries the model with
+	Engines func(ctx context.Context) []Finding   // nil to leave them out
 	GitHub  http.RoundTripper
 	HTTP    http.RoundTripper // to the model
 	Log     *slog.Logger

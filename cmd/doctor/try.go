@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
@@ -26,7 +25,7 @@ func (c *Config) calls(ctx context.Context) []Finding {
 	if err != nil {
 		return []Finding{wrong(name, "", "%v", err)}
 	}
-	d, err := exam.Calls(ctx, with)
+	d, err := callsExam(ctx, with)
 	if err != nil {
 		return []Finding{{Name: name, Detail: "not tried to the end", Remedy: "Try it: handrail doctor model " + c.Server.Model.Name}}
 	}

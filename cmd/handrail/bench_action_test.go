@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/cmd/action"
@@ -30,7 +30,7 @@ func BenchmarkReaction(b *testing.B) {
 	p := build(b)
 	script, err := llmtest.ParseScript([]byte("model: {name: m, tools: true, context: 32768}\nturns:\n- {say: \"It is said. [TASK_COMPLETE]\", repeat: true}\n"))
 	ok(err)
-	model, err := llmtest.Start(script, openaitest.Dialect)
+	model, err := llmtest.Start(script, llmcheck.Dialect)
 	ok(err)
 	b.Cleanup(model.Close)
 	gh, err := ghcheck.New(ghtest.Config{Dir: b.TempDir()})

@@ -5,10 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/handrail-bot/handrail/cmd/chat"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 )
 
@@ -24,7 +22,7 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	cfg := chat.Config{Console: w.door(), In: terminal.Lines(w.in, w.out), Wish: c.wish(w, c.beginFlags)}
+	cfg := local.Config{Console: w.door(), In: terminal.Lines(w.in, w.out), Wish: c.wish(w, c.beginFlags)}
 	cfg.Wish.Session = c.Session
 	cfg.Redact = func(text string) string { text, _ = known.Redactor.Redact(text); return text }
 	cfg.Engine = func(ctx context.Context, s *local.Session) (local.Engine, func() error, error) {
@@ -33,13 +31,13 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 	shows := terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), Yes: c.Yes, Brief: true, Log: w.logs}
 	if in, ok := w.in.(*os.File); ok && shows.Look.Live && terminal.IsPerson(in) {
 		history := ""
-		if dir, err := runs.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
+		if dir, err := local.Dir(); err == nil && os.MkdirAll(dir, 0o700) == nil {
 			history = filepath.Join(filepath.Dir(dir), "history")
 		}
 		logs := map[bool]*terminal.Log{true: w.logs}[terminal.IsPerson(os.Stderr)]
-		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: chat.Complete, Log: logs})
+		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: local.Complete, Log: logs})
 		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe a line is a request, and no answer
 	}
 	cfg.Term = terminal.New(shows)
-	return chat.Run(ctx, cfg)
+	return local.Run(ctx, cfg)
 }

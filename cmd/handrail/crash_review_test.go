@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -64,7 +64,7 @@ func newReviewStage(t *testing.T) *crashStage {
 	g := newCrashStage(t)
 	script, err := llmtest.ParseScript([]byte(crashReviewModel))
 	must(t, err)
-	g.model, err = llmtest.Start(script, openaitest.Dialect)
+	g.model, err = llmtest.Start(script, llmcheck.Dialect)
 	must(t, err)
 	t.Cleanup(g.model.Close)
 	g.gh.AddUser("kim", "write")

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
@@ -105,7 +105,7 @@ func newScriptedStage(t *testing.T, model string) *crashStage {
 	script, err := llmtest.ParseScript([]byte(model))
 	must(t, err)
 	g := &crashStage{dir: memoryDir(t)}
-	g.model, err = llmtest.Start(script, openaitest.Dialect)
+	g.model, err = llmtest.Start(script, llmcheck.Dialect)
 	must(t, err)
 	t.Cleanup(g.model.Close)
 	g.gh, err = ghcheck.New(ghtest.Config{Dir: memoryDir(t)})

@@ -12,16 +12,13 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/handrail-bot/handrail/agent/exam"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/tryout"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/strict"
@@ -43,7 +40,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if c.Config != "" {
 		return c.server(ctx, w)
 	}
-	d := exam.Diagnosis{Advice: []string{}}
+	d := doctor.Diagnosis{Advice: []string{}}
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -54,7 +51,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	}
 	walled := false
 	for _, e := range engines {
-		f := exam.Finding{Name: "workspace " + e.Name(), Detail: "ready"}
+		f := doctor.ExamFinding{Name: "workspace " + e.Name(), Detail: "ready"}
 		start := time.Now()
 		if err := e.Check(ctx); err != nil {
 			f.Detail = err.Error()
@@ -95,13 +92,13 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	inner.log = slog.New(slog.DiscardHandler)
 	report := doctor.Report{OK: bad == nil}
 	for _, f := range strict.Of(bad) {
-		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: check.Remedy(f), Needed: true})
+		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: doctor.Remedy(f), Needed: true})
 	}
 	if cfg.Unread() { // nothing is known of the rest
 		report.Findings[0].Remedy = "Mend this first: everything else is looked at when the file can be read."
 		return c.say(w, report)
 	}
-	for _, f := range check.Server(&cfg) {
+	for _, f := range doctor.Server(&cfg) {
 		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error()})
 	}
 	if bad == nil {
@@ -139,21 +136,21 @@ func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 	}
 	return doctor.Config{
 		Server: cfg, Log: log, GitHub: config.Transport(cfg.GitHub.Trusted, nil), HTTP: config.Transport(cfg.Model.Trusted, cfg.Model.Sent), Model: model,
-		Exam: func(name string) (exam.Config, error) { return examOf(model, name) },
+		Exam: func(name string) (doctor.ExamConfig, error) { return examOf(model, name) },
 	}
 }
 
 // examOf is what a model is tried out with: the tools of a session.
-func examOf(open func(name string) (llm.Model, error), name string) (exam.Config, error) {
+func examOf(open func(name string) (llm.Model, error), name string) (doctor.ExamConfig, error) {
 	model, err := open(name)
 	if err != nil {
-		return exam.Config{}, err
+		return doctor.ExamConfig{}, err
 	}
 	all, err := door.BuiltinTools(nil)
 	if err != nil {
-		return exam.Config{}, err
+		return doctor.ExamConfig{}, err
 	}
-	return exam.Config{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical}, nil
+	return doctor.ExamConfig{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical}, nil
 }
 
 // enginesOf says where the tools of a server's sessions would run.
@@ -187,8 +184,8 @@ var errKey = errors.New("the key is not taken")
 
 // modelServer asks the model server for its version or its models. The error is why it
 // did not answer.
-func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err error) {
-	f = exam.Finding{Name: "model server", Needed: true}
+func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFinding, err error) {
+	f = doctor.ExamFinding{Name: "model server", Needed: true}
 	start := time.Now()
 	defer func() { f.Millis = time.Since(start).Milliseconds() }()
 	m := c.model()
@@ -229,7 +226,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f exam.Finding, err
 
 // printDiagnosis writes a diagnosis for a person or as JSON, and fails when sessions
 // will not work.
-func printDiagnosis(w *console, d exam.Diagnosis, asJSON bool) error {
+func printDiagnosis(w *console, d doctor.Diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(w.out).Encode(d); err != nil {
 			return err
@@ -243,7 +240,7 @@ func printDiagnosis(w *console, d exam.Diagnosis, asJSON bool) error {
 	return nil
 }
 
-func writeDiagnosis(w *console, d exam.Diagnosis) {
+func writeDiagnosis(w *console, d doctor.Diagnosis) {
 	if d.Model != "" {
 		fmt.Fprintf(w.out, "model %s\n", d.Model)
 	}
@@ -314,7 +311,7 @@ func (c *doctorModelCmd) exam(ctx context.Context, w *console, open func(string)
 		return err
 	}
 	with.Context = size
-	d, err := exam.Model(ctx, with)
+	d, err := doctor.Model(ctx, with)
 	if err != nil {
 		return err
 	}
@@ -342,7 +339,7 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	report, err := tryout.Run(ctx, tryout.Config{
+	report, err := doctor.Run(ctx, doctor.TrialConfig{
 		Model: m, Time: c.Time, Now: time.Now, Tell: func(line string) { fmt.Fprintln(w.err, line) },
 		Engine: func(dir string, m llm.Model, form llm.Form, rules policy.Config) (*work.Engine, error) {
 			return newEngine(engineParts{
@@ -352,8 +349,8 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 		},
 	})
 	if no := new(llm.Error); errors.As(err, &no) && no.Public != "" {
-		return printDiagnosis(w, exam.Diagnosis{
-			Model: name, Findings: []exam.Finding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
+		return printDiagnosis(w, doctor.Diagnosis{
+			Model: name, Findings: []doctor.ExamFinding{{Name: "server", Detail: no.Public, Needed: true}}, Advice: []string{c.asked()},
 		}, c.JSON)
 	}
 	if err != nil {
@@ -367,7 +364,7 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 			return err
 		}
 	} else {
-		tryout.Say(w.out, report)
+		doctor.SayTrial(w.out, report)
 	}
 	if !report.OK {
 		return door.ErrFailed
@@ -376,7 +373,7 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 }
 
 // template looks at the template of a model in Ollama.
-func (c *doctorModelCmd) template(ctx context.Context, report *tryout.Report, name string) error {
+func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, name string) error {
 	m := c.model()
 	if m.Of().Name != "ollama" { // others do not show it
 		return nil
@@ -389,7 +386,7 @@ func (c *doctorModelCmd) template(ctx context.Context, report *tryout.Report, na
 	if err != nil {
 		return err
 	}
-	shown, err := tryout.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
+	shown, err := doctor.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
 	if err == nil && !shown.KnowsRoles() {
 		report.TellRoles(shown)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/llm"
-	"github.com/handrail-bot/handrail/agent/project/devcontainer"
 	"github.com/handrail-bot/handrail/agent/project/image"
 	"github.com/handrail-bot/handrail/agent/tools"
 	"github.com/handrail-bot/handrail/agent/tools/builtin"
@@ -51,7 +50,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		return nil, err
 	}
 	return work.New(work.Config{
-		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Created: devcontainer.Commands, Log: p.log,
+		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Created: image.Commands, Log: p.log,
 		Egress: func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error) {
 			return egress.New(egress.Config{Key: key, Hosts: w.Reaches(), Inside: w.Inside, Log: log})
 		},

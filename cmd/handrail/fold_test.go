@@ -21,8 +21,8 @@ var readers = map[string]string{
 	"bot/store/anchor.sign":       "where a run ended",
 	"cmd/action.Event":            "what is asked, in the log of a job",
 	"cmd/action.Report":           "whether a run ended while this job worked",
-	"cmd/logs.lastEnd":            "where a run ended, to look for its signature",
-	"cmd/logs.sealedNote":         "how many contents are sealed",
+	"cmd/sessions.lastEnd":        "where a run ended, to look for its signature",
+	"cmd/sessions.sealedNote":     "how many contents are sealed",
 }
 
 // TestOneFold: nothing but agent/session makes a state out of events.

@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/ghcheck"
 	"github.com/handrail-bot/handrail/bot/thread"
@@ -48,7 +48,7 @@ func newClockedModel(t *testing.T, script string) *clockedModel {
 	t.Helper()
 	parsed, err := llmtest.ParseScript([]byte(script))
 	must(t, err)
-	model, err := llmtest.New(parsed, openaitest.Dialect)
+	model, err := llmtest.New(parsed, llmcheck.Dialect)
 	must(t, err)
 	m := &clockedModel{first: map[string]time.Time{}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

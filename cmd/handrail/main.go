@@ -13,18 +13,13 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/handrail-bot/handrail/bot/store/archive"
-	"github.com/handrail-bot/handrail/cmd/buildinfo"
-	"github.com/handrail-bot/handrail/cmd/check"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/local"
-	"github.com/handrail-bot/handrail/cmd/logs"
-	"github.com/handrail-bot/handrail/cmd/runs"
-	"github.com/handrail-bot/handrail/cmd/schedules"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/cmd/setup"
 	"github.com/handrail-bot/handrail/cmd/terminal"
-	"github.com/handrail-bot/handrail/cmd/usage"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -40,22 +35,22 @@ type cli struct {
 	Serve  serveCmd  `cmd:"" help:"Run the bot: take webhooks, work on sessions, answer on GitHub."`
 	Action actionCmd `cmd:"" help:"Work on the event of a GitHub Actions run: the bot without a server."`
 	localVerbs
-	Init       setup.Verb       `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
-	Demo       demoCmd          `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd        `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy     door.Policy      `cmd:"" help:"Ask the policy what it would decide."`
-	Tools      door.Tools       `cmd:"" help:"List, parse and call the agent's tools."`
-	Text       door.Text        `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     check.Verbs      `cmd:"" help:"Check a configuration file, show what is in force, print schemas."`
-	Replay     logs.Replay      `cmd:"" help:"Show a session from its log."`
-	Simulate   simulateCmd      `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
-	Audit      logs.Audit       `cmd:"" help:"Check that no log was changed."`
-	Schedule   schedules.Verbs  `cmd:"" help:"Sessions by the clock: list them, start one."`
-	Sessions   sessions.Verbs   `cmd:"" help:"List, export and import sessions."`
-	Version    versionCmd       `cmd:"" help:"Print the version."`
-	Completion usage.Completion `cmd:"" help:"Print the script with which a shell completes words of handrail."`
-	Workspaces workspacesCmd    `cmd:"" help:"Make workspaces for a server that runs in another container."`
-	Toolhost   toolhostCmd      `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
+	Init       setup.Verb             `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
+	Demo       demoCmd                `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
+	Doctor     doctorCmd              `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
+	Policy     door.Policy            `cmd:"" help:"Ask the policy what it would decide."`
+	Tools      door.Tools             `cmd:"" help:"List, parse and call the agent's tools."`
+	Text       door.Text              `cmd:"" help:"Make texts safe to post, or to read."`
+	Config     doctor.Verbs           `cmd:"" help:"Check a configuration file, show what is in force, print schemas."`
+	Replay     sessions.Replay        `cmd:"" help:"Show a session from its log."`
+	Simulate   simulateCmd            `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
+	Audit      sessions.Audit         `cmd:"" help:"Check that no log was changed."`
+	Schedule   sessions.ScheduleVerbs `cmd:"" help:"Sessions by the clock: list them, start one."`
+	Sessions   sessions.Verbs         `cmd:"" help:"List, export and import sessions."`
+	Version    versionCmd             `cmd:"" help:"Print the version."`
+	Completion terminal.Completion    `cmd:"" help:"Print the script with which a shell completes words of handrail."`
+	Workspaces workspacesCmd          `cmd:"" help:"Make workspaces for a server that runs in another container."`
+	Toolhost   toolhostCmd            `cmd:"" hidden:"" help:"Serve tools over standard input and output, inside a workspace."`
 
 	flagsOfAll
 }
@@ -99,7 +94,7 @@ func mainExit(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // the first signal has the work park, the second one ends the process
-	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: buildinfo.Read().Version})
+	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version})
 }
 
 // exited carries kong's own wish to exit (help, version) out of Parse.
@@ -143,15 +138,15 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	if len(args) > 0 && args[0] == usage.Asks {
-		return usage.Complete(w.out, k.Model.Node, args[1:], runs.Words)
+	if len(args) > 0 && args[0] == terminal.Asks {
+		return terminal.Complete(w.out, k.Model.Node, args[1:], local.Words)
 	}
-	parsed, err := k.Parse(usage.Helped(k.Model.Node, args))
+	parsed, err := k.Parse(terminal.Helped(k.Model.Node, args))
 	if err != nil && len(args) == 0 { // a person who types just the name gets help
-		return usage.Nothing(k, w.err)
+		return terminal.Nothing(k, w.err)
 	}
 	if err != nil {
-		return usage.Wrong(k.Model.Node, args, err)
+		return terminal.Wrong(k.Model.Node, args, err)
 	}
 	w.logs = terminal.NewLog(w.err)
 	w.log = w.logs.Unsaid(logger(w.logs, c.LogLevel))

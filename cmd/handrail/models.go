@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/openai"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
@@ -79,7 +79,7 @@ const formsName = "forms.json"
 
 // formsFile returns that file of this user, "" where no place for it is known.
 func formsFile() string {
-	dir, err := runs.Dir()
+	dir, err := local.Dir()
 	if err != nil {
 		return ""
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -310,7 +310,7 @@ func goOnWithRun(t *testing.T, dir string) {
 			t.Error("the log has a result: the run was not cut off")
 		}
 	}
-	sessions, err := runs.Dir()
+	sessions, err := local.Dir()
 	must(t, err)
 	must(t, os.MkdirAll(sessions, 0o700))
 	must(t, os.WriteFile(filepath.Join(sessions, id+".jsonl"), data, 0o600))

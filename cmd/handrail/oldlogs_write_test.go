@@ -25,8 +25,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/storetest"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/sessions"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
@@ -202,7 +202,7 @@ func writeRun(t *testing.T, dir string) {
 	gitRun(t, "clone", "--quiet", "--branch", "main", filepath.Join(dir, "repo-sqlite.bundle"), clone)
 	t.Setenv("OLLAMA_HOST", oldScript(t, false).URL())
 	ok(t, "run", "--repo", clone, "--task", "The wish crash: note it", "--workspace", "local", "--model", "m")
-	sessions, err := runs.Dir()
+	sessions, err := local.Dir()
 	must(t, err)
 	list, err := filepath.Glob(filepath.Join(sessions, "*.jsonl"))
 	must(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/cmd/forms"
 	"github.com/handrail-bot/handrail/cmd/local"
-	"github.com/handrail-bot/handrail/cmd/setups"
+	"github.com/handrail-bot/handrail/cmd/records"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -224,7 +224,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	if err != nil {
 		return out, nil, fmt.Errorf("make state directory: %w", err)
 	}
-	set, err := setups.OfUser(dir)
+	set, err := records.OfUser(dir)
 	if err != nil {
 		return out, nil, errors.Join(err, workspace.RemoveTree(dir))
 	}

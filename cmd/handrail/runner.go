@@ -19,8 +19,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/live"
 	"github.com/handrail-bot/handrail/bot/render"
-	"github.com/handrail-bot/handrail/cmd/clone"
-	"github.com/handrail-bot/handrail/cmd/commits"
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/reader"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
@@ -158,7 +158,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	// The log of an imported session does not say the number of the account: who
 	// can write such a log can push.
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
-	look, err := commits.Of(ctx, commits.Job{
+	look, err := config.Of(ctx, config.Job{
 		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign, App: r.app.IsApp(),
 		Must: r.cfg.Policy.Commits.Signs(), Unsigned: w.Unsigned,
 	})
@@ -188,7 +188,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits for its commit to be let in
-			of := reader.New(w.Thread.Client, w.Thread.Ref, clone.Hides(m))
+			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
 			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
 			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
 			c.Tools = append(c.Tools, of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce))
@@ -250,5 +250,5 @@ func (r *serveRunner) Offer(ctx context.Context, at live.Thread, o approval.Offe
 	if err != nil {
 		return "", err
 	}
-	return clone.Offer(ctx, m, o)
+	return local.Offer(ctx, m, o)
 }

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 )
 
 func TestMain(m *testing.M) {
@@ -80,7 +80,7 @@ func scriptModel(t *testing.T) func(*testscript.TestScript, bool, []string) {
 		script, err := llmtest.ParseScript([]byte(ts.ReadFile(args[0])))
 		ts.Check(err)
 		ts.Check(harmless(script))
-		s, err := llmtest.Start(script, openaitest.Dialect)
+		s, err := llmtest.Start(script, llmcheck.Dialect)
 		ts.Check(err)
 		at := newFront(ts, s.Handler())
 		if st, ok := ts.Value(stageKey{}).(*stage); ok {

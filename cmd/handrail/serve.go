@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/cmd/check"
 	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -34,7 +34,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	for _, f := range check.Server(&cfg) {
+	for _, f := range doctor.Server(&cfg) {
 		w.log.Warn("a value of the configuration will not do what it seems to", "file", c.File, "what", f.Error())
 	}
 	s, err := newServer(ctx, w, cfg, w.options)

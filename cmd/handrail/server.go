@@ -38,12 +38,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/sqlstore"
 	"github.com/handrail-bot/handrail/bot/sweep"
 	"github.com/handrail-bot/handrail/bot/webhook"
-	"github.com/handrail-bot/handrail/cmd/clone"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/forms"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/cmd/retention"
-	"github.com/handrail-bot/handrail/cmd/setups"
 	"github.com/handrail-bot/handrail/cmd/watchers"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -214,7 +212,7 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 // newQueue makes the bot, and the queue that hands threads to it.
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: clone.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
+		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: local.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
 		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Now: s.opt.now, Log: s.log,
 	})
 	if err != nil {
@@ -260,7 +258,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		return fmt.Errorf("policy.%w", err)
 	}
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
-	set, err := setups.OfServer(layer.Config{Dir: filepath.Join(s.cfg.Data, "work", "layers"), MaxBytes: int64(s.cfg.Layers.Size), MaxAge: time.Duration(s.cfg.Layers.Age)}, s.redactedStore.Meta)
+	set, err := records.OfServer(layer.Config{Dir: filepath.Join(s.cfg.Data, "work", "layers"), MaxBytes: int64(s.cfg.Layers.Size), MaxAge: time.Duration(s.cfg.Layers.Age)}, s.redactedStore.Meta)
 	if err != nil {
 		return err
 	}
@@ -275,7 +273,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 
 // start listens and begins to work.
 func (s *server) start(ctx context.Context) error {
-	keeper := retention.New(retention.Config{
+	keeper := records.New(records.Config{
 		Server: s.cfg, Store: s.store, Key: s.secrets.signing, App: s.app, Git: s.git, Engine: s.engine, Bot: s.bot,
 		Transport: s.transport(time.Minute), Every: s.opt.missed, Now: s.opt.now, Log: s.log,
 	})
@@ -312,7 +310,7 @@ func (s *server) start(ctx context.Context) error {
 }
 
 // beside starts the loops that run beside the queue.
-func (s *server) beside(ctx context.Context, keeper *retention.Keeper) {
+func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() {

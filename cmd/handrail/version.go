@@ -6,7 +6,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/handrail-bot/handrail/cmd/buildinfo"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -16,7 +16,7 @@ type versionCmd struct {
 
 // Run prints the version.
 func (c *versionCmd) Run(ctx context.Context, w *console) error {
-	v := buildinfo.Found(ctx)
+	v := config.Found(ctx)
 	if c.JSON {
 		return door.JSONLine(w.out, v)
 	}
@@ -24,7 +24,7 @@ func (c *versionCmd) Run(ctx context.Context, w *console) error {
 	return err
 }
 
-func versionLine(v buildinfo.Info) string {
+func versionLine(v config.Info) string {
 	return fmt.Sprintf("handrail %s (%s, %s)", v.Version, v.Go, v.Platform)
 }
 
@@ -33,7 +33,7 @@ type versionFlag bool
 
 // BeforeReset implements kong's hook: what else the command line says does not matter.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
-	if _, err := fmt.Fprintln(app.Stdout, versionLine(buildinfo.Found(context.Background()))); err != nil {
+	if _, err := fmt.Fprintln(app.Stdout, versionLine(config.Found(context.Background()))); err != nil {
 		return err
 	}
 	app.Exit(exitDone)

@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/bwrap"
 	"github.com/handrail-bot/handrail/agent/workspace/docker"
 	"github.com/handrail-bot/handrail/agent/workspace/local"
-	"github.com/handrail-bot/handrail/cmd/buildinfo"
+	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -106,7 +106,7 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 
 func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.Workspace) ([]workspace.Engine, error) {
 	var shows workspace.Machine
-	in := docker.Config{Binary: buildinfo.ForContainers(self), Image: cfg.Image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log}
+	in := docker.Config{Binary: config.ForContainers(self), Image: cfg.Image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log}
 	if w.options.machine != nil {
 		shows = *w.options.machine
 	} else if cfg.Image == "" {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
@@ -39,7 +38,7 @@ func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) e
 
 // taken says that a branch is there, and whose it is.
 func (s *Session) taken(branch string) error {
-	list, _ := runs.List(50) // whose it is, is only a hint
+	list, _ := List(50) // whose it is, is only a hint
 	for _, r := range list {
 		if t := r.State.Task; t.Branch == branch && t.Clone.Path == s.Task.Clone.Path {
 			return door.Usage("the branch %s is that of session %s; go on with it by `%s`, or choose another name", branch, r.ID, terminal.Command("resume", r.ID))

@@ -19,7 +19,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
@@ -50,7 +49,7 @@ type Session struct {
 	Rules policy.Config
 
 	repo *gitops.Mirror
-	log  *runs.Log
+	log  *logOf
 	by   gitops.Signature // who commits
 	term *terminal.Terminal
 	end  session.Outcome // of the last stretch of work
@@ -67,9 +66,9 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
 		}
 	}()
-	var before *runs.Run
+	var before *StoredRun
 	if w.Session != "" {
-		if before, err = runs.Read(w.Session); err != nil {
+		if before, err = Read(w.Session); err != nil {
 			return s, err
 		}
 		s.here(ctx, &w, before)
@@ -96,7 +95,7 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 }
 
 // here finds the clone of a session that goes on, and says so where that is another one.
-func (s *Session) here(ctx context.Context, w *Wish, before *runs.Run) {
+func (s *Session) here(ctx context.Context, w *Wish, before *StoredRun) {
 	own := before.State.Task.Clone.Path
 	if w.Repo != "" || own == "" {
 		return
@@ -112,7 +111,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-func openClone(path string, before *runs.Run) (*gitops.Mirror, error) {
+func openClone(path string, before *StoredRun) (*gitops.Mirror, error) {
 	repo, err := gitops.OpenLocal(path)
 	switch {
 	case err != nil && before != nil && path == before.State.Task.Clone.Path:
@@ -164,7 +163,7 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	if err := s.reserve(ctx, s.Rules.Branch); err != nil {
 		return err
 	}
-	s.log, err = runs.Open(s.Task.Session)
+	s.log, err = openRuns(s.Task.Session)
 	return err
 }
 
@@ -175,7 +174,7 @@ func (s *Session) rules(ctx context.Context, at string) (policy.Config, error) {
 }
 
 // goOn takes up a session. New words become a message.
-func (s *Session) goOn(ctx context.Context, w Wish, before *runs.Run) error {
+func (s *Session) goOn(ctx context.Context, w Wish, before *StoredRun) error {
 	if w.Branch != "" {
 		return door.Usage("--branch goes with a new task: the session has one")
 	}
@@ -196,14 +195,14 @@ func (s *Session) goOn(ctx context.Context, w Wish, before *runs.Run) error {
 	if s.Rules, err = s.rules(ctx, head); err != nil {
 		return err
 	}
-	if s.log, err = runs.Open(w.Session); err != nil {
+	if s.log, err = openRuns(w.Session); err != nil {
 		return err
 	}
-	return s.Tell(ctx, w)
+	return s.tell(ctx, w)
 }
 
 // Tell records what a person says to a session that there is already.
-func (s *Session) Tell(ctx context.Context, w Wish) error {
+func (s *Session) tell(ctx context.Context, w Wish) error {
 	events, err := s.log.Events(ctx, 0)
 	if err != nil {
 		return err

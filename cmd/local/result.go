@@ -8,7 +8,6 @@ import (
 	"io"
 
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/cmd/terminal"
 	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
@@ -53,7 +52,7 @@ func Unapply(ctx context.Context, out io.Writer, id, repo string) error {
 
 // result is what a session came to, and the files of the clone.
 type result struct {
-	run  *runs.Run
+	run  *StoredRun
 	repo *gitops.Mirror
 	path string // of the clone
 	tree worktree.Tree
@@ -61,7 +60,7 @@ type result struct {
 }
 
 func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
-	run, err := runs.Read(id)
+	run, err := Read(id)
 	if err != nil {
 		return err
 	}
@@ -98,7 +97,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		return r.bare
 	}
 	base := r.run.State.Task.Base
-	done, err := r.run.Applied()
+	done, err := r.run.applied()
 	if err != nil {
 		return err
 	}
@@ -113,7 +112,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		}
 		err = r.tree.Apply(ctx, patch, false)
 		if err == nil {
-			return errors.Join(r.run.SetApplied(r.run.State.Published), r.said(ctx, out, from))
+			return errors.Join(r.run.setApplied(r.run.State.Published), r.said(ctx, out, from))
 		}
 		if !errors.As(err, new(*worktree.Conflict)) {
 			return err
@@ -137,7 +136,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	if r.bare != nil {
 		return r.bare
 	}
-	done, err := r.run.Applied()
+	done, err := r.run.applied()
 	if err != nil {
 		return err
 	}
@@ -153,7 +152,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 		return errFit(err, r.tree.Dir())
 	}
 	_, err = fmt.Fprintf(out, "Taken out of your files in %s; the branch %s has it still.\n", r.tree.Dir(), r.run.State.Branch)
-	return errors.Join(r.run.SetApplied(""), err)
+	return errors.Join(r.run.setApplied(""), err)
 }
 
 // said says what was put onto the files, and how to take it out again.

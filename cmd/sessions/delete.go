@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/retain"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
@@ -24,14 +24,14 @@ type deleteCmd struct {
 
 // Run deletes sessions, or none when one of them is not there or is not over.
 func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
-	var here []*runs.Run
+	var here []*local.StoredRun
 	var there []string
 	for _, id := range c.Session {
-		if !c.Unset() || !runs.Has(id) && c.IsThere() {
+		if !c.Unset() || !local.Has(id) && c.IsThere() {
 			there = append(there, id)
 			continue
 		}
-		r, err := runs.Read(id)
+		r, err := local.Read(id)
 		if err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 }
 
 // ofMachine deletes sessions of handrail run.
-func ofMachine(ctx context.Context, w *door.Console, list []*runs.Run) error {
+func ofMachine(ctx context.Context, w *door.Console, list []*local.StoredRun) error {
 	for _, r := range list {
 		if err := r.Delete(); err != nil {
 			return err

@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/bot/thread"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/cmd/runs"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
@@ -61,7 +61,7 @@ func (c *listCmd) rows(ctx context.Context, w *door.Console) ([]row, error) {
 	}
 	list := []row{}
 	if c.Unset() && c.Repo == "" {
-		found, err := runs.List(c.Limit)
+		found, err := local.List(c.Limit)
 		for _, r := range found {
 			t := r.State.Task
 			list = append(list, row{
@@ -129,7 +129,7 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 			fmt.Fprintf(t, "%s\tunreadable\t-\t%s\t\t\n", untrusted.EscapeLine(r.Session), untrusted.EscapeLine(r.Fault))
 			continue
 		}
-		cells := []string{r.Session, r.State, r.Began.Local().Format("2006-01-02 15:04"), r.Where, cmp.Or(r.Branch, "-"), cmp.Or(runs.Title(r.Task), "-")}
+		cells := []string{r.Session, r.State, r.Began.Local().Format("2006-01-02 15:04"), r.Where, cmp.Or(r.Branch, "-"), cmp.Or(local.Title(r.Task), "-")}
 		for i, cell := range cells {
 			cells[i] = untrusted.EscapeLine(cell)
 		}

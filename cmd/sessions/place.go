@@ -11,12 +11,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/door"
-	"github.com/handrail-bot/handrail/cmd/runs"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
 // ReadLog reads a log from a file, a repository, or - for standard input.
-func ReadLog(ctx context.Context, w *door.Console, address string) (id string, events []session.Event, err error) {
+func readLog(ctx context.Context, w *door.Console, address string) (id string, events []session.Event, err error) {
 	switch {
 	case archive.IsGit(address):
 		err = WithRepository(ctx, w, address, func(r *archive.Repository) (err error) {
@@ -74,15 +74,15 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 
 // IsHere reports whether a log is at hand without a database: in a file, or that of a
 // session of `handrail run`.
-func IsHere(name string) bool {
+func isHere(name string) bool {
 	_, err := os.Stat(name)
-	return err == nil || runs.Has(name)
+	return err == nil || local.Has(name)
 }
 
 // ReadFile reads a log from a file, or that of a session of `handrail run` by its id.
 func ReadFile(path string) (id string, events []session.Event, err error) {
-	if runs.Has(path) {
-		r, err := runs.Read(path)
+	if local.Has(path) {
+		r, err := local.Read(path)
 		if err != nil {
 			return "", nil, err
 		}
@@ -96,7 +96,7 @@ func ReadFile(path string) (id string, events []session.Event, err error) {
 }
 
 // Each names each session of the repositories among addresses.
-func Each(ctx context.Context, w *door.Console, addresses []string) ([]string, error) {
+func each(ctx context.Context, w *door.Console, addresses []string) ([]string, error) {
 	var out []string
 	for _, address := range addresses {
 		if !archive.IsGit(address) {

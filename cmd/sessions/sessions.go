@@ -18,8 +18,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/archive"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/local"
 	"github.com/handrail-bot/handrail/cmd/records"
-	"github.com/handrail-bot/handrail/cmd/runs"
 )
 
 // Verbs are the commands of handrail sessions.
@@ -51,9 +51,9 @@ func (c *exportCmd) Run(ctx context.Context, w *door.Console) (err error) {
 
 func (c *exportCmd) read(ctx context.Context, w *door.Console) (id string, events []session.Event, err error) {
 	if archive.IsGit(c.Session) {
-		return ReadLog(ctx, w, c.Session)
+		return readLog(ctx, w, c.Session)
 	}
-	if runs.Has(c.Session) && c.Unset() {
+	if local.Has(c.Session) && c.Unset() {
 		return ReadFile(c.Session)
 	}
 	s, err := c.Open(ctx, w.Log)
@@ -73,7 +73,7 @@ type importCmd struct {
 
 // Run stores the log of one session.
 func (c *importCmd) Run(ctx context.Context, w *door.Console) (err error) {
-	id, events, err := ReadLog(ctx, w, c.In)
+	id, events, err := readLog(ctx, w, c.In)
 	if errors.Is(err, os.ErrNotExist) {
 		return door.UsageError{Err: err}
 	}

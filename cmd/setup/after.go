@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -21,13 +20,13 @@ type after struct {
 	*Verb
 
 	w     *door.Console
-	app   newapp.App
+	app   granted.App
 	files files
 	of    doctor.Of
 	every time.Duration // between two looks whether the App is installed
 }
 
-func (v *Verb) after(w *door.Console, app newapp.App, f files, of doctor.Of) *after {
+func (v *Verb) after(w *door.Console, app granted.App, f files, of doctor.Of) *after {
 	return &after{v, w, app, f, of, 2 * time.Second}
 }
 

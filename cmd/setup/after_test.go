@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/handrail-bot/handrail/bot/ghapp/granted"
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
@@ -25,7 +24,7 @@ func TestEndedWhileItWaits(t *testing.T) {
 	defer srv.Close()
 	_, key := hub(t)
 	v := &Verb{Dir: t.TempDir(), Listen: "127.0.0.1:8080", Model: "qwen3:8b", GitHub: srv.URL}
-	app := newapp.App{ID: 4711, Page: srv.URL + "/apps/handrail", Key: []byte(key)}
+	app := granted.App{ID: 4711, Page: srv.URL + "/apps/handrail", Key: []byte(key)}
 	f, err := filesIn(v.Dir).keep(v, app)
 	must(t, err)
 	var out strings.Builder
@@ -43,7 +42,7 @@ func TestEndedWhileItWaits(t *testing.T) {
 // TestFirst: the first comment goes where an issue can be opened.
 func TestFirst(t *testing.T) {
 	t.Parallel()
-	a := (&Verb{}).after(nil, newapp.App{}, files{}, nil)
+	a := (&Verb{}).after(nil, granted.App{}, files{}, nil)
 	for want, list := range map[string][]granted.Repository{
 		"https://github.com/kim/b/issues/new": {{Name: "kim/a"}, {Name: "kim/b", Issues: true}},
 		"in a pull request":                   {{Name: "kim/a"}},

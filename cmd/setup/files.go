@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
@@ -49,7 +49,7 @@ func (f files) free() error {
 }
 
 // keep writes everything, the key first: GitHub gives it once.
-func (f files) keep(v *Verb, app newapp.App) (files, error) {
+func (f files) keep(v *Verb, app granted.App) (files, error) {
 	v.secrets = map[string]string{"HANDRAIL_LOG_KEY": rand.Text() + rand.Text()}
 	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + v.secrets["HANDRAIL_LOG_KEY"] + "\n"
 	hook := app.WebhookSecret.Reveal()
@@ -83,7 +83,7 @@ func (f files) keep(v *Verb, app newapp.App) (files, error) {
 	return f, err
 }
 
-func (f files) config(v *Verb, app newapp.App) string {
+func (f files) config(v *Verb, app granted.App) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# yaml-language-server: $schema=https://raw.githubusercontent.com/handrail-bot/handrail/main/docs/schema/server.json\n# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
 		strconv.Quote(v.Listen), strconv.Quote(filepath.Join(filepath.Dir(f.Config), "data")), app.ID, strconv.Quote(f.Key))

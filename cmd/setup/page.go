@@ -11,8 +11,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/needs"
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 )
 
 //go:embed page.html
@@ -23,9 +22,9 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // page is the page /setup. It is for the browser that came first with the code that was
 // printed, until the App is there.
 type page struct {
-	newapp.Choice
+	granted.Choice
 
-	keep func(newapp.App) (files, error)
+	keep func(granted.App) (files, error)
 	end  context.CancelFunc
 
 	mu      sync.Mutex
@@ -33,19 +32,19 @@ type page struct {
 	browser string // cookie of the browser that used it
 	state   string // GitHub brings it back; "" while none is under way
 	over    bool
-	app     newapp.App
+	app     granted.App
 }
 
-func newPage(c newapp.Choice, keep func(newapp.App) (files, error), end context.CancelFunc) *page {
+func newPage(c granted.Choice, keep func(granted.App) (files, error), end context.CancelFunc) *page {
 	return &page{Choice: c, keep: keep, end: end, code: rand.Text(), browser: rand.Text(), state: rand.Text()}
 }
 
 // shown is what a page shows. Nothing of it is secret.
 type shown struct {
-	newapp.Choice
+	granted.Choice
 
 	Nonce, Wrong, App, Form, Manifest string
-	Permissions                       []needs.Permission
+	Permissions                       []granted.Permission
 	Files                             files
 }
 
@@ -80,7 +79,7 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // made returns the App, and whether it is there.
-func (p *page) made() (newapp.App, bool) {
+func (p *page) made() (granted.App, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.app, p.over

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
 	"github.com/handrail-bot/handrail/policy/secret"
@@ -38,8 +38,8 @@ type Verb struct {
 	secrets map[string]string // of the server, which are written
 }
 
-func (v *Verb) choice() newapp.Choice {
-	c := newapp.Choice{Site: v.GitHub, Organization: v.Organization, Workflows: v.Workflows}
+func (v *Verb) choice() granted.Choice {
+	c := granted.Choice{Site: v.GitHub, Organization: v.Organization, Workflows: v.Workflows}
 	if v.Address != "" {
 		c.Webhook = strings.TrimRight(v.Address, "/") + "/webhook"
 	}
@@ -90,10 +90,10 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 }
 
 // create serves the page, and returns the App that came of it.
-func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (newapp.App, error) {
+func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (granted.App, error) {
 	done, end := context.WithCancel(ctx)
 	defer end()
-	p := newPage(v.choice(), func(app newapp.App) (files, error) { return f.keep(v, app) }, end)
+	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.keep(v, app) }, end)
 	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
 		fmt.Fprintln(w.Err, "Others can read what goes to this address on its way, unless TLS is in front of it.")
@@ -104,7 +104,7 @@ func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f fi
 	select {
 	case <-done.Done():
 	case err := <-failed:
-		return newapp.App{}, fmt.Errorf("serve the page: %w", err)
+		return granted.App{}, fmt.Errorf("serve the page: %w", err)
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()

@@ -25,8 +25,7 @@ import (
 	"time"
 
 	"github.com/handrail-bot/handrail/bot"
-	"github.com/handrail-bot/handrail/bot/ghapp/needs"
-	"github.com/handrail-bot/handrail/bot/ghapp/newapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/granted"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/doctor"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -274,7 +273,7 @@ func TestWhoMayOpen(t *testing.T) {
 // TestEventsAreHeard: the App subscribes to what the bot listens to, and to nothing else.
 func TestEventsAreHeard(t *testing.T) {
 	t.Parallel()
-	for _, event := range needs.Events() {
+	for _, event := range granted.Events() {
 		if !bot.Hears(event) {
 			t.Errorf("nobody listens to %s", event)
 		}
@@ -319,7 +318,7 @@ func TestKeyOfTheModel(t *testing.T) {
 	_, pem := hub(t)
 	for key, want := range map[string]bool{"sk-1": true, "": true, "sk'1": false} {
 		v := &Verb{Dir: t.TempDir(), Listen: "127.0.0.1:8080", Model: "m", BaseURL: "https://models.example/v1", key: secret.Value(key)}
-		f, err := filesIn(v.Dir).keep(v, newapp.App{ID: 1, Key: []byte(pem)})
+		f, err := filesIn(v.Dir).keep(v, granted.App{ID: 1, Key: []byte(pem)})
 		if want != (err == nil) {
 			t.Fatalf("%q: %v", key, err)
 		}

@@ -20,7 +20,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/handrail-bot/handrail/bot/ci/mend"
+	"github.com/handrail-bot/handrail/bot/ci"
 	"github.com/handrail-bot/handrail/bot/schedule"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/trigger"
@@ -29,7 +29,7 @@ import (
 
 // All is the table. The first that an event means something to has it.
 func All() []watch.Watcher {
-	return []watch.Watcher{mend.Watcher(), schedule.Watcher(), trigger.Watcher()}
+	return []watch.Watcher{ci.Watcher(), schedule.Watcher(), trigger.Watcher()}
 }
 
 // Read has whoever works on repositories read what they have scheduled. Names are

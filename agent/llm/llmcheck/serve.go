@@ -2,7 +2,6 @@ package llmcheck
 
 import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 )
 
 // TB is what of testing.TB is needed to serve a script.
@@ -25,7 +24,7 @@ func Check(t TB, s *llmtest.Server) {
 // without an address.
 func Serve(t TB, script llmtest.Script) *llmtest.Server {
 	t.Helper()
-	s, err := llmtest.Start(script, openaitest.Dialect)
+	s, err := llmtest.Start(script, Dialect)
 	if err != nil {
 		t.Errorf("%v", err)
 		nowhere, _ := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Say: "nothing", Optional: true}}}) // can be served

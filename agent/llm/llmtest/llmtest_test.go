@@ -14,7 +14,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
-	"github.com/handrail-bot/handrail/agent/llm/llmtest/openaitest"
 )
 
 // fakeT records what a check reports, and runs the cleanups on demand.
@@ -40,7 +39,7 @@ func start(t *testing.T, script string) *llmtest.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := llmtest.Start(parsed, openaitest.Dialect)
+	s, err := llmtest.Start(parsed, llmcheck.Dialect)
 	if err != nil {
 		t.Fatal(err)
 	}

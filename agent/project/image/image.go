@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/project"
-	"github.com/handrail-bot/handrail/agent/project/devcontainer"
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
@@ -46,7 +45,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 		out.Name, out.Why = name, why
 		return true
 	}
-	dev, err := devcontainer.Read(ctx, files)
+	dev, err := readConfig(ctx, files)
 	if err != nil {
 		out.Notes = append(out.Notes, err.Error())
 	}
@@ -70,7 +69,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 }
 
 // beyond says what of a development container is not done.
-func beyond(dev devcontainer.Config) (notes []string) {
+func beyond(dev containerConfig) (notes []string) {
 	switch {
 	case dev.Compose:
 		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))

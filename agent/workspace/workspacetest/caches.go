@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/handrail-bot/handrail/agent/layer/cache"
+	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -31,7 +31,7 @@ func caches(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	begun, err := cache.Begin(t.Context(), filepath.Join(dir, "begun"), cache.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, Most: 1 << 20})
+	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, Most: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func caches(t *testing.T, s Subject) {
 	if err := ws.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	left, err := cache.End(dir, begun, state)
+	left, err := layer.End(dir, begun, state)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,6 @@ import (
 	"time"
 
 	"github.com/bradleyfalzon/ghinstallation/v2"
-
-	"github.com/handrail-bot/handrail/bot/ghapp/needs"
 )
 
 // Config says who asks: an App with its key, or a token for a repository.
@@ -305,12 +303,12 @@ func (a *asker) get(ctx context.Context, path string, into any) error {
 // and does not have.
 func (g Grant) Lacks() (permissions, events []string) {
 	rank := map[string]int{"read": 1, "write": 2, "admin": 3}
-	for _, p := range needs.Permissions() {
+	for _, p := range wantedPermissions() {
 		if rank[g.Permissions[p.Name]] < rank[p.Level] {
 			permissions = append(permissions, p.Name+": "+p.Level)
 		}
 	}
-	for _, e := range needs.Events() {
+	for _, e := range Events() {
 		if !slices.Contains(g.Events, e) {
 			events = append(events, e)
 		}

@@ -1,0 +1,295 @@
+// Cache has a set-up begin with the caches of package managers that one before it
+// left, and share with that one all that stays the same: by hard links, so that a cache
+// costs what is new in it.
+//
+// Nobody writes to a file that is shared. The workspace of a set-up lies over what
+// [Begin] makes, as sessions lie over a layer: an overlay or a copy takes what is written.
+
+package layer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Want says which caches a set-up begins with: the directories Names of Older, the caches
+// of a layer. Where these have more than Most bytes it begins with none, so that they do
+// not grow for ever.
+type Want struct {
+	Older string
+	Names []string
+	Most  int64
+}
+
+// Begin makes a layer of nothing but caches in the directory dir. It returns dir, or ""
+// where there are none to begin with. What the set-up before made there may be anything,
+// such as paths longer than the system takes: what cannot be shared is begun anew.
+func Begin(ctx context.Context, dir string, w Want) (string, error) {
+	begun, err := begin(ctx, dir, w)
+	if err != nil && ctx.Err() == nil { //control:caches-stop-nothing
+		return "", workspace.RemoveTree(dir)
+	}
+	return begun, err
+}
+
+func begin(ctx context.Context, dir string, w Want) (string, error) {
+	to := filepath.Join(dir, workspace.LayerCache)
+	if err := errors.Join(makeDir(dir), makeDir(filepath.Join(dir, workspace.LayerTree)), makeDir(to)); err != nil {
+		return "", fmt.Errorf("begin caches: %w", err)
+	}
+	var size int64
+	for _, name := range w.Names {
+		n, err := share(ctx, w.Older, to, name)
+		if err != nil {
+			return "", fmt.Errorf("begin caches: %w", err)
+		}
+		size += n
+	}
+	list, err := os.ReadDir(to)
+	if err != nil {
+		return "", fmt.Errorf("begin caches: %w", err)
+	}
+	if len(list) == 0 || size > w.Most { //control:caches-do-not-grow
+		return "", workspace.RemoveTree(dir)
+	}
+	return dir, nil
+}
+
+func makeDir(dir string) error {
+	uid, gid := workspace.Owner()
+	return errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, gid))
+}
+
+// share fills the directory to/name with links to what is in older/name, and returns how
+// many bytes these have. One that was never filled has none, and neither has one that a
+// symlink leads to: that may lead anywhere.
+func share(ctx context.Context, older, to, name string) (size int64, err error) {
+	parts := strings.Split(name, "/")
+	for i := range parts {
+		if info, err := os.Lstat(filepath.Join(older, path.Join(parts[:i+1]...))); err != nil || !info.IsDir() { //control:caches-are-no-links
+			return 0, nil //nolint:nilerr // it is not there
+		}
+	}
+	for i := range len(parts) - 1 {
+		if err := makeDir(filepath.Join(to, path.Join(parts[:i+1]...))); err != nil && !errors.Is(err, fs.ErrExist) {
+			return 0, err
+		}
+	}
+	from := filepath.Join(older, name)
+	err = filepath.WalkDir(from, func(at string, d fs.DirEntry, err error) error {
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		there := filepath.Join(to, name, at[len(from):])
+		switch {
+		case d.IsDir():
+			return makeDir(there)
+		case d.Type() == fs.ModeSymlink:
+			target, err := os.Readlink(at)
+			if err != nil {
+				return err
+			}
+			return os.Symlink(target, there)
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		size += info.Size()
+		return link(at, there, info)
+	})
+	return size, err
+}
+
+// link links a file or, where the system has no room for one more link to it, copies it.
+func link(from, to string, info fs.FileInfo) error {
+	if os.Link(from, to) == nil {
+		return nil
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	if err != nil {
+		return err
+	}
+	uid, gid := workspace.Owner()
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Chown(uid, gid), out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
+}
+
+// End makes whole what the workspace of a set-up left of the caches in its state
+// directory, and returns where that is. begun is what [Begin] returned: what of it is the
+// same is shared still. Both are below dir, and nobody writes to them any more.
+func End(dir, begun, state string) (string, error) {
+	kept := filepath.Join(state, workspace.KeptCache)
+	if begun == "" {
+		return kept, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return "", fmt.Errorf("end caches: %w", err)
+	}
+	defer func() { _ = root.Close() }()
+	whole := filepath.Join(begun, workspace.LayerCache)
+	below, err := filepath.Rel(dir, whole)
+	above, wrong := filepath.Rel(dir, kept)
+	if err = errors.Join(err, wrong); err != nil {
+		return "", fmt.Errorf("end caches: %w", err)
+	}
+	e := ending{root: root, below: filepath.ToSlash(below), above: filepath.ToSlash(above)}
+	if _, err := os.Lstat(filepath.Join(state, workspace.KeptUpper)); err != nil { // it was a copy
+		return kept, wrapped(e.share("."))
+	}
+	return whole, wrapped(e.put("."))
+}
+
+func wrapped(err error) error {
+	if err != nil {
+		return fmt.Errorf("end caches: %w", err)
+	}
+	return nil
+}
+
+// ending joins what a set-up began with and what it left. Both directories are in root.
+type ending struct {
+	root         *os.Root
+	below, above string
+}
+
+// put puts what lies in a directory of an overlay's upper layer over what it lies over.
+func (e ending) put(dir string) error {
+	list, err := e.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		name := path.Join(dir, d.Name())
+		from, to := path.Join(e.above, name), path.Join(e.below, name)
+		if d.IsDir() {
+			there, err := e.root.Lstat(to)
+			alone := true
+			if err == nil && there.IsDir() {
+				if alone, err = e.alone(from); err != nil {
+					return err
+				}
+			}
+			if !alone {
+				if err := e.put(name); err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := e.root.RemoveAll(to); err != nil {
+			return err
+		}
+		if d.Type()&fs.ModeCharDevice != 0 { // it says that there is nothing any more
+			continue
+		}
+		if err := e.root.Rename(from, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// list lists a directory above, whatever rights the set-up left of it.
+func (e ending) list(dir string) ([]fs.DirEntry, error) {
+	at := path.Join(e.above, dir)
+	if err := e.root.Chmod(at, 0o755); err != nil {
+		return nil, err
+	}
+	return fs.ReadDir(e.root.FS(), at)
+}
+
+// alone reports whether a directory of an upper layer hides all that lies below it.
+func (e ending) alone(dir string) (bool, error) {
+	if err := e.root.Chmod(dir, 0o755); err != nil {
+		return false, err
+	}
+	f, err := e.root.Open(dir)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	return opaque(f), nil
+}
+
+// share puts the files that a copy was made of in the place of those that are still the same.
+func (e ending) share(dir string) error {
+	list, err := e.list(dir)
+	if err != nil {
+		return err
+	}
+	for _, d := range list {
+		name := path.Join(dir, d.Name())
+		switch {
+		case d.IsDir():
+			err = e.share(name)
+		case d.Type().IsRegular():
+			var same bool
+			if same, err = e.same(name); same && err == nil {
+				err = e.root.Rename(path.Join(e.below, name), path.Join(e.above, name))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same reports whether a file is what it was.
+func (e ending) same(name string) (bool, error) {
+	was, err := e.root.Lstat(path.Join(e.below, name))
+	if err != nil || !was.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // it was not there
+	}
+	is, err := e.root.Lstat(path.Join(e.above, name))
+	if err != nil || is.Size() != was.Size() || !is.ModTime().Equal(was.ModTime()) || (is.Mode()^was.Mode())&0o100 != 0 {
+		return false, err
+	}
+	a, err := e.root.Open(path.Join(e.below, name))
+	if err != nil {
+		return false, nil //nolint:nilerr // it stays a copy
+	}
+	defer func() { _ = a.Close() }()
+	b, err := e.root.Open(path.Join(e.above, name))
+	if err != nil {
+		return false, nil //nolint:nilerr // it stays a copy
+	}
+	defer func() { _ = b.Close() }()
+	return equal(a, b) //control:shared-is-the-same
+}
+
+// equal reports whether two files have the same bytes.
+func equal(a, b io.Reader) (bool, error) {
+	one, two := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(a, one)
+		m, wrong := io.ReadFull(b, two)
+		if !bytes.Equal(one[:n], two[:m]) {
+			return false, nil
+		}
+		switch {
+		case err == nil && wrong == nil:
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return true, nil
+		default:
+			return false, errors.Join(err, wrong)
+		}
+	}
+}

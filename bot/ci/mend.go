@@ -1,0 +1,166 @@
+// Mend has a session go on with checks that failed on its pull request. What
+// checks mean is in bot/ci.
+
+package ci
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/ghapp/reads"
+	"github.com/handrail-bot/handrail/bot/live"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/bot/watch"
+)
+
+// Watcher hears checks that answer.
+func Watcher() watch.Watcher {
+	return watch.Watcher{Where: where, Hear: hear, Waits: waits}
+}
+
+// where returns the thread of the session whose pull request or branch a check is of,
+// where it waits for checks or is to mend them. The event says only that something
+// happened: what counts is what GitHub says then.
+func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
+	if !Ended(ev) {
+		return store.Delivery{}, false, nil
+	}
+	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: mostSessions}
+	if len(of.Pulls)+len(of.Branches) == 0 {
+		return store.Delivery{}, false, nil
+	}
+	list, err := c.Store.Sessions.List(ctx, of)
+	if err != nil {
+		return store.Delivery{}, false, err
+	}
+	for _, s := range list {
+		if s.State != session.PhaseWaitingChecks && (s.Pull == 0 || Off(c.InForce(live.DataOf(s)).Triggers) != "") {
+			continue
+		}
+		own, err := c.GitHub.Speaks(ctx, ghapp.User{}, ev.Check.AppID)
+		return store.Delivery{Thread: s.Thread, Sender: s.Requester, Priority: store.PriorityWork}, err == nil && !own, err
+	}
+	return store.Delivery{}, false, nil
+}
+
+// mostSessions is how many sessions of one pull request or branch are looked at.
+const mostSessions = 10
+
+// hear is told that a check answered. Where checks of the session's pull request failed,
+// the session goes on with what they say, for whoever asked for it.
+func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
+	if !Ended(h.Event) {
+		return nil, nil
+	}
+	row := h.Session
+	if why := leaves(h.Config, row); why != "" {
+		return &watch.Answer{Note: why}, nil
+	}
+	if err := h.At.Connect(ctx, h.GitHub, live.DataOf(row).Installation); err != nil {
+		return nil, err
+	}
+	r := round{Heard: h}
+	var err error
+	if r.v, err = h.Fold(ctx, row); err != nil {
+		return nil, err
+	}
+	at := h.At.Ref
+	at.Number = row.Pull
+	if r.pull, err = h.At.Client.GetPull(ctx, at); err != nil {
+		return nil, err
+	}
+	if !r.v.Finished() || len(r.v.Open()) > 0 || r.pull.State != "open" || r.pull.Fork || !strings.EqualFold(r.pull.HeadSHA, h.Event.Check.SHA) { //control:checks-of-the-head
+		return &watch.Answer{Note: "a check of nothing that the session has done last"}, nil
+	}
+	if why, err := h.MayGoOn(ctx); err != nil || why != "" { //control:checks-by-right
+		return &watch.Answer{Note: "checks act for the session's requester: " + why}, err
+	}
+	return r.decide(ctx)
+}
+
+// leaves returns why checks are nothing to a session, or "".
+func leaves(c *live.Config, row *store.Session) string {
+	switch {
+	case row == nil:
+		return "a check of no session"
+	case row.State == session.PhaseWaitingChecks:
+		return "the session looks at the checks by itself"
+	case row.Pull == 0 || !row.State.Over():
+		return "the session is at work, or has no pull request"
+	}
+	return Off(c.InForce(live.DataOf(row)).Triggers)
+}
+
+// round is a look at the checks of a session's pull request.
+type round struct {
+	*watch.Heard
+
+	v    *session.State
+	pull ghapp.Pull
+}
+
+// decide returns what the checks come to.
+func (r round) decide(ctx context.Context) (*watch.Answer, error) {
+	data := live.DataOf(r.Session)
+	f, err := look(ctx, r.At.Client, r.pull, r.v.Base)
+	if err != nil {
+		return nil, err
+	}
+	f.Limits, f.Now = r.InForce(data).CIFix, r.Now()
+	f.Attempts, f.OfHead = rounds(r.v, r.pull.HeadSHA)
+	is := Decide(f)
+	if len(is.Failed) > 0 && data.Seen.Head != "" { // what was green is not all any more
+		if err := r.saw(ctx, live.Seen{}); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case is.Mend:
+		return r.mend(ctx, is.Failed, f.OfHead+1)
+	case is.UsedUp:
+		return &watch.Answer{Tell: watch.Words{
+			Key: fmt.Sprintf("checks-used-up-%s-%d", r.Session.ID, len(r.v.Ends)-f.Attempts), Text: render.ChecksUsedUp(f.Attempts, r.pull.HeadSHA, r.Session.Pull),
+		}}, nil
+	case len(is.Failed)+len(is.Running)+len(is.Stuck) == 0 && f.Attempts > 0:
+		err := r.saw(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
+		return &watch.Answer{Note: "the checks are green"}, err
+	}
+	return &watch.Answer{Note: "no check to mend now: " + strings.Join(slices.Concat(is.Excused, is.Running, is.Stuck), "; ")}, nil
+}
+
+// mend has the session go on with what its failed checks say, for the n-th time for the
+// same commit.
+func (r round) mend(ctx context.Context, failed []mendCheck, n int) (*watch.Answer, error) {
+	m := session.Message{
+		Key: fmt.Sprintf("%s%s-%d", roundKey, r.pull.HeadSHA, n), Author: r.Session.Requester,
+		Text: render.MendChecks(len(failed), r.pull.HeadSHA), Why: render.ChecksFailed(len(failed), r.pull.HeadSHA),
+	}
+	var err error
+	m.Context, err = told(ctx, r.At.Client, r.pull.HeadSHA, failed)
+	return &watch.Answer{More: &m}, err
+}
+
+// saw keeps what the session saw of checks.
+func (r round) saw(ctx context.Context, seen live.Seen) error {
+	return r.Keep(ctx, func(d *live.Data) { d.Seen = seen })
+}
+
+// waits reports whether a session that waits for checks is to wait on. What people said
+// meanwhile is heard at once.
+func waits(ctx context.Context, c *live.Config, l *live.Session) (bool, error) {
+	commit, since := l.State.Published, l.State.Awaits(Tool)
+	if l.Row.State != session.PhaseWaitingChecks || since.IsZero() || commit == "" {
+		return false, nil
+	}
+	head, err := reads.OthersChecks(ctx, l.Thread.Client, commit)
+	if err != nil || !Waits(Facts{Head: head, Now: c.Now(), Limits: c.InForce(l.Data).CIFix}, since) {
+		return false, err
+	}
+	return true, l.Wait(ctx, &session.Away{For: session.PhaseWaitingChecks, Err: errors.New("the checks have not answered")}, false)
+}

@@ -1,0 +1,365 @@
+package render
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
+
+// broken cuts a block that is too long for one part: at most first characters go into
+// the first piece, at most room into each other.
+func broken(b block, first, room int) []string {
+	if b.depth == deepest {
+		return brokenLines(b.src, first, room)
+	}
+	switch n := b.node.(type) {
+	case *ast.List:
+		return brokenList(b, n, first, room)
+	case *ast.Blockquote:
+		return brokenQuote(b, first, room)
+	case *ast.FencedCodeBlock:
+		return brokenFence(b.src, first, room)
+	case *ast.CodeBlock:
+		return brokenLines(b.src, first, room)
+	}
+	if b.isTable() {
+		return brokenTable(b.src, first, room)
+	}
+	return brokenText(b.src, first, room)
+}
+
+// filler puts texts into pieces.
+type filler struct {
+	pieces []string
+	b      strings.Builder
+	n      int // characters in b
+	room   int // in this piece, with what is there
+	next   int // in the pieces to come
+}
+
+func (f *filler) add(s string) {
+	f.b.WriteString(s)
+	f.n += splitSize(s)
+}
+
+func (f *filler) reset() {
+	f.b.Reset()
+	f.n = 0
+}
+
+// fits reports whether a text has room in the open piece.
+func (f *filler) fits(s string) bool { return f.n+splitSize(s) <= f.room }
+
+// turn begins the next piece.
+func (f *filler) turn() {
+	if f.b.Len() > 0 {
+		f.pieces = append(f.pieces, f.b.String())
+	}
+	f.reset()
+	f.room = f.next
+}
+
+func (f *filler) done() []string {
+	f.turn()
+	if len(f.pieces) == 0 {
+		return []string{""}
+	}
+	return f.pieces
+}
+
+var itemMark = pattern.Lazy(`^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|$)`)
+
+func brokenList(b block, n *ast.List, first, room int) []string {
+	f := filler{room: first, next: room}
+	for i, item := range b.items {
+		if !f.fits(item) && f.b.Len() > 0 {
+			f.turn()
+		}
+		if f.b.Len() == 0 && n.IsOrdered() {
+			item = numbered(item, n.Start+i) //control:split-numbers
+		}
+		if f.fits(item) {
+			f.add(item)
+			continue
+		}
+		pieces := brokenItem(block{src: item, depth: b.depth}, f.room, room)
+		for _, p := range pieces {
+			f.turn()
+			f.add(p + "\n\n")
+		}
+		f.turn() // what follows is not a part of the item
+	}
+	return f.done()
+}
+
+// numbered gives an item of a list its number. What belongs to the item is moved with
+// it.
+func numbered(item string, n int) string {
+	m := itemMark().FindStringSubmatch(item)
+	if m == nil || len(m[2]) < 2 {
+		return item
+	}
+	mark := strconv.Itoa(n) + m[2][len(m[2])-1:]
+	wider := len(mark) - len(m[2])
+	lines := strings.SplitAfter(item, "\n")
+	lines[0] = m[1] + mark + strings.Repeat(" ", max(0, -wider)) + lines[0][len(m[1])+len(m[2]):]
+	for i := 1; i < len(lines) && wider > 0; i++ {
+		if strings.TrimSpace(lines[i]) != "" {
+			lines[i] = strings.Repeat(" ", wider) + lines[i]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// brokenItem cuts an item that is longer than a part: what belongs to it stands there
+// as if it were no item, and only the first piece has its mark.
+func brokenItem(b block, first, room int) []string {
+	item := b.src
+	m := itemMark().FindStringSubmatch(item)
+	if m == nil {
+		return brokenText(item, first, room)
+	}
+	wide := len(m[1]) + len(m[2]) + len(m[3])
+	if len(m[3]) > 4 || m[3] == "" { // what follows the mark is code, or stands on the next line
+		wide = len(m[1]) + len(m[2]) + 1
+	}
+	wide = min(wide, len(item))
+	var text strings.Builder
+	for i, line := range strings.SplitAfter(item, "\n") {
+		cut := wide
+		if i > 0 {
+			cut = min(indent(line), wide)
+		}
+		text.WriteString(line[min(cut, len(line)):])
+	}
+	for at := first - wide; ; at -= first / 4 { // the blanks before its lines need room as well
+		inside := within(block{src: text.String(), depth: b.depth}, at, room)
+		head := indented(inside[0], item[:wide], wide)
+		if splitSize(head) <= first {
+			return append([]string{head}, inside[1:]...)
+		}
+		if at <= first/4 {
+			return append([]string{item[:wide]}, inside...)
+		}
+	}
+}
+
+// indented puts a mark before a text, and as many blanks before each further line.
+func indented(s, mark string, wide int) string {
+	lines := strings.SplitAfter(s, "\n")
+	for i := range lines {
+		switch {
+		case i == 0:
+			lines[i] = mark + lines[i]
+		case strings.TrimSpace(lines[i]) != "":
+			lines[i] = strings.Repeat(" ", wide) + lines[i]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+// deepest is how far blocks in blocks are looked into: each takes another reading.
+const deepest = 4
+
+// within cuts what stands inside of another block.
+func within(b block, first, room int) []string {
+	first = max(first, leastInside)
+	list := blocksOf(b.src, b.depth+1)
+	n, left := 0, first
+	for n < len(list) && list[n].size <= left {
+		left -= list[n].size
+		n++
+	}
+	if n == 0 && len(list) > 0 {
+		pieces := broken(list[0], first, room)
+		return append(pieces, pack(list[1:], room)...)
+	}
+	return append([]string{join(list[:n])}, pack(list[n:], room)...)
+}
+
+// leastInside is the room that a piece of what stands in another block has at least.
+const leastInside = 100
+
+func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+
+var quoteMark = pattern.Lazy(`(?m)^ {0,3}> ?`)
+
+func brokenQuote(b block, first, room int) []string {
+	inside := quoteMark().ReplaceAllString(trim(b.src), "")
+	for part := 8; ; part /= 2 { // the marks need room as well
+		out := within(block{src: inside, depth: b.depth}, first-first/part, room-room/part)
+		fits := true
+		for i, p := range out {
+			out[i] = "> " + strings.ReplaceAll(p, "\n", "\n> ")
+			fits = fits && splitSize(out[i]) <= map[bool]int{true: first, false: room}[i == 0]
+		}
+		if fits {
+			return out
+		}
+		if part == 2 { // nothing but short lines
+			return brokenText(inside, first, room)
+		}
+	}
+}
+
+func brokenFence(s string, first, room int) []string {
+	lines := strings.SplitAfter(trim(s), "\n")
+	open := strings.TrimRight(lines[0], "\n") + "\n"
+	m := fenceLine().FindStringSubmatch(strings.TrimSuffix(open, "\n"))
+	if m == nil || splitSize(open) > leastInside {
+		return brokenText(s, first, room)
+	}
+	body := lines[1:]
+	if n := len(body); n > 0 && fenceAfter(m[1], body[n-1]) == "" {
+		body = body[:n-1]
+	}
+	ends := open[:strings.IndexByte(open, m[1][0])] + m[1]
+	pieces := brokenLines(strings.Join(body, ""), first-splitSize(open+ends)-1, room-splitSize(open+ends)-1)
+	for i, p := range pieces {
+		pieces[i] = open + strings.TrimSuffix(p, "\n") + "\n" + ends //control:split-fence
+	}
+	return pieces
+}
+
+// brokenLines cuts between lines, and inside one that is too long.
+func brokenLines(s string, first, room int) []string {
+	f := filler{room: max(first, leastInside), next: max(room, leastInside)}
+	for line := range strings.Lines(s) {
+		for !f.fits(line) {
+			if f.b.Len() > 0 {
+				f.turn()
+				continue
+			}
+			at := runesTo(line, f.room)
+			f.add(line[:at])
+			f.turn()
+			line = line[at:]
+		}
+		f.add(line)
+	}
+	return f.done()
+}
+
+func brokenTable(s string, first, room int) []string {
+	lines := strings.SplitAfter(trim(s), "\n")
+	head := strings.Join(lines[:2], "")
+	if splitSize(head) > room/2 {
+		return brokenText(s, first, room)
+	}
+	f := filler{room: first, next: room}
+	f.add(head)
+	for _, row := range lines[2:] {
+		if !f.fits(row) {
+			if f.b.String() == head { // nothing is to stand there without a row
+				f.reset()
+			}
+			f.turn()
+			f.add(head) //control:split-table-head
+		}
+		if f.fits(row) {
+			f.add(row)
+			continue
+		}
+		if f.reset(); len(f.pieces) == 0 {
+			f.add(head)
+			f.turn()
+		}
+		// A row that is longer than a part is shown as text.
+		for _, p := range brokenText(row, room, room) {
+			f.add(p)
+			f.turn()
+		}
+		f.add(head)
+	}
+	if f.b.String() == head && len(f.pieces) > 0 {
+		f.reset()
+	}
+	return f.done()
+}
+
+// brokenText cuts a text between lines, or between words.
+func brokenText(s string, first, room int) []string {
+	first, room = max(first, leastInside), max(room, leastInside)
+	var out []string
+	for splitSize(s) > first {
+		at := gap(s[:runesTo(s, first)])
+		out = append(out, strings.TrimRight(s[:at], " \t\n"))
+		s, first = strings.TrimLeft(s[at:], " \t\n"), room
+	}
+	return append(out, s)
+}
+
+// runesTo is where the first n characters of s end.
+func runesTo(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// gap is where a text is best cut: in front of a word, outside of code and links; a
+// word that begins a line is best, then one that begins a sentence.
+func gap(s string) int {
+	var best [4]int // before any word, a word outside of code and links, a sentence, a line
+	var in spans
+	for i, r := range s {
+		in.next(r)
+		before, _ := utf8.DecodeLastRuneInString(s[:i])
+		if i < len(s)/3 || !unicode.IsSpace(before) || !unicode.IsLetter(r) {
+			continue
+		}
+		rank := 1
+		switch {
+		case in.code > 0 || in.brackets > 0:
+			rank = 0
+		case before == '\n':
+			rank = 3
+		case strings.HasSuffix(strings.TrimRight(s[max(0, i-8):i], " "), "."):
+			rank = 2
+		}
+		best[rank] = i
+	}
+	for rank := len(best) - 1; rank >= 0; rank-- {
+		if best[rank] > 0 {
+			return best[rank]
+		}
+	}
+	at := len(s)
+	if end, _ := utf8.DecodeLastRuneInString(s); end == '\\' && at > 1 {
+		at--
+	}
+	return at
+}
+
+// spans knows whether a place in a line stands in code or in brackets.
+type spans struct{ code, brackets, ticks int }
+
+func (in *spans) next(r rune) {
+	if r == '`' {
+		in.ticks++
+		return
+	}
+	switch { // a run of backticks opens code, or closes what as many opened
+	case in.ticks == 0:
+	case in.code == 0:
+		in.code = in.ticks
+	case in.code == in.ticks:
+		in.code = 0
+	}
+	in.ticks = 0
+	switch {
+	case in.code > 0:
+	case r == '[' || r == '(':
+		in.brackets++
+	case r == ']' || r == ')':
+		in.brackets = max(0, in.brackets-1)
+	}
+}

@@ -1,0 +1,292 @@
+// Split cuts a long Markdown text into parts that GitHub shows as it would
+// show the whole: between sections where that is possible, else between blocks, and
+// inside a block only when it alone is too long.
+
+package render
+
+import (
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	tables "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
+
+// Markdown cuts s into parts of at most room characters each. Every word of s is in one
+// of them. What a part needs to be read alone is repeated: the head of a table, the info
+// string of a code block.
+func markdown(s string, room int) []string {
+	room = max(room, leastRoom)
+	var out []string
+	for _, chunk := range chunks(s) {
+		out = append(out, pack(blocksOf(noFootnotes(chunk), 0), room)...)
+	}
+	return out
+}
+
+// leastRoom is the room that a part has at least.
+const leastRoom = 500
+
+// block is a part of a text that GitHub shows as one: a heading, a list, a table.
+type block struct {
+	src   string
+	node  ast.Node // nil for what nothing is known of
+	items []string // of a list, in order
+	level int      // of a heading
+	depth int      // how many blocks it stands in
+	size  int
+}
+
+func splitSize(s string) int { return utf8.RuneCountInString(s) }
+
+func sizes(list []block) (n int) {
+	for _, b := range list {
+		n += b.size
+	}
+	return n
+}
+
+func join(list []block) string {
+	var b strings.Builder
+	for _, one := range list {
+		b.WriteString(one.src)
+	}
+	return trim(b.String())
+}
+
+// trim takes away empty lines before and after a text. The blanks that its first line
+// begins with may mean something.
+func trim(s string) string {
+	for {
+		first, rest, more := strings.Cut(s, "\n")
+		if strings.TrimSpace(first) != "" || !more {
+			return strings.TrimRight(s, " \t\n")
+		}
+		s = rest
+	}
+}
+
+// pack fills parts with blocks, in order.
+func pack(list []block, room int) []string {
+	var parts []string
+	var open []block
+	used := 0
+	done := func(n int) {
+		if text := join(open[:n]); text != "" {
+			parts = append(parts, text)
+		}
+		open = open[n:]
+		used = sizes(open)
+	}
+	for _, b := range list {
+		if b.size > room-used {
+			if b.size <= room {
+				done(cutAt(open, b, room))
+			} else {
+				b = packBroken(b, room, &open, done)
+			}
+		}
+		open, used = append(open, b), used+b.size
+	}
+	done(len(open))
+	return parts
+}
+
+// packBroken fills parts with the pieces of a block that is longer than a part, and
+// returns the last.
+func packBroken(b block, room int, open *[]block, done func(int)) block {
+	left := room - sizes(*open)
+	if left < room/3 {
+		done(withoutHeadings(*open))
+		left = room - sizes(*open)
+	}
+	if left < room/3 { // all that is open is headings
+		done(len(*open))
+		left = room
+	}
+	pieces := broken(b, left, room)
+	if splitSize(pieces[0]) > left { // it could not be cut as small as that
+		done(len(*open))
+	}
+	last := len(pieces) - 1
+	for _, p := range pieces[:last] {
+		*open = append(*open, block{src: p})
+		done(len(*open))
+	}
+	return block{src: pieces[last] + "\n\n", size: splitSize(pieces[last]) + 2}
+}
+
+// cutAt is how many of the blocks go out before next, which has no room behind them
+// all: up to the last heading of the highest rank in the second half of the room, else
+// all but headings that would stand alone at the end.
+func cutAt(open []block, next block, room int) int {
+	at, rank := 0, 7
+	for i, b := range open {
+		if b.level > 0 && b.level <= rank && sizes(open[:i]) >= room/2 && sizes(open[i:])+next.size <= room {
+			at, rank = i, b.level
+		}
+	}
+	if at == 0 {
+		at = withoutHeadings(open)
+	}
+	if sizes(open[at:])+next.size > room {
+		at = len(open)
+	}
+	return at
+}
+
+// withoutHeadings is the number of blocks without the headings at the end, or all when
+// there is nothing else.
+func withoutHeadings(open []block) int {
+	n := len(open)
+	for n > 0 && open[n-1].level > 0 {
+		n--
+	}
+	if n == 0 {
+		return len(open)
+	}
+	return n
+}
+
+// blockParser knows the blocks of GitHub's Markdown. What stands inside a line is of no
+// interest here.
+var blockParser = sync.OnceValue(func() parser.Parser {
+	return parser.NewParser(
+		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
+		parser.WithParagraphTransformers(util.Prioritized(extension.NewTableParagraphTransformer(), 200)),
+	)
+})
+
+// blocksOf returns the blocks of a text. A text that the parser fails at is one block.
+func blocksOf(s string, depth int) (out []block) {
+	defer func() {
+		if recover() != nil {
+			out = []block{{src: s, depth: depth, size: splitSize(s)}}
+		}
+	}()
+	src := []byte(s)
+	top := blockParser().Parse(text.NewReader(src))
+	starts, nodes := places(s, top)
+	if len(nodes) == 0 || strings.TrimSpace(s[:starts[0]]) != "" {
+		return []block{{src: s, depth: depth, size: splitSize(s)}}
+	}
+	for i, n := range nodes {
+		b := block{src: part(s, starts, i), node: n, depth: depth}
+		b.size = splitSize(b.src)
+		switch n := n.(type) {
+		case *ast.Heading:
+			b.level = n.Level
+		case *ast.List:
+			list := s[:starts[i]+len(b.src)]
+			at, _ := places(list, n)
+			for k := range at {
+				b.items = append(b.items, part(list, at, k))
+			}
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// places returns the children of a node that begin on lines of their own, with where
+// those lines begin.
+func places(s string, of ast.Node) (starts []int, nodes []ast.Node) {
+	last := -1
+	for n := of.FirstChild(); n != nil; n = n.NextSibling() {
+		at := n.Pos()
+		if at < 0 || at > len(s) {
+			continue
+		}
+		if at = strings.LastIndexByte(s[:at], '\n') + 1; at <= last {
+			continue
+		}
+		starts, nodes, last = append(starts, at), append(nodes, n), at
+	}
+	return starts, nodes
+}
+
+// part is what stands from one of the places to the next.
+func part(s string, starts []int, i int) string {
+	if i+1 < len(starts) {
+		return s[starts[i]:starts[i+1]]
+	}
+	return s[starts[i]:]
+}
+
+// isTable reports whether a block is a table with its head in the first two lines.
+func (b block) isTable() bool {
+	_, ok := b.node.(*tables.Table)
+	return ok && strings.Count(b.src, "\n") >= 2
+}
+
+// mostParsed is the longest text that is read at once, in bytes.
+const mostParsed = 200 << 10
+
+// chunks cuts what is too long to be read at once, at empty lines outside of code.
+func chunks(s string) []string {
+	var out []string
+	for len(s) > mostParsed {
+		at, fence, n := 0, "", 0
+		for line := range strings.Lines(s[:mostParsed]) {
+			n += len(line)
+			fence = fenceAfter(fence, line)
+			if fence == "" && strings.TrimSpace(line) == "" {
+				at = n
+			}
+		}
+		if at == 0 {
+			at = strings.LastIndexByte(s[:mostParsed], '\n') + 1
+		}
+		if at == 0 {
+			for at = mostParsed; !utf8.RuneStart(s[at]); {
+				at--
+			}
+		}
+		out, s = append(out, s[:at]), s[at:]
+	}
+	return append(out, s)
+}
+
+var fenceLine = pattern.Lazy("^ {0,3}(`{3,}|~{3,})(.*)$")
+
+// fenceAfter is the mark of the code block that is open after a line, given what was
+// open before it.
+func fenceAfter(open, line string) string {
+	m := fenceLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	switch {
+	case m == nil:
+	case open == "" && (m[1][0] == '~' || !strings.Contains(m[2], "`")):
+		return m[1]
+	case open != "" && strings.HasPrefix(m[1], open) && strings.TrimSpace(m[2]) == "":
+		return ""
+	}
+	return open
+}
+
+var footnote = pattern.Lazy(`^([ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(\[\^[^\]\n]+\]:)`)
+
+// noFootnotes shows footnotes as text: GitHub shows none that the same comment does not
+// refer to.
+func noFootnotes(s string) string {
+	if !strings.Contains(s, "[^") {
+		return s
+	}
+	var b strings.Builder
+	fence := ""
+	for line := range strings.Lines(s) {
+		inside := fence != ""
+		fence = fenceAfter(fence, line)
+		if !inside {
+			line = footnote().ReplaceAllString(line, `$1\$2`) //control:split-footnotes
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}

@@ -1,0 +1,70 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/handrail-bot/handrail/bot/fault"
+	"github.com/handrail-bot/handrail/bot/ghapp"
+	"github.com/handrail-bot/handrail/bot/render"
+	"github.com/handrail-bot/handrail/gitops"
+	"github.com/handrail-bot/handrail/gitops/sign"
+)
+
+// staging is where a commit lies for as long as GitHub makes its signed form. No
+// page shows such a ref, and nothing runs for it.
+const staging = "refs/handrail/sign/"
+
+// byGitHub returns a signer that has GitHub make the commits of a branch, and sign
+// them. What lies on the branch already, because an earlier attempt was cut off
+// before anybody heard of it, is not made again. A GitHub that signs nothing is asked
+// once: what only the repository wishes for is no reason to lose the work.
+func (j Job) byGitHub() func(branch string) gitops.Signer {
+	unsigned := false
+	return func(branch string) gitops.Signer {
+		return func(ctx context.Context, id string, commit []byte) ([]byte, error) {
+			if unsigned {
+				return commit, nil
+			}
+			made, err := j.atGitHub(ctx, branch, id, commit)
+			if made != nil || err != nil {
+				return made, err
+			}
+			if j.Must { //control:unsigned-stays-away
+				return nil, fault.Told{Text: render.WhyNotSigned}
+			}
+			unsigned = true
+			return commit, j.Unsigned(ctx) //control:unsigned-is-told
+		}
+	}
+}
+
+// atGitHub returns the commit as GitHub made it, or as it is where nothing is to be
+// signed yet; nil when GitHub does not sign.
+func (j Job) atGitHub(ctx context.Context, branch, id string, commit []byte) ([]byte, error) {
+	if made, err := j.Mirror.Twin(ctx, branch, id); made != nil || err != nil { //control:signed-once
+		return made, err
+	}
+	spec, err := sign.Read(commit)
+	if err != nil {
+		return nil, err
+	}
+	at := gitops.Push{Commit: id, Ref: staging + id}
+	err = j.Mirror.Push(ctx, at)
+	if errors.Is(err, gitops.ErrWorkflowScope) {
+		return commit, nil // nor does the branch take it: it is split, and signed then
+	}
+	if err != nil {
+		return nil, fmt.Errorf("show GitHub the commit to sign: %w", err)
+	}
+	defer func() { // where it stays it does no harm
+		at.Commit, at.Old = "", id
+		_ = j.Mirror.Push(context.WithoutCancel(ctx), at)
+	}()
+	made, err := ghapp.MakeCommit(ctx, j.Client, spec.Tree, spec.Message, spec.Parents)
+	if err != nil || made.Signature == "" {
+		return nil, err
+	}
+	return sign.Signed([]byte(made.Payload), made.Signature, made.ID, gitops.CommitID)
+}

@@ -1,0 +1,185 @@
+// Check looks at configuration files before anything runs on them: what is
+// wrong, what will not work, and which value comes from where.
+
+package doctor
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/handrail-bot/handrail/cmd/config"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/strict"
+)
+
+// Verbs are the verbs of `handrail config`.
+type Verbs struct {
+	Check  checkCmd  `cmd:"" help:"Check a configuration file: a repository's with its own commands, one of these, or with --server the server's."`
+	Show   showCmd   `cmd:"" help:"Show what is in force, and which file each value comes from."`
+	Import importCmd `cmd:"" help:"Turn an editor extension's list of sensitive files into ours, and print it."`
+	Schema schemaCmd `cmd:"" help:"Print the JSON schema of a repository's configuration, or with --server of the server's, for editors."`
+}
+
+type checkCmd struct {
+	File   string `arg:"" optional:"" default:".github/agent.yml" type:"path" help:"The file."`
+	Server bool   `help:"The file is the one that 'serve --config' reads. Secrets are not asked for: they are in the server's environment."`
+	JSON   bool   `name:"json" help:"Print one JSON object."`
+}
+
+// result is the contract of `handrail config check --json`.
+type result struct {
+	OK       bool    `json:"ok"`
+	Error    string  `json:"error"`
+	Faults   []found `json:"faults,omitempty"`
+	Warnings []found `json:"warnings,omitempty"`
+}
+
+// found is a fault or a warning: 0 is for a line that is not known.
+type found struct {
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Key    string `json:"key"`
+	Text   string `json:"text"`
+}
+
+func placesOf(faults strict.Faults) []found {
+	out := []found{}
+	for _, f := range faults {
+		out = append(out, found{f.Line, f.Column, strict.Join(f.Path), f.Text})
+	}
+	return out
+}
+
+// Run checks the file.
+func (c *checkCmd) Run(w *door.Console) error {
+	data, err := os.ReadFile(c.File)
+	if err != nil {
+		return door.Usage("read configuration: %w", err)
+	}
+	var warnings strict.Faults
+	switch {
+	case c.Server:
+		warnings, err = serverFile(c.File)
+	case strings.HasSuffix(c.File, ".md"):
+		err = config.CheckCommands(c.File)
+	default:
+		warnings, err = repositoryFile(c.File, data)
+		err = errors.Join(err, config.CheckCommands(c.File))
+	}
+	if c.JSON {
+		res := result{OK: err == nil, Faults: placesOf(strict.Of(err)), Warnings: placesOf(warnings)}
+		if err != nil {
+			res.Error, err = err.Error(), door.ErrFailed
+		}
+		return errors.Join(door.JSONLine(w.Out, res), err)
+	}
+	for _, f := range warnings {
+		fmt.Fprintf(w.Err, "handrail: %s: warning: %v\n", c.File, f)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w.Out, "%s: ok\n", c.File)
+	return nil
+}
+
+func serverFile(name string) (strict.Faults, error) {
+	cfg, err := config.CheckFile(name)
+	if err != nil {
+		return nil, err
+	}
+	var w warnings
+	w.when(!cfg.SaysWhere(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
+	return append(w.all, Server(&cfg)...), nil
+}
+
+func repositoryFile(name string, data []byte) (warnings strict.Faults, err error) {
+	cfg, doc, err := config.CheckRepositoryFile(name, data)
+	if err != nil {
+		return nil, err
+	}
+	return repository(cfg, doc, rootOf(name)), nil
+}
+
+// rootOf returns the root of the repository that a file is the configuration of, "" where
+// it lies somewhere else.
+func rootOf(name string) string {
+	name, err := filepath.Abs(name)
+	dir, ok := strings.CutSuffix(filepath.ToSlash(name), "/.github/agent.yml")
+	if err != nil || !ok {
+		return ""
+	}
+	return filepath.FromSlash(dir + "/")
+}
+
+type importCmd struct {
+	File string `arg:"" help:"JSON or YAML with sensitiveFilePatterns, where true means that a file is safe; - for standard input."`
+}
+
+// Run prints the part of a repository's configuration that means the same.
+func (c *importCmd) Run(w *door.Console) error {
+	var data []byte
+	var err error
+	if c.File == "-" {
+		data, err = io.ReadAll(w.In)
+	} else {
+		data, err = os.ReadFile(c.File)
+	}
+	if err != nil {
+		return door.Usage("read configuration: %w", err)
+	}
+	list, err := policy.ImportSensitiveFilePatterns(data)
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("import %s: there is no pattern in it (expected a list of {pattern, value}, alone or under sensitiveFilePatterns)", c.File)
+	}
+	out, err := yaml.Marshal(struct {
+		SensitiveFiles []policy.SensitiveFile `yaml:"sensitive_files"`
+	}{list})
+	if err != nil {
+		return fmt.Errorf("write configuration: %w", err)
+	}
+	fmt.Fprintf(w.Out, "%s", out)
+	return nil
+}
+
+type schemaCmd struct {
+	Server bool `help:"The schema of the server's file."`
+}
+
+// Run prints the schema.
+func (c *schemaCmd) Run(w *door.Console) error {
+	schema, err := policy.Schema()
+	if c.Server {
+		schema, err = config.Schema()
+	}
+	if err != nil {
+		return err
+	}
+	_, err = w.Out.Write(schema)
+	return err
+}
+
+// says is a fault that says itself what to do.
+var says = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+
+// Remedy returns where to read on about a fault, "" where that says what to do.
+func Remedy(f strict.Fault) string {
+	if f.Line == 0 || says().MatchString(f.Text) {
+		return ""
+	}
+	if f.Key != "" {
+		return "See " + f.Key + " in docs/configuration.md."
+	}
+	return "See docs/configuration.md."
+}

@@ -1,0 +1,151 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/handrail-bot/handrail/agent/llm"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Report is what came of a trial. `doctor model` prints it as JSON.
+type Trial struct {
+	Model         string   `json:"model"`
+	OK            bool     `json:"ok"`         // a form solves enough
+	Best          llm.Form `json:"best"`       // form to take, "" for none
+	Auto          llm.Form `json:"auto"`       // that sessions begin with if nothing is known of the model
+	Parameters    int64    `json:"parameters"` // 0 when unknown
+	ContextLength int      `json:"context_length"`
+	Tools         bool     `json:"tools"`
+	NoRoles       bool     `json:"no_roles"` // its template knows no roles
+	LoadSeconds   float64  `json:"load_seconds"`
+	Forms         []Row    `json:"forms"`
+	Advice        []string `json:"advice"`
+}
+
+// Row is how a model did in one form.
+type Row struct {
+	Form      llm.Form `json:"form"`
+	LeftOut   string   `json:"left_out,omitempty"` // why it was not tried
+	Tried     int      `json:"tried"`
+	Solved    int      `json:"solved"`
+	Seconds   float64  `json:"seconds"`           // of all tasks
+	PerSecond float64  `json:"tokens_per_second"` // of its answers, 0 when unknown
+	FirstWord float64  `json:"first_word"`        // seconds, the longest of all answers
+	Waited    float64  `json:"waited,omitempty"`  // seconds, the longest wait in which no word came
+	Tasks     []Try    `json:"tasks,omitempty"`
+}
+
+// Try is how one task went.
+type Try struct {
+	Task    string  `json:"task"`
+	Solved  bool    `json:"solved"`
+	End     string  `json:"end,omitempty"` // of its session
+	Why     string  `json:"why,omitempty"` // it is not solved
+	Seconds float64 `json:"seconds"`
+}
+
+// String says it in a line.
+func (t Try) String() string {
+	if t.Solved {
+		return fmt.Sprintf("solved after %.1f s", t.Seconds)
+	}
+	why, _, _ := strings.Cut(t.Why, "\n")
+	return fmt.Sprintf("not solved after %.1f s: %s", t.Seconds, untrusted.EscapeLine(why))
+}
+
+// conclude chooses the form to take and says where that is set. Of forms that solve as many
+// tasks, the one with which sessions begin comes first, then the more capable one.
+func (r *Trial) conclude() {
+	most, late := 0, false
+	for _, row := range r.Forms {
+		if row.Solved > most || row.Solved == most && row.Form == r.Auto && most > 0 {
+			most, r.Best = row.Solved, row.Form
+		}
+		late = late || row.LeftOut == "" && row.ranOut()
+	}
+	r.OK = most >= enough
+	switch {
+	case !r.OK && late:
+		r.say("The time was over before all was tried. --time 10m gives more; a smaller model or a graphics card helps.")
+	case !r.OK:
+		r.say("In no form does this model solve two of three small tasks: sessions with it will mostly fail. Take a larger one, or one that was made for code.")
+	}
+	if !r.OK {
+		r.Best = llm.FormAuto
+		return
+	}
+	note := ""
+	if r.Best == r.Auto {
+		note = " `auto` begins with it, too, as long as nothing else is known of the model."
+	}
+	r.say("Take the form %[1]s: `model: {form: %[1]s}` in handrail.yml, or `--form %[1]s` for run, chat and resume.%[2]s", r.Best, note)
+}
+
+// ranOut reports whether the time was over before all tasks were tried to the end.
+func (row Row) ranOut() bool {
+	for _, t := range row.Tasks {
+		if t.Why == whyTime {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Trial) say(format string, args ...any) {
+	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
+}
+
+// Say writes the report for people.
+func SayTrial(out io.Writer, r Trial) {
+	fmt.Fprintf(out, "model %s: %s\n", untrusted.EscapeLine(r.Model), r.about())
+	if r.NoRoles {
+		fmt.Fprintln(out, "✗ its template knows no roles")
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "form\tsolved\tseconds\ttokens/s\tfirst word")
+	for _, row := range r.Forms {
+		if row.LeftOut != "" {
+			fmt.Fprintf(w, "%s\tnot tried: %s\n", row.Form, row.LeftOut)
+			continue
+		}
+		speed, first := "–", "–"
+		if row.PerSecond > 0 {
+			speed = fmt.Sprintf("%.1f", row.PerSecond)
+		}
+		if row.Waited > row.FirstWord {
+			first = fmt.Sprintf("> %.1f s", row.Waited)
+		} else if row.FirstWord > 0 {
+			first = fmt.Sprintf("%.1f s", row.FirstWord)
+		}
+		note := ""
+		if row.ranOut() {
+			note = "\tthe time was over"
+		}
+		fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\t%s%s\n", row.Form, row.Solved, len(tasks), row.Seconds, speed, first, note)
+	}
+	_ = w.Flush() // what it writes to has the same error for all lines
+	for _, a := range r.Advice {
+		fmt.Fprintf(out, "→ %s\n", a)
+	}
+}
+
+// about says what the server says of the model.
+func (r Trial) about() string {
+	out := []string{"size unknown", "context length unknown", "no tools"}
+	switch n := float64(r.Parameters); {
+	case n >= 1e9:
+		out[0] = fmt.Sprintf("%.1f billion parameters", n/1e9)
+	case n > 0:
+		out[0] = fmt.Sprintf("%.0f million parameters", n/1e6)
+	}
+	if r.ContextLength > 0 {
+		out[1] = fmt.Sprintf("made for %d tokens", r.ContextLength)
+	}
+	if r.Tools {
+		out[2] = "says that it calls tools"
+	}
+	return strings.Join(append(out, fmt.Sprintf("loaded in %.1f s", r.LoadSeconds)), ", ")
+}

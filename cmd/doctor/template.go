@@ -1,0 +1,91 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Shown is what Ollama shows of a model's template.
+type Shown struct {
+	Template string `json:"template"`
+	Renderer string `json:"renderer"` // of the server, in the template's place
+	Remote   string `json:"remote_host"`
+	Details  struct {
+		Family string `json:"family"`
+	} `json:"details"`
+}
+
+const maxShown = 64 << 20 // it lists all tensors
+
+// Show asks an Ollama server for the template of a model.
+func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s Shown, err error) {
+	body, err := json.Marshal(map[string]string{"model": model})
+	if err != nil {
+		return s, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.JoinPath("api", "show").String(), bytes.NewReader(body))
+	if err != nil {
+		return s, err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return s, err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return s, fmt.Errorf("it answers %s", resp.Status)
+	}
+	return s, json.NewDecoder(io.LimitReader(resp.Body, maxShown)).Decode(&s)
+}
+
+// KnowsRoles reports whether instructions, requests and answers stand apart in what the
+// model gets. A template that is not shown counts as one that knows them.
+func (s Shown) KnowsRoles() bool {
+	if s.Template == "" || s.Renderer != "" || s.Remote != "" {
+		return true
+	}
+	for _, word := range []string{".Messages", ".Role", ".System"} {
+		if strings.Contains(s.Template, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// examples are models of Ollama's library with the template of a family.
+var examples = map[string]string{
+	"qwen2": "qwen2.5-coder:1.5b", "qwen3": "qwen3:4b", "llama": "llama3.2:3b", "gemma2": "gemma2:2b", "gemma3": "gemma3:4b", "phi3": "phi4-mini",
+}
+
+// TellRoles adds to the report that the model's template knows no roles, and what to do.
+func (r *Trial) TellRoles(s Shown) {
+	r.NoRoles = true
+	family := s.Details.Family
+	from := "a model of its family from ollama.com"
+	if e := examples[family]; e != "" {
+		from = "one such as " + e
+	}
+	if family == "" {
+		family = "unknown"
+	}
+	r.say("This model's template knows no roles (it is %q, as of a Modelfile that says only `FROM file.gguf`): instructions, requests and answers reach it as one text. Write a Modelfile with the lines `FROM %s` and `TEMPLATE \"\"\"…\"\"\"`, the template of its family (%s), which `ollama show --template` prints of %s; then run `ollama create %s -f Modelfile` and try again. docs/models.md has one.",
+		clipAnswer(s.Template), untrusted.EscapeLine(r.Model), untrusted.EscapeLine(family), from, untrusted.EscapeLine(r.Model))
+}
+
+// clip shortens a text to what fits into a sentence.
+func clipAnswer(s string) string {
+	const most = 60
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

@@ -1,0 +1,225 @@
+// Chat is a session as a conversation in the terminal: each line is a request,
+// and what begins with a slash is for the chat itself.
+//
+//	chat.go      lines come in, requests are worked on; start reading here
+//	commands.go  what begins with a slash
+//	words.go     files and pictures that a request names
+
+package local
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/terminal"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Config is what a chat is made of. All but Editor is required.
+type Config struct {
+	Console *door.Console
+	Term    *terminal.Terminal
+	In      terminal.Input
+	Editor  *terminal.Editor // In, where a person types; nil for a pipe
+	Wish    Wish             // how the session begins
+	// Engine returns what works on the session, and what ends it.
+	Engine func(context.Context, *Session) (Engine, func() error, error)
+	// Redact takes secrets out of a file that is put before the model.
+	Redact func(string) string
+}
+
+// chat is a conversation.
+type chat struct {
+	Config
+	s      *Session // nil before the first request
+	engine Engine
+	end    func() error
+	mode   string // of requests that name none; "" for the session's own
+	images []session.Blob
+	last   session.Outcome
+	failed bool // a line could not be worked on, or did not end well
+	quit   bool
+}
+
+// Run talks until the person has enough. In a pipe it fails when a line did.
+func Run(ctx context.Context, cfg Config) (err error) {
+	c := &chat{Config: cfg, mode: cfg.Wish.With.Mode}
+	ctx = context.WithoutCancel(ctx) // Ctrl-C ends what goes on, see guarded
+	defer func() { err = errors.Join(err, c.close(ctx)) }()
+	if cfg.Wish.Session != "" {
+		if err := c.greet(); err != nil {
+			return err
+		}
+	} else {
+		c.Term.Say("What shall be done? /help says what can be typed.")
+	}
+	for !c.quit {
+		line, err := c.line(ctx)
+		if errors.Is(err, io.EOF) || errors.Is(err, context.Canceled) {
+			break
+		}
+		if err == nil {
+			err = c.hear(ctx, strings.TrimSpace(line))
+		}
+		if err := c.told(err); err != nil {
+			return err
+		}
+	}
+	if c.s != nil && c.Editor != nil {
+		c.Term.Say("Go on with: %s", terminal.Command("chat", c.s.Task.Session))
+	}
+	if c.failed && c.Editor == nil {
+		return door.ErrFailed
+	}
+	return nil
+}
+
+// guarded returns a context that Ctrl-C ends. A second one ends the process.
+func guarded(ctx context.Context) (context.Context, func()) {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop)
+	return ctx, stop
+}
+
+// line asks for the next line.
+func (c *chat) line(ctx context.Context) (string, error) {
+	ctx, stop := guarded(ctx)
+	defer stop()
+	if c.Editor == nil {
+		line, err := c.In.Line(ctx, "")
+		if err == nil && strings.TrimSpace(line) != "" {
+			c.Term.Say("%s%s", c.prompt(), untrusted.EscapeLine(line))
+		}
+		return line, err
+	}
+	line, err := c.In.Line(ctx, c.prompt())
+	if err == nil {
+		_ = c.Editor.Remember(line) // it can be typed again
+	}
+	return line, err
+}
+
+func (c *chat) prompt() string {
+	return "\n" + cmp.Or(c.mode, "code") + "> "
+}
+
+// told says what is wrong with a line; the next one is worked on all the same. What keeps
+// the chat in a pipe from beginning is an error: nobody can mend it there.
+func (c *chat) told(err error) error {
+	var use door.UsageError
+	if err == nil || !errors.As(err, &use) || c.Editor == nil && errors.As(err, new(notBegun)) {
+		return err
+	}
+	c.failed = true
+	c.Term.Say("! %s", untrusted.EscapeLine(use.Error()))
+	return nil
+}
+
+// notBegun is why there is no session, which holds for the next line as well.
+type notBegun struct{ error }
+
+// Unwrap returns the reason.
+func (e notBegun) Unwrap() error { return e.error }
+
+// greet takes up a session.
+func (c *chat) greet() error {
+	r, err := Read(c.Wish.Session)
+	if err != nil {
+		return err
+	}
+	c.mode = r.State.ModeName()
+	c.last = session.Outcome{}
+	if r.State.Outcome != nil {
+		c.last = *r.State.Outcome
+	}
+	c.Term.Say("Session %s (%s): %s", r.ID, r.Phase(), Title(r.State.Task.Text))
+	return nil
+}
+
+// hear does what a line says.
+func (c *chat) hear(ctx context.Context, line string) error {
+	if line == "" {
+		return nil
+	}
+	if name, rest, ok := lineCommand(line); ok {
+		return c.obey(ctx, name, rest)
+	}
+	return c.request(ctx, line, c.mode)
+}
+
+// request has the session work on what a person wants.
+func (c *chat) request(ctx context.Context, text, mode string) error {
+	w := c.Wish
+	w.Text, w.With = text, policy.Choice{Mode: mode, Model: c.Wish.With.Model, Turns: c.Wish.With.Turns}
+	var err error
+	if w.Context, w.Images, err = c.named(text); err != nil {
+		return err
+	}
+	w.Images = append(c.images, w.Images...)
+	if c.s != nil {
+		w.With.Turns = 0
+	}
+	if err := c.work(ctx, w); err != nil {
+		return err
+	}
+	c.images = nil
+	if c.mode == "" { // a mode for the first request is for that alone
+		c.mode = "code"
+		if mode == "" {
+			c.mode = c.s.Task.Mode
+		}
+	}
+	return nil
+}
+
+// work does one stretch of work.
+func (c *chat) work(ctx context.Context, w Wish) error {
+	ctx, stop := guarded(ctx)
+	defer stop()
+	if c.s == nil {
+		s, err := Open(ctx, c.Term, w)
+		if err != nil {
+			return notBegun{err}
+		}
+		e, end, err := c.Engine(ctx, s)
+		if err != nil {
+			return notBegun{errors.Join(err, s.Close(context.WithoutCancel(ctx)))}
+		}
+		c.s, c.engine, c.end = s, e, end
+		c.Wish.Session = s.Task.Session
+	} else if err := c.s.tell(ctx, w); err != nil {
+		return err
+	}
+	if c.Editor != nil {
+		c.Editor.OnEnd = stop // Ctrl-C at a question
+		defer func() { c.Editor.OnEnd = nil }()
+	}
+	var err error
+	c.last, err = c.s.Work(ctx, c.engine)
+	c.failed = c.failed || err == nil && !Fine(c.last)
+	return err
+}
+
+func (c *chat) close(ctx context.Context) error {
+	var err error
+	if c.end != nil {
+		err = c.end()
+	}
+	if c.s != nil {
+		err = errors.Join(err, c.s.Close(ctx))
+	}
+	if err != nil {
+		return fmt.Errorf("end the chat: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// order is something that the chat itself does.
+type order struct {
+	name, args, help string
+	about            bool // the session, which must have begun
+	do               func(c *chat, ctx context.Context, rest string) error
+}
+
+func orders() []order {
+	return []order{
+		{"help", "", "this list", false, (*chat).help},
+		{"diff", "", "what the session has changed, as a patch", true, (*chat).diff},
+		{"apply", "", "put it onto your files", true, (*chat).apply},
+		{"undo", "[N]", "take the last step back, or the last N", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
+		{"redo", "[N]", "bring it again", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
+		{"image", "FILE", "a picture for the next request", false, (*chat).image},
+		{"go", "[TURNS]", "go on with work that parked", true, (*chat).resume},
+		{"quit", "", "end; the session can go on later", false, func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil }},
+	}
+}
+
+// lineCommand takes a line apart that is for the chat. The names of modes are commands, too.
+func lineCommand(line string) (name, rest string, ok bool) {
+	if !strings.HasPrefix(line, "/") {
+		return "", "", false
+	}
+	name, rest, _ = strings.Cut(line[1:], " ")
+	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is no command
+}
+
+// commandWords returns the words that begin with a slash.
+func commandWords() (out []string) {
+	for _, o := range orders() {
+		out = append(out, "/"+o.name)
+	}
+	for _, m := range policy.Modes() {
+		out = append(out, "/"+m.Name)
+	}
+	return out
+}
+
+func (c *chat) obey(ctx context.Context, name, rest string) error {
+	if name == "exit" {
+		name = "quit"
+	}
+	for _, o := range orders() {
+		switch {
+		case o.name != name:
+		case o.args == "" && rest != "":
+			return door.Usage("/%s takes no words behind it", name)
+		case o.about && c.Wish.Session == "":
+			return door.Usage("nothing was asked for yet")
+		default:
+			return o.do(c, ctx, rest)
+		}
+	}
+	if !slices.ContainsFunc(policy.Modes(), func(m policy.Mode) bool { return m.Name == name }) {
+		near := policy.Nearest("/"+name, commandWords())
+		if near != "" {
+			near = ", did you mean " + near + "?"
+		}
+		return door.Usage("there is no /%s%s (see /help)", name, near)
+	}
+	if rest != "" {
+		return c.request(ctx, rest, name)
+	}
+	c.mode = name
+	if c.Editor == nil {
+		c.Term.Say("Requests are worked on in %s mode from here on.", name)
+	}
+	return nil
+}
+
+func (c *chat) help(context.Context, string) error {
+	c.Term.Say("A line is a request. @FILE in it puts a file or a picture before the model.")
+	for _, o := range orders() {
+		c.Term.Say("  %-19s %s", strings.TrimSpace("/"+o.name+" "+o.args), o.help)
+	}
+	for _, m := range policy.Modes() {
+		c.Term.Say("  %-19s %s", "/"+m.Name+" [WORDS]", m.Description)
+	}
+	c.Term.Say("A mode with words is for these alone, and without for all that follows. Ctrl-C ends what goes on.")
+	return nil
+}
+
+func (c *chat) diff(ctx context.Context, _ string) error {
+	return (&Diff{Session: c.Wish.Session}).Run(ctx, c.Console)
+}
+
+func (c *chat) apply(ctx context.Context, _ string) error {
+	return (&Apply{Session: c.Wish.Session}).Run(ctx, c.Console)
+}
+
+func (c *chat) takeBack(ctx context.Context, do session.TakeBackKind, n string) error {
+	steps, err := number(n, 1)
+	if err != nil {
+		return err
+	}
+	w := c.Wish
+	w.TakeBack, w.With = &session.TakeBack{Do: do, N: steps}, policy.Choice{}
+	return c.work(ctx, w)
+}
+
+func (c *chat) image(_ context.Context, file string) error {
+	found, err := Pictures([]string{file})
+	c.images = append(c.images, found...)
+	return err
+}
+
+func (c *chat) resume(ctx context.Context, turns string) error {
+	more := 0
+	if c.last.Status == session.StatusOutOfBudget {
+		more = 10
+	}
+	more, err := number(turns, more)
+	if err != nil {
+		return err
+	}
+	w := c.Wish
+	w.With = policy.Choice{Turns: more}
+	return c.work(ctx, w)
+}
+
+func number(s string, otherwise int) (int, error) {
+	if s == "" {
+		return otherwise, nil
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, door.Usage("%s is no number of steps", fmt.Sprintf("%.20q", s))
+	}
+	return n, nil
+}

@@ -1,0 +1,285 @@
+// Runs keeps the sessions of `handrail run` on this machine: for each a log in the
+// directory of this user's state, and a lock that tells whether it is running.
+
+package local
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/gitops/flock"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
+
+// Dir returns the directory of the logs, which need not be there.
+func Dir() (string, error) {
+	root := os.Getenv("XDG_STATE_HOME")
+	if root == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", fmt.Errorf("find a place for sessions (set XDG_STATE_HOME): %w", err)
+		}
+		root = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(root, "handrail", "sessions"), nil
+}
+
+// Run is a session as its log says it.
+type StoredRun struct {
+	ID      string
+	File    string // its log
+	Events  []session.Event
+	State   *session.State
+	Running bool // a process works on it
+}
+
+// Phase returns the word for where it stands.
+func (r *StoredRun) Phase() string {
+	switch {
+	case r.Running:
+		return string(session.PhaseRunning)
+	case r.State.Phase == session.PhaseRunning || r.State.Phase == session.PhaseQueued:
+		return "interrupted"
+	}
+	return string(r.State.Phase)
+}
+
+// Read reads a session. Where there is none the error is wrong use.
+func Read(id string) (*StoredRun, error) {
+	if err := policy.ValidateSession(id); err != nil {
+		return nil, door.UsageError{Err: err}
+	}
+	dir, err := Dir()
+	if err != nil {
+		return nil, err
+	}
+	r := &StoredRun{ID: id, File: filepath.Join(dir, id+logEnd)}
+	f, err := os.Open(r.File)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, door.Usage("there is no session %s on this machine%s", id, nearest(id))
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if r.Events, _, err = session.ReadEvents(f); err == nil {
+		r.State, err = session.Fold(r.Events)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", r.File, err)
+	}
+	r.Running, err = isLocked(r.File)
+	return r, err
+}
+
+// nearest says which session was probably meant.
+func nearest(id string) string {
+	list, err := ids()
+	if near := policy.Nearest(id, list); err == nil && near != "" {
+		return ", did you mean " + near + "?"
+	}
+	return ": `handrail sessions list` shows them"
+}
+
+// Has reports whether there is a session of this id.
+func Has(id string) bool {
+	dir, err := Dir()
+	if err != nil || policy.ValidateSession(id) != nil {
+		return false
+	}
+	_, err = os.Stat(filepath.Join(dir, id+logEnd))
+	return err == nil
+}
+
+// ids returns the sessions, those first that were worked on last.
+func ids() ([]string, error) {
+	dir, err := Dir()
+	if err != nil {
+		return nil, err
+	}
+	list, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int64{}
+	var out []string
+	for _, e := range list {
+		id, ok := strings.CutSuffix(e.Name(), logEnd)
+		info, err := e.Info()
+		if !ok || policy.ValidateSession(id) != nil || err != nil { // it went meanwhile
+			continue
+		}
+		at[id] = info.ModTime().UnixNano()
+		out = append(out, id)
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(at[b], at[a]) })
+	return out, nil
+}
+
+// List returns at most so many sessions, those first that were worked on last; 0 for all.
+// What cannot be read is in the error, and the others are returned all the same.
+func List(most int) (list []*StoredRun, err error) {
+	all, err := ids()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range all {
+		if most > 0 && len(list) == most {
+			break
+		}
+		r, rerr := Read(id)
+		switch {
+		case rerr != nil && Has(id):
+			err = errors.Join(err, rerr)
+		case rerr == nil && len(r.Events) > 0: // no event: it was never begun
+			list = append(list, r)
+		}
+	}
+	return list, err
+}
+
+// Words returns what an argument of this name can be, for a shell that completes: the
+// sessions, each with the beginning of its task behind a tab.
+func Words(name string) []string {
+	if name != "session" {
+		return nil
+	}
+	list, _ := List(50) // what cannot be read is not offered
+	var out []string
+	for _, r := range list {
+		out = append(out, r.ID+"\t"+Title(r.State.Task.Text))
+	}
+	return out
+}
+
+// Title returns the beginning of a task, on one line that is safe to show.
+func Title(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		text = string(r[:most-1]) + "…"
+	}
+	return untrusted.EscapeLine(text)
+}
+
+// Log is the log of a session that this process works on. Nobody else does meanwhile.
+type logOf struct {
+	*session.File
+
+	lock *os.File
+}
+
+// Open opens the log of a session, or makes a new one.
+func openRuns(id string) (*logOf, error) {
+	if err := policy.ValidateSession(id); err != nil {
+		return nil, door.UsageError{Err: err}
+	}
+	dir, err := Dir()
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("make the directory of sessions: %w", err)
+	}
+	path := filepath.Join(dir, id+logEnd)
+	lock, err := hold(path)
+	for n := 0; err == nil && lock == nil && n < 50; n++ { // somebody may only look whether it runs
+		<-time.After(10 * time.Millisecond) // there is no event for the end of a look
+		lock, err = hold(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if lock == nil { //control:run-one-process
+		return nil, door.Usage("session %s is running in another process: wait for its end, or interrupt it there", id)
+	}
+	f, err := session.OpenFile(path)
+	if err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
+	return &logOf{f, lock}, nil
+}
+
+// Close closes the log and lets others work on the session.
+func (l *logOf) Close() error { return errors.Join(l.File.Close(), l.lock.Close()) }
+
+// hold takes the lock of a log, which ends with the process. It is nil when another
+// process has it.
+func hold(path string) (*os.File, error) {
+	f, err := os.OpenFile(strings.TrimSuffix(path, logEnd)+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock session: %w", err)
+	}
+	free, err := flock.Try(f, true)
+	if err != nil || !free {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// isLocked reports whether a process works on the session of a log.
+func isLocked(path string) (bool, error) {
+	if _, err := os.Stat(strings.TrimSuffix(path, logEnd) + lockEnd); errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	f, err := hold(path)
+	if err != nil || f == nil {
+		return err == nil, err
+	}
+	return false, f.Close()
+}
+
+// applied returns the commit up to which the session's change was put onto the person's
+// files, "" for none of it.
+func (r *StoredRun) applied() (string, error) {
+	data, err := os.ReadFile(r.appliedFile())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return strings.TrimSpace(string(data)), err
+}
+
+// setApplied records that; "" for none of it.
+func (r *StoredRun) setApplied(commit string) error {
+	if commit == "" {
+		return gone(os.Remove(r.appliedFile()))
+	}
+	return os.WriteFile(r.appliedFile(), []byte(commit+"\n"), 0o600)
+}
+
+func (r *StoredRun) appliedFile() string { return strings.TrimSuffix(r.File, logEnd) + appliedEnd }
+
+// gone is the error of a removal; what is not there is gone.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Delete deletes the log of a session that is not running.
+func (r *StoredRun) Delete() error {
+	lock, err := hold(r.File)
+	if err != nil {
+		return err
+	}
+	if lock == nil {
+		return door.Usage("session %s is running: interrupt it first", r.ID)
+	}
+	return errors.Join(r.setApplied(""), os.Remove(r.File), lock.Close(), os.Remove(lock.Name()))
+}

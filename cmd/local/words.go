@@ -1,0 +1,112 @@
+package local
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
+
+// named is a file that a request puts before the model: @ at the beginning of a word, and
+// the path, which stands in quotes where there are spaces in it.
+var named = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
+
+// mostFile is the largest file that is put before the model, in bytes.
+const mostFile = 256 << 10
+
+// named returns the files and pictures that a text names. What is no file here, such as
+// @somebody, is a word like any other, unless it looks like a path.
+func (c *chat) named(text string) (items []session.Item, images []session.Blob, err error) {
+	for _, m := range named().FindAllStringSubmatch(text, -1) {
+		name := m[1]
+		if name == "" {
+			name = strings.TrimRight(m[2], ".,;:!?)")
+		}
+		info, err := os.Stat(expand(name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && m[1] == "" && !strings.ContainsAny(name, "/."):
+			continue
+		case err != nil:
+			return nil, nil, door.Usage("@%s: %w", name, err)
+		case info.IsDir():
+			return nil, nil, door.Usage("@%s is a directory: name a file in it", name)
+		case isPicture(name):
+			found, err := Pictures([]string{expand(name)})
+			if err != nil {
+				return nil, nil, err
+			}
+			images = append(images, found...)
+			continue
+		case info.Size() > mostFile:
+			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), mostFile)
+		}
+		data, err := os.ReadFile(expand(name))
+		if err != nil {
+			return nil, nil, door.Usage("@%s: %w", name, err)
+		}
+		if bytes.IndexByte(data, 0) >= 0 {
+			return nil, nil, door.Usage("@%s is no text", name)
+		}
+		items = append(items, session.Item{Kind: session.ItemExplicit, Name: name, Text: c.Redact(string(data))})
+	}
+	return items, images, nil
+}
+
+// expand returns a path with the home directory for ~.
+func expand(name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		if home, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(home, rest)
+		}
+	}
+	return name
+}
+
+func isPicture(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
+		return true
+	}
+	return false
+}
+
+// Complete returns what a line can go on with that begins so: the rest of a command, or of
+// the path of a file.
+func Complete(before string) (out []string) {
+	if strings.HasPrefix(before, "/") && !strings.Contains(before, " ") {
+		for _, name := range commandWords() {
+			if rest, ok := strings.CutPrefix(name, before); ok {
+				out = append(out, rest+" ")
+			}
+		}
+		return out
+	}
+	word := before[strings.LastIndexByte(before, ' ')+1:]
+	name, ok := strings.CutPrefix(word, "@")
+	if !ok {
+		return nil
+	}
+	dir, part := filepath.Split(name)
+	list, err := os.ReadDir(expand(dir + "."))
+	if err != nil {
+		return nil
+	}
+	for _, e := range list {
+		rest, ok := strings.CutPrefix(e.Name(), part)
+		if !ok || strings.HasPrefix(e.Name(), ".") && part == "" {
+			continue
+		}
+		end := " "
+		if e.IsDir() {
+			end = "/"
+		}
+		out = append(out, rest+end)
+	}
+	return out
+}

@@ -1,0 +1,196 @@
+// Schedules shows what repositories have scheduled, and starts it by hand.
+
+package sessions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/bot/schedule"
+	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/cmd/records"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Verbs are the commands of handrail schedule.
+type ScheduleVerbs struct {
+	List listSchedulesCmd `cmd:"" help:"List what is scheduled, when it is due next, and what became of it."`
+	Run  runCmd           `cmd:"" help:"Start a schedule now, by the server."`
+}
+
+type listSchedulesCmd struct {
+	records.Flags `embed:""`
+}
+
+// Run lists schedules.
+func (c *listSchedulesCmd) Run(ctx context.Context, w *door.Console) (err error) {
+	s, err := c.Open(ctx, w.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return desk{s.Store, w.Out, time.Now()}.list(ctx)
+}
+
+type runCmd struct {
+	records.Flags `embed:""`
+
+	Name       string `arg:"" help:"Name of the schedule."`
+	Repository string `help:"Whose schedule it is, owner/name, where several have one of that name."`
+	DryRun     bool   `help:"Only say what would happen."`
+}
+
+// Run starts a schedule.
+func (c *runCmd) Run(ctx context.Context, w *door.Console) (err error) {
+	s, err := c.Open(ctx, w.Log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return desk{s.Store, w.Out, time.Now()}.start(ctx, c.Name, c.Repository, c.DryRun)
+}
+
+// desk works on the schedules of a database.
+type desk struct {
+	store store.Store
+	out   io.Writer
+	now   time.Time
+}
+
+// list prints what is scheduled, when it is next due, and what became of it last.
+func (d desk) list(ctx context.Context) error {
+	book := schedule.Book{Meta: d.store.Meta}
+	names, err := book.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	n := 0
+	for _, repo := range names {
+		t, err := book.Table(ctx, repo)
+		if err != nil {
+			return err
+		}
+		for _, e := range t.Entries {
+			n++
+			st, err := book.State(ctx, e.Repository, e.Name)
+			if err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lately(st)); err != nil {
+				return err
+			}
+		}
+	}
+	if n == 0 {
+		_, err = fmt.Fprintln(d.out, "nothing is scheduled, or no server has read it yet: it is read when a server starts, and when the default branch changes")
+	}
+	return err
+}
+
+// next says when an entry is due next, or why never.
+func (d desk) next(e schedule.Entry, st schedule.State) string {
+	switch at := e.Next(later(d.now, st.Last)); {
+	case e.Refused != "":
+		return "refused: " + e.Refused
+	case e.Wrong() != "":
+		return e.Wrong()
+	case e.On != "":
+		return "on " + e.On
+	case at.IsZero():
+		return "never"
+	default:
+		return "next " + at.UTC().Format(time.RFC3339)
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+func lately(st schedule.State) string {
+	if len(st.Past) == 0 {
+		return "not run yet"
+	}
+	h := st.Past[len(st.Past)-1]
+	return "last " + h.At.UTC().Format(time.RFC3339) + ": " + untrusted.EscapeLine(h.What)
+}
+
+// start starts an entry now, by its name; a repository has to be named where several have
+// one of that name. When it is dry it only says what would happen.
+func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
+	book := schedule.Book{Meta: d.store.Meta}
+	names, err := book.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	var found []schedule.Start
+	for _, r := range names {
+		t, err := book.Table(ctx, r)
+		if err != nil {
+			return err
+		}
+		for _, e := range t.Entries {
+			if e.Name == name && (repo == "" || strings.EqualFold(repo, r)) {
+				found = append(found, schedule.Start{Entry: e, At: d.now, Installation: t.Installation})
+			}
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return door.Usage("there is no schedule %q; handrail schedule list shows those that there are", name)
+	case len(found) > 1:
+		return door.Usage("%d repositories have a schedule %q: name one with --repository", len(found), name)
+	}
+	s := found[0]
+	st, err := book.State(ctx, s.Entry.Repository, name)
+	if err != nil {
+		return err
+	}
+	if dry || s.Entry.Refused != "" {
+		_, err := fmt.Fprintf(d.out, "%s %s\n%s\nmode %s, result in %s, what needs a person is %s\n\n%s\n", s.Entry.Repository, untrusted.EscapeLine(name), d.next(s.Entry, st), schedule.ModeOf(s.Entry.Schedule),
+			where(s.Entry), map[bool]string{true: "asked", false: "denied"}[s.Entry.Unattended == "ask"], schedule.TaskOf(s.Entry.Schedule, about(s.Entry, st)))
+		return err
+	}
+	put, err := s.Delivery()
+	if err != nil {
+		return err
+	}
+	put.ID += fmt.Sprintf(" by hand %d", d.now.Nanosecond()) // a person may say so twice in a second
+	put.Key = put.ID
+	if _, err := d.store.Deliveries.Put(ctx, &put); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(d.out, "%s will be started by the server\n", untrusted.EscapeLine(name))
+	return err
+}
+
+func where(e schedule.Entry) string {
+	if e.Result == "comment" {
+		return fmt.Sprintf("#%d", e.Number)
+	}
+	return "an issue of its own"
+}
+
+// about says in words what an entry looks at.
+func about(e schedule.Entry, st schedule.State) string {
+	switch e.Kind {
+	case "review":
+		if st.Commit != "" {
+			return fmt.Sprintf("(A review of what the default branch gained since %.12s; nothing when it has gained nothing.)", st.Commit)
+		}
+		return "(A review of the newest commits of the default branch.)"
+	case "stale":
+		return "(A look at open pull requests without activity; nothing when there are none.)"
+	case "dependencies":
+		return "(A look at what the repository depends on.)"
+	}
+	return ""
+}

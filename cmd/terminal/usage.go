@@ -1,0 +1,243 @@
+// Usage is about how the command line is written: help in each form in which
+// people ask for it, what was meant where it is wrong, and what can come next.
+//
+//	usage.go     help and wrong use
+//	complete.go  what can come next
+//	shells.go    the scripts with which shells ask for that
+
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/handrail-bot/handrail/cmd/door"
+	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/pattern"
+	"github.com/handrail-bot/handrail/policy/untrusted"
+)
+
+// Helped returns a command line in which the word help, before a verb or behind one, is
+// the flag --help. Behind a verb that takes words of its own it is one of these.
+func Helped(app *kong.Node, args []string) []string {
+	at := app
+	for i := 0; i < len(args); i++ {
+		switch a := args[i]; {
+		case a == "--":
+			return args
+		case strings.HasPrefix(a, "-"):
+			if f := flagOf(at, a); f != nil && takesValue(f) && !strings.Contains(a, "=") {
+				i++
+			}
+		case a == "help" && len(at.Positional) == 0:
+			return append(slices.Delete(slices.Clone(args), i, i+1), "--help")
+		default:
+			if at = child(at, a); at == nil {
+				return args
+			}
+		}
+	}
+	return args
+}
+
+// child returns the verb called name below a node, nil for none.
+func child(at *kong.Node, name string) *kong.Node {
+	for _, c := range at.Children {
+		if c.Name == name || slices.Contains(c.Aliases, name) {
+			return c
+		}
+	}
+	return nil
+}
+
+// flagOf returns the flag that a word gives to a verb, nil for none.
+func flagOf(at *kong.Node, word string) *kong.Flag {
+	name, _, _ := strings.Cut(word, "=")
+	for n := at; n != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			if "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name || slices.Contains(f.Aliases, strings.TrimPrefix(name, "--")) {
+				return f
+			}
+		}
+	}
+	return nil
+}
+
+func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
+
+// Wrong says in one line what is wrong with a command line, which is err of kong's, and
+// what was probably meant.
+func Wrong(app *kong.Node, args []string, err error) error {
+	at := app
+	var parse *kong.ParseError
+	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
+		at = parse.Context.Selected()
+	}
+	said := reworded(app, at, args, err.Error())
+	return door.Usage("%s (see `%s --help`)", untrusted.EscapeLine(said), path(at))
+}
+
+// Nothing shows the verbs to a person who named none.
+func Nothing(k *kong.Kong, out io.Writer) error {
+	ctx, err := kong.Trace(k, nil)
+	if err != nil {
+		return door.UsageError{Err: err}
+	}
+	k.Stdout = out
+	if err := ctx.PrintUsage(false); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	return door.Usage("name one of these verbs; `handrail demo` shows what this is, with nothing to set up")
+}
+
+var (
+	unexpected = pattern.Lazy(`(?s)^unexpected argument (.*?)(?:, did you mean (?:one of )?.*\?)?$`)
+	unknown    = pattern.Lazy(`^unknown flag (\S+?)(?:, did you mean .*\?)?$`)
+	valueless  = pattern.Lazy(`^(--\S+): expected .* but got "EOL"`)
+	noneOf     = pattern.Lazy(`^(.*) must be one of (.*) but got "(.*)"$`)
+	noNumber   = pattern.Lazy(`^(\S+): expected (?:a valid \d+ bit u?int|an int|a float) but got ("[^"]*")`)
+	hyphened   = pattern.Lazy(`^(--\S+): expected .* but got "(-.*)" \(`)
+)
+
+// reworded returns what kong says in words for people.
+func reworded(app, at *kong.Node, args []string, said string) string {
+	var found []string
+	has := func(r func() *regexp.Regexp) bool {
+		found = r().FindStringSubmatch(said)
+		return found != nil
+	}
+	switch {
+	case strings.HasPrefix(said, "expected ") && len(verbs(at)) > 0:
+		return fmt.Sprintf("`%s` needs a verb: %s", path(at), listed(names(at)))
+	case strings.HasPrefix(said, "expected "):
+		return needs(at, strings.TrimPrefix(said, "expected "))
+	case len(verbs(at)) > 0 && has(unexpected):
+		return noVerb(app, at, args, found[1])
+	case has(unexpected):
+		return "unexpected argument " + found[1] + together(at)
+	case has(noNumber):
+		return found[1] + " takes a number, not " + found[2]
+	case has(hyphened):
+		return fmt.Sprintf("%s needs a value; one that begins with a hyphen is given as %s=%s", found[1], found[1], found[2])
+	case has(valueless):
+		return found[1] + " needs a value"
+	case has(noneOf):
+		list := strings.Split(strings.TrimPrefix(strings.ReplaceAll(found[2], `"`, ""), ","), ",") // none is a word, too
+		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], listed(list), found[3], meant(found[3], list, ""))
+	case has(unknown):
+		return "unknown flag " + found[1] + meant(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
+	}
+	return said
+}
+
+// together says where words go that a verb does not take like that: people leave a flag
+// out, or the quotes around a text.
+func together(at *kong.Node) string {
+	for _, f := range at.Flags {
+		if f.Name == "task" {
+			return `: what to do goes behind --task, in quotes, as in --task "fix it"`
+		}
+	}
+	if len(at.Positional) == 1 {
+		return ": " + strings.ToUpper(at.Positional[0].Name) + " is one word; put quotes around a text with spaces"
+	}
+	return ""
+}
+
+// needs says which argument is missing, and what it is.
+func needs(at *kong.Node, what string) string {
+	for _, p := range at.Positional {
+		if strings.Contains(what, "<"+p.Name+">") {
+			return fmt.Sprintf("`%s` needs %s: %s", path(at), strings.ToUpper(p.Name), strings.TrimSuffix(p.Help, "."))
+		}
+	}
+	return fmt.Sprintf("`%s` needs %s", path(at), what)
+}
+
+// meant says which of names was probably meant by word: one that is nearly it, or that
+// begins as it does. It is empty when none was.
+func meant(word string, names []string, before string) string {
+	near := policy.Nearest(word, names)
+	for _, name := range names {
+		if len(word) > 1 && strings.HasPrefix(name, word) && !strings.HasPrefix(near, word) {
+			near = name
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(", did you mean %s%s?", before, near)
+}
+
+// noVerb says that a word is no verb below a node, and which was meant: one of these, or
+// one elsewhere that has this name.
+func noVerb(app, at *kong.Node, args []string, word string) string {
+	said := "`" + path(at) + "` has no verb \"" + word + "\""
+	if near := meant(word, names(at), path(at)+" "); near != "" {
+		return said + near
+	}
+	for _, other := range verbs(app) {
+		if c := child(other, word); c != nil && !slices.Contains(args, other.Name) {
+			return said + fmt.Sprintf(", did you mean %s?", path(c))
+		}
+	}
+	const most = 8 // that people read in a line
+	if list := names(at); len(list) <= most {
+		said += ": it has " + listed(list)
+	}
+	return said
+}
+
+// verbs are the verbs below a node that people are shown.
+func verbs(at *kong.Node) []*kong.Node {
+	var out []*kong.Node
+	for _, c := range at.Children {
+		if !c.Hidden {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func names(at *kong.Node) []string {
+	var out []string
+	for _, c := range verbs(at) {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+func flagNames(at *kong.Node) []string {
+	var out []string
+	for n := at; n != nil; n = n.Parent {
+		for _, f := range n.Flags {
+			if !f.Hidden {
+				out = append(out, f.Name)
+			}
+		}
+	}
+	return out
+}
+
+// path is how a verb is called.
+func path(at *kong.Node) string {
+	if at.Parent == nil {
+		return at.Name
+	}
+	return path(at.Parent) + " " + at.Name
+}
+
+// listed joins words as a sentence does: a, b or c.
+func listed(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
