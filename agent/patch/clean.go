@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
@@ -277,7 +276,7 @@ func unescapeEntities(name, s string) (string, bool) {
 	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
 		return s, false
 	}
-	head := strings.TrimLeft(strings.TrimPrefix(s, compare.BOM), " \t\r\n")
+	head := strings.TrimLeft(strings.TrimPrefix(s, byteOrderMark), " \t\r\n")
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html", ".htm", ".xml", ".svg", ".xhtml", ".vue", ".xsl", ".plist":
 		if !strings.HasPrefix(head, "&lt;") {

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // around is how many unchanged lines a diff shows on each side of a change.
@@ -21,7 +19,7 @@ func UnifiedFile(from, to, before, after string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", headerName("a/", from), headerName("b/", to))
 	old, add := wholeLines(before), wholeLines(after)
-	for _, h := range group(compare.Lines(old, add)) {
+	for _, h := range group(compareLines(old, add)) {
 		writeHunk(&b, h, old, add)
 	}
 	return b.String()
@@ -43,25 +41,25 @@ func wholeLines(s string) []string { return slices.Collect(strings.Lines(s)) }
 
 // span2 is a run with the indexes at which it begins in both texts.
 type span2 struct {
-	compare.Run
+	run
 	a, b int
 }
 
 // group cuts runs into hunks with context.
-func group(runs []compare.Run) [][]span2 {
+func group(runs []run) [][]span2 {
 	var out [][]span2
 	var cur []span2
 	a, b := 0, 0
 	for i, r := range runs {
-		n := r.To - r.From
+		n := r.to - r.from
 		s := span2{r, a, b}
-		if r.Op != '+' {
+		if r.op != '+' {
 			a += n
 		}
-		if r.Op != '-' {
+		if r.op != '-' {
 			b += n
 		}
-		if r.Op != ' ' {
+		if r.op != ' ' {
 			cur = append(cur, s)
 			continue
 		}
@@ -84,31 +82,31 @@ func group(runs []compare.Run) [][]span2 {
 }
 
 func (s span2) first(n int) span2 {
-	s.To = min(s.To, s.From+n)
+	s.to = min(s.to, s.from+n)
 	return s
 }
 
 func (s span2) last(n int) span2 {
-	skip := max(0, s.To-s.From-n)
-	s.From, s.a, s.b = s.From+skip, s.a+skip, s.b+skip
+	skip := max(0, s.to-s.from-n)
+	s.from, s.a, s.b = s.from+skip, s.a+skip, s.b+skip
 	return s
 }
 
 func writeHunk(b *strings.Builder, h []span2, old, add []string) {
 	na, nb := 0, 0
 	for _, s := range h {
-		n := s.To - s.From
-		if s.Op != '+' {
+		n := s.to - s.from
+		if s.op != '+' {
 			na += n
 		}
-		if s.Op != '-' {
+		if s.op != '-' {
 			nb += n
 		}
 	}
 	fmt.Fprintf(b, "@@ -%s +%s @@\n", hunkRange(h[0].a, na), hunkRange(h[0].b, nb))
 	for _, s := range h {
-		for _, l := range s.Of(old, add) {
-			b.WriteByte(s.Op)
+		for _, l := range s.of(old, add) {
+			b.WriteByte(s.op)
 			b.WriteString(l)
 			if !strings.HasSuffix(l, "\n") {
 				b.WriteString("\n\\ No newline at end of file\n")
@@ -130,12 +128,12 @@ func hunkRange(at, n int) string {
 
 // Count returns how many lines a change adds and removes.
 func Count(before, after string) (added, removed int) {
-	for _, r := range compare.Lines(wholeLines(before), wholeLines(after)) {
-		switch r.Op {
+	for _, r := range compareLines(wholeLines(before), wholeLines(after)) {
+		switch r.op {
 		case '+':
-			added += r.To - r.From
+			added += r.to - r.from
 		case '-':
-			removed += r.To - r.From
+			removed += r.to - r.from
 		}
 	}
 	return added, removed
