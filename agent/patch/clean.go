@@ -320,22 +320,8 @@ func outsideQuotes(s string) bool {
 		return true
 	}
 	for l := range strings.Lines(s) {
-		var quote byte
-		for i := 0; i < len(l); i++ {
-			switch c := l[i]; {
-			case quote != 0 && c == '\\':
-				i++
-			case quote != 0:
-				if c == quote {
-					quote = 0
-				}
-			case c == '"' || c == '\'' || c == '`':
-				quote = c
-			case c == '#' || c == '/' && i+1 < len(l) && l[i+1] == '/' || c == '-' && i+1 < len(l) && l[i+1] == '-':
-				i = len(l)
-			case c == '&':
-				return true
-			}
+		if strings.Contains(unquoted(l), "&") {
+			return true
 		}
 	}
 	return false

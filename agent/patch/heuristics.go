@@ -698,8 +698,6 @@ func (a addition) typeset() int {
 	})
 }
 
-var comments = lazily(`^(?:#|;|//|--|/\*)`)
-
 // unquoted returns what of a line of code stands outside quotes, up to a comment.
 func unquoted(s string) string {
 	var out strings.Builder
@@ -717,13 +715,26 @@ func unquoted(s string) string {
 			i++
 		case c == '"' || c == '\'' || c == '`':
 			quote = c
-		case comments().MatchString(s[i:]) || c == '*' && strings.TrimSpace(out.String()) == "":
+		case comment(s[i:], out.String()):
 			return out.String()
 		default:
 			out.WriteByte(c)
 		}
 	}
 	return out.String()
+}
+
+// comment reports whether a comment begins with s, behind other text.
+func comment(s, behind string) bool {
+	switch s[0] {
+	case '#':
+		return true
+	case '/', '-':
+		return len(s) > 1 && (s[1] == s[0] || s[:2] == "/*")
+	case ';':
+		return strings.TrimRight(behind, " \t") != behind || behind == ""
+	}
+	return s[0] == '*' && strings.TrimSpace(behind) == ""
 }
 
 // oddly reports whether an indentation is by a space more than whole steps.

@@ -282,7 +282,7 @@ func (w *writer) write(s string, at place) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	body, ok := w.body(bodyOf(s))
+	body, ok := w.body(bodyOf(s), at)
 	if !ok {
 		return "", false
 	}
@@ -323,7 +323,7 @@ func (w *writer) indent(in string, at place) (string, bool) {
 
 // body returns what stands in a new line between white space: an old line's is the file's,
 // and any other has to be certain as it is.
-func (w *writer) body(s string) (string, bool) {
+func (w *writer) body(s string, at place) (string, bool) {
 	was, found := "", false
 	for i, old := range w.old {
 		if bodyOf(old) == s {
@@ -336,8 +336,12 @@ func (w *writer) body(s string) (string, bool) {
 	if found {
 		return was, true
 	}
+	var own []string // white space that it has from its old line
+	if at.partner >= 0 && !w.gaps {
+		own = spacesIn(bodyOf(w.old[at.partner]))
+	}
 	wide := slices.ContainsFunc(spacesIn(s), func(gap string) bool {
-		return len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces
+		return !slices.Contains(own, gap) && (len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
 	})
 	return s, !wide && !w.hidden && (!w.gaps || len(spacesIn(s)) == 0) && (!w.plain || !typeset(s)) && (!w.signs || !strings.ContainsAny(s, "'\"-&<>"))
 }

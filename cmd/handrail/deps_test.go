@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	"agent/project/devcontainer":    {"agent/project"},
 	"agent/project/image":           {"agent/project", "agent/project/devcontainer", "agent/session", "agent/workspace", "policy"},
 	"agent/llm":                     {},
-	"agent/patch":                   {"agent/patch/syntax", "policy/pattern", "policy/untrusted/marks"},
+	"agent/patch":                   {"agent/patch/syntax", "gitops/lines", "policy/pattern", "policy/untrusted/marks"},
 	"agent/patch/fragment":          {"agent/workspace/outline"},
 	"agent/patch/syntax":            {"policy/pattern"},
 	"agent/seat":                    {},

@@ -48,7 +48,8 @@
 // agent/tools/builtin joins agent/tools/file, agent/tools/edit,
 // agent/tools/search, agent/tools/shell, agent/tools/report and agent/tools/talk, agent/tools/github
 // reads the thread; agent/patch mends edits, agent/patch/fragment puts a definition into its
-// file, agent/patch/syntax finds a text that does not parse. agent/workspace is where they work: agent/workspace/host runs inside,
+// file, agent/patch/syntax finds a text that does not parse.
+// agent/workspace is where they work: agent/workspace/host runs inside,
 // behind agent/workspace/docker, agent/workspace/bwrap or no wall,
 // agent/workspace/local; agent/workspace/members has each command of a line tell its end,
 // agent/workspace/find says which files and lines a query means, and
