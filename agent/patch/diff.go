@@ -34,7 +34,8 @@ func UnifiedFile(from, to, before, after string) string {
 		}
 	}
 	const around = 3 // unchanged lines on each side of a change
-	return fmt.Sprintf("--- %s\n+++ %s\n", headerName("a/", from), headerName("b/", to)) + lines.Hunks(old, add, spans, around)
+	head := fmt.Sprintf("--- %s\n+++ %s\n", headerName("a/", from), headerName("b/", to))
+	return head + lines.Hunks(old, add, spans, around)
 }
 
 func headerName(prefix, path string) string {

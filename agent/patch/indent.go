@@ -87,26 +87,24 @@ func adopt(doc []string, lines []editLine) ([]string, error) {
 	if text, open := w.beheaded(lines, partner); open {
 		return nil, unclear(text)
 	}
-	k, gone, first := 0, 0, true
+	k, first := 0, true
 	for i, l := range lines {
 		if l.op != '+' {
 			k++
 			first = first && l.op == '-'
-			if gone++; l.op == ' ' {
-				w.last, gone = l.text, 0
-			}
 			continue
 		}
-		at := place{partner: partner[i], near: k, first: first, gone: gone}
-		alone := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
-		if at.partner < 0 && !alone(i-1, '-') && alone(i-2, '-') && alone(i+1, '+') && strings.TrimSpace(lines[i-1].text) != "" {
+		at := place{partner: partner[i], first: first}
+		lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
+		one := !lacks(i-1, '-') && lacks(i-2, '-') && lacks(i+1, '+')
+		if one && at.partner < 0 && strings.TrimSpace(lines[i-1].text) != "" {
 			at.partner, at.instead = k-1, true
 		}
 		var ok bool
 		if out[i], ok = w.write(l.text, at); !ok {
 			return nil, unclear(l.text)
 		}
-		first, w.last = false, l.text
+		first = false
 	}
 	return out, nil
 }
@@ -166,25 +164,24 @@ func likeness(a, b string) float64 {
 	return float64(both) / float64(max(n, 1))
 }
 
-// place is where a new line belongs: the old line that it is made of or -1, the old
-// lines before it, and whether it is the first of all lines.
+// place is where a new line belongs: the old line that it is made of or -1, and whether
+// it is the first of all lines.
 type place struct {
-	partner, near int
-	first         bool
-	gone          int  // old lines right before it that are deleted
-	instead       bool // it is not like its partner, but the only line in its place
+	partner int
+	first   bool
+	instead bool // it is not like its partner, but the only line in its place
 }
 
 // writer writes new lines of an edit with the indentation of the file.
 type writer struct {
 	styles
 	old, file     []string
-	last          string              // the new text's line before, as it was sent
 	tails, blanks map[string][]string // white space at the end of a line or in an empty one, and the file's
 	forTabs       bool                // spaces were sent for tabs
 	forSpaces     bool
 	gaps          bool // white space within lines differs
-	plain, signs  bool // the file has plain signs where the edit has quotes of another form or entities; or the other way round
+	plain         bool // the edit has quotes of another form or entities where the file has plain signs
+	signs         bool // or the file where the edit has
 	hidden        bool // the file has more in a line than can be seen
 	innerTabs     bool
 }
@@ -247,7 +244,7 @@ func (w *writer) compare(is, was string) {
 		w.note(a[i], b[i])
 	}
 	unseen := func(r rune) bool { return plainSign(r) < 0 }
-	w.hidden = w.hidden || strings.TrimSpace(was) != was || strings.ContainsFunc(was, unseen) || strings.ContainsFunc(is, unseen)
+	w.hidden = w.hidden || strings.TrimSpace(was) != was || strings.ContainsFunc(is+was, unseen)
 	if !slices.Equal(strings.Fields(is), strings.Fields(was)) {
 		w.plain = w.plain || typeset(is)
 		w.signs = w.signs || typeset(was)
@@ -305,20 +302,18 @@ func (w *writer) moved(s string, level int) (line string, ok bool) {
 }
 
 // indent returns the file's indentation for one of the edit. Where all old lines were sent
-// without theirs, either all of the edit is less deep, or only its first line is: the
-// line before tells which.
+// without theirs, either all of the edit is less deep, or only its first line is: that is
+// not known.
 func (w *writer) indent(in string, at place) (string, bool) {
 	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
 		return indentOf(w.file[at.partner]), true
 	}
 	all := w.told()
 	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
-	if !bare || len(all) == 0 || all[0].file == "" || !strings.HasPrefix(in, all[0].file) {
-		return w.translate(in, at, w.other())
+	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
+		return "", false
 	}
-	own, before := all[0].file, strings.TrimSpace(w.last)
-	sibling := before != "" && indentOf(w.last) == "" && !strings.ContainsAny(before[len(before)-1:], "{([:,+-*/=|&.\\<>?!")
-	return own, sibling && in == own && len(all) == 1 // where several lines lack theirs, what opens a block may be a word
+	return w.translate(in, at.first, w.other())
 }
 
 // body returns what stands in a new line between white space: an old line's is the file's,
@@ -343,7 +338,9 @@ func (w *writer) body(s string, at place) (string, bool) {
 	wide := slices.ContainsFunc(spacesIn(s), func(gap string) bool {
 		return !slices.Contains(own, gap) && (len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
 	})
-	return s, !wide && !w.hidden && (!w.gaps || len(spacesIn(s)) == 0) && (!w.plain || !typeset(s)) && (!w.signs || !strings.ContainsAny(s, "'\"-&<>"))
+	spaced := wide || w.gaps && len(spacesIn(s)) > 0
+	signed := w.plain && typeset(s) || w.signs && strings.ContainsAny(s, "'\"-&<>")
+	return s, !spaced && !signed && !w.hidden
 }
 
 // tail returns the white space at the end of a new line.
@@ -356,8 +353,6 @@ func (w *writer) tail(s string, at place) (string, bool) {
 		switch {
 		case tab && bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old)):
 			return "", false // is what is new behind the tab, or before it?
-		case at.instead && o != f && (tab || len(f) > 1):
-			return "", false
 		case is == o:
 			return f, true
 		}
@@ -447,27 +442,27 @@ type pair struct {
 
 // styles are the indentations of an edit and of the file, by the old lines.
 type styles struct {
-	pairs []pair
-	unit  string // one step of the file, where the pairs have spaces
-	last  string // of the line of the edit that was seen last
-	seen  bool
-	step  int // the smallest step between lines of the edit, in bytes
+	pairs  []pair
+	unit   string // one step of the file, where the pairs have spaces
+	before string // of the line of the edit that was seen last
+	seen   bool
+	step   int // the smallest step between lines of the edit, in bytes
 }
 
 // sees takes note of the indentation of a line of the edit.
 func (s *styles) sees(in string) {
-	if d := max(len(in), len(s.last)) - min(len(in), len(s.last)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
+	if d := max(len(in), len(s.before)) - min(len(in), len(s.before)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
 		s.step = d
 	}
-	s.last, s.seen = in, true
+	s.before, s.seen = in, true
 }
 
 // translate turns an indentation of the edit into one of the file. other says that the
 // edit has spaces for tabs, or tabs for spaces, elsewhere.
-func (s *styles) translate(in string, at place, other bool) (string, bool) {
+func (s *styles) translate(in string, first, other bool) (string, bool) {
 	all := s.told()
 	if trimmed(all) { // the white space in front of all of the text is often lost
-		if at.first && in == "" {
+		if first && in == "" {
 			return all[0].file, true
 		}
 		all = all[1:]
@@ -475,13 +470,6 @@ func (s *styles) translate(in string, at place, other bool) (string, bool) {
 	if out, ok := s.solve(in, all); ok {
 		seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
 		return out, seen || !other || out != in || len(in) < 2 && in != "\t"
-	}
-	if from := at.near - at.gone - 1; from >= 0 && at.near < len(s.pairs) && !s.flat() {
-		below := s.pairs[at.near]
-		other := slices.ContainsFunc(s.pairs[from:at.near], func(p pair) bool { return p != below })
-		if !other && below.edit == in && below.known {
-			return below.file, true
-		}
 	}
 	return "", false
 }

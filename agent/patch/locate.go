@@ -156,7 +156,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	case old > 0:
 		return false, nil
 	case h.section != "":
-		if s := p.sections(h.section); len(s) == 1 {
+		if s := p.doc.find([]string{h.section}, spacing); len(s) == 1 {
 			at = s[0] + 1
 		}
 	}
@@ -303,21 +303,6 @@ func distance(a, b int) int {
 		return b - a
 	}
 	return a - b
-}
-
-// sections returns the lines that the words after @@ can mean.
-func (p *applier) sections(words string) []int {
-	if out := p.doc.find([]string{words}, spacing); len(out) > 0 {
-		return out
-	}
-	var out []int
-	want := collapse(words)
-	for i, l := range p.doc.lines {
-		if strings.Contains(l.text, words) || strings.HasPrefix(collapse(l.text), want) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // variants returns the readings of a hunk whose edges are uncertain. The one

@@ -14,7 +14,7 @@ func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
 	bare := r.bare()
-	if r.otherSigns() || r.flat() || bare && r.opens() {
+	if r.otherSigns() || r.flat() {
 		return nil, unclear(lines[0])
 	}
 	inexact, moved := r.differs()
@@ -49,21 +49,11 @@ func (r *respeller) certain(w *writer, j int, text string) bool {
 	s := r.lines[j]
 	in := indentOf(s)
 	if r.is[j] >= 0 {
-		in, _ = w.translate(in, place{first: j == 0}, w.other())
+		in, _ = w.translate(in, j == 0, w.other())
 		return strings.TrimSpace(s) == "" || in == indentOf(text) // or is it deeper now?
 	}
-	var region []pair
-	for _, t := range r.old {
-		region = append(region, pair{file: indentOf(t)})
-	}
-	both := func(s string) bool { return strings.HasPrefix(s, "\t") && strings.Contains(indentOf(s), " ") }
-	if in != "" && (mixed(region) || !strings.Contains(in, "\t") && slices.ContainsFunc(r.old, both)) {
-		return false // tabs or spaces?
-	}
-	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved or changed
-		again := collapse(t) == collapse(s) && t != text
-		like := !slices.Contains(r.is, slices.Index(r.old, t)) && likeness(t, s) >= 0.45
-		return again || like && (in == "" && indentOf(t) != indentOf(text) || !slices.Equal(wide(t), wide(text)))
+	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved
+		return collapse(t) == collapse(s) && t != text
 	})
 }
 
@@ -145,18 +135,6 @@ func (r *respeller) lost() bool {
 	for j, i := range r.is {
 		if i >= 0 && indentOf(r.lines[j]) == "" && indentOf(r.old[i]) != "" {
 			return true
-		}
-	}
-	return false
-}
-
-// opens reports whether a line opens a block whose first line is no deeper, where the
-// lines of the file are.
-func (r *respeller) opens() bool {
-	for j, s := range r.lines[:len(r.lines)-1] {
-		s, next := strings.TrimSpace(s), strings.TrimSpace(r.lines[j+1])
-		if s != "" && next != "" && strings.ContainsAny(s[len(s)-1:], "{([:") && !strings.ContainsAny(next[:1], "})]") {
-			return slices.ContainsFunc(r.old, func(t string) bool { return indentOf(t) != "" })
 		}
 	}
 	return false
