@@ -13,12 +13,10 @@ import (
 func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
-	bare := r.bare()
 	if r.otherSigns() || r.flat() {
 		return nil, unclear(lines[0])
 	}
 	inexact, moved := r.differs()
-	inexact = inexact || bare && r.lost()
 	if !tolerant && !inexact && !moved {
 		return r.lines, nil
 	}
@@ -73,18 +71,10 @@ func (r *respeller) match() {
 		return out
 	}
 	old, lines := flat(r.old), flat(r.lines)
-	head, tail, j := 0, 0, 0
-	if n, m := len(lines)-1, len(old)-1; m > 0 && n > 0 { // they begin and end with the same line
-		if lines[0] == old[0] {
-			head, r.is[0], j = 1, 0, 1
-		}
-		if lines[n] == old[m] {
-			tail, r.is[n] = 1, m
-		}
-	}
-	for _, run := range compareLines(old[head:len(old)-tail], lines[head:len(lines)-tail]) {
+	j := 0
+	for _, run := range compareLines(old, lines) {
 		for i := run.from; i < run.to && run.op != '-'; i++ {
-			if r.is[j] = head + i; run.op == '+' {
+			if r.is[j] = i; run.op == '+' {
 				r.is[j] = -1
 			}
 			j++
