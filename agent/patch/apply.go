@@ -5,14 +5,12 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // applyMatch applies a hunk where it was found.
 func (p *applier) applyMatch(m match) error {
 	n := len(m.hunk.old())
-	if m.level >= compare.Spacing {
+	if m.level >= spacing {
 		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", m.hunk.describe(p.index, p.total), m.at+1, m.at+n)
 	}
 	if want := p.expected(m.hunk); want >= 0 && want != m.at {
@@ -22,13 +20,13 @@ func (p *applier) applyMatch(m match) error {
 		p.note("%s was matched at line %d although not all lines around the change are as it has them", m.hunk.describe(p.index, p.total), m.at+1)
 	}
 	h := m.hunk
-	if m.level > compare.Exactly {
+	if m.level > exactly {
 		var err error
 		if h, err = p.adopted(m); err != nil {
 			return err
 		}
 	}
-	p.put(h, m.at, m.at+n, m.level == compare.Exactly)
+	p.put(h, m.at, m.at+n, m.level == exactly)
 	return nil
 }
 
@@ -165,7 +163,7 @@ func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	if !telling(added, 3) {
 		return 0, false
 	}
-	starts := p.doc.find(h.fresh(), compare.Trailing)
+	starts := p.doc.find(h.fresh(), trailing)
 	if len(starts) == 0 {
 		return 0, false
 	}

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // isSearchMarker reports whether a line opens a SEARCH/REPLACE block.
@@ -213,8 +211,8 @@ func hunkLines(old, add []string, cr bool) []hunkLine {
 			out = append(out, hunkLine{op: op, text: s, cr: cr})
 		}
 	}
-	for _, r := range compare.Lines(old, add) {
-		put(r.Op, r.Of(old, add))
+	for _, r := range compareLines(old, add) {
+		put(r.op, r.of(old, add))
 	}
 	return out
 }

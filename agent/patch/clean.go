@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
@@ -277,7 +276,7 @@ func unescapeEntities(name, s string) (string, bool) {
 	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
 		return s, false
 	}
-	head := strings.TrimLeft(strings.TrimPrefix(s, compare.BOM), " \t\r\n")
+	head := strings.TrimLeft(strings.TrimPrefix(s, byteOrderMark), " \t\r\n")
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html", ".htm", ".xml", ".svg", ".xhtml", ".vue", ".xsl", ".plist":
 		if !strings.HasPrefix(head, "&lt;") {
@@ -321,22 +320,8 @@ func outsideQuotes(s string) bool {
 		return true
 	}
 	for l := range strings.Lines(s) {
-		var quote byte
-		for i := 0; i < len(l); i++ {
-			switch c := l[i]; {
-			case quote != 0 && c == '\\':
-				i++
-			case quote != 0:
-				if c == quote {
-					quote = 0
-				}
-			case c == '"' || c == '\'' || c == '`':
-				quote = c
-			case c == '#' || c == '/' && i+1 < len(l) && l[i+1] == '/' || c == '-' && i+1 < len(l) && l[i+1] == '-':
-				i = len(l)
-			case c == '&':
-				return true
-			}
+		if strings.Contains(unquoted(l), "&") {
+			return true
 		}
 	}
 	return false

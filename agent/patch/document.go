@@ -3,8 +3,6 @@ package patch
 import (
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // line is one line of a text. eol is "\n", "\r\n", or "" for a last line
@@ -41,11 +39,11 @@ type document struct {
 	bom   string // the byte order mark, or ""
 	lines []line
 	eol   string // of most lines
-	keys  [compare.Levels][]uint64
+	keys  [levels][]string
 }
 
 func newDocument(s string) *document {
-	text := strings.TrimPrefix(s, compare.BOM)
+	text := strings.TrimPrefix(s, byteOrderMark)
 	d := &document{bom: s[:len(s)-len(text)], lines: splitText(text)}
 	d.eol = mostEOL(d.lines)
 	return d
@@ -88,8 +86,8 @@ func (d *document) String() string {
 // front of the first line becomes the document's.
 func (d *document) splice(from, to int, add []line, exact bool) {
 	last := len(d.lines) > 0 && d.lines[len(d.lines)-1].eol == ""
-	if from == 0 && len(add) > 0 && strings.HasPrefix(add[0].text, compare.BOM) {
-		add[0].text, d.bom = strings.TrimPrefix(add[0].text, compare.BOM), compare.BOM
+	if from == 0 && len(add) > 0 && strings.HasPrefix(add[0].text, byteOrderMark) {
+		add[0].text, d.bom = strings.TrimPrefix(add[0].text, byteOrderMark), byteOrderMark
 	}
 	end := to == len(d.lines)
 	for l := range d.keys {
@@ -123,20 +121,20 @@ func replaceSlice[T any](s []T, from, to int, add []T) []T {
 // unmarked returns the hunk without byte order marks: the document has its own apart. A
 // hunk that takes it off says so by having it on an old line and not on the new one.
 func (p *applier) unmarked(h hunk) hunk {
-	marked := func(l hunkLine) bool { return strings.HasPrefix(l.text, compare.BOM) }
+	marked := func(l hunkLine) bool { return strings.HasPrefix(l.text, byteOrderMark) }
 	if !slices.ContainsFunc(h.lines, marked) {
 		return h
 	}
 	old, fresh := slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '+' }), slices.IndexFunc(h.lines, func(l hunkLine) bool { return l.op != '-' })
 	switch {
 	case fresh >= 0 && marked(h.lines[fresh]):
-		p.doc.bom = compare.BOM
+		p.doc.bom = byteOrderMark
 	case old >= 0 && marked(h.lines[old]) && fresh >= 0:
 		p.doc.bom = ""
 	}
 	h.lines = slices.Clone(h.lines)
 	for i := range h.lines {
-		h.lines[i].text = strings.TrimPrefix(h.lines[i].text, compare.BOM)
+		h.lines[i].text = strings.TrimPrefix(h.lines[i].text, byteOrderMark)
 	}
 	return h
 }

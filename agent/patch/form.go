@@ -2,8 +2,6 @@ package patch
 
 import (
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // MatchForm returns content, the new text of a whole file, in the form of the text
@@ -13,8 +11,8 @@ func MatchForm(before, content string) string {
 	if before == "" {
 		return content
 	}
-	if strings.HasPrefix(before, compare.BOM) && !strings.HasPrefix(content, compare.BOM) {
-		content = compare.BOM + content
+	if strings.HasPrefix(before, byteOrderMark) && !strings.HasPrefix(content, byteOrderMark) {
+		content = byteOrderMark + content
 	}
 	old := splitText(before)
 	if uniform(old, "\r\n") && !strings.Contains(content, "\r\n") {

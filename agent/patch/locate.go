@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // applier applies the hunks of one edit in order.
@@ -73,7 +71,7 @@ func blank(lines []string) bool {
 
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
-	if h.numbered != nil && len(p.doc.find(h.numbered.old(), compare.Trailing)) > 0 {
+	if h.numbered != nil && len(p.doc.find(h.numbered.old(), trailing)) > 0 {
 		h = *h.numbered // they are in the file
 	}
 	if blank(h.old()) {
@@ -158,7 +156,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	case old > 0:
 		return false, nil
 	case h.section != "":
-		if s := p.sections(h.section); len(s) == 1 {
+		if s := p.doc.find([]string{h.section}, spacing); len(s) == 1 {
 			at = s[0] + 1
 		}
 	}
@@ -181,7 +179,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= compare.Spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
+			if m != nil && m.level >= spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
@@ -208,10 +206,10 @@ func (p *applier) locate(h hunk) (*match, error) {
 // the hunk says that they are, or anywhere else if it was matched with tolerance.
 func (p *applier) bareRival(m match) bool {
 	old, said := m.hunk.old(), p.expected(m.hunk)
-	if m.level >= compare.Spacing {
-		return len(p.doc.find(old, compare.Spacing)) > 1
+	if m.level >= spacing {
+		return len(p.doc.find(old, spacing)) > 1
 	}
-	return !m.hunk.block && said >= 0 && said != m.at && p.doc.at(said, old, compare.Spacing)
+	return !m.hunk.block && said >= 0 && said != m.at && p.doc.at(said, old, spacing)
 }
 
 // try locates a hunk, first as its line number says, then at ever more tolerant
@@ -219,15 +217,15 @@ func (p *applier) bareRival(m match) bool {
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	scopes := p.scopes(h)
-	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, compare.Exactly) && (len(scopes) == 0 || at > scopes[0].from) {
-		return &match{h, at, compare.Exactly}, nil
+	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) && (len(scopes) == 0 || at > scopes[0].from) {
+		return &match{h, at, exactly}, nil
 	}
 	if blank(old) {
 		return nil, nil
 	}
-	for level := range compare.Levels {
+	for level := range levels {
 		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= compare.Spacing && !p.doc.evenly(h, at)
+			return !within(scopes, at) || level >= spacing && !p.doc.evenly(h, at)
 		})
 		if len(starts) == 0 {
 			continue
@@ -293,7 +291,7 @@ func (p *applier) once(h hunk) error {
 		return nil
 	}
 	was := document{lines: p.before}
-	if starts := was.find(h.old(), compare.Spacing); len(starts) > 1 {
+	if starts := was.find(h.old(), spacing); len(starts) > 1 {
 		was := applier{doc: &was, index: p.index, total: p.total}
 		return was.ambiguous(h, starts)
 	}
@@ -305,21 +303,6 @@ func distance(a, b int) int {
 		return b - a
 	}
 	return a - b
-}
-
-// sections returns the lines that the words after @@ can mean.
-func (p *applier) sections(words string) []int {
-	if out := p.doc.find([]string{words}, compare.Spacing); len(out) > 0 {
-		return out
-	}
-	var out []int
-	want := compare.Collapse(words)
-	for i, l := range p.doc.lines {
-		if strings.Contains(l.text, words) || strings.HasPrefix(compare.Collapse(l.text), want) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // variants returns the readings of a hunk whose edges are uncertain. The one
@@ -494,4 +477,103 @@ func (h hunk) parts() []hunk {
 		from = i + 1
 	}
 	return out
+}
+
+// keysOf returns the normal forms of lines at a level.
+func keysOf(lines []line, level int) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = normal(l.text, level)
+	}
+	return out
+}
+
+// keysAt returns the normal forms of the lines of d at a level. They are made once.
+func (d *document) keysAt(level int) []string {
+	if d.keys[level] == nil {
+		d.keys[level] = keysOf(d.lines, level)
+	}
+	return d.keys[level]
+}
+
+// find returns every index at which want stands in d, in linear time.
+func (d *document) find(want []string, level int) []int {
+	if len(want) == 0 || len(want) > len(d.lines) {
+		return nil
+	}
+	pattern := make([]string, len(want))
+	for i, w := range want {
+		pattern[i] = normal(w, level)
+	}
+	var out []int
+	back := failure(pattern)
+	k := 0
+	for i, t := range d.keysAt(level) {
+		for k > 0 && (k == len(pattern) || pattern[k] != t) {
+			k = back[k-1]
+		}
+		if pattern[k] == t {
+			k++
+		}
+		if k == len(pattern) {
+			out = append(out, i-k+1)
+		}
+	}
+	return out
+}
+
+// failure returns the table that the search of Knuth, Morris and Pratt needs.
+func failure(p []string) []int {
+	back := make([]int, len(p))
+	for i, k := 1, 0; i < len(p); i++ {
+		for k > 0 && p[i] != p[k] {
+			k = back[k-1]
+		}
+		if p[i] == p[k] {
+			k++
+		}
+		back[i] = k
+	}
+	return back
+}
+
+// at reports whether want stands at index i.
+func (d *document) at(i int, want []string, level int) bool {
+	if i < 0 || i+len(want) > len(d.lines) {
+		return false
+	}
+	for j, w := range want {
+		if normal(d.lines[i+j].text, level) != normal(w, level) {
+			return false
+		}
+	}
+	return true
+}
+
+// nearest returns the region of d that is most like want, for error messages: the
+// one with the most lines of want at the same offsets. n is 0 when nothing is
+// alike.
+func (d *document) nearest(want []string) (from, n int) {
+	where := map[string][]int{}
+	for j, w := range want {
+		if k := collapse(w); k != "" && len(where[k]) < 8 {
+			where[k] = append(where[k], j)
+		}
+	}
+	votes := map[int]int{}
+	best, most := 0, 0
+	for i, k := range d.keysAt(spacing) {
+		for _, j := range where[k] {
+			at := i - j
+			votes[at]++
+			if v := votes[at]; v > most || v == most && at == best {
+				best, most = at, v
+			}
+		}
+	}
+	if most == 0 {
+		return 0, 0
+	}
+	from = max(0, best)
+	return from, min(len(want), len(d.lines)-from)
 }

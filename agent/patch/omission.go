@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
 // Omission searches content, meant to be a whole file, for a line that stands
@@ -52,9 +50,9 @@ func stretch(name, before, content string, had map[string]bool) (int, string) {
 	}
 	var gone []string
 	at := 0
-	for _, r := range compare.Lines(old, add) {
-		lines := r.Of(old, add)
-		switch r.Op {
+	for _, r := range compareLines(old, add) {
+		lines := r.of(old, add)
+		switch r.op {
 		case '-':
 			gone = lines
 			continue

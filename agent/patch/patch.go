@@ -7,24 +7,23 @@
 // does not speak of stays as it is, to the byte: line endings, byte order
 // mark, final newline.
 //
-//	patch.go     the words: Edit, Parse, Apply
-//	unified.go   reading unified diffs
-//	blocks.go    reading SEARCH/REPLACE blocks
-//	find.go      where the lines of an edit are in a file
-//	locate.go    which of several matches is meant
-//	named.go     the definition that a hunk says it is in
-//	apply.go     from a match to text
-//	adopt.go     new lines as the file writes
-//	text.go      edits by string, by line and by range
-//	sketch.go    "… existing code …"
-//	clean.go     what weak models wrap around a file
-//	shown.go     what Handrail itself writes around and in place of text
-//	whole.go     what is surely no text of a new file, and Syntax
-//	omission.go  "// rest of code unchanged"
-//	foreign.go   what is no text of the file, but of how edits are sent
-//	displaced.go lines that are hardly meant for the place they would get
-//	form.go      keeping a file's line endings and final newline
-//	diff.go      diffs to show; UnifiedFile and Count
+//	patch.go      the words: Edit, Parse, Apply
+//	unified.go    reading unified diffs
+//	blocks.go     reading SEARCH/REPLACE blocks
+//	locate.go     where the lines of an edit are in a file, and which of several places is meant
+//	heuristics.go signs that another place is meant, or that a line is no text of the file
+//	apply.go      from a match to text
+//	indent.go     new lines with the indentation of the file
+//	text.go       edits by string, by line and by range
+//	sketch.go     "… existing code …"
+//	respell.go    the indentation of a sketch
+//	clean.go      what weak models wrap around a file
+//	shown.go      what Handrail itself writes around and in place of text
+//	whole.go      what is surely no text of a new file, and Syntax
+//	omission.go   "// rest of code unchanged"
+//	form.go       keeping a file's line endings and final newline
+//	compare.go    what differs between two texts, and when two lines are alike
+//	diff.go       diffs to show; UnifiedFile and Count
 package patch
 
 import (

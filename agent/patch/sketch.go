@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
-	"github.com/handrail-bot/handrail/agent/patch/style"
 )
 
 // segment is what stands between two markers of a sketch.
@@ -96,12 +93,12 @@ func (m *merger) merge(s segment) error {
 	if err != nil {
 		return err
 	}
-	bare := level >= compare.Spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
+	bare := level >= spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
 	if m.goesOn(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
 		return m.unsettled(s, s.lines[len(s.lines)-1], "ends", "after")
 	}
 	old := texts(m.doc.lines[from : to+1])
-	lines, err := style.Sketch(texts(m.doc.lines), s.lines, old, level >= compare.Spacing)
+	lines, err := respelled(texts(m.doc.lines), s.lines, old, level >= spacing)
 	if err != nil {
 		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
 			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
@@ -109,7 +106,7 @@ func (m *merger) merge(s segment) error {
 	if why := m.doc.unbalanced(lines, from, to+1); why != "" {
 		return fmt.Errorf("merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s", s.source, from+1, to+1, why, m.doc.region(from, to+1-from))
 	}
-	if !slices.Equal(lines, s.lines) || level >= compare.Spacing {
+	if !slices.Equal(lines, s.lines) || level >= spacing {
 		m.notes = append(m.notes, Sentence(fmt.Sprintf("the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs", s.source, from+1, to+1)))
 	}
 	p := applier{doc: m.doc}
@@ -120,10 +117,10 @@ func (m *merger) merge(s segment) error {
 
 // start finds the line of the file at which a segment begins.
 func (m *merger) start(s segment) (at, level int, err error) {
-	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], compare.Trailing) {
-		return 0, compare.Trailing, nil
+	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
+		return 0, trailing, nil
 	}
-	for _, level = range [...]int{compare.Trailing, compare.Spacing} {
+	for _, level = range [...]int{trailing, spacing} {
 		for k := 1; k <= len(s.lines); k++ {
 			found := m.left(s.lines[:k], level, m.pos)
 			if len(found) == 0 {
@@ -184,9 +181,9 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 // loses reports whether lines from to to of the file define something at the level of
 // the first of them or above it that is not in the segment: then it ends before that.
 func (m *merger) loses(lines []string, from, to int) bool {
-	depth := len(compare.Indent(m.doc.lines[from].text))
+	depth := len(indentOf(m.doc.lines[from].text))
 	for _, l := range m.doc.lines[from+1 : to+1] {
-		if len(compare.Indent(l.text)) > depth || defined(l.text, false) == nil {
+		if len(indentOf(l.text)) > depth || defined(l.text, false) == nil {
 			continue
 		}
 		words := defined(l.text, false)
@@ -202,7 +199,7 @@ func (m *merger) loses(lines []string, from, to int) bool {
 func (m *merger) goesOn(lines []string, to int) bool {
 	n := 0
 	for _, s := range lines {
-		if at := m.doc.find([]string{s}, compare.Spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
+		if at := m.doc.find([]string{s}, spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
 			n++
 		}
 	}
@@ -211,29 +208,29 @@ func (m *merger) goesOn(lines []string, to int) bool {
 
 // oneBlock reports whether the last of the lines closes what the first one opens.
 func oneBlock(lines []string) bool {
-	depth, n := len(compare.Indent(lines[0])), len(lines)-1
-	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(compare.Indent(s)) > depth }
-	return len(compare.Indent(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
+	depth, n := len(indentOf(lines[0])), len(lines)-1
+	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(indentOf(s)) > depth }
+	return len(indentOf(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
 }
 
 // blockEnd finds the line that closes the block which line from opens: the
 // first one that is indented no deeper, if it is the one that is wanted.
 func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
-	depth := len(compare.Indent(m.doc.lines[from].text))
+	depth := len(indentOf(m.doc.lines[from].text))
 	for i := from + 1; i < len(m.doc.lines); i++ {
 		s := m.doc.lines[i].text
-		if strings.TrimSpace(s) == "" || len(compare.Indent(s)) > depth {
+		if strings.TrimSpace(s) == "" || len(indentOf(s)) > depth {
 			continue
 		}
-		return i, compare.Normal(s, level) == compare.Normal(last, level)
+		return i, normal(s, level) == normal(last, level)
 	}
 	return 0, false
 }
 
 func (m *merger) unsettled(s segment, anchor, verb, side string) error {
-	found := m.left([]string{anchor}, compare.Spacing, 0)
+	found := m.left([]string{anchor}, spacing, 0)
 	where := "is not in the file"
-	switch rest := m.left([]string{anchor}, compare.Spacing, m.pos); {
+	switch rest := m.left([]string{anchor}, spacing, m.pos); {
 	case len(rest) > 1:
 		where = fmt.Sprintf("is there %d times", len(rest))
 	case len(found) > 0:

@@ -9,7 +9,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
@@ -25,12 +24,12 @@ func Syntax(name, text string) error { return syntax.Check(name, text) }
 // of its kind: a reply to a person with code in it, or a part of it. before is the old
 // text, if there was one.
 func Garbage(name, before, text string) error {
-	lines := withoutBlankEnds(splitText(strings.TrimPrefix(text, compare.BOM)))
+	lines := withoutBlankEnds(splitText(strings.TrimPrefix(text, byteOrderMark)))
 	if len(lines) == 0 || prose(name) || !code(name) {
 		return nil
 	}
 	first := lines[0].text
-	had := withoutBlankEnds(splitText(strings.TrimPrefix(before, compare.BOM)))
+	had := withoutBlankEnds(splitText(strings.TrimPrefix(before, byteOrderMark)))
 	if len(had) > 0 && had[0].text == first || syntax.Parsed(name) && syntax.Check(name, text) == nil {
 		return nil
 	}

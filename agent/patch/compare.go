@@ -1,55 +1,65 @@
-// Package compare compares texts line by line, and says when two lines are alike. It is
-// pure.
-package compare
+package patch
 
 import (
 	"html"
 	"sort"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// BOM is the mark that may stand in front of a text.
-const BOM = "\uFEFF"
+// byteOrderMark is the mark that may stand in front of a text.
+const byteOrderMark = "\uFEFF"
 
 // The levels at which lines are compared, from exact to tolerant.
 const (
-	Exactly  = iota
-	Trailing // white space at the end does not count
-	Spacing  // no white space counts except that there is some
-	Spelling // nor do typographic quotes, dashes and HTML entities
-	Levels   // how many there are
+	exactly  = iota
+	trailing // white space at the end does not count
+	spacing  // no white space counts except that there is some
+	spelling // nor do typographic quotes, dashes and HTML entities
+	levels   // how many there are
 )
 
-// Normal returns what is compared of a line at a level.
-func Normal(s string, level int) string {
-	if level == Exactly {
+// normal returns what is compared of a line at a level.
+func normal(s string, level int) string {
+	if level == exactly {
 		return s
 	}
-	s = strings.TrimPrefix(s, BOM)
+	s = strings.TrimPrefix(s, byteOrderMark)
 	switch level {
-	case Trailing:
+	case trailing:
 		return strings.TrimRightFunc(s, unicode.IsSpace)
-	case Spacing:
-		return Collapse(s)
+	case spacing:
+		return collapse(s)
 	}
 	if strings.Contains(s, "&") {
 		s = html.UnescapeString(s)
 	}
-	return Collapse(strings.Map(PlainSign, s))
+	if strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		s = strings.Map(plainSign, s)
+	}
+	return collapse(s)
 }
 
-// Collapse returns s with a space for each run of white space.
-func Collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+// collapse returns s with a space for each run of white space.
+func collapse(s string) string {
+	s = strings.TrimSpace(s)
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= utf8.RuneSelf || c == ' ' && s[i+1] == ' ' {
+			return strings.Join(strings.Fields(s), " ")
+		}
+	}
+	return s // as most lines are
+}
 
-// Indent returns the white space at the beginning of a line.
-func Indent(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
+// indentOf returns the white space at the beginning of a line.
+func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
 
-// PlainSign returns the plain form of a typographic quote or dash, -1 for a character that
+// plainSign returns the plain form of a typographic quote or dash, -1 for a character that
 // cannot be seen, and any other as it is.
-func PlainSign(r rune) rune {
+func plainSign(r rune) rune {
 	switch r {
 	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032':
 		return '\''
@@ -63,25 +73,25 @@ func PlainSign(r rune) rune {
 	return r
 }
 
-// Run is a stretch of lines that stay (' '), are deleted ('-') or are added
-// ('+'). From and To are indexes into the old lines; of a '+', into the new ones.
-type Run struct {
-	Op       byte
-	From, To int
+// run is a stretch of lines that stay (' '), are deleted ('-') or are added
+// ('+'). from and to are indexes into the old lines; of a '+', into the new ones.
+type run struct {
+	op       byte
+	from, to int
 }
 
-// Of returns the lines of r.
-func (r Run) Of(old, add []string) []string {
-	if r.Op == '+' {
-		return add[r.From:r.To]
+// of returns the lines of r.
+func (r run) of(old, add []string) []string {
+	if r.op == '+' {
+		return add[r.from:r.to]
 	}
-	return old[r.From:r.To]
+	return old[r.from:r.to]
 }
 
-// Lines compares two texts line by line. It is deterministic. Lines that
+// compareLines compares two texts line by line. It is deterministic. Lines that
 // occur once in both anchor the comparison. What lies between two anchors goes
 // through Myers' algorithm, unless it is too much: so time stays near linear.
-func Lines(old, add []string) []Run {
+func compareLines(old, add []string) []run {
 	d := differ{old: old, add: add}
 	d.between(0, len(old), 0, len(add))
 	return d.runs
@@ -89,27 +99,27 @@ func Lines(old, add []string) []Run {
 
 type differ struct {
 	old, add []string
-	runs     []Run
+	runs     []run
 }
 
 func (d *differ) put(op byte, from, to int) {
 	if from >= to {
 		return
 	}
-	if n := len(d.runs); n > 0 && d.runs[n-1].Op == op && d.runs[n-1].To == from {
-		d.runs[n-1].To = to
+	if n := len(d.runs); n > 0 && d.runs[n-1].op == op && d.runs[n-1].to == from {
+		d.runs[n-1].to = to
 		return
 	}
-	if n := len(d.runs); op == '-' && n > 0 && d.runs[n-1].Op == '+' && (n < 2 || d.runs[n-2].Op != '-') {
+	if n := len(d.runs); op == '-' && n > 0 && d.runs[n-1].op == '+' && (n < 2 || d.runs[n-2].op != '-') {
 		ins := d.runs[n-1]
-		d.runs = append(d.runs[:n-1], Run{op, from, to}, ins)
+		d.runs = append(d.runs[:n-1], run{op, from, to}, ins)
 		return
 	}
-	if n := len(d.runs); op == '-' && n > 1 && d.runs[n-1].Op == '+' && d.runs[n-2].Op == '-' && d.runs[n-2].To == from {
-		d.runs[n-2].To = to
+	if n := len(d.runs); op == '-' && n > 1 && d.runs[n-1].op == '+' && d.runs[n-2].op == '-' && d.runs[n-2].to == from {
+		d.runs[n-2].to = to
 		return
 	}
-	d.runs = append(d.runs, Run{op, from, to})
+	d.runs = append(d.runs, run{op, from, to})
 }
 
 // between compares old[a1:a2] with add[b1:b2].

@@ -1,46 +1,42 @@
-package style
+package patch
 
 import (
 	"html"
 	"slices"
 	"strings"
-
-	"github.com/handrail-bot/handrail/agent/patch/compare"
 )
 
-// Sketch returns the lines of a sketch that replace those of old as the file writes.
+// respelled returns the lines of a sketch that replace those of old as the file writes.
 // tolerant says that the sketch's anchors fit only if white space does not count. Where
 // they fit exactly, and nothing else says that the sketch has other white space than the
 // file, its white space is meant.
-func Sketch(doc, lines, old []string, tolerant bool) ([]string, error) {
+func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
-	bare := r.bare()
-	if r.otherSigns() || r.flat() || bare && r.opens() {
+	if r.otherSigns() || r.flat() {
 		return nil, unclear(lines[0])
 	}
 	inexact, moved := r.differs()
-	inexact = inexact || bare && r.lost()
 	if !tolerant && !inexact && !moved {
 		return r.lines, nil
 	}
-	edit := make([]Line, len(lines))
+	edit := make([]editLine, len(lines))
 	for j, s := range r.lines {
-		if edit[j] = (Line{Op: '+', Text: s}); r.is[j] >= 0 {
-			edit[j] = Line{Op: ' ', Text: s, File: old[r.is[j]]}
+		if edit[j] = (editLine{op: '+', text: s}); r.is[j] >= 0 {
+			edit[j] = editLine{op: ' ', text: s, file: old[r.is[j]]}
 		}
 	}
-	out, err := Adopt(doc, edit)
+	out, err := adopt(doc, edit)
 	if err != nil {
 		return nil, err
 	}
 	w := newWriter(doc, edit)
 	for j, l := range edit {
-		if l.Op == ' ' {
-			out[j] = l.File
+		if l.op == ' ' {
+			out[j] = l.file
 		}
 		if !r.certain(w, j, out[j]) {
-			return nil, unclear(l.Text)
+			return nil, unclear(l.text)
 		}
 	}
 	return out, nil
@@ -49,23 +45,13 @@ func Sketch(doc, lines, old []string, tolerant bool) ([]string, error) {
 // certain reports whether a line of the sketch can be meant as nothing but text.
 func (r *respeller) certain(w *writer, j int, text string) bool {
 	s := r.lines[j]
-	in := compare.Indent(s)
+	in := indentOf(s)
 	if r.is[j] >= 0 {
-		in, _ = w.outer.translate(in, place{first: j == 0}, w.other())
-		return strings.TrimSpace(s) == "" || in == compare.Indent(text) // or is it deeper now?
+		in, _ = w.translate(in, j == 0, w.other())
+		return strings.TrimSpace(s) == "" || in == indentOf(text) // or is it deeper now?
 	}
-	var region []pair
-	for _, t := range r.old {
-		region = append(region, pair{file: compare.Indent(t)})
-	}
-	both := func(s string) bool { return strings.HasPrefix(s, "\t") && strings.Contains(compare.Indent(s), " ") }
-	if in != "" && (mixed(region) || !strings.Contains(in, "\t") && slices.ContainsFunc(r.old, both)) {
-		return false // tabs or spaces?
-	}
-	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved or changed
-		again := compare.Collapse(t) == compare.Collapse(s) && t != text
-		like := !slices.Contains(r.is, slices.Index(r.old, t)) && likeness(tokens(t), tokens(s)) >= 0.45
-		return again || like && (in == "" && compare.Indent(t) != compare.Indent(text) || !slices.Equal(wide(t), wide(text)))
+	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved
+		return collapse(t) == collapse(s) && t != text
 	})
 }
 
@@ -80,23 +66,15 @@ type respeller struct {
 func (r *respeller) match() {
 	flat := func(lines []string) (out []string) {
 		for _, s := range lines {
-			out = append(out, compare.Collapse(s))
+			out = append(out, collapse(s))
 		}
 		return out
 	}
 	old, lines := flat(r.old), flat(r.lines)
-	head, tail, j := 0, 0, 0
-	if n, m := len(lines)-1, len(old)-1; m > 0 && n > 0 { // they begin and end with the same line
-		if lines[0] == old[0] {
-			head, r.is[0], j = 1, 0, 1
-		}
-		if lines[n] == old[m] {
-			tail, r.is[n] = 1, m
-		}
-	}
-	for _, run := range compare.Lines(old[head:len(old)-tail], lines[head:len(lines)-tail]) {
-		for i := run.From; i < run.To && run.Op != '-'; i++ {
-			if r.is[j] = head + i; run.Op == '+' {
+	j := 0
+	for _, run := range compareLines(old, lines) {
+		for i := run.from; i < run.to && run.op != '-'; i++ {
+			if r.is[j] = i; run.op == '+' {
 				r.is[j] = -1
 			}
 			j++
@@ -121,7 +99,7 @@ func (r *respeller) differs() (inexact, unsteady bool) {
 		tabs := !strings.Contains(all, "\t") && strings.Contains(f, "\t") && strings.Contains(s, "  ")
 		flat := !aligned && len(wide(strings.TrimSpace(f))) > 0
 		inexact = inexact || tabs || flat || ends(s) != ends(f) && (n == 0 || n == len(r.lines))
-		if d := len(compare.Indent(s)) - len(compare.Indent(f)); d != 0 {
+		if d := len(indentOf(s)) - len(indentOf(f)); d != 0 {
 			unsteady = unsteady || by != 0 && d != by || d%max(1, len(unit)) != 0
 			by = d
 		}
@@ -132,33 +110,21 @@ func (r *respeller) differs() (inexact, unsteady bool) {
 // flat reports whether the sketch has lost all indentation where the file has several.
 func (r *respeller) flat() bool {
 	other := func(s string) bool {
-		return strings.TrimSpace(s) != "" && compare.Indent(s) != compare.Indent(r.old[0])
+		return strings.TrimSpace(s) != "" && indentOf(s) != indentOf(r.old[0])
 	}
 	return r.bare() && r.lost() && slices.Contains(r.is, -1) && slices.ContainsFunc(r.old, other)
 }
 
 // bare reports whether no line of the sketch has indentation.
 func (r *respeller) bare() bool {
-	return !slices.ContainsFunc(r.lines, func(s string) bool { return compare.Indent(s) != "" })
+	return !slices.ContainsFunc(r.lines, func(s string) bool { return indentOf(s) != "" })
 }
 
 // lost reports whether a line of the sketch lacks indentation that the file has.
 func (r *respeller) lost() bool {
 	for j, i := range r.is {
-		if i >= 0 && compare.Indent(r.lines[j]) == "" && compare.Indent(r.old[i]) != "" {
+		if i >= 0 && indentOf(r.lines[j]) == "" && indentOf(r.old[i]) != "" {
 			return true
-		}
-	}
-	return false
-}
-
-// opens reports whether a line opens a block whose first line is no deeper, where the
-// lines of the file are.
-func (r *respeller) opens() bool {
-	for j, s := range r.lines[:len(r.lines)-1] {
-		s, next := strings.TrimSpace(s), strings.TrimSpace(r.lines[j+1])
-		if s != "" && next != "" && strings.ContainsAny(s[len(s)-1:], "{([:") && !strings.ContainsAny(next[:1], "})]") {
-			return slices.ContainsFunc(r.old, func(t string) bool { return compare.Indent(t) != "" })
 		}
 	}
 	return false
@@ -168,17 +134,12 @@ func (r *respeller) opens() bool {
 // perhaps for plain ones.
 func (r *respeller) otherSigns() bool {
 	whole := strings.Join(r.doc, "\n")
-	quote := func(c rune) bool { return strings.ContainsRune("'\"", compare.PlainSign(c)) && c > 127 }
+	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
 	return html.UnescapeString(whole) == whole && slices.ContainsFunc(r.lines, func(s string) bool { return html.UnescapeString(s) != s }) ||
 		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines, func(s string) bool { return strings.ContainsFunc(s, quote) })
 }
 
 // wide returns the white space within a line and at its end that is more than a space.
-func wide(s string) (out []string) {
-	for _, t := range tokens(strings.TrimLeft(s, " \t")) {
-		if isSpace(t) && t != " " {
-			out = append(out, t)
-		}
-	}
-	return out
+func wide(s string) []string {
+	return slices.DeleteFunc(spacesIn(strings.TrimLeft(s, " \t")), func(gap string) bool { return gap == " " })
 }

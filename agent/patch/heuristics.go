@@ -1,0 +1,763 @@
+package patch
+
+import (
+	"fmt"
+	"html"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// definers are words that begin definitions in many languages.
+var definers = []string{"class", "def", "enum", "fn", "fun", "func", "function", "impl", "interface", "module", "namespace", "record", "struct", "sub", "trait", "type"}
+
+// modifiers are words that may stand before those.
+var modifiers = []string{"abstract", "async", "const", "default", "export", "final", "internal", "override", "private", "protected", "pub", "public", "static", "void"}
+
+// defined returns the words of a line that defines something, up to the name that it
+// defines, or nil. A heading is what stands behind @@: there any line with a bracket
+// is a definition, such as "int main(void)".
+func defined(line string, heading bool) []string {
+	line = strings.TrimLeft(line, " \t")
+	words := strings.FieldsFunc(line, notInName)
+	if strings.IndexFunc(line, notInName) == 0 { // a comment
+		return nil
+	}
+	i := 0
+	for i < len(words) && slices.Contains(modifiers, words[i]) {
+		i++
+	}
+	if i+1 >= len(words) {
+		return nil
+	}
+	known := slices.Contains(definers, words[i])
+	receiver, rest, method := strings.Cut(line, ")") // of Go
+	if method = method && strings.HasPrefix(receiver, "func ("); !method {
+		receiver, rest = "", line
+	}
+	head, _, called := strings.Cut(rest, "(")
+	switch {
+	case !known && (!heading || !called):
+		return nil
+	case called:
+		if words = strings.FieldsFunc(receiver+" "+head, notInName); len(words) == 0 || len(words) == 1 && known {
+			return nil // it has no name
+		}
+		return words
+	}
+	return words[:i+2]
+}
+
+func notInName(r rune) bool {
+	return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+}
+
+// missing returns an error when the definition that a hunk names, behind @@ or in its
+// context, is not in the file: then its lines, where they are, are not those meant.
+func (p *applier) missing(h hunk) error {
+	if h.block {
+		return nil
+	}
+	const most = 50 // lines of context that are looked at
+	named := []string{h.section}
+	for _, l := range h.lines {
+		if l.op == ' ' && len(named) <= most {
+			named = append(named, l.text)
+		}
+	}
+	for i, line := range named {
+		words := defined(line, i == 0)
+		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) || p.defines(words) { // git cuts long lines off
+			continue
+		}
+		return fmt.Errorf("apply edit: %s is for %q, which is not in the file: the edit was made for another state of it; read the file again", h.describe(p.index, p.total), strings.TrimSpace(cut(line)))
+	}
+	return nil
+}
+
+// defines reports whether a line of the file, as it is or as it was before the edit,
+// defines what the words do. It may have more of them.
+func (p *applier) defines(words []string) bool {
+	return len(definitions(p.doc.lines, words)) > 0 || len(definitions(p.before, words)) > 0
+}
+
+// definitions returns the indexes of the lines that define what the words do.
+func definitions(lines []line, words []string) (out []int) {
+	name := words[len(words)-1]
+	for i, l := range lines {
+		if !strings.Contains(l.text, name) {
+			continue
+		}
+		has, n := defined(l.text, true), 0
+		for _, w := range has {
+			if n < len(words) && w == words[n] {
+				n++
+			}
+		}
+		if n == len(words) && has[len(has)-1] == name {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// scope is where the definition that a hunk names can hold it: a region that begins
+// behind index from and before to.
+type scope struct{ from, to int }
+
+// scopes returns the scopes of a hunk's definition, in order, or none where it names
+// none that the file has.
+func (p *applier) scopes(h hunk) (out []scope) {
+	words := defined(h.section, true)
+	if words == nil || h.block {
+		return nil
+	}
+	found := definitions(p.doc.lines, words)
+	const most = 20
+	if len(found) > most {
+		return nil // it tells nothing
+	}
+	for _, s := range found {
+		kind, indent := defined(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
+		end := slices.IndexFunc(p.doc.lines[s+1:], func(l line) bool {
+			next := defined(l.text, true)
+			return next != nil && next[0] == kind && indentOf(l.text) == indent
+		})
+		if end < 0 {
+			end = len(p.doc.lines)
+		}
+		out = append(out, scope{s - len(h.old()), s + 1 + end}) // the line itself may be in the hunk
+	}
+	return out
+}
+
+// within reports whether a region that begins at index at is in one of the scopes.
+func within(scopes []scope, at int) bool {
+	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s scope) bool { return at > s.from && at < s.to })
+}
+
+// elsewhere reports whether a line that a hunk was located without is in the same
+// definition of the file, once, but not near: then another place is meant.
+func (d *document) elsewhere(m match) bool {
+	const near = 3
+	return slices.ContainsFunc(m.hunk.left, func(l leftOut) bool {
+		there := d.find([]string{l.text}, spacing)
+		if len(there) != 1 || !telling([]string{l.text}, 3) || distance(there[0], m.at+l.at) <= near {
+			return false
+		}
+		between := d.lines[min(there[0], m.at):max(there[0], m.at)]
+		return !slices.ContainsFunc(between, func(s line) bool { return defined(s.text, false) != nil })
+	})
+}
+
+// evenly reports whether lines that are little more than a bracket are indented as in
+// the file, where other lines are the file's: their indentation is all that tells them
+// from the next bracket.
+func (d *document) evenly(h hunk, at int) bool {
+	same, other := false, false
+	for i, old := range h.old() {
+		now := d.lines[at+i].text
+		switch is := indentOf(old); {
+		case strings.TrimSpace(old) == "":
+		case normal(now, trailing) == normal(old, trailing):
+			same = true
+		case is != "" && !telling([]string{now}, 3) && strings.Trim(indentOf(now), is[:1]) == "":
+			other = true
+		}
+	}
+	return !same || !other
+}
+
+// rivalled reports whether a hunk that was matched with tolerance could as well be meant
+// for another place: one that agrees with as many of its lines to the letter, context
+// that was left out included, or one that has all of them but those to delete. said is
+// the index that the hunk's line number means, or -1; it speaks for that place.
+func (d *document) rivalled(m match, said int) bool {
+	old := m.hunk.old()
+	lines := slices.Clone(m.hunk.left)
+	stay, behind := m.hunk.context(), len(lines)
+	for i, l := range lines {
+		if l.at >= 0 {
+			behind = min(behind, i)
+			stay = append(stay, l.text)
+		}
+	}
+	for i := behind - 1; i >= 0; i-- {
+		stay = slices.Insert(stay, 0, lines[i].text)
+	}
+	for i, text := range old {
+		lines = append(lines, leftOut{text, i})
+	}
+	if m.hunk.fewer && len(old) > len(m.hunk.context()) && len(d.find(stay, spacing)) > 0 {
+		return true
+	}
+	votes := d.votes(lines)
+	votes[said]++
+	enough := votes[m.at]
+	if !m.hunk.fewer { // all of it fits but for white space
+		enough++
+	}
+	for at, n := range votes {
+		if at != m.at && at >= 0 && n >= enough {
+			return true
+		}
+	}
+	return false
+}
+
+// votes counts, for each index at which a hunk could begin, how many of its telling
+// lines are in their places, to the letter.
+func (d *document) votes(lines []leftOut) map[int]int {
+	const mostAlike = 8 // of one text
+	where := map[string][]int{}
+	for _, l := range lines {
+		if k := normal(l.text, trailing); len(where[k]) < mostAlike && telling([]string{l.text}, 3) {
+			where[k] = append(where[k], l.at)
+		}
+	}
+	votes := map[int]int{}
+	for i, k := range d.keysAt(trailing) {
+		for _, at := range where[k] {
+			votes[i-at]++
+		}
+	}
+	return votes
+}
+
+// replaceRange applies a hunk that says which lines it replaces, not what they are.
+func (p *applier) replaceRange(h hunk) error {
+	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
+	if from < 0 || to < from || to > len(p.doc.lines) {
+		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
+	}
+	if why := p.doc.displaced(h.fresh(), from, to); why != "" {
+		return fmt.Errorf("apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", h.describe(p.index, p.total), from+1, to, why, p.doc.region(from, to-from))
+	}
+	p.put(h, from, to, false)
+	return nil
+}
+
+// displaced says why new lines are hardly meant for lines from to to of d, or nothing: they
+// repeat the line before or behind, or leave a bracket open where all were closed. Where an
+// edit has no old text, that is all that tells.
+func (d *document) displaced(fresh []string, from, to int) string {
+	n := len(fresh)
+	if n == 0 {
+		return ""
+	}
+	again := func(s string, at, instead int) bool { // the line is beside those that it replaces, and not one of them
+		return at >= 0 && at < len(d.lines) && s == d.lines[at].text && telling([]string{s}, 3) && (instead < 0 || s != d.lines[instead].text)
+	}
+	switch {
+	case again(fresh[0], from-1, from):
+		return "the line before them would be there twice"
+	case again(fresh[n-1], to, to-1):
+		return "the line behind them would be there twice"
+	}
+	return d.unbalanced(fresh, from, to)
+}
+
+// unbalanced says which bracket would be left over if lines from to to of d became fresh,
+// where d has as many of one kind as of the other.
+func (d *document) unbalanced(fresh []string, from, to int) string {
+	open, shut := brackets(texts(d.lines))
+	if open == 0 || open != shut {
+		return ""
+	}
+	open, shut = brackets(fresh)
+	wasOpen, wasShut := brackets(texts(d.lines[from:to]))
+	switch more := (open - shut) - (wasOpen - wasShut); {
+	case more > 0:
+		return "a bracket { of the file would not be closed"
+	case more < 0:
+		return "there would be one more bracket } than the file opens"
+	}
+	return ""
+}
+
+// brackets counts those of blocks.
+func brackets(lines []string) (open, shut int) {
+	for s := range slices.Values(lines) {
+		open, shut = open+strings.Count(s, "{"), shut+strings.Count(s, "}")
+	}
+	return open, shut
+}
+
+// LeftOver says which bracket an edit leaves over in a file that had as many of one kind
+// as of the other, or nothing. It may be meant, or stand in a text: so it is told only.
+func LeftOver(name, before, after string) string {
+	open, shut := brackets([]string{before})
+	if open == 0 || open != shut || prose(name) {
+		return ""
+	}
+	switch open, shut := brackets([]string{after}); {
+	case open > shut:
+		return fmt.Sprintf("The file had as many { as }; now %d of its { have no }. Is that meant?", open-shut)
+	case open < shut:
+		return fmt.Sprintf("The file had as many { as }; now it has %d } too many. Is that meant?", shut-open)
+	}
+	return ""
+}
+
+// How far the search for a line with a few wrong characters goes.
+const (
+	alikeWork = 1 << 22 // pairs of bytes that are compared
+	alikeLong = 400     // bytes of a line
+)
+
+// alike returns the line of d that holds a piece nearest to one of the lines of want,
+// and how the two differ; n is 0 when nothing is near.
+func (d *document) alike(want []string) (from, n int, differ string) {
+	work := alikeWork
+	for _, w := range want {
+		w = strings.TrimSpace(w)
+		if len(w) > alikeLong || !telling([]string{w}, 3) {
+			continue
+		}
+		best, piece := len(w)/5+1, "" // one character in five may be wrong
+		for i, l := range d.lines {
+			if len(l.text) > alikeLong || len(l.text)+best < len(w) {
+				continue
+			}
+			if work -= len(w) * len(l.text); work < 0 {
+				break
+			}
+			if p, far := nearPiece(w, l.text, best); far < best {
+				best, piece, from = far, p, i
+			}
+		}
+		if piece == w {
+			return from, 1, ""
+		}
+		if piece != "" { //control:wrong-character
+			return from, 1, difference(from, []rune(w), []rune(strings.ToValidUTF8(piece, "")))
+		}
+	}
+	return 0, 0, ""
+}
+
+// nearPiece returns the piece of line that becomes w by the fewest changes of a byte,
+// and how many they are: fewer than most, or most.
+func nearPiece(w, line string, most int) (piece string, changes int) {
+	cost, start := make([]int, len(w)+1), make([]int, len(w)+1)
+	for j := range cost {
+		cost[j] = j
+	}
+	changes = most
+	for i := range len(line) {
+		diagonal, begun := cost[0], start[0]
+		cost[0], start[0] = 0, i+1
+		for j := range len(w) {
+			c, b := diagonal, begun
+			if w[j] != line[i] {
+				c++
+			}
+			if cost[j+1]+1 < c {
+				c, b = cost[j+1]+1, start[j+1]
+			}
+			if cost[j]+1 < c {
+				c, b = cost[j]+1, start[j]
+			}
+			diagonal, begun = cost[j+1], start[j+1]
+			cost[j+1], start[j+1] = c, b
+		}
+		if cost[len(w)] < changes {
+			changes, piece = cost[len(w)], line[start[len(w)]:i+1]
+		}
+	}
+	return piece, changes
+}
+
+// difference says where a line that was sent and the one of the file part.
+func difference(at int, sent, file []rune) string {
+	a, b := 0, 0
+	for a < min(len(sent), len(file)) && sent[a] == file[a] {
+		a++
+	}
+	for b < min(len(sent), len(file))-a && sent[len(sent)-1-b] == file[len(file)-1-b] {
+		b++
+	}
+	return fmt.Sprintf("Line %d is like it: behind %q the file has %q where you have %q.\n",
+		at+1, string(sent[max(0, a-20):a]), string(file[a:len(file)-b]), string(sent[a:len(sent)-b]))
+}
+
+// addition is a stretch of lines that an edit puts into a file, and what it takes out
+// there.
+type addition struct {
+	name      string
+	file      *ground
+	old, add  []string
+	was, is   int // index of the first of them, in the old text and in the new
+	shrinking bool
+	quoted    map[int]bool // lines of the new text that stand between fences
+}
+
+// ground is what the text of a file has of itself before an edit.
+type ground struct {
+	lines                            []string
+	had                              map[string]bool
+	fences, pluses, numbers, odd     bool
+	entities, markup, escapes, steps bool
+	typeset, seals                   bool
+}
+
+// Foreign returns an error when an edit writes into a file what is no text of it but a
+// part of how edits are sent: a line that stands for others, line numbers, HTML entities
+// for signs of code, line ends written as \n, a fence, the first column of a diff, the
+// end of a call. What the file had already, or its kind may well have, is its text.
+func Foreign(name, before, after string) error {
+	old, add := texts(splitText(strings.TrimPrefix(before, byteOrderMark))), texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
+	g := grounds(old)
+	a := addition{name: name, file: g, quoted: between(add)}
+	at, gone := 0, 0 // lines of the new text so far, and of the old
+	check := func() error {
+		defer func() { a.old, a.add = nil, nil }()
+		if len(a.add) == 0 {
+			return nil
+		}
+		a.shrinking = len(a.old) > len(a.add)
+		for _, s := range signs {
+			i := s.in(a)
+			if i >= 0 { //control:foreign-lines
+				d := newDocument(before)
+				return fmt.Errorf("nothing was changed, because the new line %q %s. The file has there\n%s", cut(strings.TrimSpace(a.add[i])), s.why, strings.TrimSuffix(d.region(a.was, len(a.old)), "Copy whole lines from the file as they are."))
+			}
+		}
+		return nil
+	}
+	for _, r := range compareLines(old, add) {
+		switch r.op {
+		case '-':
+			if err := check(); err != nil {
+				return err
+			}
+			a.old, a.was, a.is, gone = r.of(old, add), r.from, at, r.to
+		case '+':
+			if a.add = r.of(old, add); len(a.old) == 0 {
+				a.was = gone
+			}
+			a.is, at = at, at+r.to-r.from
+		default:
+			if err := check(); err != nil {
+				return err
+			}
+			at, gone = at+r.to-r.from, r.to
+		}
+	}
+	return check()
+}
+
+// between returns the indexes of lines that stand between code fences.
+func between(lines []string) map[int]bool {
+	out, open := map[int]bool{}, ""
+	for i, s := range lines {
+		tick, info, ok := fenceLine(strings.TrimLeft(s, " "))
+		switch {
+		case ok && open == "":
+			open = tick
+		case ok && info == "" && strings.HasPrefix(tick, open):
+			open = ""
+		case open != "":
+			out[i] = true
+		}
+	}
+	return out
+}
+
+func grounds(lines []string) *ground {
+	g := &ground{lines: lines, had: map[string]bool{}}
+	indented := 0
+	for _, s := range lines {
+		g.had[strings.TrimSpace(s)] = true
+		_, _, fence := fenceLine(strings.TrimSpace(s))
+		g.fences = g.fences || fence
+		g.pluses = g.pluses || strings.HasPrefix(s, "+")
+		_, _, number := cutColumn(s)
+		g.numbers = g.numbers || number
+		g.entities = g.entities || strings.Contains(s, "&") && html.UnescapeString(s) != s
+		g.markup = g.markup || strings.Contains(s, "</") || strings.Contains(s, "/>")
+		g.typeset = g.typeset || strings.ContainsAny(s, "\u201c\u201d\u2018\u2019\u00a0")
+		g.seals = g.seals || seal().MatchString(s)
+		g.escapes = g.escapes || bareEscape(s) >= 0
+		if in := indentOf(s); in != "" && len(in) < len(s) {
+			indented++
+			g.odd = g.odd || oddly(in)
+		}
+	}
+	g.steps = indented > 2 && !g.odd
+	return g
+}
+
+// signs are what tells that a line is foreign, by its index or -1.
+var signs = [...]struct {
+	in  func(a addition) int
+	why string
+}{
+	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
+	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
+	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
+	{addition.fence, "is a code fence around the text; send the text of the file alone"},
+	{addition.numbered, "has a line number in front; send the text without line numbers"},
+	{addition.gutters, "has a line number in front, as others beside it; send the text without line numbers"},
+	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
+	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
+	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
+	{addition.escaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
+	{addition.typeset, "has a typographic quote or a space of another kind where code has a plain one; send the plain sign"},
+	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
+}
+
+func (a addition) omission() int {
+	if a.kind("diff", "patch") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		s = strings.TrimSpace(s)
+		dots := strings.Contains(s, "...") || strings.Contains(s, "…")
+		return s != "" && (a.shrinking || dots) && !a.file.had[s] && len(a.file.lines) > 0 && standsForText(s, a.shrinking, path.Ext(a.name))
+	})
+}
+
+// kind reports whether the file's name says that it is prose or has one of the
+// extensions.
+func (a addition) kind(extensions ...string) bool {
+	return prose(a.name) || slices.Contains(extensions, strings.ToLower(strings.TrimPrefix(path.Ext(a.name), ".")))
+}
+
+// ends are how calls of tools and turns of models end.
+var ends = []string{"</new_string>", "</old_string>", "</code_edit>", "</new_str>", "</tool_call>", "</function_call>", "</invoke>", "</parameter>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "[/INST]"}
+
+func (a addition) callEnd() int {
+	last := len(a.add) - 1
+	for last > 0 && strings.TrimSpace(a.add[last]) == "" {
+		last--
+	}
+	s := strings.TrimSpace(a.add[last])
+	if !a.kind() && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) }) && !a.file.had[s] {
+		return last
+	}
+	return -1
+}
+
+func (a addition) fence() int {
+	if a.file.fences || a.kind("diff", "patch") || len(a.add) < 2 {
+		return -1
+	}
+	_, _, opens := fenceLine(a.add[0])
+	_, info, shuts := fenceLine(a.add[len(a.add)-1])
+	if opens && shuts && info == "" {
+		return 0
+	}
+	return -1
+}
+
+// column is a line number in front of a line, in one of the forms in which tools show it.
+var column = lazily(`^\s*([0-9]{1,7})(?: ?[|│] ?|: ?|→|\t|\. )`)
+
+// cutColumn reads a line number and what stands behind it.
+func cutColumn(s string) (n int, bar, ok bool) {
+	m := column().FindStringSubmatch(s)
+	if m == nil {
+		return 0, false, false
+	}
+	n, err := strconv.Atoi(m[1])
+	return n, strings.ContainsAny(m[0], "|│→"), err == nil
+}
+
+// numbered: numbers that count from the place where the lines are to be, or that rise,
+// with a bar behind them.
+func (a addition) numbered() int {
+	first, _, ok := cutColumn(a.add[0])
+	if !ok || a.file.numbers || a.kind("diff", "patch", "csv", "tsv", "log") {
+		return -1
+	}
+	place := first == a.was+1 || first == a.is+1
+	for i, s := range a.add {
+		n, bar, ok := cutColumn(s)
+		if strings.TrimSpace(s) != "" && (!ok || n != first+i || !bar && (len(a.add) < 2 || len(a.file.lines) == 0) || !place && (!bar || len(a.add) < 2)) {
+			return -1
+		}
+	}
+	return 0
+}
+
+// gutters: line numbers in front of most lines, all of them as far from the line's own.
+func (a addition) gutters() int {
+	if a.file.numbers || recorded(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
+		return -1
+	}
+	first, off, with, all := -1, 0, 0, 0
+	for i, s := range a.add {
+		n, bar, ok := cutColumn(s)
+		switch {
+		case strings.TrimSpace(s) == "":
+			continue
+		case ok && bar && first < 0:
+			first, off, with = i, n-i, 1
+		case ok && bar && n-i == off:
+			with++
+		}
+		all++
+	}
+	if with < 2 || with*2 < all {
+		return -1
+	}
+	return first
+}
+
+func (a addition) plus() int {
+	if a.file.pluses || a.kind("diff", "patch") || slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' && telling([]string{s}, 1) })
+}
+
+func (a addition) entity() int {
+	if a.file.entities || a.file.markup || a.kind("html", "htm", "xml", "svg", "xhtml", "vue", "xsl", "plist", "jsx", "tsx", "php", "erb", "tmpl") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		named := func(word string) bool { // an address in C, perhaps
+			return slices.ContainsFunc(a.file.lines, func(l string) bool { return slices.Contains(strings.FieldsFunc(l, notInName), word) })
+		}
+		return html.UnescapeString(s) != s && outsideQuotes(s) && !slices.ContainsFunc([]string{"lt", "gt", "amp", "quot", "apos"}, func(w string) bool {
+			return strings.Contains(s, "&"+w+";") && named(w)
+		}) && slices.ContainsFunc(escapes(), func(e string) bool { return strings.Contains(s, e) })
+	})
+}
+
+// bareEscape returns the index of a \n outside of quotes, or -1.
+func bareEscape(s string) int {
+	if !strings.Contains(s, `\n`) {
+		return -1
+	}
+	var quote byte
+	for i := 0; i+1 < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\' && s[i+1] == 'n' && quote == 0:
+			return i
+		case c == '\\':
+			i++
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && strings.IndexByte("\"'`/", c) >= 0: // or a regular expression
+			quote = c
+		}
+	}
+	return -1
+}
+
+// goesOn is how code goes on behind a line's end that is written out; shut how it ends.
+var (
+	goesOn = lazily(`\\n(?:\\t|\\n|  )`)
+	shut   = lazily(`\\n(?:[})\]]|$)`)
+)
+
+// escape: a line that is several, with its ends written out. One of them is a line of the
+// file, or it goes on as code does.
+func (a addition) escape() int {
+	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		at, several := bareEscape(s), strings.Count(s, `\n`) > 1
+		if at < 0 || !several && leader().MatchString(strings.TrimSpace(s)) {
+			return false
+		}
+		if goesOn().MatchString(s[at:]) || several && shut().MatchString(s[at:]) {
+			return true
+		}
+		return slices.ContainsFunc(strings.Split(s, `\n`), func(part string) bool {
+			part = strings.TrimSpace(strings.ReplaceAll(part, `\t`, "\t"))
+			return telling([]string{part}, 3) && (a.file.had[part] || slices.Contains(a.old, part))
+		})
+	})
+}
+
+// escaped: a tab or quotes as JSON writes them.
+func (a addition) escaped() int {
+	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk", "yaml", "yml", "toml") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		code := unquoted(s)
+		return strings.HasPrefix(strings.TrimSpace(s), `\t`) || strings.Count(s, `\"`) > 1 && strings.Contains(code, `\"`)
+	})
+}
+
+// typeset: quotes as prose has them, or white space that only looks like a space.
+func (a addition) typeset() int {
+	if a.file.typeset || a.file.markup || a.kind("html", "htm", "xml", "tex", "po", "json", "yaml", "yml", "csv", "tsv", "css") {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool {
+		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
+		return strings.ContainsAny(s[:len(s)-len(rest)], "\u00a0\u2003\u3000") || strings.ContainsAny(unquoted(s), "\u201c\u201d\u2018\u2019")
+	})
+}
+
+// unquoted returns what of a line of code stands outside quotes, up to a comment.
+func unquoted(s string) string {
+	var out strings.Builder
+	var quote byte
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case quote != 0 && c == '\\':
+			i++
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\\' && i+1 < len(s):
+			out.WriteString(s[i : i+2])
+			i++
+		case c == '"' || c == '\'' || c == '`':
+			quote = c
+		case comment(s[i:], out.String()):
+			return out.String()
+		default:
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
+}
+
+// comment reports whether a comment begins with s, behind other text.
+func comment(s, behind string) bool {
+	switch s[0] {
+	case '#':
+		return true
+	case '/', '-':
+		return len(s) > 1 && (s[1] == s[0] || s[:2] == "/*")
+	case ';':
+		return strings.TrimRight(behind, " \t") != behind || behind == ""
+	}
+	return s[0] == '*' && strings.TrimSpace(behind) == ""
+}
+
+// oddly reports whether an indentation is by a space more than whole steps.
+func oddly(in string) bool {
+	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
+}
+
+// oddSpace: each line has one space more than whole steps, the first or the last of them
+// one more than the line beside it, in a file that has no such line.
+func (a addition) oddSpace() int {
+	if !a.file.steps || a.kind("html", "htm") {
+		return -1
+	}
+	for _, s := range a.add {
+		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddly(indentOf(s)) || rest[0] == '*') {
+			return -1
+		}
+	}
+	beside := func(s string, at int) bool {
+		return at >= 0 && at < len(a.file.lines) && indentOf(s) == " "+indentOf(a.file.lines[at])
+	}
+	if !beside(a.add[0], a.was-1) && !beside(a.add[len(a.add)-1], a.was+len(a.old)) {
+		return -1
+	}
+	return slices.IndexFunc(a.add, func(s string) bool { return strings.IndexFunc(s, unicode.IsLetter) > 0 })
+}

@@ -1,0 +1,654 @@
+package patch
+
+import (
+	"fmt"
+	"html"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Where an edit fits only if white space does not count, its new lines are indented in the
+// edit's way, too: tabs as spaces, less deep. They get the indentation of the file. What
+// old lines do not settle is never guessed, nor is white space within a line or the form
+// of quotes: it is an error.
+
+// editLine is a line of an edit: context (' '), deleted ('-') or added ('+'). file is the
+// line of the file that it stands for, unless it is added.
+type editLine struct {
+	op         byte
+	text, file string
+}
+
+// adopted returns the hunk of m with its new lines indented as the file is.
+func (p *applier) adopted(m match) (hunk, error) {
+	h := m.hunk
+	h.lines = refine(h.lines)
+	lines := make([]editLine, len(h.lines))
+	at := m.at
+	for i, l := range h.lines {
+		lines[i] = editLine{op: l.op, text: l.text}
+		if l.op != '+' {
+			lines[i].file = p.doc.lines[at].text
+			at++
+		}
+	}
+	written, err := adopt(texts(p.doc.lines), lines)
+	if err != nil {
+		return h, fmt.Errorf("apply edit: %s fits at lines %d-%d only if white space and the form of quotes do not count: %w. The file has there\n%s",
+			h.describe(p.index, p.total), m.at+1, at, err, p.doc.region(m.at, at-m.at))
+	}
+	for i := range h.lines {
+		h.lines[i].text = written[i]
+	}
+	return h, nil
+}
+
+// refine turns lines that a hunk both deletes and adds into context.
+func refine(lines []hunkLine) []hunkLine {
+	var out []hunkLine
+	var old, add []string
+	flush := func() {
+		out = append(out, hunkLines(old, add, false)...)
+		old, add = nil, nil
+	}
+	for _, l := range lines {
+		switch {
+		case l.noEOL:
+			return slices.Clone(lines)
+		case l.op == '-' && len(add) > 0:
+			flush()
+			old = append(old, l.text)
+		case l.op == '-':
+			old = append(old, l.text)
+		case l.op == '+':
+			add = append(add, l.text)
+		default:
+			flush()
+			out = append(out, l)
+		}
+	}
+	flush()
+	return out
+}
+
+// adopt returns the text of each line, the added ones indented as a file with the lines
+// of doc would have them.
+func adopt(doc []string, lines []editLine) ([]string, error) {
+	w := newWriter(doc, lines)
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = l.text
+	}
+	partner := partners(lines)
+	if text, open := w.unsettled(lines, partner); open {
+		return nil, unclear(text)
+	}
+	if text, open := w.beheaded(lines, partner); open {
+		return nil, unclear(text)
+	}
+	k, first := 0, true
+	for i, l := range lines {
+		if l.op != '+' {
+			k++
+			first = first && l.op == '-'
+			continue
+		}
+		at := place{partner: partner[i], first: first}
+		lacks := func(n int, op byte) bool { return n < 0 || n >= len(lines) || lines[n].op != op }
+		one := !lacks(i-1, '-') && lacks(i-2, '-') && lacks(i+1, '+')
+		if one && at.partner < 0 && strings.TrimSpace(lines[i-1].text) != "" {
+			at.partner, at.instead = k-1, true
+		}
+		var ok bool
+		if out[i], ok = w.write(l.text, at); !ok {
+			return nil, unclear(l.text)
+		}
+		first = false
+	}
+	return out, nil
+}
+
+func unclear(text string) error {
+	return fmt.Errorf("it is not clear which of it the new line %q is to have", text)
+}
+
+// partners returns, for each line of a hunk that is new, the index of the old line that
+// it is made of, counted among the old lines, or -1.
+func partners(lines []editLine) []int {
+	out := make([]int, len(lines))
+	from, k := 0, 0 // old lines that a new one can be made of
+	for i, l := range lines {
+		out[i] = -1
+		switch {
+		case l.op == ' ':
+			k++
+			from = k
+			continue
+		case l.op == '-':
+			if i > 0 && lines[i-1].op == '+' {
+				from = k
+			}
+			k++
+			continue
+		}
+		best, next := 0.45, from
+		for j, n := i-1, k-1; j >= 0 && n >= from && i-j < 200; j-- {
+			if lines[j].op == '+' {
+				continue
+			}
+			if now := likeness(lines[j].text, l.text); now >= best {
+				best, out[i], next = now, n, n+1
+			}
+			n--
+		}
+		from = next
+	}
+	return out
+}
+
+// likeness says how much of the words of two lines is the same, from 0 to 1.
+func likeness(a, b string) float64 {
+	has, n, both := map[string]int{}, 0, 0
+	for _, s := range strings.FieldsFunc(a, notInName) {
+		has[s] += len(s)
+		n += len(s)
+	}
+	for _, s := range strings.FieldsFunc(b, notInName) {
+		n += len(s)
+		if has[s] >= len(s) {
+			has[s] -= len(s)
+			both += 2 * len(s)
+		}
+	}
+	return float64(both) / float64(max(n, 1))
+}
+
+// place is where a new line belongs: the old line that it is made of or -1, and whether
+// it is the first of all lines.
+type place struct {
+	partner int
+	first   bool
+	instead bool // it is not like its partner, but the only line in its place
+}
+
+// writer writes new lines of an edit with the indentation of the file.
+type writer struct {
+	styles
+	old, file     []string
+	tails, blanks map[string][]string // white space at the end of a line or in an empty one, and the file's
+	forTabs       bool                // spaces were sent for tabs
+	forSpaces     bool
+	gaps          bool // white space within lines differs
+	plain         bool // the edit has quotes of another form or entities where the file has plain signs
+	signs         bool // or the file where the edit has
+	hidden        bool // the file has more in a line than can be seen
+	innerTabs     bool
+}
+
+// newWriter returns the writer that knows the lines of an edit of doc.
+func newWriter(doc []string, lines []editLine) *writer {
+	w := &writer{tails: map[string][]string{}, blanks: map[string][]string{}}
+	w.unit = unitOf(doc)
+	w.innerTabs = slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
+	for _, l := range lines {
+		blank := strings.TrimSpace(l.text) == ""
+		if !blank {
+			w.sees(indentOf(l.text))
+		}
+		if l.op == '+' {
+			continue
+		}
+		f := strings.TrimPrefix(l.file, byteOrderMark)
+		w.old, w.file = append(w.old, l.text), append(w.file, f)
+		w.pairs = append(w.pairs, pair{indentOf(l.text), indentOf(f), !blank})
+		if blank {
+			learn(w.blanks, l.text, f)
+			continue
+		}
+		w.note(indentOf(l.text), indentOf(f))
+		learn(w.tails, tailOf(l.text), tailOf(f))
+		w.compare(bodyOf(l.text), bodyOf(f))
+	}
+	return w
+}
+
+func learn(m map[string][]string, is, was string) {
+	if !slices.Contains(m[is], was) {
+		m[is] = append(m[is], was)
+	}
+}
+
+func tailOf(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
+
+func bodyOf(s string) string { return strings.Trim(s, " \t") }
+
+// note takes note of white space of the edit and of the file.
+func (w *writer) note(is, was string) {
+	w.forTabs = w.forTabs || !strings.Contains(is, "\t") && is != "" && strings.Contains(was, "\t")
+	w.forSpaces = w.forSpaces || strings.Contains(is, "\t") && len(was) > 1 && !strings.Contains(was, "\t")
+}
+
+// other reports whether the edit has spaces where the file has tabs, or tabs where it
+// has spaces.
+func (w *writer) other() bool { return w.forTabs || w.forSpaces }
+
+// compare takes note of what differs between the white space around a line.
+func (w *writer) compare(is, was string) {
+	if is == was {
+		return
+	}
+	a, b := spacesIn(is), spacesIn(was)
+	w.gaps = w.gaps || !slices.Equal(a, b)
+	for i := range min(len(a), len(b)) {
+		w.note(a[i], b[i])
+	}
+	unseen := func(r rune) bool { return plainSign(r) < 0 }
+	w.hidden = w.hidden || strings.TrimSpace(was) != was || strings.ContainsFunc(is+was, unseen)
+	if !slices.Equal(strings.Fields(is), strings.Fields(was)) {
+		w.plain = w.plain || typeset(is)
+		w.signs = w.signs || typeset(was)
+	}
+}
+
+// spacesIn returns the white space of a line, piece by piece.
+func spacesIn(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
+}
+
+// typeset reports whether a text has quotes or dashes as prose has them, or entities.
+func typeset(s string) bool {
+	return html.UnescapeString(s) != s || strings.ContainsFunc(s, func(r rune) bool { return plainSign(r) != r })
+}
+
+// write returns a new line as the file would have it.
+func (w *writer) write(s string, at place) (string, bool) {
+	if slices.Equal(w.old, w.file) {
+		return s, true
+	}
+	if strings.TrimSpace(s) == "" {
+		return fileTail(w.blanks, s, 2)
+	}
+	if moved, ok := w.moved(s, exactly); ok && at.partner < 0 {
+		return moved, true
+	}
+	if moved, ok := w.moved(s, spacing); ok && at.first && indentOf(s) == "" {
+		return moved, true
+	}
+	in, ok := w.indent(indentOf(s), at)
+	if !ok {
+		return "", false
+	}
+	body, ok := w.body(bodyOf(s), at)
+	if !ok {
+		return "", false
+	}
+	tail, ok := w.tail(s, at)
+	return in + body + tail, ok
+}
+
+// moved returns what the file has for a new line that is an old one elsewhere.
+func (w *writer) moved(s string, level int) (line string, ok bool) {
+	for i, old := range w.old {
+		if normal(old, level) != normal(s, level) {
+			continue
+		}
+		if ok && w.file[i] != line {
+			return "", false
+		}
+		line, ok = w.file[i], true
+	}
+	return line, ok && !w.flat()
+}
+
+// indent returns the file's indentation for one of the edit. Where all old lines were sent
+// without theirs, either all of the edit is less deep, or only its first line is: that is
+// not known.
+func (w *writer) indent(in string, at place) (string, bool) {
+	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
+		return indentOf(w.file[at.partner]), true
+	}
+	all := w.told()
+	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
+	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
+		return "", false
+	}
+	return w.translate(in, at.first, w.other())
+}
+
+// body returns what stands in a new line between white space: an old line's is the file's,
+// and any other has to be certain as it is.
+func (w *writer) body(s string, at place) (string, bool) {
+	was, found := "", false
+	for i, old := range w.old {
+		if bodyOf(old) == s {
+			if found && bodyOf(w.file[i]) != was {
+				return "", false
+			}
+			was, found = bodyOf(w.file[i]), true
+		}
+	}
+	if found {
+		return was, true
+	}
+	var own []string // white space that it has from its old line
+	if at.partner >= 0 && !w.gaps {
+		own = spacesIn(bodyOf(w.old[at.partner]))
+	}
+	wide := slices.ContainsFunc(spacesIn(s), func(gap string) bool {
+		return !slices.Contains(own, gap) && (len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
+	})
+	spaced := wide || w.gaps && len(spacesIn(s)) > 0
+	signed := w.plain && typeset(s) || w.signs && strings.ContainsAny(s, "'\"-&<>")
+	return s, !spaced && !signed && !w.hidden
+}
+
+// tail returns the white space at the end of a new line.
+func (w *writer) tail(s string, at place) (string, bool) {
+	is, o, f := tailOf(s), "", ""
+	if at.partner >= 0 {
+		old := w.old[at.partner]
+		o, f = tailOf(old), tailOf(w.file[at.partner])
+		tab := strings.Contains(f, "\t") && o != f
+		switch {
+		case tab && bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old)):
+			return "", false // is what is new behind the tab, or before it?
+		case is == o:
+			return f, true
+		}
+	}
+	out, ok := fileTail(w.tails, is, len(w.told()))
+	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // is there to be white space behind it?
+}
+
+// fileTail returns what the file has instead of white space at the end of a line, where
+// as many lines tell.
+func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
+	was := tails[is]
+	if len(was) == 1 && (is != "" || lines > 1) {
+		return was[0], true
+	}
+	for edit, file := range tails {
+		for _, f := range file {
+			switch {
+			case f == edit:
+			case len(f) > 1 || f == "\t":
+				return "", false
+			case len(was) == 0 && f == "":
+				is = strings.TrimSuffix(is, edit) // the edit puts it behind all lines
+			}
+		}
+	}
+	return is, true
+}
+
+// unsettled returns the new line of an edit without indentation that can be meant in
+// several ways, where the file has indentation.
+func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok bool) {
+	plain := func(l editLine) bool { return indentOf(l.text) == "" }
+	indented := func(l editLine) bool { return l.op != '+' && indentOf(l.file) != "" }
+	if slices.ContainsFunc(lines, func(l editLine) bool { return !plain(l) }) || !slices.ContainsFunc(lines, indented) {
+		return "", false
+	}
+	twice, opened := "", ""
+	for i, l := range lines {
+		switch {
+		case l.op == '-':
+			same := func(m editLine) bool { return m.op != '+' && m.text == l.text }
+			if rest := slices.IndexFunc(lines[i+1:], same); rest >= 0 || slices.IndexFunc(lines, same) < i {
+				twice = l.text // which of them is gone?
+			}
+			continue
+		case l.op == '+' && partner[i] < 0 && w.flat():
+			return l.text, true
+		}
+		s := strings.TrimSpace(l.text)
+		if opened != "" && s != "" && !strings.ContainsAny(s[:1], "})]") {
+			return opened, true // what stands in a block is deeper
+		}
+		if opened = ""; l.op == '+' && s != "" && strings.ContainsAny(s[len(s)-1:], "{([:") {
+			opened = l.text
+		}
+	}
+	return twice, twice != "" && w.flat()
+}
+
+// beheaded returns the first new line of an edit whose first old line lost its indentation,
+// where nothing but that tells which line it is: a bracket alone.
+func (w *writer) beheaded(lines []editLine, partner []int) (text string, ok bool) {
+	if !trimmed(w.told()) {
+		return "", false
+	}
+	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !telling([]string{s}, 1) }
+	head := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '+' && strings.TrimSpace(l.text) != "" })
+	for i, l := range lines {
+		if i != head && l.op != ' ' && bracket(l.text) && collapse(l.text) == collapse(lines[head].text) {
+			return l.text, true // it or the first one?
+		}
+	}
+	first := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '-' })
+	if first <= 0 {
+		return "", false
+	}
+	l := lines[first]
+	return l.text, bracket(l.text) && indentOf(l.text) == "" && (l.op == ' ' || partner[first] != 0)
+}
+
+// pair is how a line is indented in the edit and in the file. A blank line says nothing.
+type pair struct {
+	edit, file string
+	known      bool
+}
+
+// styles are the indentations of an edit and of the file, by the old lines.
+type styles struct {
+	pairs  []pair
+	unit   string // one step of the file, where the pairs have spaces
+	before string // of the line of the edit that was seen last
+	seen   bool
+	step   int // the smallest step between lines of the edit, in bytes
+}
+
+// sees takes note of the indentation of a line of the edit.
+func (s *styles) sees(in string) {
+	if d := max(len(in), len(s.before)) - min(len(in), len(s.before)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
+		s.step = d
+	}
+	s.before, s.seen = in, true
+}
+
+// translate turns an indentation of the edit into one of the file. other says that the
+// edit has spaces for tabs, or tabs for spaces, elsewhere.
+func (s *styles) translate(in string, first, other bool) (string, bool) {
+	all := s.told()
+	if trimmed(all) { // the white space in front of all of the text is often lost
+		if first && in == "" {
+			return all[0].file, true
+		}
+		all = all[1:]
+	}
+	if out, ok := s.solve(in, all); ok {
+		seen := slices.ContainsFunc(all, func(p pair) bool { return p.edit == in })
+		return out, seen || !other || out != in || len(in) < 2 && in != "\t"
+	}
+	return "", false
+}
+
+// told returns the pairs that say something.
+func (s *styles) told() (out []pair) {
+	for _, p := range s.pairs {
+		if p.known {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// trimmed reports whether only the first line lacks its indentation.
+func trimmed(all []pair) bool {
+	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
+		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
+		!slices.ContainsFunc(all[1:], func(p pair) bool { return p.edit != p.file })
+}
+
+// flat reports whether the edit has no indentation at all, and the file has several.
+func (s *styles) flat() bool {
+	all := s.told()
+	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
+		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
+}
+
+// solve returns the indentation of the file for one of the edit, by pairs that have one
+// and the same rule. ok is false where they have none or several.
+func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
+	found := false
+	for _, p := range pairs {
+		for _, q := range pairs {
+			if (p.edit == q.edit) != (p.file == q.file) {
+				return "", false
+			}
+		}
+		if p.edit == in {
+			out, found = p.file, true
+		}
+	}
+	if found || !slices.ContainsFunc(pairs, func(p pair) bool { return p.edit != p.file }) {
+		return or(found, out, in), true
+	}
+	if mixed(pairs) {
+		return "", false
+	}
+	if shallower(in, pairs) {
+		return "", false
+	}
+	moved, isMoved := moved(in, pairs)
+	scaled, isScaled := s.scaled(in, pairs)
+	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
+		return "", false
+	}
+	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 && !slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
+		return "", false // by half a step
+	}
+	return or(isMoved, moved, scaled), true
+}
+
+// shallower reports whether an indentation is less than that of all lines of the edit,
+// which are all less deep than the file's: by as much as those, or in proportion?
+func shallower(in string, pairs []pair) bool {
+	return !slices.ContainsFunc(pairs, func(p pair) bool {
+		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) || strings.Trim(p.edit+p.file, p.edit[:1]) != ""
+	})
+}
+
+// mixed reports whether some lines of the file are indented by tabs and some by spaces.
+func mixed(pairs []pair) bool {
+	has := func(c string) bool {
+		return slices.ContainsFunc(pairs, func(p pair) bool { return strings.HasPrefix(p.file, c) })
+	}
+	return has("\t") && has(" ")
+}
+
+func or(first bool, a, b string) string {
+	if first {
+		return a
+	}
+	return b
+}
+
+// moved adds what all lines of the file have in front, or takes off what all lines of
+// the edit have.
+func moved(in string, pairs []pair) (string, bool) {
+	less := func(p pair) bool { return len(p.edit) <= len(in) }
+	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
+		return more + in, slices.ContainsFunc(pairs, less)
+	}
+	if less, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.edit, p.file) }); ok {
+		return strings.CutPrefix(in, less)
+	}
+	return "", false
+}
+
+// constant returns what f finds in every pair, if that is the same.
+func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
+	all := ""
+	for i, p := range pairs {
+		s, ok := f(p)
+		if !ok || i > 0 && s != all {
+			return "", false
+		}
+		all = s
+	}
+	return all, len(pairs) > 0
+}
+
+// scaled counts indentation in steps of the edit and writes as many of the file's, and
+// those by which all lines of the file are deeper.
+func (s *styles) scaled(in string, pairs []pair) (string, bool) {
+	to := s.stepOf(pairs)
+	from := strings.Repeat(" ", s.step)
+	for _, p := range append(slices.Clone(pairs), pair{edit: in}) {
+		if strings.Contains(p.edit, "\t") {
+			from = "\t"
+		}
+	}
+	if len(from) == 1 && from != "\t" || from == "" || to == "" {
+		return "", false
+	}
+	steps := func(s, unit string) (int, bool) {
+		n := strings.Count(s, unit)
+		return n, s == strings.Repeat(unit, n)
+	}
+	depth, ok := steps(in, from)
+	by := 0
+	for i, p := range pairs {
+		a, ok1 := steps(p.edit, from)
+		b, ok2 := steps(p.file, to)
+		ok = ok && ok1 && ok2 && (i == 0 || b-a == by)
+		by = b - a
+	}
+	if !ok || depth+by < 0 {
+		return "", false
+	}
+	return strings.Repeat(to, depth+by), true
+}
+
+// stepOf returns one step of the file.
+func (s *styles) stepOf(pairs []pair) string {
+	if slices.ContainsFunc(pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
+		return "\t"
+	}
+	if s.unit == "\t" && slices.ContainsFunc(pairs, func(p pair) bool { return p.file != "" }) {
+		return "" // spaces, in a file with tabs
+	}
+	return s.unit
+}
+
+// unitOf returns one step of indentation in most of a document.
+func unitOf(doc []string) string {
+	tabs, last := 0, 0
+	steps := map[int]int{}
+	for _, l := range doc {
+		in := indentOf(l)
+		switch {
+		case len(in) == len(l):
+		case strings.HasPrefix(in, "\t"):
+			tabs, last = tabs+1, 0
+		default:
+			if len(in) > last {
+				steps[len(in)-last]++
+			}
+			last = len(in)
+		}
+	}
+	best, spaces := 0, 0
+	for n, times := range steps {
+		spaces += times
+		if best == 0 || times > steps[best] || times == steps[best] && n < best {
+			best = n
+		}
+	}
+	if tabs > spaces {
+		return "\t"
+	}
+	return strings.Repeat(" ", best)
+}
