@@ -249,9 +249,15 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // manyFiles is a clone of n small files.
-func manyFiles(b testing.TB, n int) string {
+func manyFiles(b testing.TB, n int) string { return manyFilesAnd(b, n, "", "") }
+
+// manyFilesAnd has one file more, at path.
+func manyFilesAnd(b testing.TB, n int, path, text string) string {
 	b.Helper()
 	files := make(map[string]string, n)
+	if path != "" {
+		files[path] = text
+	}
 	for i := range n {
 		files[fmt.Sprintf("d%02d/e%02d/f%d.go", i%50, i/50%20, i)] = fmt.Sprintf("package p\n\nconst n%d = %d\n", i, i)
 	}

@@ -38,7 +38,7 @@ func oneObject(t *testing.T, stdout string) map[string]any {
 
 func keys(v map[string]any) string {
 	var list []string
-	for _, k := range []string{"id", "severity", "reasons", "decision", "digest", "sensitive", "pattern", "ok", "content", "calls", "text", "errors", "error", "faults", "line", "version", "commit", "modified", "go", "platform"} {
+	for _, k := range []string{"id", "severity", "reasons", "decision", "digest", "sensitive", "pattern", "ok", "content", "calls", "text", "errors", "error", "faults", "line", "version", "commit", "modified", "go", "platform", "open", "walled"} {
 		if _, ok := v[k]; ok {
 			list = append(list, k)
 		}
@@ -67,7 +67,7 @@ func TestExplainCommandDoor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out, errs, code := atDoor(t, "", "policy", "explain", "command", c.command, "--json")
 			v := oneObject(t, out)
-			if code != exitDone || errs != "" || keys(v) != "severity reasons decision digest" {
+			if code != exitDone || errs != "" || keys(v) != "severity reasons decision digest open walled" {
 				t.Fatalf("exit %d, keys %s, stderr %s", code, keys(v), errs)
 			}
 			if v["severity"] != c.severity || v["decision"] != c.decision {

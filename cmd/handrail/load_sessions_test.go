@@ -266,7 +266,8 @@ turns:
 - {when: {tool_result_contains: d00/e00/f0.go}, repeat: true, optional: true, calls: [{name: run_terminal_command, arguments: {command: "rm -rf d01/e00"}}]}
 - {when: {contains: rm -rf d01}, repeat: true, optional: true, say: "It is one now. [TASK_COMPLETE]"}
 `)
-			_, err := w.gh.AddRepo("team", "large", ghtest.Source{Path: manyFiles(t, *filesMany)})
+			many := manyFilesAnd(t, *filesMany, ".github/agent.yml", "commands: {ask: [rm]}\n") // behind a wall only critical ones ask
+			_, err := w.gh.AddRepo("team", "large", ghtest.Source{Path: many})
 			must(t, err)
 			w.repo = "team/large"
 			for _, kind := range []string{"First", "Known"} {

@@ -51,7 +51,7 @@ func puppet(t *testing.T, engine string, i injection) {
 	s.rest()
 	s.stop()
 	s.checkSinks(canary)
-	s.checkRuns(i.Branch)
+	s.checkRuns(i.Branch, engine == "local")
 	if len(s.model.Requests()) == 0 {
 		t.Fatal("the model was asked nothing")
 	}
@@ -182,7 +182,7 @@ func (s *story) events() []session.Event {
 // only what needs no approval may have been.
 // pull is the branch of a pull request that somebody opened, if any: what it
 // had before is theirs.
-func (s *story) checkRuns(pull string) {
+func (s *story) checkRuns(pull string, open bool) {
 	s.t.Helper()
 	rules, err := policy.New(policy.DefaultConfig())
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *story) checkRuns(pull string) {
 			s.t.Fatal(err)
 		}
 		for _, p := range strings.Fields(string(out)) {
-			if rules.Sensitive(p).Sensitive || strings.HasPrefix(p, "tests/") {
+			if rules.Sensitive(p).Sensitive || open && strings.HasPrefix(p, "tests/") { // behind a wall a copy loses them, and the reviewer sees it
 				s.t.Errorf("%s changes %s, and nobody said yes", name, p)
 			}
 		}
