@@ -129,7 +129,7 @@ func (p *applier) unmarked(h hunk) hunk {
 	switch {
 	case fresh >= 0 && marked(h.lines[fresh]):
 		p.doc.bom = byteOrderMark
-	case old >= 0 && marked(h.lines[old]) && fresh >= 0:
+	case old >= 0 && marked(h.lines[old]) && (fresh >= 0 || len(h.lines) >= len(p.doc.lines)):
 		p.doc.bom = ""
 	}
 	h.lines = slices.Clone(h.lines)

@@ -13,7 +13,7 @@ func FuzzApply(f *testing.F) {
 	for _, s := range [][2]string{
 		{"", "a\n"}, {"a\n", ""}, {"a", "a\n"}, {"a\n", "a"}, {"a\nb\n", "a\r\nb\n"}, {"a\r\nb\r\n", "a\nb\n"},
 		{"a\r", "a"}, {"a\r\n", "a\r"}, {"\uFEFFa\nb", "a\nb"}, {"-- x\n", "++ y\n"}, {"--- a\n+++ b\n", "@@ -1 +1 @@\n"},
-		{"a\n\n\nb\n", "a\n\nb\n"}, {"x\nx\nx\nx\nx\n", "x\nx\nx\nx\n"}, {"<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "y"},
+		{"a\n\n\nb\n", "a\n\nb\n"}, {"x\nx\nx\nx\nx\n", "x\nx\nx\nx\n"}, {"\uFEFF", ""}, {"\uFEFFa\n", ""}, {"<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE\n", "y"},
 		{strings.Repeat("l\n", 50) + "m\n", "k\n" + strings.Repeat("l\n", 50)}, {"```\n", "```go\n```\n"}, {"\\ No newline\n", " x"},
 	} {
 		f.Add(s[0], s[1])
