@@ -120,12 +120,12 @@ func partners(lines []editLine) []int {
 	from, k := 0, 0 // old lines that a new one can be made of
 	for i, l := range lines {
 		out[i] = -1
-		switch {
-		case l.op == ' ':
+		switch l.op {
+		case ' ':
 			k++
 			from = k
 			continue
-		case l.op == '-':
+		case '-':
 			if i > 0 && lines[i-1].op == '+' {
 				from = k
 			}

@@ -111,7 +111,7 @@ func pointer[T any](e Event) (any, error) {
 func (s *State) Take(e Event, payload any) {
 	s.Updated, s.Seq = e.Time, e.Seq
 	n, ok := payload.(*Note)
-	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && !(ok && n.Kind == NoteSaid) {
+	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
 		s.Phase = PhaseRunning
 	}
 	switch p := payload.(type) {

@@ -23,7 +23,7 @@ type Info struct {
 	Platform string `json:"platform"`
 }
 
-// Read reads what the linker recorded: the module's version for an installed
+// ReadBuild reads what the linker recorded: the module's version for an installed
 // program, the commit for one built from a checkout.
 func ReadBuild() Info {
 	v := Info{Version: "dev", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}

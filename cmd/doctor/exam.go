@@ -17,7 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/prompt"
 )
 
-// Finding is one line of what the doctor found.
+// ExamFinding is one line of what the doctor found.
 type ExamFinding struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -72,7 +72,7 @@ type exam struct {
 	spent  time.Duration
 }
 
-// Config is what is examined, and with what.
+// ExamConfig is what is examined, and with what.
 type ExamConfig struct {
 	Model     llm.Model
 	Tools     []llm.ToolSpec           // read_file must be among them

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Report is what came of a trial. `doctor model` prints it as JSON.
+// Trial is the result of a trial. `doctor model` prints it as JSON.
 type Trial struct {
 	Model         string   `json:"model"`
 	OK            bool     `json:"ok"`         // a form solves enough
@@ -98,7 +98,7 @@ func (r *Trial) say(format string, args ...any) {
 	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
 }
 
-// Say writes the report for people.
+// SayTrial writes the report for people.
 func SayTrial(out io.Writer, r Trial) {
 	fmt.Fprintf(out, "model %s: %s\n", untrusted.EscapeLine(r.Model), r.about())
 	if r.NoRoles {

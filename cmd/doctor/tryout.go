@@ -26,7 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what a trial is made of. All of it is required but Tell.
+// TrialConfig is what a trial is made of. All of it is required but Tell.
 type TrialConfig struct {
 	Model llm.Model
 	// Engine returns what works on sessions, in a directory that is not there yet, with

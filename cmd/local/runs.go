@@ -36,7 +36,7 @@ func Dir() (string, error) {
 	return filepath.Join(root, "handrail", "sessions"), nil
 }
 
-// Run is a session as its log says it.
+// StoredRun is a session as its log says it.
 type StoredRun struct {
 	ID      string
 	File    string // its log

@@ -17,7 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Verbs are the commands of handrail schedule.
+// ScheduleVerbs are the commands of handrail schedule.
 type ScheduleVerbs struct {
 	List listSchedulesCmd `cmd:"" help:"List what is scheduled, when it is due next, and what became of it."`
 	Run  runCmd           `cmd:"" help:"Start a schedule now, by the server."`

@@ -129,7 +129,7 @@ func (c *command) settings() []string {
 	var out []string
 	for i, a := range c.list {
 		option, _, ok := strings.Cut(a.s, "=")
-		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) && !(ok && known.In("text-options", option)) {
+		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) && (!ok || !known.In("text-options", option)) {
 			out = append(out, a.s)
 		}
 	}

@@ -148,11 +148,11 @@ var keeps = map[string]string{
 func sanitize(n *dom.Node, hidden *Removed, notes *int) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
-		switch {
-		case c.Type == dom.CommentNode || c.Type == dom.DoctypeNode:
+		switch c.Type {
+		case dom.CommentNode, dom.DoctypeNode:
 			hidden.Comments++
 			n.RemoveChild(c)
-		case c.Type == dom.ElementNode:
+		case dom.ElementNode:
 			count(c, hidden)
 			switch class := attr(c, "class"); {
 			case c.DataAtom == atom.Hr && attr(n, "role") == "doc-endnotes":

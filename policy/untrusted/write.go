@@ -145,7 +145,7 @@ type writer struct {
 
 // survey notes where links lead, and the labels of footnotes.
 func (w *writer) survey(doc ast.Node) {
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // nothing fails
+	_ = ast.Walk(doc, func(n ast.Node, _ bool) (ast.WalkStatus, error) { // nothing fails
 		switch n := n.(type) {
 		case *ast.Link:
 			w.used[string(n.Destination)] = true

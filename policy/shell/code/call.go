@@ -29,18 +29,18 @@ func (r *reader) full(n string) string {
 // library, or the method of any receiver.
 func (r *reader) entry(n string) (entry, bool) {
 	n = r.full(n)
-	if e, ok := r.entries.calls[n]; ok {
+	if e, ok := r.calls[n]; ok {
 		return e, true
 	}
 	at := strings.LastIndexByte(n, '.')
 	if at < 0 {
 		return entry{}, false
 	}
-	if e, ok := r.entries.calls[n[at:]]; ok {
+	if e, ok := r.calls[n[at:]]; ok {
 		return e, true
 	}
 	for ; at > 0; at = strings.LastIndexByte(n[:at], '.') {
-		if e, ok := r.entries.calls[n[:at]+".*"]; ok {
+		if e, ok := r.calls[n[:at]+".*"]; ok {
 			return e, true
 		}
 	}

@@ -170,7 +170,7 @@ func (r *reader) expression() value {
 		switch {
 		case t.kind == newline, r.is(",", ";", ")", "]", "}", ":"):
 			return v
-		case t.kind == literal || r.entries.awk && (t.kind == name || t.kind == number):
+		case t.kind == literal || r.awk && (t.kind == name || t.kind == number):
 			if t.kind == name && slices.Contains(enders, t.s) {
 				return v
 			}
@@ -181,7 +181,7 @@ func (r *reader) expression() value {
 			r.at++
 			r.assign(v.name, r.expression())
 			return gap
-		case r.entries.awk && r.is("|", ">", ">>"):
+		case r.awk && r.is("|", ">", ">>"):
 			v = r.redirected(v)
 		case slices.Contains(strings.Fields(r.join), t.s):
 			r.at++
@@ -321,7 +321,7 @@ func (r *reader) literal(t token) value {
 		r.record(Call{Kind: Shell, Name: "`"}, v)
 		return gap
 	}
-	if r.entries.awk && strings.HasPrefix(v.text, "/inet") {
+	if r.awk && strings.HasPrefix(v.text, "/inet") {
 		r.record(Call{Kind: Connect, Name: "inet"})
 	}
 	return v
@@ -380,7 +380,7 @@ func (r *reader) named(n string) value {
 		return r.primary()
 	case (n == "import" || n == "from" || n == "use" || n == "require" && r.bare && !r.is("(")) && !r.is("("):
 		return r.imports(n)
-	case (n == "print" || n == "printf") && r.entries.awk:
+	case (n == "print" || n == "printf") && r.awk:
 		r.prints = true
 	}
 	if r.lisp {
@@ -427,7 +427,7 @@ func (r *reader) chain(n string, on value) value {
 	for r.at < len(r.toks) {
 		t, next := r.token(r.at), r.token(r.at+1)
 		switch {
-		case r.is("->", "::", "?.", ".", ":") && t.solid && next.solid && next.kind == name && (t.s != "." || r.join != ".") && (t.s != ":" || r.entries.colon):
+		case r.is("->", "::", "?.", ".", ":") && t.solid && next.solid && next.kind == name && (t.s != "." || r.join != ".") && (t.s != ":" || r.colon):
 			r.at += 2
 			n += "." + next.s
 			continue
@@ -451,7 +451,7 @@ func (r *reader) chain(n string, on value) value {
 		break
 	}
 	if at := strings.LastIndexByte(n, '.'); at > 0 {
-		if e, ok := r.entries.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
+		if e, ok := r.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
 			return r.called(n, e, on, []value{plainText(n[at+1:])})
 		}
 	}
@@ -486,7 +486,7 @@ func (r *reader) callsBare(n string) bool {
 }
 
 func (r *reader) tabled(n string) bool {
-	_, ok := r.entries.calls[n]
+	_, ok := r.calls[n]
 	return ok && (r.is("(") || r.bare && r.callsBare(n))
 }
 

@@ -216,7 +216,9 @@ func (s *scanner) filled(body string) []part {
 			end = closing(body, begin+1, body[begin], map[byte]byte{'{': '}', '(': ')'}[body[begin]])
 			begin++
 		default:
-			for begin = i; end < len(body) && (letter(body[end]) || digit(body[end])); end++ {
+			begin = i
+			for end < len(body) && (letter(body[end]) || digit(body[end])) {
+				end++
 			}
 		}
 		if end == i+1 || end > len(body) {
@@ -271,12 +273,12 @@ func (s *scanner) enclosed(op string, open byte, times int) {
 		s.at++
 		from, depth := s.at, 1
 		for ; s.at < len(s.text) && depth > 0; s.at++ {
-			switch c := s.peek(0); {
-			case c == '\\':
+			switch s.peek(0) {
+			case '\\':
 				s.at++
-			case c == end:
+			case end:
 				depth--
-			case c == open:
+			case open:
 				depth++
 			}
 		}
