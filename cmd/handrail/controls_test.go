@@ -24,6 +24,7 @@ type control struct {
 
 var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, []control{
 	{"redact-addresses", "drop", "./policy/secret", "TestRedactKnownValues"},
+	{"numbered-lines", "false", "./agent", "TestResultsAreCleaned"},
 	{"random-values", "false", "./policy/secret", "TestFromEnvironment"},
 	{"sealed-contents", "value data, error(nil)", "./cmd/handrail", "TestContentsAreSealed"},
 	{"what-a-reader-sees", "value seen{text: s}", "./policy/untrusted", "TestCleanTextHides"},

@@ -39,8 +39,11 @@ func (v *view) put(from, to int) {
 // joinedStrings matches what stands between two halves of a string in code.
 var joinedStrings = pattern.Lazy("^[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
 
+// gutter matches what viewers put before a line: its number, or the sign of a quotation.
+var gutter = pattern.Lazy(`^\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[>|] )[ \t]?`)
+
 // squeeze returns a view without what secrets are split with: space, quotes,
-// string joins, backslashes, invisible characters.
+// string joins, backslashes, invisible characters, ends of lines with the next line's number.
 func squeeze(v view) view {
 	if !strings.ContainsFunc(v.text, splitter) {
 		return v
@@ -50,6 +53,12 @@ func squeeze(v view) view {
 	for i := 0; i < len(v.text); {
 		if c := v.text[i]; c == '"' || c == '\'' || c == '`' {
 			if m := joinedStrings().FindStringIndex(v.text[i:min(len(v.text), i+256)]); m != nil {
+				i += m[1]
+				continue
+			}
+		}
+		if v.text[i] == '\n' { //control:numbered-lines
+			if m := gutter().FindStringIndex(v.text[i:min(len(v.text), i+32)]); m != nil {
 				i += m[1]
 				continue
 			}
