@@ -78,17 +78,6 @@ func (w *writer) neutralize() {
 			w.show(from[m[3]-len(name)], from[m[1]-1])
 		}
 	}
-	for at, c := range flat {
-		if c != '@' || w.tokens[from[at]].kind != prose {
-			continue
-		}
-		word := flat[max(0, at-256):at]
-		word = word[strings.LastIndexAny(word, " \t\n")+1:]
-		inWord := word != "" && alnum(word[len(word)-1]) && !strings.ContainsAny(word, "@#")
-		if name := mentioned().FindString(flat[at:min(len(flat), at+256)]); name != "" && !inWord {
-			w.show(from[at], from[at+len(name)-1]) //control:post-mentions
-		}
-	}
 	flat, from = w.flat()
 	flat = strings.Map(func(r rune) rune { // what may have been markup
 		if strings.ContainsRune("*_~\\[]()<>|\"'{}!", r) {
@@ -99,10 +88,28 @@ func (w *writer) neutralize() {
 	for at := 0; ; { // behind what is shown as code another word may begin
 		m := closingFlat().FindStringSubmatchIndex(flat[at:])
 		if m == nil {
-			return
+			break
 		}
 		w.show(from[at+m[2]], from[at+m[3]-1]) //control:post-closing
 		at += m[3]
+	}
+	w.mentions()
+}
+
+// mentions shows names as code that GitHub would tell. Behind code and addresses a name
+// begins a word of its own, so this comes after all that is shown as code.
+func (w *writer) mentions() {
+	flat, from := w.flat()
+	for at, c := range flat {
+		if c != '@' || w.tokens[from[at]].kind != prose {
+			continue
+		}
+		word := flat[max(0, at-256):at]
+		word = word[strings.LastIndexAny(word, " \t\n")+1:]
+		inWord := word != "" && alnum(word[len(word)-1]) && !strings.ContainsAny(word, "@#") && w.tokens[from[at-1]].kind == prose
+		if name := mentioned().FindString(flat[at:min(len(flat), at+256)]); name != "" && !inWord {
+			w.show(from[at], from[at+len(name)-1]) //control:post-mentions
+		}
 	}
 }
 

@@ -241,6 +241,12 @@ func (w *writer) unseen(n ast.Node) bool {
 func (w *writer) block(n, parent ast.Node) {
 	switch n := n.(type) {
 	case *ast.Heading:
+		if n.Level <= 2 && n.Lines().Len() > 1 { // only such a heading has several lines
+			w.inlines(n)
+			w.line(false)
+			w.add(newline, map[int]string{1: "===", 2: "---"}[n.Level], "\n")
+			return
+		}
 		w.add(newline, strings.Repeat("#", n.Level)+" ", "\n")
 		w.heading = true
 		w.inlines(n)
