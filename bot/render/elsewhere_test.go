@@ -16,7 +16,7 @@ import (
 // bot/conversation words what the model is told, and the rest stores, asks or sends.
 // Why something needs a yes, and how a run ended, is said where that is decided, in policy
 // and agent, since terminals and logs show it as well.
-var rooms = []string{"bot", "bot/approval", "bot/command", "bot/custom", "bot/fault", "bot/notice", "bot/outbox", "bot/pull"}
+var rooms = []string{"bot", "bot/approval", "bot/command", "bot/custom", "bot/fault", "bot/outbox", "bot/pull"}
 
 // unsaid are calls whose words do not come into a comment: of logs, of words that are
 // looked for, and of errors, which bot/fault words anew; what is wrong with the file of a
