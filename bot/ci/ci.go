@@ -1,6 +1,6 @@
 // Package ci says what the checks of a commit mean for the session that made it: whether
 // they have answered, which of them it is to mend, and which part of a job's log says
-// why. bot/ci/mend does what that comes to.
+// why, and begins a session that mends them.
 //
 //	ci.go    facts in, decision out
 //	log.go   the part of a log that matters

@@ -4,7 +4,7 @@
 // returns the bot stores together with the delivery; whatever needs a right the bot asks.
 //
 // Watchers are rows of the table [bot.Config.Watchers], filled in cmd/watchers: the bot
-// knows none of them. They are bot/trigger, bot/ci/mend and bot/schedule.
+// knows none of them. They are bot/trigger, bot/ci and bot/schedule.
 package watch
 
 import (
