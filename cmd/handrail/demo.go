@@ -148,7 +148,8 @@ func (d *demo) config() (config.Server, error) {
 		Model:  config.Model{Name: d.cmd.Model, Ollama: os.Getenv("OLLAMA_HOST")},
 		Policy: policy.DefaultConfig(),
 	}
-	cfg.Policy.Workspace.Pull = "never" // no network
+	cfg.Policy.Workspace.Pull = "never"      // no network
+	cfg.Policy.Commands.Ask = []string{"rm"} // behind a wall nothing else of the story asks
 	if d.cmd.Model != "" {
 		return cfg, cfg.Check()
 	}
