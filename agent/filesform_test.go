@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -174,6 +175,25 @@ func TestLooksEnd(t *testing.T) {
 `)
 	if out := b.must(session.StatusFailed); out.Turns > maxLooks+maxBack+1 {
 		t.Errorf("%d turns: %s", out.Turns, out.Reason)
+	}
+}
+
+// A file that was never shown is not replaced, and does not take the change beside it with it.
+func TestUnseenBeside(t *testing.T) {
+	const tests, right = "a_test.txt\n```\nmine\n```\n", "a.txt\n```\none\n2\n```\n"
+	for _, script := range []string{
+		fmt.Sprintf("\n- {text: %q}\n", "Both:\n"+right+tests),
+		fmt.Sprintf("\n- {text: %q}\n- {when: {user_contains: [\"The file to change is shown above: a.txt.\"]}, text: %q}\n", tests, "Both:\n"+tests+right),
+	} {
+		b := newBench(t, filesHead+script, map[string]string{"a.txt": "one\ntwo\n", "a_test.txt": "theirs\n"})
+		b.cfg.Form = llm.FormAuto
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: "one\ntwo\n"}}
+		}
+		out, tree := b.must(session.StatusDone), b.states.trees[b.states.last]
+		if tree["a.txt"] != "one\n2\n" || tree["a_test.txt"] != "theirs\n" || !strings.Contains(out.Summary, "Not written, because the model had not read it: `a_test.txt`.") {
+			t.Errorf("%q: %q", out.Summary, tree)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,7 @@ const maxBack = 3
 // inFiles decides about an answer in the files form: edits that were all made are an end,
 // and everything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
-	edits, refused := 0, []string{}
+	edits, refused, unseen := 0, []string{}, []string{}
 	if said, complete := completion(last); complete && !slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
 		return f.complete(ctx, said)
 	}
@@ -61,6 +62,9 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		edits++
 		if !c.Result.OK || c.Result.Mistake {
 			refused = append(refused, firstParagraph(c.Result.Content))
+			if isUnseen(c.Call) {
+				unseen = append(unseen, "`"+pathArgument(c.Arguments)+"`")
+			}
 		}
 	}
 	switch broken := unparsed(last); {
@@ -71,6 +75,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 			return f.again(ctx, why)
 		}
 		return nil, nil // it asked for something, and reads the answer
+	case len(unseen) > 0 && len(unseen) == len(refused) && f.changed():
+		// Small models add a file of tests that they never read; the change itself is there.
+		return f.complete(ctx, strings.TrimSpace(last.answer.Content+"\n\nNot written, because the model had not read it: "+strings.Join(unseen, ", ")+"."))
+	case len(unseen) > 0 && len(unseen) == len(refused):
+		return f.again(ctx, "That was not written: "+strings.Join(refused, " ")+f.inView())
 	case len(refused) > 0 && len(refused) < edits:
 		return nil, f.tell(ctx, session.NoteReminder, "Not all of it was written. "+strings.Join(refused, " "))
 	case len(refused) > 0:
@@ -93,6 +102,26 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.ended(ctx, last.answer.Content), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
+}
+
+// isUnseen reports whether a call writes a file that the model was never shown.
+func isUnseen(c session.Call) bool {
+	var args struct {
+		Unseen string `json:"unseen"`
+	}
+	return json.Unmarshal(c.Arguments, &args) == nil && args.Unseen == "true"
+}
+
+// inView names the files that an answer can change at once.
+func (f *finisher) inView() string {
+	var names []string
+	for _, v := range viewOf(f.talk.entries[:len(f.talk.entries)-1]) {
+		names = append(names, v.Path)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return " The file to change is shown above: " + strings.Join(names, ", ") + "."
 }
 
 // maxLooks is how many answers in a row may only look at files, in the files form.

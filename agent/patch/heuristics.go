@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // definers are words that begin definitions in many languages.
@@ -554,7 +556,7 @@ func (a addition) fence() int {
 }
 
 // column is a line number in front of a line, in one of the forms in which tools show it.
-var column = lazily(`^\s*([0-9]{1,7})(?: ?[|│] ?|: ?|→|\t|\. )`)
+var column = pattern.Lazy(`^\s*([0-9]{1,7})(?: ?[|│] ?|: ?|→|\t|\. )`)
 
 // cutColumn reads a line number and what stands behind it.
 func cutColumn(s string) (n int, bar, ok bool) {
@@ -651,8 +653,8 @@ func bareEscape(s string) int {
 
 // goesOn is how code goes on behind a line's end that is written out; shut how it ends.
 var (
-	goesOn = lazily(`\\n(?:\\t|\\n|  )`)
-	shut   = lazily(`\\n(?:[})\]]|$)`)
+	goesOn = pattern.Lazy(`\\n(?:\\t|\\n|  )`)
+	shut   = pattern.Lazy(`\\n(?:[})\]]|$)`)
 )
 
 // escape: a line that is several, with its ends written out. One of them is a line of the

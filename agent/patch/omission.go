@@ -2,11 +2,11 @@ package patch
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // Omission searches content, meant to be a whole file, for a line that stands
@@ -121,7 +121,7 @@ func brief(words []string) bool {
 }
 
 // told are words of a comment that says that something is gone.
-var told = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
+var told = pattern.Lazy(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
 	`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
 
 // lastOf returns the last line that is not blank.
@@ -135,10 +135,10 @@ func lastOf(lines []string) string {
 }
 
 // leader is what a line that is nothing but a comment begins with.
-var leader = lazily(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`)
+var leader = pattern.Lazy(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`)
 
 // omitted are the words for text that was left out.
-var omitted = lazily(`(?i)` + strings.Join([]string{
+var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
 	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
 	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept$|as before|preserved|unmodified|as is)\b`,
 	`\b(code|content|contents|implementation|file|function|functions|method|methods|class|logic|imports?|everything( else)?|everything) (above |below |here |before |after |else )?(remains?|stays?|is|are|continues?|kept)( \w+)? (unchanged|the same|as is|as before|identical|unmodified|untouched)(\W*$|\W+(as|here|below|above|from|for|in|except|since)\b)`,
@@ -150,14 +150,14 @@ var omitted = lazily(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // dotted are the words that mean an omission only beside an ellipsis.
-var dotted = lazily(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
+var dotted = pattern.Lazy(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
 
 // muchLost is how many lines fewer than before make a promise to write the rest one
 // that it was left out.
 const muchLost = 20
 
 // promised are words of a comment for what was there and is to be written anew.
-var promised = lazily(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`)
+var promised = pattern.Lazy(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`)
 
 // promises reports whether a line is a comment that leaves the rest for later.
 func promises(s string) bool {
@@ -171,7 +171,7 @@ func promises(s string) bool {
 
 // instead are all the words of a comment that may well be a heading, but stands for text
 // where much is lost.
-var instead = lazily(`(?i)^(` + strings.Join([]string{
+var instead = pattern.Lazy(`(?i)^(` + strings.Join([]string{
 	`no (further |other )?changes?( needed| required)?( here| below| above| from here( on)?)?`,
 	`(the )?same( as (the )?(before|above|below|original|previous)( (version|code|file|one))?)?`,
 	`(code )?continues?( as before| here| below| unchanged)?`,
@@ -220,14 +220,14 @@ func saysSo(s, body string, dots, shrinks bool) bool {
 
 // stays are words for a rest that is as it was: they stand for text in a file that loses
 // some.
-var stays = lazily(`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
+var stays = pattern.Lazy(`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
 	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`)
 
 // basic reports whether ' begins a comment in files of this kind.
 func basic(ext string) bool { return slices.Contains([]string{".bas", ".cls", ".vb", ".vbs"}, ext) }
 
 // andSoOn are words that stand for text only in a file that loses some.
-var andSoOn = lazily(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)
+var andSoOn = pattern.Lazy(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)
 
 // bracketed reports whether the opening of a line is a bracket or a quote rather
 // than the start of a comment.
@@ -250,10 +250,4 @@ func isEllipsis(s string) bool {
 		return false
 	}
 	return strings.Trim(s, "./#*-<>!{}[]()…;% \t") == ""
-}
-
-// lazily returns a regular expression that is compiled when it is first
-// needed.
-func lazily(expr string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -4,12 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
 // frame finds what Handrail puts around a text that it shows: headings, fences of what
 // nobody vouches for, reminders. It says nothing of the text and can be taken off.
-var frame = lazily(`^(?:` + strings.Join([]string{
+var frame = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:[#*/]+ *)?File: \S.* \(\d+ lines?\)[*: ]*`,
 	`(?:[#*/]+ *)?(?:Contents of |The person's selected code from )?\S.*\(already provided ?[—–-]+ ?do not re-read\)[*: ]*`,
 	`\[TOOL RESULT: [^\]]*\]`,
@@ -19,7 +20,7 @@ var frame = lazily(`^(?:` + strings.Join([]string{
 }, "|") + `)$`)
 
 // gap finds what stands in a text that Handrail shows for a part of it that it does not.
-var gap = lazily(`^(?:` + strings.Join([]string{
+var gap = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:[#*/]+ *)?File: \S.* \(lines [\d, -]+ of \d+\)[*: ]*`,
 	`\[cut: lines \d+-\d+ are not shown\b.*\]`,
 	`\[\d+ (?:lines?|bytes|characters)(?: of output)? (?:left out|truncated|cut|not shown|in the middle of the output)\b.*\]`,
@@ -31,7 +32,7 @@ var gap = lazily(`^(?:` + strings.Join([]string{
 }, "|") + `)$|… \[(?:\d+ characters cut|line cut(?:: for more, .*)?)\]$`)
 
 // report finds what Handrail says of a call: what it did, and what was wrong with it.
-var report = lazily(`^(?:` + strings.Join([]string{
+var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:Created|Changed|Deleted|Renamed \S+ to) \S+ \(\+\d+ [−-]\d+\)\..*`,
 	`\S+ already has exactly this content; nothing was written\.`,
 	`\[(?:Exit code \d+, |Timed out: killed with |Killed by a signal after |Everything that ran was ended after |In this line: |Network: |Directory: |` +
@@ -52,7 +53,7 @@ var report = lazily(`^(?:` + strings.Join([]string{
 }, "|") + `)$`)
 
 // seal finds a control mark of models as Handrail breaks it.
-var seal = lazily(`[<＜‹⟨〈\[\]]¦`)
+var seal = pattern.Lazy(`[<＜‹⟨〈\[\]]¦`)
 
 // hints are what one of them has in it, so that most lines need no closer look.
 var hints = []string{

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // NotParsed stands in what the edit tools tell, between a file and its first fault.
@@ -51,7 +52,7 @@ func Garbage(name, before, text string) error {
 }
 
 // value finds with what JSON begins, with comments or without.
-var value = lazily(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
+var value = pattern.Lazy(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
 
 // code reports whether a file of this name is read by a compiler, an interpreter or a
 // parser, so that no sentence of a reply belongs at its beginning.
@@ -94,7 +95,7 @@ func talk(name, s string) bool {
 }
 
 // gutter is a line number as cat -n and other programs show it.
-var gutter = lazily(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
+var gutter = pattern.Lazy(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
 
 // stripGutter takes line numbers off a whole text that count from one, in the forms that
 // [stripNumbered] does not know. A table of numbers is left alone, and what is less like

@@ -1,4 +1,4 @@
-// Package testrun finds in a command, and in how it ended, a run of a project's tests.
+// Package testrun finds runs of a project's tests among the commands of a session.
 package testrun
 
 import (
@@ -32,31 +32,26 @@ var (
 // sigpipe is how a program ends whose reader reads no further.
 const sigpipe = 128 + 13
 
-// Find returns the run of tests in a line that ran, nil when there is none. Of several
-// it is the one that went worst. known are beginnings of commands that run tests.
+// Find returns the run of tests in a line that ran, nil if there is none. Of several it is
+// the worst one. known are beginnings of commands that run tests.
 func Find(line string, res workspace.CommandResult, known []string) *session.TestRun {
+	if res.TimedOut || res.Exit < 0 {
+		if !counts(line, -1, known) {
+			return nil
+		}
+		return &session.TestRun{Line: line, Exit: -1}
+	}
 	var found *session.TestRun
-	for _, ran := range res.Ran {
-		run := &session.TestRun{Line: ran.Line, Exit: ran.Exit, CutOff: ran.Exit == sigpipe}
-		if counts(ran.Line, ran.Exit, known) && !hasOwn(ran.Line, res.Ran) && (found == nil || found.Passed() || run.Failed()) {
+	for _, c := range ends(line, res.Exit, res.Pipeline) {
+		run := &session.TestRun{Line: c.line, Exit: c.exit, CutOff: c.exit == sigpipe}
+		if counts(c.line, c.exit, known) && (found == nil || found.Passed() || run.Failed()) {
 			found = run
 		}
 	}
 	if found != nil || !counts(line, res.Exit, known) {
 		return found
 	}
-	run := &session.TestRun{Line: line, Exit: res.Exit, Unknown: len(res.Ran) > 0 || several(line)}
-	if res.TimedOut || res.Exit < 0 {
-		run.Exit, run.Unknown = -1, false
-	}
-	return run
-}
-
-// hasOwn reports whether a command is a shell whose own commands told their ends too.
-func hasOwn(line string, ran []workspace.Ran) bool {
-	return slices.ContainsFunc(ran, func(r workspace.Ran) bool {
-		return r.Line != line && strings.Contains(line, "c '"+r.Line) || strings.Contains(line, "c \""+r.Line)
-	})
+	return &session.TestRun{Line: line, Exit: res.Exit, Unknown: several(line)}
 }
 
 // several reports whether the status of a line may be that of another command.

@@ -1,6 +1,12 @@
 package testrun
 
 import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
@@ -29,17 +35,75 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// A program that nobody knows proves nothing when it ends well, and failed tests when
-// it does not.
+// An unknown program proves nothing by a success, and fails tests by a failure.
 func TestUnknownRunner(t *testing.T) {
 	for line, want := range map[string][2]bool{
 		"no-such-runner test ./...": {false, true}, "./dev verify": {false, true}, "tree tests": {false, false}, "cat test": {false, false}, "go test ./...": {true, true},
 	} {
 		for exit, counted := range want {
-			got := Find(line, workspace.CommandResult{Exit: exit, Ran: []workspace.Ran{{Line: line, Exit: exit}}}, nil)
-			if (got != nil) != counted {
+			if got := Find(line, workspace.CommandResult{Exit: exit}, nil); (got != nil) != counted {
 				t.Errorf("%q with exit %d: %+v", line, exit, got)
 			}
 		}
 	}
+}
+
+// The end of a line is not taken for the end of its tests. bash says which commands ran how;
+// a test's word is "passed" only if its own status is known to be 0.
+func TestEnds(t *testing.T) {
+	for _, tt := range []struct {
+		line string
+		want string // passed, failed, cut off, unknown, or none
+	}{
+		{"T test 0", "passed"}, {"T test 1", "failed"}, {"T test 1 | tail", "failed"}, {"T test 0 | tail -n 3", "passed"}, {"T test 0 | grep -q x", "passed"},
+		{"T test 1 || true", "unknown"}, {"T test 0 || true", "unknown"}, {"T test 0 && echo ok", "passed"}, {"T test 1 && echo ok", "failed"},
+		{"cd . && T test 1 2>&1 | tail -5", "failed"}, {"cd . && T test 0 2>&1 | tail -5", "passed"}, {"cd missing && T test 0", "failed"},
+		{"T test 1; echo done", "unknown"}, {"echo begin; T test 1", "failed"}, {"echo begin; T test 0", "passed"}, {"T test 0 | cat && echo ok", "unknown"},
+		{"! T test 1", "failed"}, {"(cd . && T test 1)", "failed"}, {"(T test 1; true)", "unknown"}, {"bash -c 'T test 1 | tail'", "unknown"}, {"sh -c 'T test 1'", "failed"},
+		{"for i in 1; do T test 1; done", "unknown"}, {"T test 1 &", "unknown"}, {"set -o pipefail; T test 1 | tail", "failed"}, {"T test 141 | head -1", "cut off"},
+		{"if T test 1; then echo yes; fi", "unknown"}, {"T test 1 | tail; echo ${PIPESTATUS[0]}", "unknown"}, {"echo T test", "none"}, {"time T test 1", "failed"},
+		{"cat <<'E' | T test 1\nT test 0\nE", "failed"}, {"T test 0 | cat <<'E'\nx\nE", "passed"}, {"T test $(echo 1) | cat", "failed"},
+	} {
+		got := "none"
+		switch run := Find(strings.ReplaceAll(tt.line, "T test", "sh test.sh"), runBash(t, tt.line), nil); {
+		case run == nil:
+		case run.Unknown:
+			got = "unknown"
+		case run.CutOff:
+			got = "cut off"
+		case run.Passed():
+			got = "passed"
+		default:
+			got = "failed"
+		}
+		if got != tt.want {
+			t.Errorf("%q: %s, want %s", tt.line, got, tt.want)
+		}
+	}
+}
+
+// runBash runs a line in which "T test N" is a run of tests that exits with N.
+func runBash(t *testing.T, line string) (res workspace.CommandResult) {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "test.sh"), []byte("exit $1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("bash", "-c", strings.ReplaceAll(line, "T test", "sh test.sh")+"\necho \"$?:${PIPESTATUS[@]}\" >ends")
+	c.Dir = dir
+	_ = c.Run() // the file says how it ended
+	said, err := os.ReadFile(filepath.Join(dir, "ends"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	exit, ends, _ := strings.Cut(strings.TrimSpace(string(said)), ":")
+	res.Exit, err = strconv.Atoi(exit)
+	for _, f := range strings.Fields(ends) {
+		code, wrong := strconv.Atoi(f)
+		res.Pipeline, err = append(res.Pipeline, code), errors.Join(err, wrong)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
 }

@@ -240,6 +240,3 @@ type Program struct {
 	Cwd  string            `json:"cwd,omitempty"` // relative; clamped to the root
 	Env  map[string]string `json:"env,omitempty"`
 }
-
-// graceful is how long Close waits for the host to end by itself.
-const graceful = 2 * time.Second

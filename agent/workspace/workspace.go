@@ -279,14 +279,7 @@ type CommandResult struct {
 	Dir      string        `json:"dir,omitempty"`     // where the shell stands now, relative to the root; "" where it ended
 	Left     string        `json:"left,omitempty"`    // where it stood, when that is outside of the root or gone: then Dir is the root
 	Refused  []string      `json:"-"`                 // what of the network was not reached since the command before, and why
-	Ran      []Ran         `json:"ran,omitempty"`     // the commands of a line of several, as far as their ends are known
-}
-
-// Ran is how one command of a line ended. One that ran more than once has the status
-// of a time that was not 0, if there was one.
-type Ran struct {
-	Line string `json:"line"`
-	Exit int    `json:"exit"`
+	Pipeline []int         `json:"pipeline,omitempty"` // exit codes of the last pipeline of the line, in order; empty if the shell does not tell them
 }
 
 // ChangeKind says what happened to a path since the base.

@@ -104,15 +104,6 @@ func newWorld(t *testing.T, change ...func(*ghtest.Config, *ghapp.Config)) *worl
 	return w
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if strings.EqualFold(x, s) {
-			return true
-		}
-	}
-	return false
-}
-
 func basic(user, password string) string {
 	return base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
 }

@@ -37,7 +37,6 @@ type world struct {
 	gh    *ghcheck.Server
 	app   *ghapp.App
 	store store.Store
-	at    thread.Ref
 	inst  int64
 
 	mu     sync.Mutex

@@ -5,7 +5,6 @@ package image
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/handrail-bot/handrail/agent/project"
@@ -89,4 +88,3 @@ type tree struct {
 	read  func(name string) string
 }
 
-func (t tree) has(name string) bool { return slices.Contains(t.names, name) }

@@ -19,53 +19,55 @@ import (
 	"unicode/utf8"
 
 	"github.com/sourcegraph/jsonrpc2"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
-	"github.com/handrail-bot/handrail/agent/workspace/members"
 )
 
-// loop is what the shell runs. It takes commands from descriptor 3 and tells
-// on descriptor 4 how they ended; commands have neither. Each begins with a
-// line "nonce lines status marked"; then come the directory to start in, if any,
-// and the lines of the command, which does not run elsewhere: where the shell does not get
-// there, it ends, and another takes its place. Outside of the root it is
-// sent back. What is marked in it tells its own end on descriptor 5. The directory where
-// the shell stands already is entered again, as another may be there by now; what `cd -`
-// goes back to stays.
+// loop is the program of the shell. It reads commands from descriptor 3 and reports their
+// ends on descriptor 4; commands have neither. A command comes as a line "nonce lines status",
+// the directory to start in, or an empty line, and its own lines. If the shell cannot enter
+// that directory, it ends, and another shell takes its place. A shell that stands outside of
+// the root is sent back. The current directory is entered again, because it may have been
+// replaced; the target of `cd -` stays.
+//
+// The line of a command reaches the shell as it was approved. bash reads one line of ours behind
+// it, [tail], which keeps the ends of the last pipeline.
 //
 // Functions and traps of one command are there for the next, and must not get between it and
-// the loop: a function named cd would send it elsewhere, one named printf tell another end.
-// The words that the loop uses are taken back before it uses them; in posix mode no function
-// stands before trap, unset and exit, which do that. What the mode changes is put back.
-const loop = `%s
-while IFS=' ' read -r __hr_n __hr_k __hr_s __hr_w <&3; do
-IFS= read -r __hr_d <&3; __hr_c=
-while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
+// the loop: a function named cd would send it elsewhere, one named printf report another end.
+// The loop takes its words back before it uses them; in posix mode no function precedes trap,
+// unset and exit, which do that. Options that the mode changes are restored. Nothing of the
+// loop is shown by set -x.
+const loop = `while { IFS=' ' read -r __hr_n __hr_k __hr_s; } 2>/dev/null <&3; do
+{ IFS= read -r __hr_d; __hr_c= __hr_p=
+while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l; __hr_c="$__hr_c$__hr_l
 "; __hr_k=$((__hr_k-1)); done
 if [ -n "$__hr_d" ]; then
 __hr_o=${OLDPWD-}; [ "$PWD" = "$__hr_d" ] || __hr_o=$PWD
 CDPATH= cd -- "$__hr_d" || exit 1; OLDPWD=$__hr_o; else
 case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
-[ "$__hr_s" = 0 ] || __hr_c="__hr_st $__hr_s
-$__hr_c"
-if [ "$__hr_w" = 0 ]; then eval "$__hr_c" 3<&- 4>&- 5>&-
-else eval "$__hr_c" 3<&- 4>&-; fi
-__hr_s=$?
+[ "$__hr_s" = 0 ] || (exit "$__hr_s"); } 2>/dev/null <&3
+eval "$__hr_c" 3<&- 4>&-
+{ __hr_s=$?; } 2>/dev/null
 %s
-printf '%%s %%s %%s\n' "$__hr_n" "$__hr_s" "$PWD" >&4
+{ case $__hr_p in ?*) __hr_s=${__hr_p%%%%:*}; printf '|%%s\n' "${__hr_p#*:}" >&4;; esac
+printf '%%s %%s %%s\n' "$__hr_n" "$__hr_s" "$PWD" >&4; } 2>/dev/null
 done
 `
 
-// own are the functions of the loop. again takes back what stands before its words;
-// bashAgain is that for bash, which has traps that run between them, lets functions stand
-// before any word but in posix mode, and forgets two of its options with that mode.
+// tail keeps how a line ended: its status, and those of the commands of its last pipeline.
+const tail = `{ __hr_p="$?:${PIPESTATUS[@]}"; } 2>/dev/null`
+
+// again removes functions that hide words of the loop. bashAgain does so for bash, which has
+// traps that run between words, allows functions before any word except in posix mode, and
+// forgets two of its options with that mode.
 const (
-	words     = "unset -f read cd printf echo shopt eval return '[' __hr_st __hr_m || exit \"$__hr_s\"\n" + own
-	own       = "__hr_st() { return \"$1\"; }\n" + members.Teller + "\n"
+	words     = "unset -f read cd printf echo shopt eval return '[' || exit \"$__hr_s\"\n"
 	again     = "{ " + words + "} 2>/dev/null"
-	bashAgain = `{ __hr_b=:${BASHOPTS-}: __hr_p=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
+	bashAgain = `{ __hr_b=:${BASHOPTS-}: __hr_o=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
 trap - DEBUG RETURN ERR
-` + words + `if [ -n "$__hr_p" ]; then POSIXLY_CORRECT=$__hr_p; else unset POSIXLY_CORRECT
+` + words + `if [ -n "$__hr_o" ]; then POSIXLY_CORRECT=$__hr_o; else unset POSIXLY_CORRECT
 case $__hr_b in *:expand_aliases:*) shopt -s expand_aliases;; esac
 case $__hr_b in *:inherit_errexit:*) ;; *) shopt -u inherit_errexit;; esac; fi; } 2>/dev/null`
 )
@@ -76,7 +78,6 @@ type shell struct {
 	turn chan struct{} // full while a command runs
 	live *liveShell
 	last int // exit code of the last command, for $?
-	told int // commands that were marked so far
 }
 
 func newShell(h *host) *shell { return &shell{h: h, turn: make(chan struct{}, 1)} }
@@ -115,8 +116,8 @@ type liveShell struct {
 	cmd   *exec.Cmd
 	mark  string
 	in    *os.File
+	bash  bool
 	marks chan string // lines of descriptor 4; closed at its end
-	tells *told       // what comes on descriptor 5
 	out   *pump
 	died  chan struct{}
 	ends  []*os.File
@@ -127,17 +128,16 @@ func (s *shell) start() (*liveShell, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := again
-	if path.Base(bin) == "bash" {
+	after, bash := again, path.Base(bin) == "bash"
+	if bash {
 		after = bashAgain //control:loop-words
 	}
-	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + fmt.Sprintf(loop, own, after)
+	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + fmt.Sprintf(loop, after)
 	var p pipes
 	defer p.closeChild()
 	inR, inW := p.pipe()
 	markR, markW := p.pipe()
 	outR, outW := p.pipe()
-	tellR, tellW := p.pipe()
 	if p.err != nil {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", p.err), p.closeAll())
 	}
@@ -146,14 +146,22 @@ func (s *shell) start() (*liveShell, error) {
 	cmd.Dir = s.h.cfg.Root
 	cmd.Env = append(s.h.environment(mark), "PWD="+s.h.cfg.Root)
 	cmd.Stdout, cmd.Stderr = outW, outW
-	cmd.ExtraFiles = []*os.File{inR, markW, tellW}
+	cmd.ExtraFiles = []*os.File{inR, markW}
 	cmd.SysProcAttr = newSession()
 	if err := s.h.procs.start(cmd, mark); err != nil {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", err), p.closeAll())
 	}
 	p.child = append(p.child, inR, markW, outW)
-	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}), tells: newTold(tellR, tellW),
-		out: newPump(outR), ends: []*os.File{inW, markR, outR, tellR, tellW}}
+	l := &liveShell{
+		cmd:   cmd,
+		mark:  mark,
+		in:    inW,
+		bash:  bash,
+		marks: make(chan string, 1),
+		died:  make(chan struct{}),
+		out:   newPump(outR),
+		ends:  []*os.File{inW, markR, outR},
+	}
 	go func() {
 		defer close(l.marks)
 		for sc := bufio.NewScanner(markR); sc.Scan(); {
@@ -183,7 +191,6 @@ func (s *shell) end(l *liveShell) {
 	}
 	for range l.marks { //nolint:revive // drained until its reader has ended
 	}
-	<-l.tells.over
 }
 
 func (s *shell) close() {
@@ -324,10 +331,11 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 // ends, the deadline comes or ctx ends.
 func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
 	nonce := rand.Text()
-	first := s.told
-	line, commands := members.Mark(c.Line, first) //control:own-status
-	s.told += len(commands)
-	text := fmt.Sprintf("%s %d %d %d\n%s\n%s\n", nonce, strings.Count(line, "\n")+1, max(s.last, 0), min(len(commands), 1), dir, line)
+	line := c.Line
+	if l.bash && endsWhole(line) { //control:line-ends-whole
+		line += "\n" + tail //control:pipeline-ends
+	}
+	text := fmt.Sprintf("%s %d %d\n%s\n%s\n", nonce, strings.Count(line, "\n")+1, max(s.last, 0), dir, line)
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
@@ -342,9 +350,14 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 		<-sent
 	}
 	marks := l.marks
+	var pipeline []int
 	for {
 		select {
 		case line, ok := <-marks:
+			if ends, of := strings.CutPrefix(line, "|"); of {
+				pipeline = statuses(ends)
+				continue
+			}
 			got, rest, _ := strings.Cut(line, " ")
 			status, at, _ := strings.Cut(rest, " ")
 			if !ok { // the shell ends, or has another program take its place, which may run on
@@ -353,7 +366,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent
-				res := workspace.CommandResult{Exit: code, Ran: l.tells.ran(nonce, first, commands)}
+				res := workspace.CommandResult{Exit: code, Pipeline: pipeline}
 				res.Dir, res.Left = s.h.standing(at)
 				return res, nil
 			}
@@ -368,6 +381,28 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			return workspace.CommandResult{Exit: -1, Restart: true}, ctx.Err()
 		}
 	}
+}
+
+// endsWhole reports whether a line of shell ends by itself: a line behind it is read as a line
+// of its own, not as the text of a here-document or as the rest of a command.
+func endsWhole(line string) bool {
+	if strings.HasSuffix(line, `\`) {
+		return false
+	}
+	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	return err == nil
+}
+
+// statuses reads exit codes with spaces between them. It returns nil if one is no number.
+func statuses(s string) (codes []int) {
+	for f := range strings.FieldsSeq(s) {
+		code, err := strconv.Atoi(f)
+		if err != nil {
+			return nil
+		}
+		codes = append(codes, code)
+	}
+	return codes
 }
 
 // exitOf returns the exit code, or 128 and the signal as shells do.

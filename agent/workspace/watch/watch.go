@@ -7,7 +7,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 )
@@ -148,5 +147,3 @@ func size(n int64) string {
 	}
 	return fmt.Sprintf("%d MiB", n>>20)
 }
-
-var pageSize = int64(os.Getpagesize())

@@ -4,7 +4,6 @@ package storetest
 
 import (
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -156,12 +155,4 @@ func count(errs []error, target error) int {
 		}
 	}
 	return n
-}
-
-func numbered(prefix string, n int) []string {
-	out := make([]string, n)
-	for i := range out {
-		out[i] = fmt.Sprintf("%s%d", prefix, i+1)
-	}
-	return out
 }
