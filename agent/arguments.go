@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// named is what of a call's arguments the session itself looks at. Nothing
-// else is decoded: arguments hold whole files.
+// named holds the arguments that the session itself inspects. The rest is not decoded
+// because it may contain whole files.
 type named struct {
 	Path     json.RawMessage `json:"path"`
 	File     json.RawMessage `json:"file"`
@@ -20,16 +20,16 @@ type named struct {
 	} `json:"files"`
 }
 
-// readNamed reads arguments that may be anything.
+// readNamed decodes arguments of any shape.
 func readNamed(raw json.RawMessage) named {
 	var n named
 	if json.Unmarshal(raw, &n) != nil {
-		n.Files = nil // what else could be read counts
+		n.Files = nil // the other fields stay valid
 	}
 	return n
 }
 
-// firstString is the first of list that is a string with something in it.
+// firstString returns the first non-empty string in list.
 func firstString(list ...json.RawMessage) string {
 	for _, raw := range list {
 		var s string
@@ -42,7 +42,7 @@ func firstString(list ...json.RawMessage) string {
 
 func (n named) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
 
-// command is the line of a command. One that is a list is a program and its arguments.
+// command returns the command line of a call. A list is a program with its arguments.
 func (n named) command() string {
 	for _, raw := range []json.RawMessage{n.Command, n.Cmd, n.Commands} {
 		var argv []string
@@ -53,7 +53,7 @@ func (n named) command() string {
 	return firstString(n.Command, n.Cmd, n.Commands)
 }
 
-// paths are all files that a call names.
+// paths returns all files that a call names.
 func (n named) paths() []string {
 	var out []string
 	for _, f := range n.Files {

@@ -13,9 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// history is the state that everybody reads from the log, with what only the
-// loop needs of the same events. It is a pure fold: the same log gives the
-// same history on any machine.
+// history is the shared session state, with the additional state of the loop. It is a
+// pure fold: the same log yields the same history on any machine.
 type history struct {
 	*session.State
 	talk   conversation
@@ -26,15 +25,15 @@ type history struct {
 
 	notes    compact.Notes
 	ratio    compact.Ratio
-	lead     *session.Prompt // what requests begin with; nil before the first
-	renewed  bool            // the conversation was made shorter since then
-	mode     policy.Mode     // the present one
-	stepped  llm.Form        // the form that the session fell back to; FormAuto while it has not
+	lead     *session.Prompt // prefix of all requests; nil before the first
+	renewed  bool            // the conversation was compacted since then
+	mode     policy.Mode     // the current mode
+	stepped  llm.Form        // the form that the session fell back to; FormAuto before that
 	todoTurn int             // turn of the last change of the todo list
 }
 
-// newHistory returns the history of an empty log. Edits reports whether a tool
-// changes text that is there.
+// newHistory returns the history of an empty log. edits reports whether a tool changes
+// existing text.
 func newHistory(edits func(tool string) bool) *history {
 	return &history{State: session.NewState(), habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
 		if !edits(tool) {
@@ -44,7 +43,7 @@ func newHistory(edits func(tool string) bool) *history {
 	})}
 }
 
-// mostGoal bounds the goal in the session's notes, in characters.
+// mostGoal limits the goal in the session's notes, in characters.
 const mostGoal = 300
 
 // apply folds one event.
@@ -70,7 +69,7 @@ func (h *history) apply(e session.Event) error {
 		h.answered(e, p)
 	case *session.Resolved:
 		h.settled(p)
-		if len(h.Checkpoints) == 0 { // leave to work on a commit of a fork says where the work starts
+		if len(h.Checkpoints) == 0 { // permission to work on a fork's commit determines the start of the work
 			h.claims.from, h.claims.start = h.Content(), h.Saved
 		}
 	case *session.Result:
@@ -99,7 +98,7 @@ func (h *history) apply(e session.Event) error {
 	return nil
 }
 
-// note takes in what the engine told the model.
+// note folds a note of the engine to the model.
 func (h *history) note(e session.Event, p *session.Note) {
 	if p.Kind == session.NoteFallback {
 		h.stepped = cmp.Or(llm.Form(p.Form), llm.FormText)
@@ -113,29 +112,29 @@ func (h *history) note(e session.Event, p *session.Note) {
 	h.talk.note(e, p)
 }
 
-// enter changes the mode. One that nobody knows allows nothing.
+// enter changes the mode. An unknown mode allows nothing.
 func (h *history) enter(name string) {
 	h.mode, _ = policy.ParseMode(name)
 	h.talk.writes = h.mode.Writes()
 }
 
-// modeEdits counts the edits that the mode's limit is about.
+// modeEdits returns the number of edits that count toward the mode's limit.
 func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 
-// message begins a new allowance: a person asked for something. over says that
-// the session had ended.
+// message folds a user message. It begins a new allowance if over, that is, if the
+// session had ended.
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear { //control:forgotten
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
 		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
 	h.lost.Anew()
-	if p.Clear || p.Model != "" { // nothing is asked with it
+	if p.Clear || p.Model != "" { // it asks for nothing
 		return
 	}
 	switched := p.Mode != "" && p.Mode != h.mode.Name
 	if p.Mode != "" {
-		over = true // it is a request of its own
+		over = true // a change of mode is a new request
 		h.enter(p.Mode)
 	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
@@ -161,7 +160,7 @@ func (h *history) answered(e session.Event, p *session.Answer) {
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
 }
 
-// settled remembers what a person decided.
+// settled notes the decision of an approver.
 func (h *history) settled(p *session.Resolved) {
 	for _, r := range h.Requests {
 		if r.Answer == p {
@@ -180,7 +179,7 @@ func (h *history) find(id string) *session.CallState {
 	return nil
 }
 
-// decided is what a person's answer settled, for the notes.
+// decided describes a decision for the notes.
 func decided(r *session.Request) string {
 	asked, said := firstLine(r.Display, 120), firstLine(r.Answer.Reason, 160)
 	switch r.Answer.Verdict {
@@ -192,7 +191,7 @@ func decided(r *session.Request) string {
 	return ""
 }
 
-// stepOf says of a finished call what is worth remembering.
+// stepOf summarizes a finished call for the notes.
 func stepOf(c *session.CallState) compact.Step {
 	n := readNamed(c.Arguments)
 	s := compact.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// run is one stretch of work on a session.
+// run is one continuous stretch of work on a session.
 type run struct {
 	*journal
 	inbox     func(context.Context) error
@@ -25,10 +25,10 @@ type run struct {
 	planner   *planner
 	finisher  *finisher
 	steps     []step
-	task      string // before the ids of its calls; "" for the session itself
+	task      string // prefix of the ids of its calls; "" for the session itself
 }
 
-// newRun puts together what works on a session.
+// newRun connects the parts that work on a session.
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
@@ -59,14 +59,14 @@ func newRun(a *Agent, j *journal) *run {
 	return r
 }
 
-// step is one thing that may be due; an outcome ends the run. Steps are tried
-// in order, and the first that did something starts the round anew, so that
-// each round begins with a look at the log.
+// step is one action that may be due; an outcome ends the run. Steps are tried in order.
+// The first one that records an event restarts the round, so that each round begins with
+// the latest log.
 type step func(ctx context.Context) (*session.Outcome, error)
 
-// loop is the whole of an agent: look up what the request names, finish the
-// calls of the last answer, put what they changed on the branch, see whether
-// that was all, and ask the model for the next answer.
+// loop is the main loop of an agent: look up the references in a request, finish the
+// calls of the last answer, publish their changes, check whether the work is done, and
+// ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	with := r.ModelName()
 	for {
@@ -92,9 +92,8 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	}
 }
 
-// rest ends the session again as it had ended, when all that was asked for since
-// was to take checkpoints back: that needs no answer of the model. Whether anything is
-// done depends on what is left.
+// rest restores the previous end of a session if the only request since then was to undo
+// or redo checkpoints: that needs no model. The status depends on the remaining changes.
 func (r *run) rest(context.Context) (*session.Outcome, error) {
 	if r.Rest == nil {
 		return nil, nil
@@ -109,7 +108,7 @@ func (r *run) rest(context.Context) (*session.Outcome, error) {
 	return &out, nil
 }
 
-// listen takes in what people wrote meanwhile.
+// listen reads new user messages.
 func (r *run) listen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, er
 	return out, nil
 }
 
-// provide looks up what a person's latest words name, once, and puts it in
-// front of them, so that the model need not spend turns on reading it.
+// provide looks up the references in the latest user message, once, and adds them to the
+// message, so that the model need not spend turns on reading them.
 func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
 	if r.lookUp == nil || r.talk.unprovided == "" {
 		return nil, nil
@@ -177,9 +176,9 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 	return r.model.answer(ctx, r.requests.build())
 }
 
-// modelFailed decides what a failure of the model means for the session:
-// text calls instead of native ones, a shorter conversation, or the end with
-// a sentence that a person understands.
+// modelFailed decides how the session continues after a failure of the model: with text
+// calls instead of native ones, with a shorter conversation, or not at all. In the last
+// case the outcome explains the failure to the user.
 func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, error) {
 	var me *llm.Error
 	if ctx.Err() != nil || errors.Is(err, session.ErrFenced) || !errors.As(err, &me) {

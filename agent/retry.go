@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/speech"
 )
 
-// retry takes the last answer back: the next try sees one line in its place, at a higher
-// temperature, and in a simpler form if there is one. What was tried stays in the log.
+// retry discards the last answer, which stays in the log. The next attempt sees line in
+// its place, at a higher temperature, and in a simpler form if there is one.
 func (f *finisher) retry(ctx context.Context, line string) error {
 	last := f.talk.entries[len(f.talk.entries)-1]
 	m := f.model
@@ -34,7 +34,7 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 	return f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}))
 }
 
-// temperature is that of a try after answers that were taken back, nil before.
+// temperature rises with the number of discarded answers; nil if there are none.
 func (k *claims) temperature() *float64 {
 	n := k.back + k.red
 	if n == 0 {
@@ -44,11 +44,11 @@ func (k *claims) temperature() *float64 {
 	return &warm
 }
 
-// maxBack is how many answers in a row are taken back before the session ends.
+// maxBack is the number of consecutive discarded answers that ends a session.
 const maxBack = 3
 
-// inFiles decides about an answer in the files form: edits that were all made are an end,
-// and everything else is tried again.
+// inFiles decides about an answer in the files form: the work ends if all edits were
+// made. A reading request continues the conversation; anything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
 	edits, refused := 0, []string{}
 	if said, complete := completion(last); complete && !slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
@@ -70,7 +70,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		if why := f.seen(last); why != "" {
 			return f.again(ctx, why)
 		}
-		return nil, nil // it asked for something, and reads the answer
+		return nil, nil // it asked for something, and needs the result
 	case len(refused) > 0 && len(refused) < edits:
 		return nil, f.tell(ctx, session.NoteReminder, "Not all of it was written. "+strings.Join(refused, " "))
 	case len(refused) > 0:
@@ -95,11 +95,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
 
-// maxLooks is how many answers in a row may only look at files, in the files form.
+// maxLooks is the maximum number of consecutive answers in the files form that only read.
 const maxLooks = 4
 
-// seen says why an answer that only looks at files brings nothing: they are in view, or
-// enough was looked at.
+// seen returns the reason that an answer which only reads is of no use, or "": the files
+// are in view, or the limit is reached.
 func (f *finisher) seen(last entry) string {
 	view := viewOf(f.talk.entries[:len(f.talk.entries)-1])
 	known := 0
@@ -128,7 +128,7 @@ func (f *finisher) seen(last entry) string {
 	return ""
 }
 
-// unparsed returns what the tools say of a file that does not parse since this answer.
+// unparsed returns the tools' message about a file that this answer broke, or "".
 func unparsed(last entry) string {
 	for _, c := range last.calls {
 		if c.Result == nil || !speech.IsEdit(c.Call) {
@@ -143,14 +143,13 @@ func unparsed(last entry) string {
 	return ""
 }
 
-// askFiles says in one line how an answer changes a file.
+// askFiles explains in one line how an answer changes a file.
 const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
 
-// thinkFirst asks for the thought before the file: without it small models copy the file
-// that they see.
+// thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
 
-// again tries once more, or ends a session that was tried often enough.
+// again tries once more, or ends the session if the limit is reached.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {
 	if f.claims.back >= maxBack {
 		out := f.summarize(ctx, session.StatusFailed, "")
@@ -161,7 +160,7 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
 
-// ended is the end of a session whose model only talks.
+// ended returns the outcome for a model that only talks.
 func (f *finisher) ended(ctx context.Context, said string) *session.Outcome {
 	if f.changed() {
 		return f.summarize(ctx, session.StatusDone, said)
@@ -179,8 +178,8 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// refusedAll reports whether all edits of an answer were refused, and nothing else was
-// done: such an answer only pulls the next one after it. It returns what was wrong.
+// refusedAll reports whether an answer consists only of refused edits, and returns their
+// errors. Such an answer is discarded, because the model would imitate it.
 func refusedAll(last entry, edits func(tool string) bool) (string, bool) {
 	var said []string
 	for _, c := range last.calls {

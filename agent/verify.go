@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// verifier runs the project's tests on saved states, past the shell that the model uses.
-// Each command goes by the policy as if the model had asked for it.
+// verifier runs the project's tests on saved states, outside of the model's shell. The
+// policy is applied to each command as if the model had called it.
 type verifier struct {
 	*journal
 	gate  *gate
@@ -24,8 +24,8 @@ type verifier struct {
 	run   func(ctx context.Context, commit string, lines []string) (session.Verified, error)
 }
 
-// of returns how the tests go on a commit, nil if there is no way to run them. They run
-// once for a commit.
+// of returns the test results for a commit, or nil if the tests cannot be run. They run
+// once per commit.
 func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.Verified, error) {
 	known := v.Proof.Of(commit)
 	if base {
@@ -56,7 +56,7 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 	return &out, v.record(ctx, session.NewEvent(session.TypeVerified, v.Turns, out))
 }
 
-// held returns the first command that the policy does not simply allow, and its word on it.
+// held returns the first command that the policy does not allow, and the reason.
 func (v *verifier) held() (line, why string) {
 	for _, line := range v.lines {
 		a := policy.Action{Kind: policy.Execute, Tool: "run_terminal_command", Command: line, Cwd: ".", Display: line}
@@ -68,11 +68,11 @@ func (v *verifier) held() (line, why string) {
 	return "", ""
 }
 
-// maxRed is how often work that turned the tests red is sent back.
+// maxRed is the maximum number of times that work with failing tests is sent back.
 const maxRed = 3
 
-// red decides about work whose tests Handrail saw fail: sent back with what they said, or
-// ended as not done. It returns nothing if the work may count as done.
+// red decides about work after its tests failed: it is sent back with their output, or
+// ended as not done. It returns false if the work may count as done.
 func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 	if !f.mayWrite() || !f.changed() || f.inside || f.tests.run == nil {
 		return nil, false, nil
@@ -97,10 +97,10 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		return nil, false, err
 	}
 	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
-		return nil, false, nil // the tests have no way to run here, before the change and after it
+		return nil, false, nil // the tests cannot run here, with or without the change
 	}
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
-		return nil, false, nil // they failed before, too; the model was told and stays with its work
+		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
@@ -113,15 +113,15 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		return nil, true, f.startAnew(ctx, was)
 	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
-	if f.model.form == llm.FormFiles { // it sees its last version, and not the way there
+	if f.model.form == llm.FormFiles { // it sees only its last version, without the previous attempts
 		note.Back = f.talk.entries[len(f.talk.entries)-1].seq
 	}
 	return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, note))
 }
 
-// startAnew puts the files back to those of the request, and the conversation too: a model
-// that calls no tools repairs its own mistakes worse than it makes another try. What the
-// tests said before any change is part of the request.
+// startAnew resets the files and the conversation to the start of the request: a model
+// that calls no tools succeeds more often in a new attempt than in a repair. The test
+// output from before any change becomes part of the request.
 func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
@@ -148,7 +148,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
 }
 
-// cannotRun reports whether a run ended before any test: a program or a module is missing.
+// cannotRun reports whether a program or a module was missing, so that no test ran.
 func cannotRun(v *session.Verified) bool {
 	if v.Tests.Exit == 126 || v.Tests.Exit == 127 {
 		return true
@@ -161,7 +161,7 @@ func cannotRun(v *session.Verified) bool {
 	return false
 }
 
-// redText is what the model is told of tests that fail.
+// redText tells the model about failing tests.
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
@@ -176,7 +176,7 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, mostTail)))
 }
 
-// lastVersion shows what the last answer wrote.
+// lastVersion shows the edits of the last answer.
 func (f *finisher) lastVersion() string {
 	var b strings.Builder
 	for _, c := range f.talk.entries[len(f.talk.entries)-1].calls {
@@ -188,5 +188,5 @@ func (f *finisher) lastVersion() string {
 	return b.String()
 }
 
-// maxRedFiles bounds what a small model is told of failing tests, in bytes.
+// maxRedFiles limits the test output for a model in the files form, in bytes.
 const maxRedFiles = 1200

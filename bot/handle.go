@@ -19,9 +19,9 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// handle works on one delivery. What it leads to is recorded before anything
-// is said on GitHub. A delivery that cannot be worked on ever is given up;
-// an error means that it may work later.
+// handle works on one delivery. Its effects are recorded before anything is written to
+// GitHub. A delivery that can never be handled is given up; an error means that a retry
+// can help.
 func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
@@ -74,8 +74,8 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, &s, carry))
 }
 
-// looked has GitHub looked at where an event says only that something happened there. It
-// reports whether that was all.
+// looked checks GitHub if an event tells only that something happened to a request under
+// review. It reports whether that completes the delivery.
 func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
 	at, ok := approval.About(ev)
 	if !ok || !at.Same(w.at.Ref) {
@@ -94,9 +94,9 @@ func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok
 	return s, ok
 }
 
-// touched is told that a text was changed or deleted. The one that the session began
-// with was read when it was new: people are told that this changes nothing, once. A
-// progress comment is made again.
+// touched handles a text that was changed or deleted. The text that began the session was
+// read when it was new: the thread is told, once, that the change has no effect. A
+// deleted progress comment or request is posted again.
 func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	if ev.To.Number != 0 {
 		return w.transferred(ctx, d, ev)
@@ -138,8 +138,8 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	return w.commit(ctx, c)
 }
 
-// editedIn tells somebody who wrote a command into a text that was there that it does
-// not count, once for each text. What nobody answered would not be told either.
+// editedIn tells the author of a command that was edited into an older text that it does
+// not count, once per text. Authors that would get no answer are not told either.
 func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
 	was := ev
 	if was.Action = "created"; ev.Kind == "issues" {
@@ -170,7 +170,7 @@ func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event)
 	return true, w.commit(ctx, c)
 }
 
-// read returns what carries out a text; nil when it wants nothing of the bot.
+// read returns the function that carries out a text; nil if it is not for the bot.
 func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error, error) {
 	cmds, use, err := w.commandsIn(ctx, s.body)
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 	return func(c *change) error { return takeAside(ctx, w, c, *s, a) }, nil
 }
 
-// answer does what somebody wants who may want something.
+// answer carries out a text if its author is admitted.
 func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, carry func(*change) error) error {
 	by, why, err := w.admit(ctx, *s)
 	if errors.Is(err, ghapp.ErrLookups) {
@@ -228,7 +228,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	return nil
 }
 
-// orGiveUp ends a delivery whose failure no second try can mend.
+// orGiveUp ends a delivery if its failure is permanent.
 func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) error {
 	var ge *ghapp.Error
 	if err == nil || !errors.As(err, &ge) || ge.Kind != ghapp.Permanent {
@@ -241,7 +241,7 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
-// mostCommands is how many commands of one text are carried out.
+// mostCommands is the maximum number of commands carried out per text.
 const mostCommands = 50
 
 // carryOut carries out commands in order.
@@ -276,8 +276,8 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	return w.commit(ctx, c)
 }
 
-// tellWrong says what is wrong with the commands of a text. That more than commands stands
-// beside an approval is said once for what is open; later there is a sign.
+// tellWrong reports an error in the commands of a text. Text beside an approval is
+// reported once for the open requests; later there is only a reaction.
 func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong *command.Error) error {
 	if wrong == nil {
 		return nil
@@ -298,25 +298,24 @@ func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong 
 	return nil
 }
 
-// firstTask is which of the commands of a text is its first task, -1 for none.
+// firstTask returns the index of the first task, -1 if there is none.
 func firstTask(cmds []command.Command) int {
 	return slices.IndexFunc(cmds, func(c command.Command) bool { return c.Name == command.Task })
 }
 
-// aside is what a text without a command comes to in a thread where the agent waits for an
-// answer.
+// aside is a text without a command in a thread with a session, which may be an answer.
 type aside struct {
-	answer string          // to the questions of fits
-	fits   []session.Asked // questions that it can be meant for
+	answer string          // to the questions in fits
+	fits   []session.Asked // questions that it may answer
 	asked  []session.Asked // questions to its author that it does not answer
-	open   []session.Asked // requests, which it never answers
+	open   []session.Asked // requests for approval, which it never answers
 }
 
-// means reports whether it means anything.
+// means reports whether the text matters to the session.
 func (a aside) means() bool { return len(a.fits)+len(a.asked)+len(a.open) > 0 }
 
-// mayAnswer reports whether a text without a command may be an answer: there is
-// a session in its thread that is not over. It asks the store, and nobody else.
+// mayAnswer reports whether a text without a command may be an answer: its thread has a
+// session that is not over. It asks only the store.
 func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 	if !command.MayAnswer(s.body) {
 		return false, nil
@@ -325,8 +324,8 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 	return err == nil && !sess.State.Over(), store.Unless(err, store.ErrNotFound)
 }
 
-// readAside reads a text without a command. It asks GitHub nothing. A comment on a diff
-// belongs to the talk about its lines: there only the answer to a question counts.
+// readAside reads a text without a command. It does not call GitHub. A comment on a diff
+// belongs to the discussion of its lines, so it counts only if it answers a question.
 func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err error) {
 	sess, err := w.session(ctx)
 	if err != nil || sess == nil || !command.MayAnswer(s.body) {
@@ -359,8 +358,8 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 	return a, nil
 }
 
-// takeAside takes what a text without a command means: the answer to a question, or words
-// that are kept.
+// takeAside takes a text without a command as the answer to a question, or keeps it for
+// the model.
 func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
 	sess, err := w.session(ctx)
@@ -403,7 +402,7 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	return w.commit(ctx, c)
 }
 
-// answer is what a reader sees of an answer to a question.
+// answer returns an answer to a question as a reader sees it.
 func (r *request) answer(a aside) string {
 	q := a.fits[0]
 	seen := r.cleaned("answer", r.msg.body, r.msg.page)
@@ -413,8 +412,8 @@ func (r *request) answer(a aside) string {
 	return r.cleaned("answer", a.answer, "")
 }
 
-// keepAside keeps words for the model, and asks their author back who may answer what waits,
-// once for each request.
+// keepAside keeps a text for the model. If its author may answer an open request, it asks
+// back, once per request.
 func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
 	words := r.cleaned("words", r.msg.body, r.msg.page)
 	if words == "" {
@@ -429,7 +428,7 @@ func (r *request) keepAside(ctx context.Context, v *session.State, a aside) erro
 	return nil
 }
 
-// once is a text whose reply of a kind is given once for what is open, whoever writes how often.
+// once returns the text with a key shared by all replies of a kind to the open requests.
 func (s userMessage) once(kind string, open []session.Asked) userMessage {
 	if len(open) > 0 {
 		s.key = kind
@@ -440,14 +439,14 @@ func (s userMessage) once(kind string, open []session.Asked) userMessage {
 	return s
 }
 
-// keep records words of a person that are no instruction: the model is told when the session
-// goes on, and nothing that waits is withdrawn.
+// keep records a text that is no instruction: the model is told when the session goes on,
+// and no open request is withdrawn.
 func (r *request) keep(v *session.State, words string) {
 	text := fmt.Sprintf("[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s", r.msg.author.Login, words)
 	r.c.append(session.NewEvent(session.TypeNote, v.Turns, session.Note{Kind: session.NoteSaid, Text: text}))
 }
 
-// stillOpen says what waits, and how it is answered.
+// stillOpen lists the open questions or requests, and how to answer them.
 func (r *request) stillOpen(questions, requests []session.Asked, words string) string {
 	if len(questions) > 0 {
 		return render.WhichMeant(questions, requests)
@@ -456,8 +455,9 @@ func (r *request) stillOpen(questions, requests []session.Asked, words string) s
 	return render.Stays(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
 }
 
-// askBack asks back about a task that is a slip of the keyboard away from a command, or that
-// by its form is no instruction while a request waits: it is kept, and withdraws nothing.
+// askBack asks back about a task that is a typo away from a command, or that does not
+// read as an instruction while a request is open. The latter is kept, and withdraws
+// nothing.
 func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
 		return false, nil
@@ -483,7 +483,7 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	return true, nil
 }
 
-// okCommit takes a word for a commit of a fork.
+// okCommit handles the approval of a fork's commit.
 func okCommit(ctx context.Context, r *request) error {
 	var v *session.State
 	if r.sess != nil {
@@ -510,7 +510,7 @@ func okCommit(ctx context.Context, r *request) error {
 	return nil
 }
 
-// okFor takes a word for one commit.
+// okFor approves one commit of a fork.
 func (r *request) okFor(ctx context.Context, v *session.State, commit string) error {
 	if v == nil {
 		r.reply(render.NoForkWaits(commit))

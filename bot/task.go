@@ -20,7 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// task opens the thread's session, or goes on with it.
+// task opens the thread's session, or continues it.
 func task(ctx context.Context, r *request) error {
 	if r.own == "" {
 		if asked, err := r.askBack(ctx); asked || err != nil {
@@ -62,9 +62,9 @@ func task(ctx context.Context, r *request) error {
 	return r.open(ctx, &before)
 }
 
-// supersede ends the thread's session, because its pull request is over and a person
-// asks for more, and says so. A session that runs ends first; then the delivery is
-// handled again.
+// supersede ends the thread's session, because its pull request is over and the user asks
+// for more, and says so. A running session ends first; then the delivery is handled
+// again.
 func (r *request) supersede(ctx context.Context) error {
 	v, err := r.view(ctx)
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *request) supersede(ctx context.Context) error {
 		r.c.append(approval.Dropped(v, r.from(), r.msg.author.ID)...)
 	}
 	if len(r.c.Events) > 0 {
-		// What the same comment asked of the old session goes with it.
+		// Earlier commands of the same comment were for the old session, and go with it.
 		before := *r.c
 		before.replies, r.c.Events, r.c.Intents = nil, nil, nil
 		if err := r.w.commit(ctx, &before); err != nil {
@@ -94,7 +94,7 @@ func (r *request) supersede(ctx context.Context) error {
 	return err
 }
 
-// cleaned is what a reader sees of a text, whose HTML is page, and logs what was taken out.
+// cleaned returns a text as a reader sees it, and logs removals. page is its HTML.
 func (r *request) cleaned(what, text, page string) string {
 	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
@@ -103,8 +103,8 @@ func (r *request) cleaned(what, text, page string) string {
 	return strings.TrimSpace(text)
 }
 
-// follow adds words to the session. Whatever waited for an answer is
-// answered by them (a question) or withdrawn (an approval).
+// follow adds a text to the session. It answers open questions, and withdraws open
+// requests for approval.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -135,7 +135,7 @@ func (r *request) follow(ctx context.Context) error {
 	answered := false
 	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
-		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
+		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
@@ -152,11 +152,11 @@ func (r *request) follow(ctx context.Context) error {
 	return nil
 }
 
-// sessionID is the id of the session that a text begins.
+// sessionID returns the id of the session that a text begins.
 func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, text)[:12] }
 
-// open starts a new session in the thread. Before is what it has to know of the one
-// before it, whose work is merged or closed; nil for none.
+// open starts a new session in the thread. before describes the previous session if its
+// work is merged or closed; it may be nil.
 func (r *request) open(ctx context.Context, before *session.Item) error {
 	w, s := r.w, r.msg
 	place, err := w.cfg.Runner.StartPoint(ctx, w.at)
@@ -192,7 +192,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
-	if r.job != nil { // its result is told in another way
+	if r.job != nil { // its result is reported in another way
 		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
 	}
 	data, err := json.Marshal(live.Data{Unasked: live.Unasked{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
@@ -214,7 +214,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		task.Branch = row.Branch
 	}
 	err = w.cfg.Store.Sessions.Create(ctx, row)
-	if errors.Is(err, store.ErrExists) { // by a try that was cut off
+	if errors.Is(err, store.ErrExists) { // by an interrupted try
 		row, err = w.cfg.Store.Sessions.Session(ctx, id)
 	}
 	if err != nil {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	mostBrought = 20_000 // contents that are asked for at once
-	mostUnknown = 32     // of these, how many the remote may not have
+	mostBrought = 20_000 // contents per request
+	mostUnknown = 32     // maximum number of these that the remote may lack
 )
 
-// promise makes a new mirror partial where the remote is able to give contents later.
+// promise makes a new mirror partial if the remote can send contents later.
 func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
 	if s.Empty || !s.Adv.Capabilities.Supports(capability.Filter) {
 		return nil
@@ -32,9 +32,9 @@ func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
 	return m.pool.MakePartial(m.url)
 }
 
-// bring fetches contents that this mirror lacks. What it has of them when its turn comes
-// is not fetched: another process may have brought it. What came stays, whatever becomes
-// of the rest.
+// bring fetches contents that the mirror lacks. It checks again after taking the lock:
+// another process may have fetched them. Contents that arrived are kept, even after a
+// later error.
 func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	return nil
 }
 
-// contents fetches some contents, but for those that the remote does not have.
+// contents fetches contents, except those that the remote lacks.
 func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
 	for range mostUnknown {
 		pack, err := m.wire.Contents(ctx, m.url, ids)
@@ -91,8 +91,8 @@ func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error
 	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, mostUnknown)
 }
 
-// came returns an error unless contents are here that an answer should have brought. Who
-// reads what is missing would ask for it without end.
+// came returns an error unless the answer contained all requested contents. Otherwise a
+// reader would request the missing ones forever.
 func came(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	return m.pool.Once(ctx, func(o *objects.DB) error {
 		if n := len(o.Lacks(ids)); n > 0 { //control:answer-is-what-was-asked
@@ -102,7 +102,7 @@ func came(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	})
 }
 
-// there returns where the remote's branches and tags were last.
+// there returns the last known commits of the remote's branches and tags.
 func there(ctx context.Context, m *Mirror) (map[string]plumbing.Hash, error) {
 	refs, err := m.localRefs(ctx, "refs/")
 	out := map[string]plumbing.Hash{}

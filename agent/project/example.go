@@ -8,20 +8,20 @@ import (
 	"unicode"
 )
 
-// Limits of what examples are taken from.
+// Limits of the sources of examples.
 const (
-	mostExample   = 64 << 10 // bytes of the file
-	mostTriedFor  = 5        // files that are read for a line
-	leastExample  = 6        // characters of the line
+	mostExample   = 64 << 10 // bytes per file
+	mostTriedFor  = 5        // files to read for a line
+	leastExample  = 6        // characters per line
 	longestSample = 80
 )
 
-// sources are what the names of files end in that are written by people as code.
+// sources are the file name extensions of hand-written code.
 var sources = [...]string{".go", ".py", ".js", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".cs", ".php", ".swift", ".sh", ".lua", ".ex", ".scala", ".zig", ".mjs"}
 
-// Example returns a file of the project and a line in it, with which calls can be shown
-// to a model: the first file that the request names, else the smallest source file. Both
-// are "" where there is none.
+// Example returns a file of the project and a line in it, to show calls to a model
+// with: the first file that the request names, else the smallest source file. Both
+// are "" if there is none.
 func (f Facts) Example(ctx context.Context, files Files, request string) (name, line string) {
 	var candidates []string
 	for _, m := range mentions(request) {
@@ -51,8 +51,8 @@ func (f Facts) Example(ctx context.Context, files Files, request string) (name, 
 	return "", ""
 }
 
-// sample returns a line of a file that stands for the others: one that is indented, if
-// there is one, of which there is no other, and that needs no escapes.
+// sample returns a representative line of a file: unique, without characters that
+// need escapes, and indented if possible.
 func sample(text string) string {
 	all := strings.Split(text, "\n")
 	best := ""

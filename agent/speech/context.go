@@ -2,22 +2,22 @@ package speech
 
 import "fmt"
 
-// contextCount is how a server counts prompts that grow.
+// contextCount tracks a server's token counts for a growing prompt.
 type contextCount struct {
-	bytes, tokens int // of the last prompt that was counted as it should be
-	grown         int // bytes that came since and were not counted
+	bytes, tokens int // of the last prompt with a plausible count
+	grown         int // bytes added since without an increase of the count
 }
 
-// A prompt that grows by mostUncounted bytes, without a fortieth of them in tokens
-// where four bytes make one, is cut. Some servers count only what they had not cached:
-// their figures fall, or are too small for the bytes from the start.
+// A prompt counts as truncated if it grows by mostUncounted bytes and the token count
+// by less than a fortieth of that; a typical token has four bytes. Some servers count
+// only uncached tokens. Their counts fall, or are too small from the start.
 const (
 	mostUncounted = 4000
 	perByte       = 40
-	mostBytes     = 8 // of a token, on average
+	mostBytes     = 8 // bytes per token, on average
 )
 
-// sent takes in how long a prompt was and what the server counted.
+// sent records the size of a prompt and the server's token count.
 func (c *contextCount) sent(bytes, tokens int) {
 	grown := bytes - c.bytes
 	switch {
@@ -29,7 +29,7 @@ func (c *contextCount) sent(bytes, tokens int) {
 	}
 }
 
-// cut says why a session cannot go on whose prompts are cut, "" when they are not.
+// cut returns the reason to end a session whose prompts are truncated, or "".
 func (c *contextCount) cut() string {
 	if c.grown < mostUncounted {
 		return ""

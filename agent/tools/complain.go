@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Complain returns an error of the workspace with advice for the model added.
-// errors.Is finds the original error.
+// Complain adds advice for the model to an error of the workspace. The result wraps
+// the original error.
 func Complain(err error) error {
 	hint := ""
 	switch {
@@ -44,7 +44,7 @@ type told struct {
 	hint string
 }
 
-// calls are names of system calls, at the beginning of an error, and what they mean.
+// calls replaces a system call's name at the beginning of an error with its meaning.
 var calls = strings.NewReplacer("openat ", "open ", "statat ", "look at ", "fstatat ", "look at ", "lstat ", "look at ", "stat ", "look at ", "unlinkat ", "delete ", "mkdirat ", "make ")
 
 func (e *told) Error() string {

@@ -17,22 +17,22 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// How much a checkpoint takes: of one file what GitHub takes, of all of them
-// what a mirror can be asked to hold. A sparse file costs its workspace nothing.
+// Limits of a checkpoint: GitHub's for one file, and a tolerable total for a mirror.
+// Sparse files, which cost a workspace nothing, make them necessary.
 const (
 	mostFile  = 100 << 20
 	mostSaved = 512 << 20
 )
 
-// sorted is what a workspace reports, as what can be kept and what cannot.
+// sorted splits the reported changes into storable and omitted ones.
 type sorted struct {
 	changes []gitops.Change
 	left    []session.LeftOut
-	none    bool // the tree cannot be read at all: everything stays as it was
+	none    bool // the tree is unreadable, so nothing changes
 }
 
-// sort separates what can be kept. A file that is left out stays as it was saved
-// last, because nobody knows what it holds now.
+// sort selects the changes that can be stored. An omitted file keeps its last saved
+// state, because its present content is unknown.
 func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted {
 	var out sorted
 	var built []session.LeftOut
@@ -72,11 +72,11 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 	return out
 }
 
-// covers reports whether a change is at a hidden path, or would take the place of
-// something hidden: a commit keeps that as it was.
+// covers reports whether a change is at a hidden path, or would replace a directory
+// that contains one. Commits keep such paths unchanged.
 func (p place) covers(f workspace.Change) bool { return p.at(f, p.rules.Hides) }
 
-// outside is [place.covers] for what the workspace's paths leave out.
+// outside is [place.covers] for files outside of the workspace's paths.
 func (p place) outside(f workspace.Change) bool { return p.at(f, p.shows.Outside) }
 
 func (p place) at(f workspace.Change, not func(name string) bool) bool {
@@ -84,16 +84,15 @@ func (p place) at(f workspace.Change, not func(name string) bool) bool {
 		slices.ContainsFunc(p.gone, func(gone string) bool { return strings.HasPrefix(gone, f.Path+"/") && not(gone) })
 }
 
-// leftover reports whether a new file is what a build or a test leaves behind, and
-// then notes that once for all of its kind. Directories in which the repository has
-// files are its own.
+// leftover reports whether a new file is a by-product of a build or a test, and then
+// notes it once for each kind. Files in directories of the repository are no by-products.
 func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]session.LeftOut) bool {
 	if c.own == nil {
 		base, repo := c.job.Task.Base, c.job.Repo
 		c.own = &project.Own{Ask: func(dir string) (bool, string) {
 			_, err := repo.List(ctx, base, dir, false)
 			text, none := repo.ReadFile(ctx, base, path.Join(dir, ".gitignore"), 1<<20)
-			if none != nil { // or it is one that git would not read
+			if none != nil { // missing, or unreadable for git
 				text = nil
 			}
 			return base != "" && !errors.Is(err, gitops.ErrNotFound), string(text)
@@ -107,10 +106,10 @@ func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]sessio
 	return ok
 }
 
-// tooLong reports whether git refuses a path for its length.
+// tooLong reports whether a path exceeds git's limit.
 func tooLong(path string) bool { return len(path) > 4096 }
 
-// leave names a path, or the end of one that nobody wants to read whole.
+// leave returns a LeftOut for a path, shortened to its end if long.
 func leave(path, why string) session.LeftOut {
 	name := []rune(strings.ToValidUTF8(path, "\uFFFD"))
 	if n := len(name) - 200; n > 0 {
@@ -119,8 +118,8 @@ func leave(path, why string) session.LeftOut {
 	return session.LeftOut{Path: string(name), Why: why}
 }
 
-// change turns what the workspace reports into what git stores. A path that was
-// changed back has the mode that it has on the branch.
+// change converts a reported change for git. A file that was changed back gets the mode
+// that it has on the branch.
 func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool) gitops.Change {
 	ch := gitops.Change{
 		Path: f.Path, Delete: f.Kind == workspace.Deleted, Keep: keep,
@@ -133,7 +132,7 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 	return ch
 }
 
-// leftOut returns what git had to leave out of a commit, with the reasons.
+// leftOut returns the files that git omitted from a commit, with the reasons.
 func leftOut(c gitops.Commit) []session.LeftOut {
 	var out []session.LeftOut
 	for _, p := range c.Refused {
@@ -145,7 +144,7 @@ func leftOut(c gitops.Commit) []session.LeftOut {
 	return out
 }
 
-// whyUnread says in a few words why a file could not be read.
+// whyUnread explains briefly why a file could not be read.
 func whyUnread(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

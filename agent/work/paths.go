@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// within limits a base to the paths of a workspace.
+// within restricts a base to the paths of a workspace.
 func within(r gitops.BaseRules, w policy.Workspace) gitops.BaseRules {
 	if len(w.Paths) > 0 {
 		r.Outside, r.OutsideKey = w.Outside, pathsKey(w)
@@ -29,9 +29,9 @@ func pathsKey(w policy.Workspace) string {
 
 func listed(paths []string) string { return untrusted.EscapeLine(strings.Join(paths, ", ")) }
 
-// tellPaths tells people and the model which part of the repository the workspace has, and
-// which of the paths are no directories: the session goes on with the others. It is told
-// once, and again when it is not so any more.
+// tellPaths notes, for users and the model, the part of the repository in the
+// workspace, and configured paths that are not directories: the session continues with
+// the others. It notes this once, and again after a change.
 func (e *Engine) tellPaths(ctx context.Context, j Job, at *session.State) error {
 	r := &settingUp{Engine: e, j: j, at: at}
 	w := e.cfg.Rules.Workspace
@@ -48,7 +48,7 @@ func (e *Engine) tellPaths(ctx context.Context, j Job, at *session.State) error 
 		}
 		if _, err := j.Repo.List(ctx, at.Saved, dir, false); errors.Is(err, gitops.ErrNotFound) {
 			missing = append(missing, dir)
-		} // what cannot be read is found when the workspace is opened
+		} // other errors surface when the workspace is opened
 	}
 	text := "Only a part of the repository is in the workspace (workspace.paths): " + listed(w.Paths) + "."
 	if len(missing) > 0 {

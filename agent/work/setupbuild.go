@@ -20,23 +20,23 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// setUpTime is how long one command of a set-up may run.
+// setUpTime is the time limit for one command of a set-up.
 const setUpTime = 30 * time.Minute
 
-// mostSaid is how much of a command's output is told, in bytes.
+// mostSaid is the maximum size in bytes of reported output.
 const mostSaid = 4000
 
-// familyFile says in a layer with which set-ups it shares its caches.
+// familyFile is the file in a layer that names the set-ups with which it shares caches.
 const familyFile = "family"
 
 func contentID(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// failedSetUp is a set-up that came to nothing.
+// failedSetUp is the error of a failed set-up.
 type failedSetUp struct{ why string }
 
 func (f *failedSetUp) Error() string { return f.why }
 
-// tried reports whether the set-up failed in this session, which then goes on without.
+// tried reports whether the set-up failed in this session. It is not run again.
 func (r *settingUp) tried() bool {
 	for _, m := range r.at.Timeline {
 		if run, ok := m.(*session.ToolRun); ok && run.Title == r.title() && run.Result != nil && !run.Result.OK {
@@ -48,15 +48,15 @@ func (r *settingUp) tried() bool {
 
 func (r *settingUp) title() string { return "Set up: " + r.set.words() }
 
-// build runs the set-up, unless another session does it at this moment: then that is
-// waited for. What it comes to is told.
+// build runs the set-up and records the result. If another session is running it, build
+// waits for that one.
 func (r *settingUp) build(ctx context.Context) error {
 	var began time.Time
 	var done filled
 	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
 		began = time.Now()
 		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
-		if q := r.asked(r.set.action.Digest()); q == nil || !q.Approval.Stands() { // the yes is another session's
+		if q := r.asked(r.set.action.Digest()); q == nil || !q.Approval.Stands() { // another session has the approval
 			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
 				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"a person said yes to it before"}, Digest: r.set.action.Digest(),
 			})}, events...)
@@ -96,15 +96,15 @@ func (r *settingUp) build(ctx context.Context) error {
 	return nil
 }
 
-// filled is what became of a set-up besides its layer: the files of the repository that it
-// changed, by name, and the end of what its commands said.
+// filled is the result of a set-up besides its layer: names of changed files of the
+// repository, and the end of the output.
 type filled struct {
 	left []string
 	said string
 }
 
 // fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
-// takes what they leave.
+// keeps their results.
 func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err error) {
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
 	want := gitops.BaseWant{Commit: r.set.commit, Rules: within(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
@@ -138,7 +138,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err erro
 	return done, r.keep(dir, state, begun, source)
 }
 
-// keep makes a layer of what a workspace left in its state directory.
+// keep turns the state directory of a workspace into a layer.
 func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	tree := filepath.Join(state, workspace.KeptUpper)
 	if _, err := os.Lstat(tree); err != nil {
@@ -160,7 +160,7 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	return errors.Join(err, workspace.RemoveTree(begun))
 }
 
-// run runs the commands.
+// run runs the commands. A failing command is a [failedSetUp].
 func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done filled, err error) {
 	show := r.j.live(r.cfg.Secrets.Redactor)
 	var refused []string
@@ -200,11 +200,11 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done fill
 	return done, nil
 }
 
-// mostLeft is how many files are named that a set-up changed.
+// mostLeft is the maximum number of changed files to name.
 const mostLeft = 10
 
-// whyFailed says how a command ended that failed, with the end of what it said, and what
-// of the network was refused to it and to those before.
+// whyFailed describes how a command failed: the end of its output, and the refused
+// network accesses of this and earlier commands.
 func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused []string) string {
 	how := fmt.Sprintf("ended with %d", res.Exit)
 	switch {
@@ -221,7 +221,7 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 	return strings.TrimSpace(why + "\n" + r.ending(res.Output))
 }
 
-// ending returns the end of what commands said, safe to read.
+// ending returns the end of the commands' output, cleaned and redacted.
 func (r *settingUp) ending(said string) string {
 	said, _ = untrusted.CleanPlain(said)
 	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
@@ -232,11 +232,11 @@ func (r *settingUp) ending(said string) string {
 	return said
 }
 
-// trimmer takes out of what a workspace left all that is no part of a layer: what the
-// files below have a place for, what is hidden, and what is neither file, directory nor
-// symlink. It trusts nothing that it finds.
+// trimmer removes from a workspace's leftovers everything that does not belong in a
+// layer: paths of the files below, hidden paths, and special files. It trusts nothing
+// that it finds.
 type trimmer struct {
-	below []string // directories, "" for none
+	below []string // directories; "" is skipped
 	hides func(name string) bool
 	roots []*os.Root
 }
@@ -262,9 +262,9 @@ func (t *trimmer) trim(dir string) error {
 	return err
 }
 
-// dir trims a directory, and reports whether nothing is in it.
+// dir trims a directory, and reports whether it is empty.
 func (t *trimmer) dir(root *os.Root, at string) (empty bool, err error) {
-	if err := root.Chmod(at, 0o755); err != nil { // so that it can be looked into, and written to
+	if err := root.Chmod(at, 0o755); err != nil { // make it readable and writable
 		return false, err
 	}
 	list, err := fs.ReadDir(root.FS(), at)
@@ -286,7 +286,7 @@ func (t *trimmer) dir(root *os.Root, at string) (empty bool, err error) {
 
 func (t *trimmer) entry(root *os.Root, name string, e fs.DirEntry) (kept bool, err error) {
 	there, dirThere := t.isBelow(name)
-	own := t.hides != nil // else it is a cache
+	own := t.hides != nil // otherwise a cache
 	hidden := name
 	if e.IsDir() {
 		hidden += "/"
@@ -314,14 +314,14 @@ func (t *trimmer) entry(root *os.Root, name string, e fs.DirEntry) (kept bool, e
 	return true, err
 }
 
-// isBelow reports whether a path is in the files below, and whether it is a directory.
+// isBelow reports whether a path exists in the files below, as a directory or not.
 func (t *trimmer) isBelow(name string) (there, dir bool) {
 	for _, root := range t.roots {
 		info, err := root.Lstat(name)
 		if err != nil {
 			continue
 		}
-		if info.Mode()&fs.ModeCharDevice != 0 { // it is gone from what is below
+		if info.Mode()&fs.ModeCharDevice != 0 { // deleted from the files below
 			return false, false
 		}
 		return true, info.IsDir()

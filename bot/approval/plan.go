@@ -10,11 +10,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// verbs are the commands that answer.
+// verbs are the commands that give an answer.
 var verbs = map[policy.ApprovalState]string{policy.Approved: "approve", policy.Denied: "deny"}
 
-// mayPlan decides who may have a plan carried out, or dropped: who may ask for a
-// change, where changes are allowed.
+// mayPlan decides whether an actor may have a plan carried out or dropped. That needs the
+// right to request changes, and a configuration that allows them.
 func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	v, why := policy.MayAsk(actor, policy.AskFacts{Request: policy.AskChange, RequesterID: s.RequesterID, Bots: s.Config.Approvals.Bots}) //control:plan-needs-write
 	var no *policy.NotAllowed
@@ -25,8 +25,7 @@ func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	return v, why
 }
 
-// Past says what became of a request that does not wait any more, to somebody who
-// answers it with this verdict.
+// Past tells the state of a settled request, in reply to an answer with this verdict.
 func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
 	if r.Kind == session.AskPlan {
 		return render.PlanIsPast(r, v.Plan())
@@ -40,7 +39,7 @@ func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) st
 	return render.IsPast(r, verdict, instead)
 }
 
-// Newest returns the request for approval that was made last, or nil.
+// Newest returns the newest request for approval that is settled, or nil.
 func Newest(v *session.State) *session.Request {
 	for _, r := range slices.Backward(v.Requests) {
 		if r.Kind.ByID() && r.Answer != nil {
@@ -50,7 +49,7 @@ func Newest(v *session.State) *session.Request {
 	return nil
 }
 
-// notOpen says why an answer is for nothing that waits.
+// notOpen returns the reason why no open request matches an answer.
 func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (string, error) {
 	id, verdict := answer.Request, answer.Verdict
 	if r := v.Request(id); r != nil && r.Kind.ByID() && r.Answer != nil { //control:past-request
@@ -70,7 +69,7 @@ func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (
 	return render.NotOpen(verbs[verdict], id, Open(v)), nil
 }
 
-// PlanAsker returns who had the newest plan carried out, or will, in a session, or nil.
+// PlanAsker returns the approval of the newest plan if it is valid or used, or nil.
 func PlanAsker(v *session.State) *session.Resolved {
 	r := v.Plan()
 	if r == nil || r.Approval.State != policy.Used && !r.Approval.Stands() {
@@ -79,8 +78,8 @@ func PlanAsker(v *session.State) *session.Resolved {
 	return r.Answer
 }
 
-// Dropped returns the events that take the plan of a session back, because of words
-// that say something else.
+// Dropped returns the events that withdraw the plan of a session because of another
+// instruction.
 func Dropped(v *session.State, by session.Message, id int64) []*session.Event {
 	r := v.Plan()
 	if r == nil || !r.Approval.Waits() && !r.Approval.Stands() {

@@ -11,38 +11,37 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// What GitHub shows of a comment is asked here, and nowhere else in this package.
+// The functions below depend on GitHub's rendering of comments.
 
-// shownOn returns the text that a reader of GitHub's page sees of a comment.
+// shownOn returns the text of a comment as a reader of GitHub's page sees it.
 func shownOn(markdown string) string {
 	text, _ := untrusted.Clean(markdown, "")
 	return text
 }
 
-// placesOn returns in what the words at some offsets stand on GitHub's page. It reports
-// false for a text that takes too long to read.
+// placesOn returns the places of the words at some offsets on GitHub's page. It reports
+// false for a text that takes too long to parse.
 func placesOn(markdown string, at []int) ([]untrusted.Place, bool) {
 	return untrusted.Places(markdown, at)
 }
 
 // mention is a line of a text that begins with the command word.
 type mention struct {
-	start, at, end int             // of the line, of the command word, behind that
-	said           bool            // a reader sees a line of a paragraph that begins with it
-	where          untrusted.Place // otherwise: where it stands
+	start, at, end int             // offsets of the line, of the command word, and after it
+	said           bool            // shown as the beginning of a line of a paragraph
+	where          untrusted.Place // otherwise its place
 }
 
-// maxText is the longest text that is read, in bytes. GitHub takes 65,536
-// characters.
+// maxText is the maximum length of a text, in bytes. GitHub allows 65,536 characters.
 const maxText = 256 << 10
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
 
-// lines returns a text as it is read: its lines end with a line feed.
+// lines returns a text as valid UTF-8 with line feeds at the ends of lines.
 func lines(body string) string { return lineEnds.Replace(strings.ToValidUTF8(body, "\ufffd")) }
 
-// mentions finds the lines of body that begin with the command word or one of
-// names, in order, and what a reader sees of each.
+// mentions finds the lines of body that begin with the command word or one of names, in
+// order, and the place of each as a reader sees it.
 func mentions(body string, names ...string) []mention {
 	out := linesFor(body, names)
 	if len(out) == 0 {
@@ -80,8 +79,8 @@ func mentions(body string, names ...string) []mention {
 	return out
 }
 
-// inDoubt takes no command behind characters that are space for one parser only, or behind
-// the end of HTML that began in another paragraph.
+// inDoubt rejects commands in texts with characters that only some parsers take for
+// space, and after the end of HTML that began in another paragraph.
 func inDoubt(body string, list []mention) {
 	controls := strings.ContainsAny(body, "\v\f")
 	ends, done := 0, 0
@@ -101,8 +100,7 @@ func inDoubt(body string, list []mention) {
 	}
 }
 
-// asks reports whether somebody may have meant a line as a command that is
-// none.
+// asks reports whether a line may have been meant as a command although it is none.
 func (m mention) asks() bool {
 	return !m.said && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
 }
@@ -110,8 +108,8 @@ func (m mention) asks() bool {
 // marked is a text with a mark in place of each command's word.
 type marked struct {
 	body string
-	word string // that marks begin with
-	said int    // commands
+	word string // beginning of the marks
+	said int    // number of commands
 }
 
 func (p marked) mark(i int) string { return fmt.Sprintf("%s%dz", p.word, i) }
@@ -134,7 +132,7 @@ func markedIn(body string, list []mention) marked {
 	return p
 }
 
-// begins returns which command a line begins with, by its place in the list.
+// begins returns the index of the command that begins a line, and the rest of the line.
 func (p marked) begins(line string) (i int, rest string, ok bool) {
 	line, ok = strings.CutPrefix(line, p.word)
 	number, rest, end := strings.Cut(line, "z")
@@ -142,7 +140,7 @@ func (p marked) begins(line string) (i int, rest string, ok bool) {
 	return i, rest, ok && end && err == nil && i < p.said
 }
 
-// confirmed returns which commands begin a line of a shown text, outside of code.
+// confirmed returns the commands that begin a line of a shown text, outside of code.
 func (p marked) confirmed(shown string) map[int]bool {
 	out := map[int]bool{}
 	var f fence
@@ -154,7 +152,7 @@ func (p marked) confirmed(shown string) map[int]bool {
 	return out
 }
 
-// plain puts the command's word back in place of the marks.
+// plain replaces the marks with the command word.
 func (p marked) plain(text string) string {
 	for i := range p.said {
 		text = strings.ReplaceAll(text, p.mark(i), prefix)
@@ -162,9 +160,9 @@ func (p marked) plain(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// beside returns the first line that a reader sees of a comment besides its quotations
-// and the lines of its commands, "" for none. A command that grants something has nothing
-// but its arguments on its line.
+// beside returns the first line of a comment that a reader sees besides quotations and
+// commands, or "". A command that grants something must have only its arguments on its
+// line.
 func (t Table) beside(text string, list []mention, cmds []Command) string {
 	p := markedIn(text, list)
 	for line := range strings.Lines(shownOn(unquoted(p.body))) {
@@ -185,17 +183,17 @@ func (t Table) beside(text string, list []mention, cmds []Command) string {
 	return ""
 }
 
-// unquoted is a text without the lines that are marked as a quotation.
+// unquoted returns a text without its quoted lines.
 func unquoted(text string) string {
 	_, above, below := quotation(text)
 	return above + "\n" + below
 }
 
-// Inert returns text so that nothing in it is read as a command, or taken for
-// one that somebody may have meant. Everything else stays.
+// Inert returns text with a backslash before each command, and before each line that may
+// have been meant as one. Everything else stays.
 func Inert(text string) string { return inert(text) }
 
-// InertFor is [Inert] for whatever account stands for the command word.
+// InertFor is [Inert] for mentions of any account.
 func InertFor(text string) string {
 	var names []string
 	for _, m := range accounts.FindAllStringSubmatch(text, -1) {

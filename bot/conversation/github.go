@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 )
 
-// How much is read at most.
+// Limits of one reading.
 const (
 	mostComments = 60
 	mostThreads  = 40
@@ -17,11 +17,11 @@ const (
 	mostPatches  = 4 << 20
 )
 
-// GitHub reads a thread of a repository. Own reports whether the bot wrote a comment.
+// GitHub is a [Reader] of a thread. Own reports whether the bot wrote a comment.
 type GitHub struct {
 	Client *ghapp.Client
 	Issue  ghapp.Issue // its first post
-	Pull   *ghapp.Pull // nil for an issue
+	Pull   *ghapp.Pull // nil if the thread is an issue
 	Hides  Hides       // see [Request]
 	Own    func(ctx context.Context, c Comment) (bool, error)
 }

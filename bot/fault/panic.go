@@ -8,8 +8,7 @@ import (
 	"runtime/debug"
 )
 
-// panicked is a panic as an error. What panicked once does so again, so that
-// nobody tries again by themselves.
+// panicked is a panic as an error. There is no automatic retry: it would panic again.
 type panicked struct{ value any }
 
 // Error implements error.
@@ -17,11 +16,10 @@ func (p *panicked) Error() string {
 	return fmt.Sprintf("a fault in Handrail itself (%v); the server's log has the details", p.value)
 }
 
-// Final reports that running again cannot mend it.
+// Final reports that a retry cannot help.
 func (*panicked) Final() bool { return true }
 
-// Guarded calls fn and returns its panic as an error, after the stack went to
-// the log.
+// Guarded calls fn and returns its panic as an error, after logging the stack.
 func Guarded(ctx context.Context, log *slog.Logger, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:fault-is-an-end

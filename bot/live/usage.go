@@ -14,20 +14,21 @@ import (
 
 const dayForm = "2006-01-02"
 
-// Use is what a session uses in one stretch of work.
+// Use is a session's use of its budget in one stretch of work.
 type Use struct {
 	*Session
 	began  time.Time
-	waits  time.Time       // since when it waits for other runs, zero while it does not
-	before policy.Duration // that it had worked until then
+	waits  time.Time       // start of the wait for other runs; zero while not waiting
+	before policy.Duration // time used before this stretch
 }
 
-// BeginUse begins a stretch of work, whose use is counted.
+// BeginUse begins to count the use of a stretch of work.
 func (l *Session) BeginUse() *Use {
 	return &Use{Session: l, began: l.cfg.Now(), before: l.Data.Used.Total.Time}
 }
 
-// Waiting takes in how many runs are before this one: their time is not its own.
+// Waiting sets the number of runs ahead of this one. The wait does not count as used
+// time.
 func (u *Use) Waiting(before int) {
 	switch {
 	case before > 0 && u.waits.IsZero():
@@ -44,8 +45,8 @@ func (u *Use) waited() time.Duration {
 	return u.cfg.Now().Sub(u.waits)
 }
 
-// note takes in what the session has used by now, in all. It reports whether that is
-// more than was known.
+// note records the session's total use so far. It reports whether days, turns or tokens
+// changed.
 func (u *Use) note(now policy.Limits) bool {
 	before := u.Data.Used
 	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began)-u.waited()) //control:waiting-is-free
@@ -53,10 +54,10 @@ func (u *Use) note(now policy.Limits) bool {
 	return before.Day != u.Data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
-// Count notes what the stretch of work used, at its end.
+// Count records the use of the stretch of work at its end.
 func (u *Use) Count(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil // what was used shows in the log when the session goes on
+		return nil // the next run reads the use from the log
 	}
 	if err := u.Reload(ctx); err != nil {
 		return err
@@ -66,9 +67,9 @@ func (u *Use) Count(ctx context.Context) error {
 	return u.Save(ctx)
 }
 
-// Spend notes what the session has used by now where other sessions see it, and
-// returns what it has in common with them. Each asks before each of its turns, so
-// that together they use at most one turn each more than there is.
+// Spend publishes the session's use to other sessions and returns their shared budgets.
+// Every session calls it before each turn, so each can exceed a shared budget by at
+// most one turn.
 func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
 		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
@@ -78,8 +79,8 @@ func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, err
 	return u.shares(ctx)
 }
 
-// tell writes what was used into the session's row as it is stored: the copy at hand is
-// read by others while the session runs.
+// tell writes the use to the stored row. It leaves u.Row alone, because other
+// goroutines read it during a run.
 func (u *Use) tell(ctx context.Context) error {
 	for {
 		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
@@ -97,12 +98,12 @@ func (u *Use) tell(ctx context.Context) error {
 	}
 }
 
-// mostSessions limits how many sessions are looked through for what they
-// used, newest first.
+// mostSessions is the maximum number of sessions to look through for their use, newest
+// first.
 const mostSessions = 1000
 
-// shares are the budgets that the session has in common with the others of
-// its thread and with the others of its requester today.
+// shares returns the budgets that the session shares: with the other sessions of its
+// thread, and with today's sessions of its requester.
 func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	budget := l.config().Budget
 	day := l.cfg.Now().UTC().Format(dayForm)

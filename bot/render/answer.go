@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	mostInline = 20000 // characters of an answer that other comments show with what they say
-	answerRoom = 60000 // characters of an answer in a comment of its own, before it is made safe
-	mostParts  = 12    // comments of one answer
+	mostInline = 20000 // maximum characters of an answer inside other comments
+	answerRoom = 60000 // maximum characters of an answer in its own comment, before filtering
+	mostParts  = 12    // maximum number of comments of one answer
 )
 
-// long reports whether an answer is told in comments of its own.
+// long reports whether an answer needs comments of its own.
 func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > mostInline }
 
-// Answer returns the comments that hold what a run came to, where that is too long to
-// stand in another one; else none.
+// Answer returns the comments with a run's answer if it is too long for another
+// comment, and none otherwise.
 func Answer(s *session.State) []string {
 	if !long(s.Outcome) {
 		return nil
@@ -36,7 +36,7 @@ func Answer(s *session.State) []string {
 	return parts
 }
 
-// counted says over each of several parts which one it is.
+// counted numbers the parts, if there are several.
 func counted(what string, parts []string) []string {
 	for i := range parts {
 		if len(parts) > 1 {
@@ -47,8 +47,8 @@ func counted(what string, parts []string) []string {
 	return parts
 }
 
-// fitting cuts a text so that each part has room in a comment after it was made safe,
-// which can make it longer.
+// fitting splits a text so that each part fits into a comment after filtering, which
+// can lengthen it.
 func fitting(s string, room int) []string {
 	var out []string
 	for _, part := range markdown(s, room) {
@@ -62,7 +62,7 @@ func fitting(s string, room int) []string {
 	return out
 }
 
-// summary is what a run came to, or where that stands.
+// summary returns a run's answer, or a pointer to the comments that hold it.
 func summary(o *session.Outcome) string {
 	switch {
 	case o == nil:
@@ -75,7 +75,8 @@ func summary(o *session.Outcome) string {
 	return clean(o.Summary) + "\n\n" + tested(o)
 }
 
-// tested says how the tests went. These are no words of the model.
+// tested returns the test results observed by Handrail. It contains no text of the
+// model.
 func tested(o *session.Outcome) string {
 	if o.Tests == "" {
 		return ""
@@ -83,8 +84,8 @@ func tested(o *session.Outcome) string {
 	return "Seen by Handrail: " + words(o.Tests) + "\n\n" //control:tests-are-told
 }
 
-// summaryFor is the summary for another thread than that of the session: of a long one
-// it has the beginning.
+// summaryFor is summary for a thread other than the session's: it shows the beginning
+// of a long answer.
 func summaryFor(o *session.Outcome, thread int) string {
 	if !long(o) {
 		return summary(o)

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// broken cuts a block that is too long for one part: at most first characters go into
-// the first piece, at most room into each other.
+// broken splits a block that is too long for one part: at most first characters into
+// the first piece, and at most room into each other piece.
 func broken(b block, first, room int) []string {
 	if b.depth == deepest {
 		return brokenLines(b.src, first, room)
@@ -33,13 +33,13 @@ func broken(b block, first, room int) []string {
 	return brokenText(b.src, first, room)
 }
 
-// filler puts texts into pieces.
+// filler fills pieces with texts.
 type filler struct {
 	pieces []string
 	b      strings.Builder
-	n      int // characters in b
-	room   int // in this piece, with what is there
-	next   int // in the pieces to come
+	n      int // number of characters in b
+	room   int // maximum number of characters of this piece
+	next   int // maximum number of characters of the next pieces
 }
 
 func (f *filler) add(s string) {
@@ -52,7 +52,7 @@ func (f *filler) reset() {
 	f.n = 0
 }
 
-// fits reports whether a text has room in the open piece.
+// fits reports whether a text fits into the current piece.
 func (f *filler) fits(s string) bool { return f.n+splitSize(s) <= f.room }
 
 // turn begins the next piece.
@@ -92,13 +92,12 @@ func brokenList(b block, n *ast.List, first, room int) []string {
 			f.turn()
 			f.add(p + "\n\n")
 		}
-		f.turn() // what follows is not a part of the item
+		f.turn() // the next text is not part of the item
 	}
 	return f.done()
 }
 
-// numbered gives an item of a list its number. What belongs to the item is moved with
-// it.
+// numbered sets the number of a list item and indents its content to match.
 func numbered(item string, n int) string {
 	m := itemMark().FindStringSubmatch(item)
 	if m == nil || len(m[2]) < 2 {
@@ -116,8 +115,8 @@ func numbered(item string, n int) string {
 	return strings.Join(lines, "")
 }
 
-// brokenItem cuts an item that is longer than a part: what belongs to it stands there
-// as if it were no item, and only the first piece has its mark.
+// brokenItem splits an item that is longer than a part. Only the first piece has the
+// item's mark; the others are plain blocks.
 func brokenItem(b block, first, room int) []string {
 	item := b.src
 	m := itemMark().FindStringSubmatch(item)
@@ -125,7 +124,7 @@ func brokenItem(b block, first, room int) []string {
 		return brokenText(item, first, room)
 	}
 	wide := len(m[1]) + len(m[2]) + len(m[3])
-	if len(m[3]) > 4 || m[3] == "" { // what follows the mark is code, or stands on the next line
+	if len(m[3]) > 4 || m[3] == "" { // the content is code, or begins on the next line
 		wide = len(m[1]) + len(m[2]) + 1
 	}
 	wide = min(wide, len(item))
@@ -137,7 +136,7 @@ func brokenItem(b block, first, room int) []string {
 		}
 		text.WriteString(line[min(cut, len(line)):])
 	}
-	for at := first - wide; ; at -= first / 4 { // the blanks before its lines need room as well
+	for at := first - wide; ; at -= first / 4 { // indentation needs room as well
 		inside := within(block{src: text.String(), depth: b.depth}, at, room)
 		head := indented(inside[0], item[:wide], wide)
 		if splitSize(head) <= first {
@@ -149,7 +148,7 @@ func brokenItem(b block, first, room int) []string {
 	}
 }
 
-// indented puts a mark before a text, and as many blanks before each further line.
+// indented puts a mark before a text and indents each further line by wide blanks.
 func indented(s, mark string, wide int) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i := range lines {
@@ -163,10 +162,11 @@ func indented(s, mark string, wide int) string {
 	return strings.Join(lines, "")
 }
 
-// deepest is how far blocks in blocks are looked into: each takes another reading.
+// deepest is the maximum depth of nested blocks to parse, because each level is parsed
+// anew.
 const deepest = 4
 
-// within cuts what stands inside of another block.
+// within splits the content of a container block.
 func within(b block, first, room int) []string {
 	first = max(first, leastInside)
 	list := blocksOf(b.src, b.depth+1)
@@ -182,7 +182,7 @@ func within(b block, first, room int) []string {
 	return append([]string{join(list[:n])}, pack(list[n:], room)...)
 }
 
-// leastInside is the room that a piece of what stands in another block has at least.
+// leastInside is the minimum room for a piece of nested content, in characters.
 const leastInside = 100
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
@@ -191,7 +191,7 @@ var quoteMark = pattern.Lazy(`(?m)^ {0,3}> ?`)
 
 func brokenQuote(b block, first, room int) []string {
 	inside := quoteMark().ReplaceAllString(trim(b.src), "")
-	for part := 8; ; part /= 2 { // the marks need room as well
+	for part := 8; ; part /= 2 { // the quote marks need room as well
 		out := within(block{src: inside, depth: b.depth}, first-first/part, room-room/part)
 		fits := true
 		for i, p := range out {
@@ -201,7 +201,7 @@ func brokenQuote(b block, first, room int) []string {
 		if fits {
 			return out
 		}
-		if part == 2 { // nothing but short lines
+		if part == 2 { // only short lines: the marks take too much room
 			return brokenText(inside, first, room)
 		}
 	}
@@ -226,7 +226,7 @@ func brokenFence(s string, first, room int) []string {
 	return pieces
 }
 
-// brokenLines cuts between lines, and inside one that is too long.
+// brokenLines splits between lines, and inside lines that are too long.
 func brokenLines(s string, first, room int) []string {
 	f := filler{room: max(first, leastInside), next: max(room, leastInside)}
 	for line := range strings.Lines(s) {
@@ -255,7 +255,7 @@ func brokenTable(s string, first, room int) []string {
 	f.add(head)
 	for _, row := range lines[2:] {
 		if !f.fits(row) {
-			if f.b.String() == head { // nothing is to stand there without a row
+			if f.b.String() == head { // drop a head without rows
 				f.reset()
 			}
 			f.turn()
@@ -269,7 +269,7 @@ func brokenTable(s string, first, room int) []string {
 			f.add(head)
 			f.turn()
 		}
-		// A row that is longer than a part is shown as text.
+		// A row that is too long for a part is shown as text.
 		for _, p := range brokenText(row, room, room) {
 			f.add(p)
 			f.turn()
@@ -282,7 +282,7 @@ func brokenTable(s string, first, room int) []string {
 	return f.done()
 }
 
-// brokenText cuts a text between lines, or between words.
+// brokenText splits a text between lines or words.
 func brokenText(s string, first, room int) []string {
 	first, room = max(first, leastInside), max(room, leastInside)
 	var out []string
@@ -294,7 +294,7 @@ func brokenText(s string, first, room int) []string {
 	return append(out, s)
 }
 
-// runesTo is where the first n characters of s end.
+// runesTo returns the offset after the first n characters of s.
 func runesTo(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -305,10 +305,10 @@ func runesTo(s string, n int) int {
 	return len(s)
 }
 
-// gap is where a text is best cut: in front of a word, outside of code and links; a
-// word that begins a line is best, then one that begins a sentence.
+// gap returns the best offset to split a text: before a word, outside code and links.
+// The start of a line is best, then the start of a sentence.
 func gap(s string) int {
-	var best [4]int // before any word, a word outside of code and links, a sentence, a line
+	var best [4]int // offsets before: any word, a word outside code and links, a sentence, a line
 	var in spans
 	for i, r := range s {
 		in.next(r)
@@ -339,7 +339,7 @@ func gap(s string) int {
 	return at
 }
 
-// spans knows whether a place in a line stands in code or in brackets.
+// spans tracks whether a position in a text is inside code or brackets.
 type spans struct{ code, brackets, ticks int }
 
 func (in *spans) next(r rune) {

@@ -1,7 +1,6 @@
-// Package render turns the state of a session into what people read on
-// GitHub: the progress comment, requests for approval, the pull request. It
-// only formats: the same log gives the same Markdown, so a comment can be made
-// again after a crash and compared with what is there.
+// Package render renders the state of a session as Markdown for GitHub: the progress
+// comment, requests for approval, the pull request. Its output depends only on the log,
+// so a comment can be rendered again after a crash and compared with the posted one.
 package render
 
 import (
@@ -13,27 +12,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// maxBody is the longest comment that GitHub takes, in characters. Bodies
-// made here stay below it with room for a hidden marker.
+// maxBody is the maximum length of a comment, in characters. It leaves room for a
+// hidden marker below GitHub's limit.
 const maxBody = 65536 - 256
 
 // Post is a text for GitHub, see [untrusted.Post].
 type Post = untrusted.Post
 
-// Links makes addresses; nil functions leave plain text.
+// Links provides addresses and other data for the progress comment. A nil function
+// disables its links.
 type Links struct {
 	Commit func(sha string) string
-	Pull   int                    // number of the pull request, 0 for none
-	Review func(id string) int    // number of the pull request by which a request is reviewed, 0 for none
-	Asked  func(id string) string // address of the comment that asks for a request, "" for none
-	Before int                    // runs that the model works for before this one
-	Green  []string               // names of the checks that are content
-	Now    Running                // what the tool at work says
-	Setup  string                 // how far the workspace is that is being made; "" for none
-	Told   string                 // address of the comment that tells the end of the last run, "" for none
+	Pull   int                    // number of the pull request; 0 if there is none
+	Review func(id string) int    // number of the pull request that reviews a request; 0 if there is none
+	Asked  func(id string) string // address of the comment with a request; empty if there is none
+	Before int                    // number of runs ahead of this one at the model
+	Green  []string               // names of the passed checks
+	Now    Running                // output of the tool at work
+	Setup  string                 // progress of the workspace's setup; empty if there is none
+	Told   string                 // address of the comment on the last run's end; empty if there is none
 }
 
-// Progress is the one comment that shows where a session stands.
+// Progress returns the progress comment, which shows the current state of a session.
 func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
@@ -302,11 +302,11 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// clean makes text that came from a model or a person safe to post.
+// clean makes a text of the model or a user safe to post.
 func clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
 
-// item makes a line safe to post as an item of a list. What would begin a heading, a
-// quotation or another block in it is shown as it is.
+// item makes a line safe to post as a list item. It escapes the start of a heading, a
+// quotation or another block.
 func item(s string) string {
 	s = strings.TrimSpace(s)
 	at := 0
@@ -319,8 +319,8 @@ func item(s string) string {
 	return words(s)
 }
 
-// words makes a line safe to post within one. Cleaning closes a code block, which a
-// line does not open here.
+// words makes a line safe to post inside another line. clean may append the end of a
+// code block, which is cut off.
 func words(s string) string {
 	s, _, _ = strings.Cut(clean(s), "\n")
 	return s

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// planText is the comment that a plan stands in.
+// planText returns the comment that presents a plan for approval.
 func planText(a session.Asked, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedIn(a))
@@ -20,12 +20,12 @@ func planText(a session.Asked, requester string) string {
 	return b.String()
 }
 
-// longestAsked is how many characters of a plan or a question stand in the comment that
-// asks.
+// longestAsked is the maximum number of characters of a plan or question in the comment
+// that asks; longer texts get comments of their own.
 const longestAsked = 40000
 
-// before is a plan or a question in as many comments as it needs, where it is too long
-// for the one that asks; else none.
+// before splits a plan or question that is too long for the asking comment into
+// comments. It returns nil for a shorter one.
 func before(a session.Asked) []string {
 	whole := clean(a.Display)
 	if !apart(a.Kind) || utf8.RuneCountInString(whole) <= longestAsked {
@@ -34,8 +34,8 @@ func before(a session.Asked) []string {
 	return counted(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], fitting(whole, answerRoom))
 }
 
-// Before returns the comments that come before the one that asks, see [Requests]. What
-// is settled folds there, too.
+// Before returns the comments that precede the asking one, see [Requests]. They are
+// folded once the request is settled.
 func Before(r Request) []untrusted.Post {
 	parts := before(r.Asked)
 	out := make([]untrusted.Post, 0, len(parts))
@@ -49,7 +49,8 @@ func Before(r Request) []untrusted.Post {
 	return out
 }
 
-// askedIn is a plan or a question in the comment that asks, or where it stands.
+// askedIn returns a plan or question for the asking comment, or a pointer to the comments
+// before it.
 func askedIn(a session.Asked) string {
 	if n := len(before(a)); n > 0 {
 		return fmt.Sprintf("It is long, so it stands before this, in %s.", plural(n, "comment"))
@@ -57,7 +58,8 @@ func askedIn(a session.Asked) string {
 	return clean(a.Display)
 }
 
-// PlanIsPast says why a plan cannot be answered any more. newest is the session's.
+// PlanIsPast explains why a plan can no longer be answered. newest is the session's
+// newest plan.
 func PlanIsPast(r, newest *session.Request) string {
 	by := ""
 	if r.Answer != nil && r.Answer.By != "" {
@@ -74,8 +76,8 @@ func PlanIsPast(r, newest *session.Request) string {
 	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan` and what you want makes a new one.", r.ID, planEnd(r), by)
 }
 
-// IsPast says what became of a request that somebody answers with a verdict and that does
-// not wait any more. instead is the id of the one that asks for the same now.
+// IsPast replies to a verdict on a request that is already settled. instead is the id of
+// the request that replaced it, empty if there is none.
 func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) string {
 	by := ""
 	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != us) {
@@ -103,7 +105,7 @@ func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) st
 	return said + "."
 }
 
-// OfEarlier says why a request of an earlier session of the thread cannot be answered.
+// OfEarlier explains why a request of an earlier session cannot be answered.
 func OfEarlier(r *session.Request, v *session.State) string {
 	what, again := "Request", "write `/agent` and what you want"
 	if r.Kind == session.AskPlan {
@@ -119,7 +121,7 @@ func OfEarlier(r *session.Request, v *session.State) string {
 	return said + ". Nothing was done; " + again + "."
 }
 
-// planEnd says what became of a plan, as the end of a sentence.
+// planEnd returns the outcome of a plan as the end of a sentence.
 func planEnd(r *session.Request) string {
 	switch r.Approval.State {
 	case policy.Used, policy.Approved:

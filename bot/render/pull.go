@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// PullTitle is the title of the pull request of a session.
+// PullTitle returns the title of a session's pull request.
 func PullTitle(task string) string {
 	t := line(strings.TrimSpace(task), 72)
 	if t == "" {
@@ -23,16 +23,16 @@ func PullTitle(task string) string {
 	return string(unicode.ToUpper(first)) + t[size:] //control:title-rune
 }
 
-// Origin is the thread that a pull request comes from: an issue, which it
-// closes, or another pull request.
+// Origin is the thread behind a pull request: an issue, which it closes, or another pull
+// request.
 type Origin struct {
-	Number int // 0 for none
+	Number int // 0 if there is none
 	Pull   bool
-	Beside string // branch of that pull request, when the work does not go to it
-	Fork   string // commit of the fork that the work starts from, "" where there is no fork
+	Beside string // branch of that pull request, if the work does not go to it
+	Fork   string // commit of the fork at which the work starts, "" without a fork
 }
 
-// Closes is the number of the issue that the pull request closes, 0 for none.
+// Closes returns the number of the issue that the pull request closes, or 0.
 func (o Origin) Closes() int {
 	if o.Pull {
 		return 0
@@ -40,7 +40,7 @@ func (o Origin) Closes() int {
 	return o.Number
 }
 
-// PullBody is the body of the pull request.
+// PullBody returns the body of a session's pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
 	if summary := PullSummary(s, from.Number); summary != "" {
@@ -52,11 +52,11 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	return limit(b.String(), maxBody)
 }
 
-// PullSummary is what the session did, request by request. What it said without
-// changing a file is said where it was asked.
+// PullSummary summarizes the session, request by request. Answers that changed no file
+// are left out: they are in the thread that asked.
 func PullSummary(s *session.State, thread int) string {
 	var out []string
-	last := session.Outcome{} // its tests are those of what is there
+	last := session.Outcome{} // the newest tests describe the current state
 	add := func(o session.Outcome) {
 		last.Tests, o.Tests = o.Tests, ""
 		text := strings.TrimSpace(summaryFor(&o, thread))
@@ -86,10 +86,10 @@ func PullSummary(s *session.State, thread int) string {
 	return strings.Join(out, "\n\n")
 }
 
-// mostSummaries is how many summaries a pull request shows: the newest.
+// mostSummaries is the number of newest summaries that a pull request shows.
 const mostSummaries = 3
 
-// PullFiles lists what the session changed.
+// PullFiles lists the files that the session changed.
 func PullFiles(s *session.State) string {
 	var b strings.Builder
 	files(&b, s.Files, "")
@@ -99,15 +99,15 @@ func PullFiles(s *session.State) string {
 	return b.String()
 }
 
-// PullNotices says where work is that is not in the pull request, and why it is one of
-// its own.
+// PullNotices locates work outside the pull request, and explains why this pull request
+// is a separate one.
 func PullNotices(s *session.State, from Origin) string {
 	var b strings.Builder
 	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	return b.String() + from.words()
 }
 
-// words says what the pull request comes from.
+// words names the origin of a pull request in sentences.
 func (o Origin) words() string {
 	var b strings.Builder
 	if o.Pull {

@@ -13,26 +13,26 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// rules is the file in which a repository says how it wants reviews.
+// rules is the file with a repository's rules for reviews.
 const rules = ".github/agent/review.md"
 
 const (
-	mostRules  = 8 << 10  // bytes
-	mostRuled  = 1000     // files whose rules are looked for
-	mostNew    = 24 << 10 // bytes of what was pushed since
-	mostBefore = 60       // findings
+	mostRules  = 8 << 10  // maximum size of the rules, in bytes
+	mostRuled  = 1000     // maximum number of files matched against rules
+	mostNew    = 24 << 10 // maximum size of newly pushed diffs, in bytes
+	mostBefore = 60       // maximum number of earlier findings
 )
 
-// Brief is what a review has to know besides its thread.
+// Brief is the context of a review besides its thread.
 type Brief struct {
 	Place
 	Client *ghapp.Client
 	Before []*session.State // sessions of the thread, with findings
 	Keyed  func(body string) string
-	Since  string // commit that was read last, "" for none
+	Since  string // last commit that was read, "" if there is none
 }
 
-// Items returns it as context for the model.
+// Items returns the brief as context for the model.
 func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	var out []session.Item
 	text, err := b.Client.FileAt(ctx, b.Pull.Base, rules)
@@ -63,7 +63,7 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	return append(out, fresh...), err
 }
 
-// found tells what was reported before, and what became of it.
+// found lists earlier findings with their outcome.
 func (b Brief) found(ctx context.Context) ([]session.Item, error) {
 	var list []session.Finding
 	for _, v := range b.Before {
@@ -93,15 +93,15 @@ func (b Brief) found(ctx context.Context) ([]session.Item, error) {
 	return []session.Item{{Kind: session.ItemThread, Name: "What was reported before in this pull request; the author knows it, so do not report it again in any words", Text: text.String()}}, err
 }
 
-// pushed tells what came since the commit that was read last: that is what there is to
-// be read.
+// pushed returns the diffs since the commit that was read last, which limits the new
+// review to them.
 func (b Brief) pushed(ctx context.Context) (out []session.Item, err error) {
 	if b.Since == "" || b.Since == b.Pull.HeadSHA {
 		return nil, nil
 	}
 	files, err := reads.Compare(ctx, b.Client, b.Thread, b.Since, b.Pull.HeadSHA)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return nil, nil // it is gone: all of it is new
+		return nil, nil // that commit is gone: review everything
 	}
 	room := mostNew
 	for _, f := range files {

@@ -1,10 +1,10 @@
-// Package schedule starts sessions that nobody asks for: by the clock, or when the default
-// branch of a repository changes. It knows when they are due, and keeps what became of
-// them in the database, so that many servers start each of them once.
+// Package schedule starts unattended sessions: by the clock, or when the default branch
+// of a repository changes. It computes due times, and keeps its state in the database, so
+// that several servers start each occurrence once.
 //
-//	schedule.go   what a repository has scheduled, and when that is due
-//	clock.go      starts what is due, and records it
-//	look.go       what there is to look at
+//	schedule.go   the schedules of a repository and their due times
+//	clock.go      starts and records due occurrences
+//	look.go       the subjects of schedules
 package schedule
 
 import (
@@ -25,18 +25,18 @@ type Entry struct {
 	policy.Schedule
 
 	Repository string `json:"repository"`        // owner/name
-	Refused    string `json:"refused,omitempty"` // why the server does not start it, "" where it does
+	Refused    string `json:"refused,omitempty"` // why the server does not start it, "" if it does
 }
 
 const (
-	mostEntries = 5               // schedules of one repository, unless the server says otherwise
-	leastPause  = time.Hour       // between two runs of one, likewise
-	lateAfter   = 5 * time.Minute // a time counts as missed
-	mostTimes   = 200_000         // times of one schedule that are looked through
+	mostEntries = 5               // default maximum of schedules in one repository
+	leastPause  = time.Hour       // default minimum between two runs of one schedule
+	lateAfter   = 5 * time.Minute // delay after which a time counts as missed
+	mostTimes   = 200_000         // maximum number of times examined for one schedule
 )
 
-// Of returns what is scheduled for a repository: what the server's file has for all, and
-// what the repository's own has, as far as the server lets it.
+// Of returns the schedules of a repository: those of the server's file, and those of the
+// repository's own. A schedule beyond the server's limits has a reason in Refused.
 func Of(repository string, server, repo policy.Config) []Entry {
 	var out []Entry
 	known := map[string]bool{}
@@ -59,8 +59,8 @@ func Of(repository string, server, repo policy.Config) []Entry {
 	return out
 }
 
-// wrongMode returns why the mode of a schedule is not let in, or "". Modes are those that
-// may be, none for those that only read and, with unattended: ask, all others.
+// wrongMode returns why the mode of a schedule is refused, or "". modes are the allowed
+// ones; empty allows all. A mode that changes files needs unattended: ask.
 func wrongMode(s policy.Schedule, modes []string) string {
 	m, err := policy.ParseMode(ModeOf(s))
 	switch {
@@ -74,7 +74,7 @@ func wrongMode(s policy.Schedule, modes []string) string {
 	return ""
 }
 
-// ModeOf is the mode that a schedule works in.
+// ModeOf returns the mode of a schedule.
 func ModeOf(s policy.Schedule) string {
 	if s.Mode == "" && (s.Kind == "review" || s.Kind == "stale") {
 		return "review"
@@ -82,7 +82,7 @@ func ModeOf(s policy.Schedule) string {
 	return cmp.Or(s.Mode, "ask")
 }
 
-// times returns the times of the clock, nil for an entry that has none.
+// times returns the clock times of an entry, nil if it has none.
 func (e Entry) times() cron.Schedule {
 	at, err := time.LoadLocation(e.Zone)
 	if err != nil || e.Cron == "" {
@@ -103,14 +103,13 @@ func (e Entry) times() cron.Schedule {
 	return hands{spec, at} //control:hours-that-are-there-twice
 }
 
-// everyHour is how cron says that the field of the hours is *.
+// everyHour is the bit with which cron marks * in the field of hours.
 const everyHour = 1 << 63
 
-// hands are times that name hours of the day, as the hands of a clock show them in a place.
-// An hour that is there twice in autumn begins nothing the second time, and what stands in
-// the one that is left out in spring begins right after it.
+// hands is a schedule at named hours of local time. The hour that autumn repeats starts
+// nothing the second time; times in the hour that spring skips start right after it.
 type hands struct {
-	show *cron.SpecSchedule // in UTC, whose hands never jump
+	show *cron.SpecSchedule // in UTC, which has no daylight saving time
 	at   *time.Location
 }
 
@@ -128,7 +127,7 @@ func (h hands) Next(after time.Time) time.Time {
 	}
 }
 
-// Wrong returns what cannot be read of the time, or "".
+// Wrong returns the fault of the cron expression, or "".
 func (e Entry) Wrong() string {
 	if e.Cron == "" {
 		return ""
@@ -139,16 +138,16 @@ func (e Entry) Wrong() string {
 	return ""
 }
 
-// Never reports whether the clock of a schedule can be read and has no time.
+// Never reports whether a valid cron expression has no occurrence.
 func Never(s policy.Schedule) bool {
 	at := Entry{Schedule: s}.times()
 	return at != nil && at.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Unread returns what cannot be read of the clock of a schedule, or "".
+// Unread returns the fault of a schedule's cron expression, or "".
 func Unread(s policy.Schedule) string { return Entry{Schedule: s}.Wrong() }
 
-// tooOften reports whether two of the next times are closer than a pause.
+// tooOften reports whether the interval between two upcoming times is below pause.
 func (e Entry) tooOften(pause time.Duration) bool {
 	s := e.times()
 	if s == nil {
@@ -168,7 +167,7 @@ func (e Entry) tooOften(pause time.Duration) bool {
 	return false
 }
 
-// late is how much later than its time an occurrence begins: the same on every server.
+// late returns the jitter of an occurrence. It is the same on every server.
 func (e Entry) late(at time.Time) time.Duration {
 	if e.Jitter <= 0 {
 		return 0
@@ -178,7 +177,7 @@ func (e Entry) late(at time.Time) time.Duration {
 	return time.Duration(h.Sum64() % uint64(e.Jitter))
 }
 
-// Next returns when the entry is due next, with its jitter; the zero time for never.
+// Next returns the next due time with its jitter, or the zero time if there is none.
 func (e Entry) Next(after time.Time) time.Time {
 	s := e.times()
 	if s == nil || e.Refused != "" {
@@ -191,16 +190,16 @@ func (e Entry) Next(after time.Time) time.Time {
 	return at.Add(e.late(at))
 }
 
-// due is what is to be started now. At is the time that it stands for, Missed how many
-// times before it nothing was started at, and Skip that this one is left out as well.
+// due is an occurrence to start now. At is its scheduled time, and Missed the number of
+// missed times before it. With Skip it is left out as well.
 type due struct {
 	At     time.Time
 	Missed int
 	Skip   bool
 }
 
-// due returns what is due since the last time that was looked at. All that was missed is
-// made up for once, or not, as configured.
+// due returns the occurrence due since last. Missed times are made up for by a single
+// start, or not at all, as configured.
 func (e Entry) due(last, now time.Time) (d due, ok bool) {
 	s := e.times()
 	if s == nil || e.Refused != "" {
@@ -220,7 +219,7 @@ func (e Entry) due(last, now time.Time) (d due, ok bool) {
 	return d, ok
 }
 
-// refusal returns why an entry is not started any more, given what is scheduled now, or "".
+// refusal returns why an entry may not start under the current schedules, or "".
 func refusal(e Entry, now []Entry) string {
 	for _, n := range now {
 		if n.Name == e.Name {

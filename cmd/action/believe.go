@@ -21,9 +21,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Inbox is what waits in the ref of a thread. Whoever may push can put something there:
-// what this process did not put there itself counts only as GitHub has it. It is safe for
-// concurrent use.
+// Inbox is the inbox in the ref of a thread. Any account with push access can write to
+// the ref, so deliveries that this process did not store itself are checked against
+// GitHub. It is safe for concurrent use.
 type Inbox struct {
 	store.Deliveries
 	store.Wakes
@@ -32,14 +32,14 @@ type Inbox struct {
 	At     thread.Ref
 	Log    *slog.Logger
 
-	Scheduled []schedule.Entry // that may begin; nil for none
+	Scheduled []schedule.Entry // schedules that may begin
 
 	mu   sync.Mutex
-	sure map[string]store.Delivery // that are known to be true, by id
-	why  map[string]string         // nothing came of deliveries, by id
+	sure map[string]store.Delivery // trusted deliveries, by id
+	why  map[string]string         // why a delivery had no effect, by id
 }
 
-// NewInbox has a store's inbox read again on GitHub. It needs a Client before it is used.
+// NewInbox wraps a store's inbox with the checks. Its Client must be set before use.
 func NewInbox(kept *store.Store, at thread.Ref, log *slog.Logger) *Inbox {
 	i := &Inbox{Deliveries: kept.Deliveries, Wakes: kept.Wakes, At: at, Log: log}
 	kept.Deliveries, kept.Wakes = i, i
@@ -77,7 +77,7 @@ func (i *Inbox) Done(ctx context.Context, note string, ids ...string) error {
 		i.why = map[string]string{}
 	}
 	for _, id := range ids {
-		if note != "done" { // which the thread says
+		if note != "done" { // visible in the thread
 			i.why[id] = note
 		}
 	}
@@ -85,14 +85,14 @@ func (i *Inbox) Done(ctx context.Context, note string, ids ...string) error {
 	return i.Deliveries.Done(ctx, note, ids...)
 }
 
-// Why returns why nothing came of a delivery, or "".
+// Why returns why a delivery had no effect, or "".
 func (i *Inbox) Why(id string) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.why[id]
 }
 
-// Next implements [store.Deliveries]. What is not true is done with.
+// Next implements [store.Deliveries]. It drops deliveries that fail the check.
 func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 	for {
 		d, err := i.Deliveries.Next(ctx, key)
@@ -110,7 +110,7 @@ func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 	}
 }
 
-// Urgent implements [store.Wakes].
+// Urgent implements [store.Wakes]. It omits deliveries that fail the check.
 func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int64) ([]*store.Delivery, error) {
 	all, err := i.Wakes.Urgent(ctx, key, priority, after)
 	for n := 0; n < len(all) && err == nil; n++ {
@@ -122,7 +122,7 @@ func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int6
 	return all, err
 }
 
-// check returns why a delivery does not count, "" where it does.
+// check returns why a delivery is not trusted, or "".
 func (i *Inbox) check(ctx context.Context, d *store.Delivery) (why string, err error) {
 	if sure := i.believed(d); sure || d.Event == schedule.Event {
 		return i.scheduled(d, sure), nil
@@ -134,9 +134,9 @@ func (i *Inbox) check(ctx context.Context, d *store.Delivery) (why string, err e
 	return why, err
 }
 
-// scheduled returns why a delivery that begins what is scheduled does not count, "" where
-// it does, or is another. What it begins is what the repository says now; the task for a
-// session is believed of this process alone.
+// scheduled returns why the start of a scheduled session is not trusted, or "". The entry
+// must match the repository's current schedules; a task is trusted only from this
+// process. Other deliveries pass.
 func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
 	if d.Event != schedule.Event {
 		return ""
@@ -157,7 +157,7 @@ func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
 	return "nothing of this is scheduled"
 }
 
-// doubt compares a delivery with what GitHub has.
+// doubt compares a delivery with GitHub.
 func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	switch {
@@ -165,7 +165,7 @@ func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err e
 		return "it cannot be read", nil
 	case !strings.EqualFold(ev.Thread.Repository(), i.At.Repository()):
 		return "it is about something else", nil
-	case ci.Ended(ev): // it says that something happened, and no more
+	case ci.Ended(ev): // it only signals that checks ended
 		return "", nil
 	case ev.Thread.Number == 0:
 		return "it is about something else", nil
@@ -186,7 +186,7 @@ func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err e
 	return i.wordless(ctx, d, ev)
 }
 
-// wordless compares an event that nobody says anything by with the run that it started.
+// wordless compares an event without text with the run that it started.
 func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event) (why string, err error) {
 	by, err := reads.StartedBy(ctx, i.Client, runOf(d.ID))
 	switch {
@@ -209,23 +209,23 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	return why, err
 }
 
-// longestLeft is how long after its end a run may have left an event.
+// longestLeft is the time after the end of a run for which its events are accepted.
 const longestLeft = 24 * time.Hour
 
-// runOf returns the run that an id of a delivery is of, 0 for none.
+// runOf returns the run in the id of a delivery, or 0.
 func runOf(id string) (run int64) {
 	_, _ = fmt.Sscanf(id, "actions-%d", &run)
 	return run
 }
 
-// says is who says what; here is whether it is where it was said to be.
+// says is an author with a text; here means that it is in its claimed place.
 type says struct {
 	who  int64
 	what string
 	here bool
 }
 
-// unlike returns what tells what GitHub has from what an event says.
+// unlike returns the difference between GitHub's data and an event's, or "".
 func (s says) unlike(ev ghapp.Event, as says, err error) (why string, _ error) {
 	var e *ghapp.Error
 	switch {

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// github asks GitHub what the bot may do there.
+// github checks the bot's access to GitHub.
 func (c *Config) github(ctx context.Context) []Finding {
 	g := c.Server.GitHub
 	if g.AppID == 0 && g.Token == "" {
@@ -41,7 +41,7 @@ func (c *Config) github(ctx context.Context) []Finding {
 	return append(out, c.grants(answer)...)
 }
 
-// grants looks at what the App and its installations may do.
+// grants checks the permissions of the App and its installations.
 func (c *Config) grants(a granted.Answer) []Finding {
 	var out []Finding
 	permissions, events := a.App.Lacks()
@@ -77,7 +77,7 @@ func (c *Config) grants(a granted.Answer) []Finding {
 	return out
 }
 
-// unanswered says why GitHub did not answer as it should.
+// unanswered explains why GitHub gave no usable answer.
 func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Finding {
 	g := c.Server.GitHub
 	if errors.Is(err, granted.ErrKey) {
@@ -120,8 +120,8 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 	return wrong("GitHub", "Try again later; githubstatus.com says how github.com is.", "%v", err)
 }
 
-// aheadMost is how far the clock may be off: what an App signs is refused when it is of
-// the future, and after ten minutes.
+// aheadMost is the maximum difference of the clocks: GitHub refuses an App's signature
+// from the future, or older than ten minutes.
 const aheadMost = 30 * time.Second
 
 // clock compares this machine's clock with GitHub's.
@@ -140,15 +140,15 @@ func (c *Config) clock(theirs time.Time) []Finding {
 	return []Finding{well("clock", "agrees with GitHub's")}
 }
 
-// deliveries looks for webhooks that did not arrive.
+// deliveries looks for failed webhook deliveries.
 func (c *Config) deliveries(ctx context.Context) []Finding {
 	g := c.Server.GitHub
 	if g.AppID == 0 || g.Poll != 0 || len(g.Key) == 0 {
-		return nil // a token has no webhook of its own; who polls needs none
+		return nil // neither a token nor polling uses a webhook
 	}
 	app, err := ghapp.New(ghapp.Config{APIURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Transport: c.GitHub, Log: c.Log})
 	if err != nil {
-		return nil // the key, which is told of GitHub
+		return nil // a bad key is reported for GitHub
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -163,7 +163,7 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	return append(out, events(slices.DeleteFunc(list, isPing)))
 }
 
-// events looks whether what people did arrived.
+// events reports whether the deliveries of users' events arrived.
 func events(list []ghapp.Delivery) Finding {
 	arrived, last := map[string]bool{}, map[string]int{}
 	for _, d := range list {

@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// model asks the model's server for the model that requests get.
+// model checks that the server has the model of the configuration.
 func (c *Config) model(ctx context.Context) []Finding {
 	m := c.Server.Model
 	name := m.Name
@@ -38,7 +38,7 @@ func (c *Config) model(ctx context.Context) []Finding {
 	return append([]Finding{found}, c.abilities(ctx, name)...)
 }
 
-// abilities says what the model can, as the server and the configuration know it.
+// abilities reports the model's abilities, from its server and the configuration.
 func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -73,7 +73,8 @@ type asking struct {
 	key    string
 }
 
-// get returns what a server answered, and its status.
+// get decodes a server's answer into into, and returns the status. An answer that is not
+// JSON counts as not found.
 func (a asking) get(ctx context.Context, u *url.URL, into any) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -91,12 +92,12 @@ func (a asking) get(ctx context.Context, u *url.URL, into any) (int, error) {
 		return resp.StatusCode, nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 8<<20)).Decode(into); err != nil {
-		return http.StatusNotFound, nil // a page
+		return http.StatusNotFound, nil // probably a web page
 	}
 	return resp.StatusCode, nil
 }
 
-// away is the finding of a server that cannot be reached.
+// away is the finding for an unreachable server.
 func away(u *url.URL, err error, start string) Finding {
 	var why *url.Error
 	if errors.As(err, &why) {
@@ -112,7 +113,7 @@ func away(u *url.URL, err error, start string) Finding {
 	return wrong("model", remedy, "%s does not answer: %v", u.Redacted(), err)
 }
 
-// names lists what is there, shortened.
+// names lists names, shortened.
 func names(list []string) string {
 	if len(list) == 0 {
 		return "none"

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
-// Try checks that the model is there, answers, and calls a tool.
+// Try checks that the model exists, answers, and calls a tool.
 func (c *Config) Try(ctx context.Context) []Finding {
 	found := gather(ctx, c.model)
 	if slices.ContainsFunc(found, func(f Finding) bool { return !f.OK && f.Needed }) {
@@ -38,11 +38,11 @@ func (c *Config) calls(ctx context.Context) []Finding {
 	return []Finding{well(name, "it answers, and calls tools")}
 }
 
-// pinging is how long a ping that is sent again may take.
+// pinging is the maximum time to wait for a redelivered ping.
 const pinging = 10 * time.Second
 
-// Ping checks that GitHub reaches the server. GitHub sent a ping when the App was made; one
-// that did not arrive is sent again.
+// Ping checks that GitHub reaches the server. GitHub sends a ping when an App is created;
+// Ping has GitHub redeliver one that failed.
 func (c *Config) Ping(ctx context.Context) Finding {
 	const name = "webhook"
 	g := c.Server.GitHub
@@ -98,7 +98,7 @@ func pinged(d ghapp.Delivery) Finding {
 	return f
 }
 
-// pings are the attempts at a ping of a day, newest first.
+// pings returns the ping deliveries of the last 24 hours, newest first.
 func pings(ctx context.Context, app *ghapp.App, now time.Time) ([]ghapp.Delivery, error) {
 	list, err := app.Deliveries(ctx, now.Add(-24*time.Hour))
 	return slices.DeleteFunc(list, func(d ghapp.Delivery) bool { return !isPing(d) }), err

@@ -21,17 +21,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// warnings are values that can be read and will not do what they seem to.
+// warnings collects values that are valid but will not have the expected effect.
 type warnings struct{ all strict.Faults }
 
-// when adds a warning about a key, with a dot between names and numbers.
+// when adds a warning if bad. Dots separate the names and indexes of key.
 func (w *warnings) when(bad bool, key, format string, args ...any) {
 	if bad {
 		w.all = append(w.all, strict.At(fmt.Sprintf(format, args...), config.Path(key)...))
 	}
 }
 
-// Server returns what in the server's file will not work, though nothing of it is wrong.
+// Server returns warnings about valid but ineffective values in the server's file.
 func Server(cfg *config.Server) strict.Faults {
 	var w warnings
 	w.all = cfg.Idle()
@@ -51,9 +51,8 @@ func Server(cfg *config.Server) strict.Faults {
 	return located(cfg.Locate(w.all.Err()))
 }
 
-// repository returns what in a repository's file will not work, though nothing of it is
-// wrong.
-// nothing is known of its root when that is "".
+// repository returns warnings about valid but ineffective values in a repository's file.
+// An empty root skips checks against the repository's directories.
 func repository(cfg policy.Config, doc *strict.Document, root string) strict.Faults {
 	var w warnings
 	w.all = doc.Idle(cfg)
@@ -73,11 +72,11 @@ func repository(cfg policy.Config, doc *strict.Document, root string) strict.Fau
 
 func located(err error) strict.Faults { return strict.Of(strict.Both(nil, err)) }
 
-// leastContext is what a session needs to do anything, see [exam.Model].
+// leastContext is the minimum context of a useful session, in tokens, see [exam.Model].
 const leastContext = 8192
 
-// firstPrompt returns about how many tokens the first prompt of a session in code mode
-// takes, without the task: the instructions, and the tools.
+// firstPrompt estimates the tokens of a session's first prompt in code mode, without the
+// task: the instructions and the tools.
 func firstPrompt() int {
 	all, err := door.BuiltinTools(nil)
 	if err != nil {
@@ -88,7 +87,7 @@ func firstPrompt() int {
 	return compact.Ratio{}.Tokens(compact.Size(llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Content: words}}, Tools: specs}))
 }
 
-// api looks at the address of GitHub's API.
+// api checks the address of GitHub's API.
 func (w *warnings) api(address string) {
 	u, err := url.Parse(address)
 	if address == "" || err != nil {
@@ -104,13 +103,13 @@ func loopback(host string) bool {
 	return host == "localhost" || strings.HasPrefix(host, "127.") || host == "::1"
 }
 
-// base looks at the address of an OpenAI-compatible server.
+// base checks the address of an OpenAI-compatible server.
 func (w *warnings) base(address string) {
 	u, err := url.Parse(address)
 	w.when(address != "" && err == nil && strings.Trim(u.Path, "/") == "", "model.base_url", "there is no path in it; most servers have their API below /v1: %s/v1", strings.TrimRight(address, "/"))
 }
 
-// policy looks at what both files can say.
+// policy checks the keys that both files can have.
 func (w *warnings) policy(under string, c policy.Config) {
 	for i, s := range c.Schedules {
 		w.when(schedule.Never(s), fmt.Sprintf("%sschedules.%d.cron", under, i), "%q never comes: there is no such day", s.Cron)
@@ -149,17 +148,17 @@ func (w *warnings) policy(under string, c policy.Config) {
 	}
 }
 
-// joined finds what joins commands of a line.
+// joined matches the operators between the commands of a line.
 var joined = pattern.Lazy(`\s(&&|\|\|?|;)\s`)
 
-// noTeam reports whether an approver is a team as no address on GitHub names one.
+// noTeam reports whether an approver is a team with an impossible name.
 func noTeam(approver string) bool {
 	name, ok := strings.CutPrefix(approver, "team:")
 	org, slug, _ := strings.Cut(name, "/")
 	return ok && (slug != strings.ToLower(slug) || strings.Contains(slug, ".") || len(org) > 39 || strings.HasSuffix(org, "-") || strings.Contains(org, "--"))
 }
 
-// slugOf is the name that a team of an approver would have in addresses.
+// slugOf returns the form of a team's name that GitHub uses in addresses.
 func slugOf(approver string) string {
 	_, slug, _ := strings.Cut(approver, "/")
 	return strings.ReplaceAll(strings.ToLower(slug), ".", "-")

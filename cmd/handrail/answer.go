@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// failure is what a verb prints with --json when it cannot print what it is
-// for: the command line is wrong, or a file cannot be read.
+// failure is the output of a verb with --json that has no result: the command line is
+// wrong, or a file cannot be read.
 type failure struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error"`
 }
 
-// answered notes whether anything was written, so that a failure is printed
-// as JSON only where nothing else was.
+// answered notes whether anything was written, so that a failure is printed as JSON only
+// if nothing else was.
 type answered struct {
 	io.Writer
 	yes bool
@@ -25,8 +25,8 @@ func (a *answered) Write(p []byte) (int, error) {
 	return a.Writer.Write(p)
 }
 
-// wantsJSON reports whether the caller reads standard output as JSON, also when
-// the rest of the command line is not understood.
+// wantsJSON reports whether the caller expects JSON on standard output, even if the rest
+// of the command line is invalid.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

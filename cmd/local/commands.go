@@ -12,10 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// order is something that the chat itself does.
+// order is a command of the chat itself.
 type order struct {
 	name, args, help string
-	about            bool // the session, which must have begun
+	about            bool // needs a session that has begun
 	do               func(c *chat, ctx context.Context, rest string) error
 }
 
@@ -32,16 +32,17 @@ func orders() []order {
 	}
 }
 
-// lineCommand takes a line apart that is for the chat. The names of modes are commands, too.
+// lineCommand parses a line that is a command for the chat. The names of modes are
+// commands, too.
 func lineCommand(line string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(line, "/") {
 		return "", "", false
 	}
 	name, rest, _ = strings.Cut(line[1:], " ")
-	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is no command
+	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is not a command
 }
 
-// commandWords returns the words that begin with a slash.
+// commandWords returns all commands, with their slash.
 func commandWords() (out []string) {
 	for _, o := range orders() {
 		out = append(out, "/"+o.name)

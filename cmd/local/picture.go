@@ -9,10 +9,10 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
-// mostPicture is the largest picture for the model, in bytes.
+// mostPicture is the maximum size of a picture for the model, in bytes.
 const mostPicture = 8 << 20
 
-// Pictures reads files that a vision model is to see.
+// Pictures reads files for a vision model.
 func Pictures(files []string) ([]session.Blob, error) {
 	var out []session.Blob
 	for _, name := range files {

@@ -1,5 +1,5 @@
-// Package reader gives the tools of agent/tools/github what bot/ghapp/reads
-// finds: it says whose each text is, and how to ask for what was left out.
+// Package reader connects the tools of agent/tools/github to bot/ghapp/reads. It names
+// the author of each text, and how to read the omitted parts.
 package reader
 
 import (
@@ -19,26 +19,26 @@ import (
 const (
 	mostLinked  = 5
 	mostThreads = 30
-	mostFiles   = 300  // that are listed
-	everyFile   = 3000 // in which one is looked for
+	mostFiles   = 300  // in a list
+	everyFile   = 3000 // in a search for one file
 	mostChecks  = 100
 	pathBytes   = 300
 )
 
-// Reader reads about one thread and the others of its repository.
+// Reader reads one thread and the others of its repository.
 type Reader struct {
 	client *ghapp.Client
 	ref    thread.Ref
 	hides  Hides
 }
 
-// Hides returns which files of a pull request are hidden from the agent.
+// Hides returns a filter for the files of a pull request that are hidden from the agent.
 type Hides func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error)
 
 // New returns the reader for a session on a thread. Hides may be nil.
 func New(client *ghapp.Client, ref thread.Ref, hides Hides) Reader { return Reader{client, ref, hides} }
 
-// hidden returns which files are hidden of the pull request that is read.
+// hidden returns the filter for hidden files of the current pull request.
 func (r Reader) hidden(ctx context.Context) (func(path string) bool, error) {
 	if r.hides == nil {
 		return func(string) bool { return false }, nil
@@ -67,7 +67,7 @@ func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
 	return page, err
 }
 
-// notThere says in words for the model what was not found.
+// notThere returns the error for the model if the queried item was not found.
 func (r Reader) notThere(ctx context.Context, q github.Query) error {
 	if q.Part == github.JobLog {
 		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github with what \"checks\" lists jobs and how they are", q.Job)
@@ -82,7 +82,7 @@ func (r Reader) notThere(ctx context.Context, q github.Query) error {
 	return fmt.Errorf("GitHub has nothing of that kind for #%d", r.ref.Number)
 }
 
-// by says who wrote a text.
+// by describes the author of a text.
 func by(author, relation string, bot bool) string {
 	if author == "" {
 		author = "an account that is gone"
@@ -147,7 +147,7 @@ func (r Reader) comments(ctx context.Context, q github.Query) (github.Page, erro
 	return page, nil
 }
 
-// stat is a line of a list of files.
+// stat formats a file for a list.
 func stat(f reads.File) string {
 	line := fmt.Sprintf("%s +%d -%d", f.Path, f.Additions, f.Deletions)
 	if f.Status != "" {
@@ -325,7 +325,7 @@ func (r Reader) checks(ctx context.Context, _ github.Query) (github.Page, error)
 	return page, nil
 }
 
-// rank puts what failed first, and then what runs.
+// rank sorts failed checks first, then running ones.
 func rank(k reads.Check) int {
 	switch {
 	case k.Failed():
@@ -336,7 +336,7 @@ func rank(k reads.Check) int {
 	return 2
 }
 
-// stampRE is the time at the beginning of each line of a log.
+// stampRE matches the timestamp at the beginning of each line of a log.
 var stampRE = pattern.Lazy(`(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
 
 func (r Reader) log(ctx context.Context, q github.Query) (github.Page, error) {

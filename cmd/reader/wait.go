@@ -15,22 +15,22 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Wait is what a session that waits for checks is looked at by.
+// Wait configures the wait of a session for its checks.
 type Wait struct {
 	Log   session.Log
 	Now   func() time.Time
-	Green func(commit string, checks []string) // is told which checks are content
+	Green func(commit string, checks []string) // called if all checks passed
 
 	Limits policy.CIFix
 }
 
-// Waiting returns the tool that waits for the checks of a session.
+// Waiting returns the tool that waits for the checks of a session's commit.
 func (r Reader) Waiting(w Wait, nonce string) tools.Tool {
 	return github.Wait(ci.Tool, func(ctx context.Context) (github.Page, error) { return r.answered(ctx, w) }, nonce)
 }
 
-// answered returns what the checks of the session's last commit answered. Until they did
-// the error is a [session.Away]; what people say meanwhile ends the wait.
+// answered returns the results of the checks of the session's last commit. The error is a
+// [session.Away] until they finish; a new message in the thread ends the wait.
 func (r Reader) answered(ctx context.Context, w Wait) (github.Page, error) {
 	events, err := w.Log.Events(ctx, 0)
 	if err != nil {
@@ -55,8 +55,8 @@ func (r Reader) answered(ctx context.Context, w Wait) (github.Page, error) {
 	return w.told(v.Published, all, waits), nil
 }
 
-// told is what is told of the checks of a commit at the end of a wait; waits says that they
-// have not answered all the same.
+// told describes the checks of a commit for the model at the end of a wait. waits means
+// that checks are still unfinished.
 func (w Wait) told(commit string, all []reads.Check, waits bool) github.Page {
 	is := ci.Decide(ci.Facts{Head: all})
 	page := github.Page{Head: fmt.Sprintf("checks of %.12s: %d green, %d failed, %d still running", commit, len(is.Green), len(is.Failed), len(is.Running))}

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// after is the way from an App to the first comment.
+// after guides the user from the new App to the first comment.
 type after struct {
 	*Verb
 
@@ -23,7 +23,7 @@ type after struct {
 	app   granted.App
 	files files
 	of    doctor.Of
-	every time.Duration // between two looks whether the App is installed
+	every time.Duration // between checks for the installation
 }
 
 func (v *Verb) after(w *door.Console, app granted.App, f files, of doctor.Of) *after {
@@ -32,8 +32,8 @@ func (v *Verb) after(w *door.Console, app granted.App, f files, of doctor.Of) *a
 
 func (a *after) say(format string, args ...any) { fmt.Fprintf(a.w.Out, format, args...) }
 
-// goOn says and checks what is next. Where the person ends that, what is left is said
-// without being checked.
+// goOn prints and checks the next steps. After Ctrl-C it prints the remaining steps
+// without checks.
 func (a *after) goOn(ctx context.Context) error {
 	a.say("\nThe App is there, and so are these files, which only your account can read:\n\n  %s  the configuration\n  %s  secrets of the server\n  %s  the App's key\n", a.files.Config, a.files.Environment, a.files.Key)
 	steps := 0
@@ -74,7 +74,7 @@ func (a *after) goOn(ctx context.Context) error {
 	return nil
 }
 
-// reached checks that GitHub reaches the server, which need not run yet.
+// reached checks that GitHub reaches the server. The server need not be running yet.
 func (a *after) reached(ctx context.Context, look *doctor.Config) doctor.Finding {
 	f := look.Ping(ctx)
 	if !f.OK {
@@ -83,7 +83,7 @@ func (a *after) reached(ctx context.Context, look *doctor.Config) doctor.Finding
 	return f
 }
 
-// installed waits until GitHub says that the App is installed, and returns where.
+// installed waits until the App is installed, and returns its repositories.
 func (a *after) installed(ctx context.Context) []granted.Repository {
 	cfg := granted.Config{API: a.choice().API(), AppID: a.app.ID, Key: a.app.Key, Transport: config.Transport(nil, nil)}
 	if !a.NoWait {
@@ -115,7 +115,7 @@ func (a *after) installed(ctx context.Context) []granted.Repository {
 	}
 }
 
-// listed is how many repositories are listed.
+// listed is the maximum number of repositories in the list.
 const listed = 20
 
 func (a *after) list(all []granted.Repository) {
@@ -128,7 +128,7 @@ func (a *after) list(all []granted.Repository) {
 	}
 }
 
-// first says where the first comment is written.
+// first describes the place for the first comment.
 func (a *after) first(all []granted.Repository) string {
 	for _, r := range all {
 		if r.Issues {

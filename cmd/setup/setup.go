@@ -1,5 +1,5 @@
-// Package setup creates the bot's GitHub App in a browser, at /setup, and writes what a
-// server needs to begin.
+// Package setup creates the bot's GitHub App in a browser, at /setup, and writes the
+// files for a server.
 package setup
 
 import (
@@ -32,10 +32,10 @@ type Verb struct {
 	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
-	ollama  string            // its address, "" for the usual one
+	ollama  string            // Ollama's address; empty means the default
 	client  *http.Client      // for the model's server
-	key     secret.Value      // of the model's server, "" for none
-	secrets map[string]string // of the server, which are written
+	key     secret.Value      // of the model's server; empty if it needs none
+	secrets map[string]string // of the server, by variable, as written to its file
 }
 
 func (v *Verb) choice() granted.Choice {
@@ -46,7 +46,8 @@ func (v *Verb) choice() granted.Choice {
 	return c
 }
 
-// Run serves the page until the App is there, and then goes on to the first comment.
+// Run serves the page until the App exists, and then guides the user to the first
+// comment.
 func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	ollama := os.Getenv("OLLAMA_HOST")
 	if v.BaseURL != "" {
@@ -89,7 +90,7 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	return v.after(w, app, f, of).goOn(ctx)
 }
 
-// create serves the page, and returns the App that came of it.
+// create serves the page, and returns the created App.
 func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (granted.App, error) {
 	done, end := context.WithCancel(ctx)
 	defer end()

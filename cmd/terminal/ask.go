@@ -17,8 +17,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Input is where a person types. Line shows a prompt and returns a line without its end.
-// It returns at once when ctx is done, and io.EOF where nobody is there any more.
+// Input reads lines from the user. Line shows a prompt and returns a line without its
+// line end. It returns at once if ctx is done, and io.EOF at the end of the input.
 type Input interface {
 	Line(ctx context.Context, prompt string) (string, error)
 }
@@ -36,7 +36,7 @@ type read struct {
 	err  error
 }
 
-// Lines returns the input of a stream. Prompts go to out.
+// Lines returns an input that reads a stream. Prompts go to out.
 func Lines(in io.Reader, out io.Writer) Input {
 	l := &lines{out: out, got: make(chan read)}
 	l.begin = func() {
@@ -57,7 +57,7 @@ func Lines(in io.Reader, out io.Writer) Input {
 
 // Line implements [Input].
 func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
-	l.once.Do(func() { go l.begin() }) // a read cannot be broken off: it ends with the process
+	l.once.Do(func() { go l.begin() }) // a read cannot be cancelled: it ends with the process
 	fmt.Fprint(l.out, prompt)
 	select {
 	case <-ctx.Done():
@@ -70,8 +70,8 @@ func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Secret asks at a terminal for a line that is not shown as it is typed. It returns at once
-// when ctx is done, and io.EOF for Ctrl-C and Ctrl-D.
+// Secret asks at a terminal for a line without echo. It returns at once if ctx is done,
+// and io.EOF for Ctrl-C and Ctrl-D.
 func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (str
 		return "", fmt.Errorf("ask for a secret: %w", err)
 	}
 	typed := make(chan read, 1)
-	go func() { // a read cannot be broken off: it ends with the process
+	go func() { // a read cannot be cancelled: it ends with the process
 		line, err := term.NewTerminal(struct {
 			io.Reader
 			io.Writer
@@ -96,7 +96,7 @@ func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (str
 	}
 }
 
-// read asks for a line while what goes on is not shown.
+// read asks for a line and hides the live lines meanwhile.
 func (t *Terminal) read(ctx context.Context, prompt string) (string, error) {
 	if t.in == nil {
 		return "", io.EOF
@@ -107,7 +107,7 @@ func (t *Terminal) read(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// Confirm asks for a yes. Without one, and where nobody is there, it is no.
+// Confirm asks for a yes. Any other answer, or the end of the input, is a no.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	line, err := t.read(ctx, question+" [y/N] ")
 	if errors.Is(err, io.EOF) {
@@ -118,8 +118,7 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 
 func isYes(line string) bool { return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes") }
 
-// Approve implements agent.Approver at the prompt. Without a person (end of
-// input), the answer is no.
+// Approve implements agent.Approver at the prompt. The end of the input is a denial.
 func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
 	var out []session.Resolved
 	for _, a := range asked {
@@ -132,7 +131,7 @@ func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 	return out, nil
 }
 
-// theirs is how the person at the terminal is called.
+// theirs is the approver's name in resolutions.
 const theirs = "the person at the terminal"
 
 func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, error) {
@@ -172,7 +171,7 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: theirs, Reason: line}, nil
 }
 
-// wanted says what a request is for.
+// wanted describes the purpose of a request.
 func wanted(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:

@@ -11,15 +11,15 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 )
 
-// Log is where a program logs to while a terminal may show what goes on: a line takes that
-// from the screen first, and it is drawn again below the line.
+// Log writes log lines to a terminal that may have live lines. It removes them before a
+// log line; they are redrawn below it.
 type Log struct {
 	to     io.Writer
-	screen atomic.Pointer[screen]        // nil until a terminal that is written over is there
-	line   atomic.Pointer[term.Terminal] // in which somebody types at this moment; it writes above what is typed
+	screen atomic.Pointer[screen]        // nil until a live terminal exists
+	line   atomic.Pointer[term.Terminal] // being edited; it writes above the typed text
 }
 
-// NewLog returns a log whose lines go to a writer.
+// NewLog returns a log that writes to a writer.
 func NewLog(to io.Writer) *Log { return &Log{to: to} }
 
 // Write implements [io.Writer].
@@ -33,14 +33,14 @@ func (l *Log) Write(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.write(s.clear()) // the next tick draws it again
+	s.write(s.clear()) // the next tick redraws the live lines
 	return l.to.Write(p)
 }
 
-// Unsaid returns a logger that leaves out what the terminal says in words.
+// Unsaid returns a logger that drops messages that the terminal shows itself.
 func (l *Log) Unsaid(of *slog.Logger) *slog.Logger { return slog.New(unsaid{of.Handler(), l}) }
 
-// unsaid leaves out what is said already.
+// unsaid drops messages that the terminal shows itself.
 type unsaid struct {
 	slog.Handler
 

@@ -1,9 +1,9 @@
-// Usage is about how the command line is written: help in each form in which
-// people ask for it, what was meant where it is wrong, and what can come next.
+// The usage of the command line: help in each of its usual forms, corrections of wrong
+// command lines, and completion.
 //
 //	usage.go     help and wrong use
-//	complete.go  what can come next
-//	shells.go    the scripts with which shells ask for that
+//	complete.go  completion
+//	shells.go    the completion scripts of shells
 
 package terminal
 
@@ -23,8 +23,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Helped returns a command line in which the word help, before a verb or behind one, is
-// the flag --help. Behind a verb that takes words of its own it is one of these.
+// Helped replaces the word help, before or after a verb, with the flag --help. After a
+// verb with arguments, help is an argument.
 func Helped(app *kong.Node, args []string) []string {
 	at := app
 	for i := 0; i < len(args); i++ {
@@ -46,7 +46,7 @@ func Helped(app *kong.Node, args []string) []string {
 	return args
 }
 
-// child returns the verb called name below a node, nil for none.
+// child returns the verb called name below a node, nil if there is none.
 func child(at *kong.Node, name string) *kong.Node {
 	for _, c := range at.Children {
 		if c.Name == name || slices.Contains(c.Aliases, name) {
@@ -56,7 +56,7 @@ func child(at *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// flagOf returns the flag that a word gives to a verb, nil for none.
+// flagOf returns the flag of a verb that a word names, nil if there is none.
 func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(word, "=")
 	for n := at; n != nil; n = n.Parent {
@@ -71,8 +71,8 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 
 func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
-// Wrong says in one line what is wrong with a command line, which is err of kong's, and
-// what was probably meant.
+// Wrong turns kong's err about a command line into a usage error of one line, with a
+// suggestion.
 func Wrong(app *kong.Node, args []string, err error) error {
 	at := app
 	var parse *kong.ParseError
@@ -83,7 +83,7 @@ func Wrong(app *kong.Node, args []string, err error) error {
 	return door.Usage("%s (see `%s --help`)", untrusted.EscapeLine(said), path(at))
 }
 
-// Nothing shows the verbs to a person who named none.
+// Nothing lists the verbs if the command line has none.
 func Nothing(k *kong.Kong, out io.Writer) error {
 	ctx, err := kong.Trace(k, nil)
 	if err != nil {
@@ -106,7 +106,7 @@ var (
 	hyphened   = pattern.Lazy(`^(--\S+): expected .* but got "(-.*)" \(`)
 )
 
-// reworded returns what kong says in words for people.
+// reworded rewrites an error of kong's for the user.
 func reworded(app, at *kong.Node, args []string, said string) string {
 	var found []string
 	has := func(r func() *regexp.Regexp) bool {
@@ -137,8 +137,8 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 	return said
 }
 
-// together says where words go that a verb does not take like that: people leave a flag
-// out, or the quotes around a text.
+// together explains an unexpected argument: usually a flag, or the quotes around a text,
+// are missing.
 func together(at *kong.Node) string {
 	for _, f := range at.Flags {
 		if f.Name == "task" {
@@ -151,7 +151,7 @@ func together(at *kong.Node) string {
 	return ""
 }
 
-// needs says which argument is missing, and what it is.
+// needs names and explains the missing argument.
 func needs(at *kong.Node, what string) string {
 	for _, p := range at.Positional {
 		if strings.Contains(what, "<"+p.Name+">") {
@@ -161,8 +161,8 @@ func needs(at *kong.Node, what string) string {
 	return fmt.Sprintf("`%s` needs %s", path(at), what)
 }
 
-// meant says which of names was probably meant by word: one that is nearly it, or that
-// begins as it does. It is empty when none was.
+// meant suggests the name that was probably meant by word: a similar one, or one that
+// begins with word. It is empty if there is none.
 func meant(word string, names []string, before string) string {
 	near := policy.Nearest(word, names)
 	for _, name := range names {
@@ -176,8 +176,8 @@ func meant(word string, names []string, before string) string {
 	return fmt.Sprintf(", did you mean %s%s?", before, near)
 }
 
-// noVerb says that a word is no verb below a node, and which was meant: one of these, or
-// one elsewhere that has this name.
+// noVerb explains that a word is not a verb below a node, and suggests one: a verb of the
+// node, or one of the same name elsewhere.
 func noVerb(app, at *kong.Node, args []string, word string) string {
 	said := "`" + path(at) + "` has no verb \"" + word + "\""
 	if near := meant(word, names(at), path(at)+" "); near != "" {
@@ -188,14 +188,14 @@ func noVerb(app, at *kong.Node, args []string, word string) string {
 			return said + fmt.Sprintf(", did you mean %s?", path(c))
 		}
 	}
-	const most = 8 // that people read in a line
+	const most = 8 // readable on one line
 	if list := names(at); len(list) <= most {
 		said += ": it has " + listed(list)
 	}
 	return said
 }
 
-// verbs are the verbs below a node that people are shown.
+// verbs returns the visible verbs below a node.
 func verbs(at *kong.Node) []*kong.Node {
 	var out []*kong.Node
 	for _, c := range at.Children {
@@ -226,7 +226,7 @@ func flagNames(at *kong.Node) []string {
 	return out
 }
 
-// path is how a verb is called.
+// path returns the full name of a verb.
 func path(at *kong.Node) string {
 	if at.Parent == nil {
 		return at.Name
@@ -234,7 +234,7 @@ func path(at *kong.Node) string {
 	return path(at.Parent) + " " + at.Name
 }
 
-// listed joins words as a sentence does: a, b or c.
+// listed joins words as in a sentence: a, b or c.
 func listed(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
-// live takes a lock for as long as the process runs.
+// live takes a lock for the lifetime of the process.
 func (s *Store) live() error {
 	for {
 		f, err := os.CreateTemp(s.at("locks"), "alive-")
@@ -19,7 +19,7 @@ func (s *Store) live() error {
 			return err
 		}
 		ok, err := flock.Try(f, true)
-		if ok && flock.Named(f) { // nobody took it for one that a dead process left
+		if ok && flock.Named(f) { // no other process removed it as stale
 			s.alive = f
 			return nil
 		}
@@ -34,21 +34,20 @@ func (s *Store) lock(ctx context.Context, name string, alone bool) (*os.File, er
 	return flock.Wait(ctx, s.at("locks/"+name), alone)
 }
 
-// lockNow takes a lock unless others have it.
+// lockNow takes a lock unless it is held.
 func (s *Store) lockNow(name string, alone bool) (*os.File, bool, error) {
 	return flock.Now(s.at("locks/"+name), alone)
 }
 
-// Temp makes a directory below dir for as long as this process uses it. What a
-// process that died left there, Clear removes.
+// Temp makes a directory below dir that belongs to this process. [Store.Left] finds those
+// of dead processes.
 func (s *Store) Temp(dir, prefix string) (string, error) {
 	return os.MkdirTemp(dir, prefix+"-"+s.id()+"-")
 }
 
 func (s *Store) id() string { return strings.TrimPrefix(filepath.Base(s.alive.Name()), "alive-") }
 
-// Left returns what processes that died left in a directory, of what [Store.Temp]
-// makes with a prefix.
+// Left returns the directories that dead processes made with [Store.Temp] in dir.
 func (s *Store) Left(dir, prefix string) (names []string, err error) {
 	list, err := os.ReadDir(dir)
 	for _, e := range list {
@@ -61,7 +60,7 @@ func (s *Store) Left(dir, prefix string) (names []string, err error) {
 	return names, err
 }
 
-// cutLast cuts at the last hyphen; without one all is the end.
+// cutLast cuts at the last hyphen; without one, after is the whole name.
 func cutLast(name string) (before, after string, found bool) {
 	i := strings.LastIndexByte(name, '-')
 	if i < 0 {

@@ -11,15 +11,15 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// checked is an object whose content must be what its id says. Packs that come from a
-// remote are summed as they arrive; the files of a clone may be anybody's work, and what
-// is made of them is kept, under the same ids, for other repositories too.
+// checked is an object with content that is verified against its id. Packs from a remote
+// are verified on arrival, but the files of a user's clone are not trusted, and results
+// derived from them are shared by id with other repositories.
 type checked struct {
 	plumbing.EncodedObject
 	id plumbing.Hash
 }
 
-// Reader returns a reader that ends with an error where the content is another's.
+// Reader returns a reader that fails at the end if the content does not match the id.
 func (c checked) Reader() (io.ReadCloser, error) {
 	r, err := c.EncodedObject.Reader()
 	if err != nil {
@@ -33,8 +33,8 @@ func (c checked) Reader() (io.ReadCloser, error) {
 	return s, nil
 }
 
-// summed sums what is read. Who reads just as many bytes as the object has asks for no
-// more, so the last of them are given only when all of it is right.
+// summed hashes the bytes read. A caller that knows the size may not read up to EOF,
+// so the last bytes are returned only after the hash was verified.
 type summed struct {
 	io.ReadCloser
 	of   checked
@@ -52,7 +52,7 @@ func (s *summed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// wrong returns an error when all was read, and it is not what was asked for.
+// wrong returns an error if all content was read and does not match the id.
 func (s *summed) wrong(read error) error {
 	if s.left > 0 && !errors.Is(read, io.EOF) {
 		return nil

@@ -8,9 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// families says which rule follows a program: a rule of its own goes here. What
-// a program does by its sub-command alone needs no rule of its own but a line
-// in tables.txt, see rulesByProgram.
+// families maps programs to rules of their own. A program needs no rule if its effect
+// depends only on its sub-command, but a line in tables.txt, see rulesByProgram.
 func families() map[string]rule {
 	return map[string]rule{
 		// The shell itself.
@@ -22,10 +21,10 @@ func families() map[string]rule {
 		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 basenc xxd tr cut strings dos2unix paste": textTool,
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
-		// Interpreters, and commands in commands.
+		// Interpreters, and wrappers of commands.
 		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scripted, "tmux screen expect hyperfine pee": commandTexts,
 		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
-		// Texts.
+		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
@@ -51,7 +50,7 @@ func families() map[string]rule {
 	}
 }
 
-// rulesByProgram is every program that is known.
+// rulesByProgram returns the rules of all known programs.
 func rulesByProgram() map[string]rule {
 	t := known.Tables()
 	rules := map[string]rule{}
@@ -100,10 +99,10 @@ func programRule(c *command) rule {
 }
 
 func unlisted(c *command) string {
-	if !strings.HasPrefix(c.name, "-") && !c.completes() { // which is no program
+	if !strings.HasPrefix(c.name, "-") && !c.completes() { // not a program
 		c.found.unlisted(c.name)
 	}
-	if c.has("r", "R", "recursive") && c.has("f", "force") { // as rm has them
+	if c.has("r", "R", "recursive") && c.has("f", "force") { // the options of rm
 		c.onlyCritical(append(argsOf("rm"), c.list...), c.line())
 	}
 	c.mayRun(append(c.settings(), c.waiting())) //control:said-texts
@@ -132,9 +131,9 @@ func finds(c *command) []string {
 	return nil
 }
 
-// destroying rates a sub-command that destroys something, of a client whose
-// sub-commands are not in the tables, and calls over D-Bus that stop the
-// machine. What a program of the project deletes is the project's own.
+// destroying rates destructive sub-commands of clients without sub-commands in the
+// tables, and D-Bus calls that stop the machine. A program of the project may delete the
+// project's own data.
 func destroying(c *command) {
 	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
 		busCall(c)
@@ -178,15 +177,14 @@ func anyIn(list string, words []string) bool {
 
 var wordEnd = lazily(`[a-z][A-Z]`)
 
-// verbWords are the words that a sub-command is made of: db:drop, drop-table,
-// dropTable.
+// verbWords splits a sub-command into words: db:drop, drop-table, dropTable.
 func verbWords(s string) []string {
 	s = wordEnd().ReplaceAllStringFunc(s, func(two string) string { return two[:1] + "-" + two[1:] })
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
 }
 
-// plain is the rule of programs that are unknown or harmless. They may be
-// wrappers: of a command in their arguments only what would be critical counts.
+// plain is the rule of unknown or harmless programs. They may be wrappers: in a command
+// in their arguments, only critical findings count.
 func plain(c *command) string {
 	finds(c)
 	if known.In("word-arguments", c.name) {
@@ -261,7 +259,7 @@ func operandReadings(c *command) []list {
 
 // fitsAny reports whether the operands begin with one of the sub-commands.
 func fitsAny(subs []string, ops list, c *command) bool {
-	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // any operand may be one
+	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // may be any operand
 	for _, s := range subs {
 		switch {
 		case s == "-":
@@ -282,7 +280,7 @@ func fitsAny(subs []string, ops list, c *command) bool {
 	return false
 }
 
-// fitsWord compares the operands with one sub-command.
+// fitsWord reports whether the operands match one sub-command.
 func fitsWord(s string, ops list, anywhere bool) bool {
 	first, second, two := strings.Cut(s, ":")
 	if two && len(ops) > 1 && first == ops[0].s && (second == "*" || second == ops[1].s) {
@@ -302,8 +300,8 @@ func fitsWord(s string, ops list, anywhere bool) bool {
 	return false
 }
 
-// implied records the rule of a sub-command, and looks at what else the
-// command asks for.
+// implied records the rule of a sub-command, and rates the other arguments of the
+// command.
 func implied(c *command, name string, ops list) string {
 	c.found.network = c.found.network || known.In("network-rules", name)
 	switch name {
@@ -346,7 +344,7 @@ func implied(c *command, name string, ops list) string {
 	return unknown
 }
 
-// runPackage follows the command that a package runner is given.
+// runPackage follows the command passed to a package runner.
 func runPackage(c *command, name string, ops list) {
 	runs := oneOf(ops.at(0), "exec", "x", "dlx")
 	if name != "package-run" && !runs {

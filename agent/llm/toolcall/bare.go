@@ -7,8 +7,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// bareJSON reads a call that stands without any markup at the start of a line.
-// It counts only for known tools, and only when nothing but calls follows.
+// bareJSON reads a call without any markup at the start of a line. It counts only for
+// known tools, and only if no prose follows.
 func bareJSON(s *scanner, i int) (segment, bool) {
 	if s.exhausted() || !s.fieldFirst(i) && (s.s[i] != '[' || !s.pythonList(i)) {
 		return segment{}, false
@@ -29,8 +29,8 @@ func bareJSON(s *scanner, i int) (segment, bool) {
 	return seg, true
 }
 
-// bareItem reads JSON or a list of calls as in Python that is not in markup;
-// announced says that it was said to be a call.
+// bareItem reads JSON or a Python list of calls outside of markup; announced means that
+// the text introduced it as a call.
 func (g *grammar) bareItem(i int, announced bool) item {
 	if g.s[i] == '[' && g.pythonList(i) {
 		return g.pythonCalls(i+1, true)
@@ -43,7 +43,7 @@ func (g *grammar) bareItem(i int, announced bool) item {
 	return item{calls: f.calls, err: f.err, next: in.Next, ok: announced || f.strict || g.shaped(f.calls)}
 }
 
-// shaped accepts arguments beside the name when the tool takes all of them.
+// shaped accepts arguments beside the name if the tool knows all of them.
 func (g *grammar) shaped(calls []Call) bool {
 	for _, c := range calls {
 		t := g.p.tools[c.Name]
@@ -55,9 +55,8 @@ func (g *grammar) shaped(calls []Call) bool {
 	return len(calls) > 0
 }
 
-// bareSegment takes calls that stand without markup, unless they are an
-// example. What goes on in prose is none, but where the model said that it
-// acts.
+// bareSegment accepts calls without markup unless they are an example. If prose follows,
+// they count only if the model announced an action.
 func (s *scanner) bareSegment(i int, it item) (segment, bool) {
 	seg := segment{start: i, end: it.next, calls: it.calls}
 	if !it.ok || it.err != "" || !s.p.allKnown(it.calls) || s.exampleBefore(i) {
@@ -68,8 +67,8 @@ func (s *scanner) bareSegment(i int, it item) (segment, bool) {
 	return seg, true
 }
 
-// fieldFirst reports whether the object at i, or the first one in the list at
-// i, begins with a mend.Field that a call has.
+// fieldFirst reports whether the object at i, or the first one in the list at i, begins
+// with a field of a call.
 func (x *text) fieldFirst(i int) bool {
 	for range 3 {
 		j := x.space(i + 1)
@@ -113,9 +112,9 @@ func barePython(s *scanner, i int) (segment, bool) {
 	return s.bareSegment(i, s.pythonCalls(i, false))
 }
 
-// bareNamed reads the name of a tool and then its arguments as an object, as
-// it is left when the tokens of a format were stripped: read_file{…}, or the
-// object on the next line. As the whole message it may be name(…), too.
+// bareNamed reads the name of a tool followed by its arguments as an object, the
+// remainder of a format without its tokens: read_file{…}, or the object on the next line.
+// At the start of the message it also accepts name(…).
 func bareNamed(s *scanner, i int) (segment, bool) {
 	name, j := s.word(i)
 	if s.over(j) {
@@ -138,7 +137,7 @@ func bareNamed(s *scanner, i int) (segment, bool) {
 	return s.bareSegment(i, it)
 }
 
-// mayBeTool reports whether the name of a tool begins with word.
+// mayBeTool reports whether word is a prefix of a tool's name.
 func (g *grammar) mayBeTool(word string) bool {
 	for name := range g.p.folded {
 		if strings.HasPrefix(name, fold(word)) {

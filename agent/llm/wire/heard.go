@@ -2,16 +2,16 @@ package wire
 
 import "github.com/handrail-bot/handrail/agent/llm"
 
-// Heard adds up what came of an answer, to see whether all came that its model
-// wrote. Servers that read calls themselves leave one out without a word when
-// they cannot read it or do not know its name; they count its tokens all the same.
+// Heard measures an answer, to detect parts that the server left out. Servers that parse
+// calls silently drop one that they cannot read or do not know, but still count its
+// tokens.
 type Heard struct {
-	half  int // the most tokens that the text can be, in halves
+	half  int // maximum number of tokens of the text, in halves
 	calls int
 }
 
-// Tokens that a model writes and no server passes on: the marks around thinking
-// and the end of an answer, and those around a call.
+// Maximum number of tokens that servers do not pass on: the marks around thinking and the
+// end of an answer, and those around a call.
 const (
 	unseen     = 8
 	unseenCall = 40
@@ -28,8 +28,8 @@ func (h *Heard) Take(p llm.Part) {
 	}
 }
 
-// text counts a letter or a space as half a token and any other byte as one: no
-// tokenizer makes more of common text.
+// text counts a letter or a space as half a token and any other byte as one, which is an
+// upper bound for common text.
 func (h *Heard) text(s string) {
 	for i := range len(s) {
 		switch c := s[i] | 0x20; {
@@ -41,8 +41,8 @@ func (h *Heard) text(s string) {
 	}
 }
 
-// Dropped reports whether the tokens that a server counted are more than what came
-// can be.
+// Dropped reports whether the server counted more tokens than the received parts can
+// have.
 func (h *Heard) Dropped(tokens int) bool {
 	return tokens > h.half/2+unseen+h.calls*unseenCall //control:dropped-call
 }

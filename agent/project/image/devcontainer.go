@@ -1,5 +1,4 @@
-// Devcontainer reads what a repository says of the container that people
-// develop it in.
+// The development container of a repository, as its devcontainer.json configures it.
 
 package image
 
@@ -19,33 +18,33 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Files is the tree that is read. The error for a file that does not exist wraps
+// filesAround is the tree to read. The error for a missing file wraps
 // [fs.ErrNotExist].
 type filesAround interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 }
 
-// Config is what a devcontainer.json says.
+// containerConfig is the content of a devcontainer.json.
 type containerConfig struct {
 	Path     string // of the file
 	Image    string
-	Build    string   // with what docker build makes the image, at the root of a clone; "" for no Dockerfile
-	Compose  bool     // the container is one of several
-	Features []string // what is put into the image, by name
-	Commands []string // what runs once the container is made, as lines for a shell
+	Build    string   // arguments of docker build, at the root of a clone; "" without a Dockerfile
+	Compose  bool     // configured by Docker Compose
+	Features []string // names of additions to the image
+	Commands []string // shell lines to run after the container is created
 }
 
-// places are where the file may be, the first one that is there counts.
+// places are the possible paths of the file; the first existing one counts.
 var places = [...]string{".devcontainer/devcontainer.json", ".devcontainer.json"}
 
-// most is how much of the file is read, in bytes.
+// most is the maximum number of bytes to read from the file.
 const most = 256 << 10
 
-// Read returns what a tree says, nil for nothing.
+// readConfig returns the configuration in a tree, or nil if it has none.
 func readConfig(ctx context.Context, files filesAround) (*containerConfig, error) {
 	for _, name := range places {
 		data, _, err := files.ReadAll(ctx, name, most)
-		if err != nil { // it is not there, or is no file that says anything
+		if err != nil { // missing or unreadable
 			continue
 		}
 		c, err := parse(name, data)
@@ -57,7 +56,8 @@ func readConfig(ctx context.Context, files filesAround) (*containerConfig, error
 	return nil, nil
 }
 
-// Commands returns what runs once the container of a tree is made, and which file says so.
+// Commands returns the commands to run after the container of a tree is created, and
+// the file that configures them.
 func Commands(ctx context.Context, files project.Files) (lines []string, from string, err error) {
 	c, err := readConfig(ctx, files)
 	if c == nil {
@@ -100,8 +100,8 @@ func parse(name string, data []byte) (*containerConfig, error) {
 
 var errCommand = errors.New("postCreateCommand is neither a text nor a list of texts, nor an object of those")
 
-// commands returns the lines of a command: a text is a line, a list is a program with its
-// arguments, and an object has several of them, which are taken in the order of their names.
+// commands returns the lines of a command property. A string is a line, a list is a
+// program with its arguments, and an object holds several of these, sorted by name.
 func commands(data json.RawMessage) (lines []string, err error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -131,7 +131,7 @@ func commands(data json.RawMessage) (lines []string, err error) {
 
 var plainWord = pattern.Lazy(`^[A-Za-z0-9_./:@%+,-]+$`)
 
-// line is words as a shell reads them back.
+// line quotes words for a shell.
 func line(words []string) string {
 	for i, w := range words {
 		words[i] = quoted(w)
@@ -139,7 +139,7 @@ func line(words []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell reads it back.
+// quoted quotes a word for a shell.
 func quoted(word string) string {
 	if plainWord().MatchString(word) {
 		return word
@@ -147,8 +147,8 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// plain returns JSON without the comments and the commas before a closing bracket that
-// such files may have. What is left stands where it stood.
+// plain blanks the comments and trailing commas of a devcontainer.json. Positions in
+// the rest do not change.
 func plain(data []byte) []byte {
 	out := slices.Clone(data)
 	blank := func(from, to int) {
@@ -158,7 +158,7 @@ func plain(data []byte) []byte {
 			}
 		}
 	}
-	comma := -1 // of a comma that nothing but space follows so far
+	comma := -1 // offset of a comma followed only by space so far
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -184,7 +184,7 @@ func plain(data []byte) []byte {
 	return out
 }
 
-// endOfComment returns where the comment that begins at i ends.
+// endOfComment returns the end of the comment that begins at i.
 func endOfComment(text []byte, i int) int {
 	line := text[i+1] == '/'
 	for j := i + 2; j < len(text); j++ {

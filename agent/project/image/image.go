@@ -1,5 +1,5 @@
-// Package image finds the container image that fits a repository: the one of its
-// development container, or a standard one for the language that its manifests are in.
+// Package image chooses the container image for a repository: that of its development
+// container, or a standard one for the language of its manifests.
 package image
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Limits of what is read.
+// Limits of reading.
 const (
 	mostFiles = 5000
-	mostRead  = 256 << 10 // of one file
+	mostRead  = 256 << 10 // bytes per file
 )
 
-// Find returns the image for a repository, without a name where nothing says which.
-// files must be the base branch: who can change it chooses, among the images that allows
-// permits. What was said and is not taken is noted.
+// Find returns the image for a repository, without a name if nothing determines it.
+// files must be the base branch: its content chooses among the images that allows
+// permits. Notes list the rejected choices.
 func Find(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error) {
 	l, err := files.List(ctx, ".", false, mostFiles)
 	if err != nil {
@@ -28,7 +28,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	}
 	t := tree{names: make([]string, 0, len(l.Entries)), read: func(name string) string {
 		data, _, err := files.ReadAll(ctx, name, mostRead)
-		if err != nil { // it is not there, or says nothing
+		if err != nil { // missing or unreadable
 			return ""
 		}
 		return strings.ToValidUTF8(string(data), "")
@@ -68,7 +68,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	return out, nil
 }
 
-// beyond says what of a development container is not done.
+// beyond returns notes on the unsupported parts of a development container.
 func beyond(dev containerConfig) (notes []string) {
 	switch {
 	case dev.Compose:

@@ -18,11 +18,10 @@ import (
 type wanted struct {
 	path   string
 	ranges []workspace.Range
-	note   string // on the path, where it is not the one that was asked for
+	note   string // set if path is not the requested one
 }
 
-// wanted reads the files of a call, in all the shapes in which models ask for
-// them.
+// wanted reads the files of a call, in all shapes that models send.
 func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	common, err := readRanges(a, a.Values)
 	if err != nil {
@@ -32,7 +31,7 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, ok := a.Values["path"]; ok { // which models think they must give beside files
+	if raw, ok := a.Values["path"]; ok { // some models send it beside files
 		more, err := wantedItems(a, tools.Elements(raw), 0)
 		if err != nil {
 			return nil, err
@@ -76,7 +75,7 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	return list, nil
 }
 
-// column reads from which character a line is to be shown.
+// column reads the first character of a line to show.
 func column(a tools.Args, list []wanted) error {
 	n, err := a.Number("column", 0)
 	if err != nil || n <= 1 {
@@ -99,8 +98,8 @@ func suffixRange(p string) (string, []workspace.Range, bool) {
 	return p[:i], rs, ok
 }
 
-// wantedItems reads paths and objects with a path. Objects may hold further
-// ones under "file", as models nest them.
+// wantedItems reads paths, and objects with a path. Models may nest further objects
+// under "file".
 func wantedItems(a tools.Args, items []json.RawMessage, depth int) ([]wanted, error) {
 	var out []wanted
 	for _, item := range items {
@@ -170,7 +169,7 @@ func xmlWanted(a tools.Args, s string) ([]wanted, error) {
 	return out, nil
 }
 
-// readRanges reads the ranges of lines in f, whose keys may be folded.
+// readRanges reads the ranges of lines in f. The keys of f may be folded.
 func readRanges(a tools.Args, f map[string]json.RawMessage) ([]workspace.Range, error) {
 	if raw, ok := anyOf(f, "lines", "line_range", "line_ranges", "range", "ranges", "view_range"); ok {
 		rs, ok := rangeValue(raw)

@@ -20,17 +20,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Limits of what is read of files that are no text.
+// Limits for files that are not text.
 const (
 	maxImage    = 5 << 20  // bytes of one picture
-	maxImages   = 10 << 20 // bytes of all pictures of one call
+	maxImages   = 10 << 20 // bytes of all pictures in one call
 	maxDocument = 16 << 20 // bytes of a DOCX file
 	maxUnzipped = 64 << 20 // bytes of its text part
 	maxText     = 4 << 20  // bytes of the text of a document
 	pdfTime     = time.Minute
 )
 
-// binary shows what can be shown of a file that is not text.
+// binary shows the readable content of a file that is not text.
 func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *output) error {
 	p := w.path
 	switch strings.ToLower(path.Ext(p)) {
@@ -142,7 +142,7 @@ func (r reader) pdfText(ctx context.Context, p string) (string, error) {
 	return string(text), nil
 }
 
-// errNotText means that a file is no text that could be shown.
+// errNotText means that a file has no text to show.
 var errNotText = errors.New("it is no text")
 
 // utf16Text reads a file in UTF-16 with a byte order mark, as Windows writes it.

@@ -9,10 +9,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 )
 
-// mostKept is how much output the log of a session has besides what the model was told.
+// mostKept limits the bytes of output in a session's log, besides results of calls.
 const mostKept = 32 << 20
 
-// kept gives out handles, and counts what is kept under them.
+// kept issues handles for kept outputs, and counts their bytes.
 type kept struct {
 	mu    sync.Mutex
 	last  int
@@ -32,8 +32,8 @@ func (k *kept) handle(letter string) string {
 	return fmt.Sprintf("%s%d", letter, k.last)
 }
 
-// whole has all of an output kept of which the model is told a part, and adds to the
-// result how the rest is read.
+// whole keeps all of an output that res shows only in part, and adds to res how to read
+// the rest.
 func (k *kept) whole(res *tools.Result, out string) {
 	lines := strings.Count(strings.TrimRight(out, "\n"), "\n") + 1
 	if k.none || strings.HasPrefix(res.Content, strings.TrimRight(out, "\n")) {
@@ -58,7 +58,7 @@ func (k *kept) whole(res *tools.Result, out string) {
 		lines, tools.Plural(lines), res.Handle, from, min(to, from+pageLines-1), res.Handle)
 }
 
-// gone is why there is nothing under a handle.
+// gone returns the error for a handle without an output.
 func gone(s session.Shell, id string) error {
 	var n int
 	if _, err := fmt.Sscanf(id, "b%d", &n); err == nil && n > 0 && n <= s.Handles {

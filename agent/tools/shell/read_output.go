@@ -18,7 +18,7 @@ import (
 //go:embed read_output.md
 var readOutputDoc string
 
-// What one call shows.
+// Limits of one call.
 const (
 	pageLines   = 200
 	mostHits    = 100
@@ -48,20 +48,20 @@ func readOutput(r runner) tools.Tool {
 		}, r.read)
 }
 
-// view is what of an output is to be shown.
+// view is the part of an output to show.
 type view struct {
-	from, to int // lines, 1-based; 0 for the end
-	tail     int // so many of the last ones
+	from, to int // lines, 1-based; 0 means the end
+	tail     int // number of last lines
 	search   *regexp.Regexp
 	around   int
-	most     int // bytes
+	most     int // maximum number of bytes
 }
 
-// bounds matches a range of lines as models write it: "5-10", "5-", "-5" for the last
-// ones, "5".
+// bounds matches a range of lines in the notations of models: "5-10", "5-", "5", and
+// "-5" for the last ones.
 var bounds = pattern.Lazy(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
 
-// span reads the lines that a call wants.
+// span reads the lines that a call requests.
 func span(a tools.Args) (v view, err error) {
 	raw, ok := a.Values["lines"]
 	if !ok {
@@ -88,7 +88,7 @@ func span(a tools.Args) (v view, err error) {
 	return v, nil
 }
 
-// wish reads what a call wants to see.
+// wish reads the view that a call requests.
 func wish(a tools.Args) (v view, err error) {
 	if v, err = span(a); err != nil {
 		return v, err
@@ -96,7 +96,7 @@ func wish(a tools.Args) (v view, err error) {
 	if n, err := a.Number("tail", 0); err != nil || n < 0 {
 		return v, a.WrongType("tail", "a number of lines")
 	} else if n > 0 && v.from > 0 && v.to == 0 {
-		v.to = v.from + n - 1 // a limit behind an offset
+		v.to = v.from + n - 1 // a limit after an offset
 	} else if n > 0 {
 		v.tail = n
 	}
@@ -108,7 +108,7 @@ func wish(a tools.Args) (v view, err error) {
 	if err != nil || pattern == "" {
 		return v, err
 	}
-	if v.search, err = regexp.Compile(pattern); err != nil { // then it is a text
+	if v.search, err = regexp.Compile(pattern); err != nil { // on error it is a plain text
 		v.search = regexp.MustCompile(regexp.QuoteMeta(pattern))
 	}
 	return v, nil
@@ -140,7 +140,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	return tools.Result{Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")), Title: "Read output " + id}, nil
 }
 
-// show returns the lines that are wanted, with their numbers.
+// show formats the requested lines with their numbers.
 func (v view) show(id string, lines []string) string {
 	if v.search != nil {
 		return v.found(id, lines)
@@ -167,7 +167,7 @@ func (v view) show(id string, lines []string) string {
 	return b.String() + "]"
 }
 
-// found returns the lines that match, with those around them.
+// found returns the matching lines with their context.
 func (v view) found(id string, lines []string) string {
 	var hits []int
 	for i, l := range lines {
@@ -179,7 +179,7 @@ func (v view) found(id string, lines []string) string {
 		return fmt.Sprintf("[Nothing in the %d line%s of %s matches %s]", len(lines), tools.Plural(len(lines)), id, v.search)
 	}
 	var b strings.Builder
-	shown, next := 0, 0 // hits, and the first line that was not looked at yet
+	shown, next := 0, 0 // hits, and the first line not yet written
 	for _, h := range hits[:min(len(hits), mostHits)] {
 		if b.Len() >= v.most {
 			break
@@ -204,7 +204,7 @@ func (v view) found(id string, lines []string) string {
 	return b.String() + "]"
 }
 
-// window cuts a long line to what is around its first match.
+// window cuts a long line to the surroundings of its first match.
 func (v view) window(line string) string {
 	at := v.search.FindStringIndex(line)
 	if len(line) <= maxOutLine || at == nil || at[0] < maxOutLine/2 {

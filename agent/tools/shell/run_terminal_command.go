@@ -22,7 +22,7 @@ import (
 //go:embed run_terminal_command.md
 var runTerminalCommandDoc string
 
-// Output is cut to so many lines of its beginning and its end.
+// Output is cut to this many lines at its beginning and its end.
 const (
 	headLines   = 15
 	tailLines   = 85
@@ -45,7 +45,7 @@ func runTerminalCommand(r runner) tools.Tool {
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
 			{Name: "description"},
 			{Name: "background", Form: tools.Flag, Doc: "For servers.", Aliases: []string{"is_background", "run_in_background", "detach", "async"}},
-			{Name: "restart", Form: tools.Flag}, // not shown: a shell is replaced by itself
+			{Name: "restart", Form: tools.Flag}, // not offered: a shell is replaced automatically
 		},
 		Beside:  r.jobs,
 		Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`, Tests: tests},
@@ -98,16 +98,16 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	return cmd, nil
 }
 
-// argvOf returns a command that was given as a program and its arguments, as a line. It
-// reports false for a line, and for a list of lines: one that is called commands and has no
-// option in it, or whose first element is more than the name of a program. The list may be
+// argvOf joins a command given as a program and its arguments into a line. It reports
+// false for a line and for a list of lines. A list of lines is named commands and has
+// no option in it, or its first element is more than a program name. The list may be
 // JSON in a string.
 func argvOf(a tools.Args) (string, bool) {
 	var list []string
 	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
 		return "", false
 	}
-	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins so
+	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins with "-"
 	if tools.FoldKey(a.Spelled("command")) == "commands" && !option || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
 		return "", false
 	}
@@ -123,7 +123,7 @@ func needsQuotes(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@%+", r)
 }
 
-// seconds reads seconds as a number or in words such as "30s" or "2m".
+// seconds reads a number of seconds, or a duration such as "30s" or "2m".
 func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -137,10 +137,10 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	}
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n < 1e9 {
 		if n >= 10_000 {
-			unit = time.Millisecond // nobody means hours
+			unit = time.Millisecond // no model means hours
 		}
 		if n <= 0 {
-			return 0, false, nil // a command without any timeout is not offered
+			return 0, false, nil // running without a timeout is not supported
 		}
 		return time.Duration(n * float64(unit)), true, nil
 	}
@@ -198,7 +198,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	}
 	anew, err := a.Flag("restart", false)
 	if anew && err == nil {
-		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // another takes its place
+		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // the workspace starts a new shell
 	}
 	if err != nil {
 		return tools.Result{}, err
@@ -237,7 +237,7 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 	return fmt.Sprintf("exit code %d", res.Exit)
 }
 
-// report returns what the model is told of a command, of the output at most so many bytes.
+// report returns the result of a command for the model. most limits the output bytes.
 func report(cmd workspace.Command, res workspace.CommandResult, most int) string {
 	var b strings.Builder
 	out := cutOutput(res.Output, res.Cut, most)
@@ -273,13 +273,13 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 	return b.String()
 }
 
-// killed is the exit code of a command that was ended by SIGKILL, in a shell.
+// killed is a shell's exit code for a command ended by SIGKILL.
 const killed = 137
 
-// mostHidden is how many commands of a line are named.
+// mostHidden is the maximum number of commands of a line to name.
 const mostHidden = 5
 
-// hidden names the commands of a line that ended otherwise than the line.
+// hidden lists failed commands of a line that exited with another code than the line.
 func hidden(res workspace.CommandResult) (out []string) {
 	for _, r := range res.Ran {
 		if r.Exit != 0 && r.Exit != res.Exit && len(out) < mostHidden {
@@ -289,8 +289,8 @@ func hidden(res workspace.CommandResult) (out []string) {
 	return out
 }
 
-// cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes
-// the host left out of the middle.
+// cutOutput returns the first 15 and the last 85 lines of s. lost is the number of
+// bytes that the host dropped from the middle.
 func cutOutput(s string, lost int64, most int) string {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {

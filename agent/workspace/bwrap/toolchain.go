@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// standardPath is where every workspace looks for programs.
+// standardPath is the end of every workspace's PATH.
 const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// private are directories of which nothing is shown, whoever owns it, and those that a
-// workspace has of its own.
+// private are top-level directories that are never shown, regardless of their owner,
+// and those that a workspace provides itself.
 const private = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/workspace/cache/handrail/bin/sbin/lib/lib32/lib64/libx32/"
 
-// findToolchains takes the toolchains that are named, and what of Path workspaces may
-// see, into their PATH, and what of that is outside of /usr into the toolchains.
+// findToolchains builds the PATH of workspaces from the configured toolchains and the
+// visible directories of Path. It records those outside of /usr as toolchains.
 func (e *Engine) findToolchains() error {
 	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
 	for _, dir := range e.cfg.Toolchains {
@@ -46,7 +46,7 @@ func (e *Engine) findToolchains() error {
 	return nil
 }
 
-// named takes in a toolchain that is named by its directory, or by that of its programs.
+// named adds a toolchain, given as its directory or as that of its programs.
 func (e *Engine) named(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -70,9 +70,9 @@ func (e *Engine) named(dir string) error {
 	return nil
 }
 
-// admit returns the directory to show for one of programs, "" where it is in /usr, or
-// why it is not shown: only root may write it and what is above it, and everybody read
-// all of it.
+// admit returns the directory to show for a directory of programs, or "" if it is in
+// /usr. It is an error if users other than root can write to the tree or its parents,
+// or if some of it is not world-readable.
 func (e *Engine) admit(dir string) (root string, err error) {
 	if root = dir; strings.HasSuffix(dir, "bin") && strings.Count(dir, "/") > 2 {
 		root = filepath.Dir(dir)
@@ -100,7 +100,7 @@ func (e *Engine) admit(dir string) (root string, err error) {
 	})
 }
 
-// everybodys returns an error for what others than root may write or not everybody read.
+// everybodys returns an error unless at is world-readable and writable only by root.
 func everybodys(at string) error {
 	info, err := os.Stat(at)
 	if err != nil {
@@ -118,7 +118,7 @@ func everybodys(at string) error {
 
 func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }
 
-// shown are the toolchains that hold nothing of this session.
+// shown returns the toolchains that contain no directory of this session.
 func (s stage) shown() []string {
 	return slices.DeleteFunc(slices.Clone(s.engine.toolchains), func(dir string) bool { return within(s.spec.State, dir) || within(s.spec.Source, dir) })
 }

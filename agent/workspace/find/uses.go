@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	fewestLetters = 4 // of a name: shorter ones stand for too much
-	mostHomes     = 3 // files that may define a name: those of more stand for nothing
+	fewestLetters = 4 // minimum length of a name: shorter ones are too ambiguous
+	mostHomes     = 3 // maximum number of files that define a name: more are ambiguous
 )
 
-// Uses counts in how many files the names of definitions are. Add may be called at several
-// places at once.
+// Uses counts the files that contain the names of definitions. Add may be called
+// concurrently.
 type Uses struct {
 	mu    sync.Mutex
-	files map[string]int      // by word: the files that have it
-	homes map[string][]string // by name: the files that define it
+	files map[string]int      // by word: number of files that contain it
+	homes map[string][]string // by name: files that define it
 }
 
-// NewUses begins to count.
+// NewUses returns an empty count.
 func NewUses() *Uses { return &Uses{files: map[string]int{}, homes: map[string][]string{}} }
 
-// Add counts the words of a file, and takes its definitions in.
+// Add counts the words of a file and records its definitions.
 func (u *Uses) Add(name string, text []byte) {
 	words := wordsOf(text)
 	var names []string
@@ -76,7 +76,7 @@ func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= '0' && c <= '9'
 }
 
-// Most returns the definitions that most other files name.
+// Most returns the definitions named by the most other files. most limits them.
 func (u *Uses) Most(most int) []workspace.Used {
 	out := []workspace.Used{}
 	for name, homes := range u.homes {

@@ -20,15 +20,15 @@ import (
 
 const (
 	outlineTime  = 5 * time.Second
-	mostOutlined = 4000    // files of one outline
-	mostSource   = 1 << 20 // bytes of a file; one with more was written by a program
-	strided      = 16      // neighbours in a list that do not come one after the other
+	mostOutlined = 4000    // maximum number of files per outline
+	mostSource   = 1 << 20 // maximum file size in bytes; larger files are generated
+	strided      = 16      // sampling stride through a list of files
 )
 
-// survey looks through source code.
+// survey reads source code for outlines and usage counts.
 type survey struct{ *host }
 
-// outline finds the definitions in a file, or in those of a directory.
+// outline finds the definitions in a file, or in the files of a directory.
 func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspace.Outline, error) {
 	if q.Glob != "" && !doublestar.ValidatePattern(q.Glob) {
 		return workspace.Outline{}, fmt.Errorf("outline: glob %q is not valid", q.Glob)
@@ -70,8 +70,8 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 	return d.Outline(q.Max, len(paths)-done), ctx.Err()
 }
 
-// used finds which definitions of files are named most often by the others. It takes files
-// from all over the list, so that the first of them stand for all when the time is over.
+// used ranks definitions by the number of other files that name them. It samples the list
+// evenly, so that a run cut short by its time limit is still representative.
 func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.Used, error) {
 	u := find.NewUses()
 	var known, spread []string
@@ -90,8 +90,8 @@ func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.U
 	return u.Most(p.Max), ctx.Err()
 }
 
-// sources gives files to a function, side by side, until a time is over. It returns how
-// many it came to.
+// sources calls each for the files in parallel until the time is up, and returns the
+// number of files reached.
 func (h survey) sources(ctx context.Context, paths []string, within time.Duration, each func(path string, text []byte)) int {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -105,7 +105,7 @@ func (h survey) sources(ctx context.Context, paths []string, within time.Duratio
 					return
 				}
 				if text, err := h.source(paths[i]); err == nil {
-					_ = h.guarded("outline", func() error { each(paths[i], text); return nil }) // one file less
+					_ = h.guarded("outline", func() error { each(paths[i], text); return nil }) // a panic costs only this file
 				}
 			}
 		})

@@ -24,19 +24,18 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/members"
 )
 
-// loop is what the shell runs. It takes commands from descriptor 3 and tells
-// on descriptor 4 how they ended; commands have neither. Each begins with a
-// line "nonce lines status marked"; then come the directory to start in, if any,
-// and the lines of the command, which does not run elsewhere: where the shell does not get
-// there, it ends, and another takes its place. Outside of the root it is
-// sent back. What is marked in it tells its own end on descriptor 5. The directory where
-// the shell stands already is entered again, as another may be there by now; what `cd -`
-// goes back to stays.
+// loop is the program of the shell. It reads commands from descriptor 3 and reports their
+// status on descriptor 4; commands have neither. A command is a line "nonce lines status
+// marked", a line with the start directory or nothing, and the lines of the command. If
+// the start directory cannot be entered, the shell exits without running the command, and
+// the next one gets a new shell. Without a start directory, a shell outside of the root
+// returns to it. Marked commands report their own status on descriptor 5. The current
+// directory is entered anew, since it may have been replaced; `cd -` keeps its target.
 //
-// Functions and traps of one command are there for the next, and must not get between it and
-// the loop: a function named cd would send it elsewhere, one named printf tell another end.
-// The words that the loop uses are taken back before it uses them; in posix mode no function
-// stands before trap, unset and exit, which do that. What the mode changes is put back.
+// Functions and traps of a command persist, and must not interfere with the loop: a
+// function named cd would redirect it, one named printf forge a status. So the loop first
+// restores the words that it uses. In posix mode no function shadows trap, unset and
+// exit, which do that. Settings that the mode changes are restored.
 const loop = `%s
 while IFS=' ' read -r __hr_n __hr_k __hr_s __hr_w <&3; do
 IFS= read -r __hr_d <&3; __hr_c=
@@ -56,9 +55,9 @@ printf '%%s %%s %%s\n' "$__hr_n" "$__hr_s" "$PWD" >&4
 done
 `
 
-// own are the functions of the loop. again takes back what stands before its words;
-// bashAgain is that for bash, which has traps that run between them, lets functions stand
-// before any word but in posix mode, and forgets two of its options with that mode.
+// own defines the functions of the loop. again removes functions that shadow its words.
+// bashAgain does so for bash, which runs traps in between, lets functions shadow any word
+// outside of posix mode, and loses two options in that mode.
 const (
 	words     = "unset -f read cd printf echo shopt eval return '[' __hr_st __hr_m || exit \"$__hr_s\"\n" + own
 	own       = "__hr_st() { return \"$1\"; }\n" + members.Teller + "\n"
@@ -76,7 +75,7 @@ type shell struct {
 	turn chan struct{} // full while a command runs
 	live *liveShell
 	last int // exit code of the last command, for $?
-	told int // commands that were marked so far
+	told int // number of commands marked so far
 }
 
 func newShell(h *host) *shell { return &shell{h: h, turn: make(chan struct{}, 1)} }
@@ -115,8 +114,8 @@ type liveShell struct {
 	cmd   *exec.Cmd
 	mark  string
 	in    *os.File
-	marks chan string // lines of descriptor 4; closed at its end
-	tells *told       // what comes on descriptor 5
+	marks chan string // lines of descriptor 4; closed at its end of file
+	tells *told       // statuses from descriptor 5
 	out   *pump
 	died  chan struct{}
 	ends  []*os.File
@@ -161,7 +160,7 @@ func (s *shell) start() (*liveShell, error) {
 		}
 	}()
 	go func() {
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // ProcessState has the result
 		s.h.procs.forget(cmd.Process.Pid)
 		close(l.died)
 	}()
@@ -172,7 +171,7 @@ func (l *liveShell) family() family {
 	return family{leader: l.cmd.Process.Pid, mark: l.mark, orphans: true}
 }
 
-// end kills the shell with all that came from it and waits for its readers.
+// end kills the shell and its family, and waits for its readers.
 func (s *shell) end(l *liveShell) {
 	s.h.procs.killAll(l.family())
 	<-l.died
@@ -229,8 +228,8 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	return res, err
 }
 
-// startDir returns the directory for a command, clamped to the root. It is an error
-// when there is no such directory.
+// startDir returns the directory for a command, clamped to the root, or an error if it
+// does not exist. It is empty if cwd is.
 func (h *host) startDir(cwd string) (string, error) {
 	if cwd == "" {
 		return "", nil
@@ -256,9 +255,8 @@ func (h *host) startDir(cwd string) (string, error) {
 	return path.Join(h.cfg.Root, rel), nil
 }
 
-// standing returns where a shell stands that says it is at a path: relative to the root,
-// without symlinks. Where the next command cannot begin there, it is the root, and the
-// second result is the path.
+// standing returns the directory that a shell reports, relative to the root and without
+// symlinks. If the next command cannot start there, dir is the root and left is at.
 func (h *host) standing(at string) (dir, left string) {
 	resolved, err := filepath.EvalSymlinks(at)
 	in, ok := strings.CutPrefix(resolved+"/", h.real+"/")
@@ -276,7 +274,7 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	restarted := false
 	if s.live != nil {
 		select {
-		case <-s.live.died: // between two commands
+		case <-s.live.died: // it died between two commands
 			s.end(s.live)
 			s.live, restarted = nil, true
 		default:
@@ -331,7 +329,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_, _ = l.in.WriteString(text) // it fails when the shell dies, which is seen below
+		_, _ = l.in.WriteString(text) // fails if the shell dies, which is seen below
 	}()
 	deadline := time.NewTimer(c.Timeout)
 	defer deadline.Stop()
@@ -347,7 +345,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 		case line, ok := <-marks:
 			got, rest, _ := strings.Cut(line, " ")
 			status, at, _ := strings.Cut(rest, " ")
-			if !ok { // the shell ends, or has another program take its place, which may run on
+			if !ok { // the shell ended, or replaced itself by a program that may run on
 				marks = nil
 				continue
 			}
@@ -370,7 +368,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 	}
 }
 
-// exitOf returns the exit code, or 128 and the signal as shells do.
+// exitOf returns the exit code, or 128 plus the signal, as shells do.
 func exitOf(cmd *exec.Cmd) int {
 	if sig := signalOf(cmd.ProcessState); sig > 0 {
 		return 128 + sig

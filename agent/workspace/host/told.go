@@ -10,14 +10,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// told is what the commands of a line say of their own ends, on a pipe of the shell.
+// told collects the statuses that marked commands report on a pipe of the shell.
 type told struct {
-	write *os.File // ours: it marks in the pipe where a line has ended
+	write *os.File // our end; marks the end of a line in the pipe
 	ended chan string
-	over  chan struct{} // closed when the reader has ended
+	over  chan struct{} // closed when the reader ends
 
 	mu    sync.Mutex
-	exits map[int]int // number → exit code
+	exits map[int]int // command number → exit code
 }
 
 func newTold(read, write *os.File) *told {
@@ -26,7 +26,7 @@ func newTold(read, write *os.File) *told {
 	return t
 }
 
-// mostTold bounds what is kept.
+// mostTold is the maximum number of statuses kept.
 const mostTold = 1000
 
 func (t *told) read(from *os.File) {
@@ -36,7 +36,7 @@ func (t *told) read(from *os.File) {
 		if number == "=" {
 			select {
 			case t.ended <- status:
-			default: // somebody else wrote it
+			default: // forged by a command
 			}
 			continue
 		}
@@ -50,14 +50,13 @@ func (t *told) read(from *os.File) {
 	}
 }
 
-// ran returns how the commands of a line ended that is over. The first of them has the
-// number first.
+// ran returns the statuses of the commands of a finished line, numbered from first.
 func (t *told) ran(nonce string, first int, commands []string) (out []workspace.Ran) {
 	if len(commands) == 0 {
 		return nil
 	}
 	if _, err := t.write.WriteString("= " + nonce + "\n"); err != nil {
-		return nil // the shell is gone, and with it what it had to tell
+		return nil // the shell is gone, and its statuses with it
 	}
 	for waits := true; waits; {
 		select {

@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// layers reads the changes below dir from the upper layer. A directory is there
-// when something in it has changed. What the base has and the tree has not is
+// layers reads the changes below dir from the upper layer. A directory is in it if
+// something below has changed. Entries of the base that are missing in the tree are
 // deleted, however the overlay marks that.
 func (d *diff) layers(ctx context.Context, dir string) error {
 	upper, err := entries(ctx, d.h.base.upper, dir, d.shut)
@@ -56,8 +56,8 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 	return ctx.Err()
 }
 
-// strange adds what is neither file nor directory. The overlay marks what was
-// deleted by a device, which the tree does not show.
+// strange adds an entry that is neither file nor directory. The overlay marks deletions
+// with a device, which the tree does not show.
 func (d *diff) strange(n *node) {
 	if now, err := d.h.root.Lstat(n.path); err == nil && !now.Mode().IsRegular() {
 		n.mode = now.Mode()
@@ -65,7 +65,7 @@ func (d *diff) strange(n *node) {
 	}
 }
 
-// vanished adds the files of a base entry that are not in the tree any more.
+// vanished adds the files of a base entry that are missing in the tree.
 func (d *diff) vanished(ctx context.Context, old *node) error {
 	now, err := d.h.root.Lstat(old.path)
 	if errors.Is(err, fs.ErrPermission) {
@@ -90,8 +90,8 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 	return nil
 }
 
-// created adds everything in a directory that the base does not have, and of what a set-up
-// made there what has changed.
+// created adds the content of a directory that the base does not have. Files made by a
+// set-up are added only if they have changed.
 func (d *diff) created(ctx context.Context, dir string) error {
 	if d.h.base.layer == nil {
 		return d.tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
@@ -108,7 +108,7 @@ func (d *diff) created(ctx context.Context, dir string) error {
 	return w.walk(ctx, dir)
 }
 
-// entries reads one directory; one that is not there is empty.
+// entries reads one directory. A missing directory is empty.
 func entries(ctx context.Context, root *os.Root, dir string, closed func(string)) (map[string]*node, error) {
 	out := map[string]*node{}
 	w := &walker{root: root, closed: closed, visit: func(n *node) (bool, error) {

@@ -1,6 +1,6 @@
-// Package members has a shell tell how each command of a line ended. The status of a
-// line is that of its last command: "go test | tail" and "go test || true" end with 0
-// however the tests went.
+// Package members makes a shell report the status of each command of a line. The status
+// of a line is that of its last command: "go test | tail" and "go test || true" end with
+// 0 even if the tests fail.
 package members
 
 import (
@@ -12,16 +12,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Teller is the function by which a marked command tells its status: a line with its
-// number and the status on descriptor 5.
+// Teller is the shell function with which a marked command reports its status: a line
+// with its number and the status, on descriptor 5.
 const Teller = `__hr_m() { __hr_r=$?; { printf '%s %s\n' "$1" "$__hr_r" >&5; } 2>/dev/null; return "$__hr_r"; }`
 
-// Mark returns line with its commands written so that each tells how it ended, and the
-// text of those commands. The first of them has the number from. A line of one command
-// stays as it is, and so does what cannot be parsed or must not be touched.
+// Mark rewrites line so that each of its commands reports its status. It also returns the
+// text of those commands, which are numbered from from. A line is returned unchanged if
+// it has one command, cannot be parsed, or must not be touched.
 func Mark(line string, from int) (string, []string) {
 	for _, s := range [...]string{"$_", "${_", "5>", "5<", "&5"} {
-		if strings.Contains(line, s) { // the last argument of a command, and descriptor 5, would be ours
+		if strings.Contains(line, s) { // marking would change $_, and descriptor 5 is ours
 			return line, nil
 		}
 	}
@@ -39,7 +39,7 @@ func Mark(line string, from int) (string, []string) {
 	return b.String() + line[at:], m.commands
 }
 
-// insert is text that goes into a line, in the place of what is skipped.
+// insert is text that replaces skip bytes of a line.
 type insert struct {
 	at, skip int
 	text     string
@@ -50,10 +50,10 @@ type marker struct {
 	from     int
 	commands []string
 	inserts  []insert
-	nested   bool // a command is a shell with a line of its own
+	nested   bool // a command is a shell with its own line
 }
 
-// parse finds the commands of the line.
+// parse finds the commands of the line. It reports false on a syntax error.
 func (m *marker) parse() bool {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(m.line), "")
 	if err != nil {
@@ -66,7 +66,7 @@ func (m *marker) parse() bool {
 				return false
 			}
 			if timed, ok := n.Cmd.(*syntax.TimeClause); ok && timed.Stmt != nil {
-				if call, ok := timed.Stmt.Cmd.(*syntax.CallExpr); ok { // to some shells time is a program
+				if call, ok := timed.Stmt.Cmd.(*syntax.CallExpr); ok { // some shells run time as a program
 					m.command(timed.Stmt, call, timed.Pos())
 				}
 				return false
@@ -75,7 +75,7 @@ func (m *marker) parse() bool {
 				m.command(n, call, call.Pos())
 			}
 		case *syntax.FuncDecl, *syntax.WhileClause, *syntax.Word, *syntax.CoprocClause:
-			return false // what runs there runs often, or elsewhere
+			return false // commands in it may run repeatedly, or elsewhere
 		}
 		return true
 	})
@@ -88,7 +88,7 @@ func (m *marker) command(s *syntax.Stmt, call *syntax.CallExpr, pos syntax.Pos) 
 		return
 	}
 	begin, end := pos.Offset(), call.End().Offset()
-	for _, r := range s.Redirs { // the text of a here-document stands behind the line
+	for _, r := range s.Redirs { // the text of a here-document follows the line
 		begin, end = min(begin, r.Pos().Offset()), max(end, r.Word.End().Offset())
 	}
 	n := m.from + len(m.commands)
@@ -101,8 +101,8 @@ func (m *marker) command(s *syntax.Stmt, call *syntax.CallExpr, pos syntax.Pos) 
 	m.inserts = append(m.inserts, insert{at: int(end), text: fmt.Sprintf("; }%s; __hr_m %d; }", shut, n)})
 }
 
-// shell marks the line that a command gives to a shell of its own, as in
-// "bash -lc 'go test | tail'", and reports whether there was one.
+// shell marks the line that a command passes to another shell, as in "bash -lc 'go test |
+// tail'", and reports whether there was one.
 func (m *marker) shell(call *syntax.CallExpr) bool {
 	for i := 0; i+2 < len(call.Args); i++ {
 		flag := call.Args[i+1].Lit()
@@ -123,7 +123,7 @@ func (m *marker) shell(call *syntax.CallExpr) bool {
 	return false
 }
 
-// quoted returns what stands between the quotes of a word that is nothing else.
+// quoted returns the content of a word that is one quoted string.
 func quoted(w *syntax.Word) (string, bool) {
 	if len(w.Parts) != 1 {
 		return "", false

@@ -18,11 +18,11 @@ import (
 
 const maxPack = 512 << 20
 
-// gitHTTP serves git's smart protocol through git's own program.
+// gitHTTP serves git's smart HTTP protocol through git-http-backend.
 type gitHTTP struct {
 	s       *Server
 	backend string // path of git-http-backend
-	path    string // directory of the git program
+	path    string // directory of the git binary
 }
 
 func newGitHTTP(s *Server) (*gitHTTP, error) {
@@ -47,7 +47,7 @@ func gitPath(p string) (repo, rest string, ok bool) {
 	return m[1] + "/" + m[2], m[3], true
 }
 
-// serveGit checks who asks for what and hands over to git.
+// serve checks access and passes the request to git.
 func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest string) {
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	rp, who, status := g.allowed(r, name, push)
@@ -58,7 +58,7 @@ func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest strin
 		http.Error(w, "Repository not found.", status)
 		return
 	}
-	// cgi refuses chunked bodies, which every push over 1 MiB has.
+	// The cgi package refuses chunked bodies, which git uses for pushes over 1 MiB.
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxPack))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -79,8 +79,8 @@ func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest strin
 	g.s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
 }
 
-// recorder keeps an answer until the events of a push are queued, so that
-// whoever sees the push succeed also sees what followed from it.
+// recorder holds an answer back until the events of the push are queued, so that the
+// events are visible to a client as soon as its push succeeds.
 type recorder struct {
 	header http.Header
 	status int
@@ -126,7 +126,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 	return rp, who, http.StatusOK
 }
 
-// gitEnv tells git where the repository is and the hook what the rules are.
+// env returns the environment of git: the repository's directory, and the hook's rules.
 func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -154,8 +154,8 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }
 
-// pushed compares the branches with what was last told about them and tells
-// the difference. Pushes at the same time are each told once.
+// pushed emits events for the branches that moved since the last event. Concurrent
+// pushes are reported once each.
 func (g *gitHTTP) pushed(rp *hub.Repo, who *caller) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()

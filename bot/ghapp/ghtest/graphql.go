@@ -6,15 +6,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// Viewer is who asks by GraphQL, and what they see.
+// Viewer is the sender of a GraphQL query, with the sender's access rights.
 type Viewer struct {
 	Hub  *hub.Hub
-	URL  string                       // of the pages
-	Sees func(*hub.Repo) bool         // whether a repository is there for them
-	May  func(permission string) bool // whether they have it, "issues:read"
+	URL  string                       // base URL of the web pages
+	Sees func(*hub.Repo) bool         // whether the viewer can see a repository
+	May  func(permission string) bool // whether the viewer has a permission, such as "issues:read"
 }
 
-// graphql answers a query, beside the REST API and with its tokens.
+// graphql answers a GraphQL query. It accepts the tokens of the REST API.
 func (s *Server) graphql(r *http.Request, body []byte) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,8 +81,8 @@ func getIssue(c *call) (int, any, error) {
 	return 200, c.s.issueShape(is), nil
 }
 
-// mayEdit: one's own, or a person who can write. An app edits only what it
-// wrote.
+// mayEdit allows the author, and users with write access. An app can edit only its own
+// texts.
 func mayEdit(c *call, author *hub.User) error {
 	if c.who.user == author {
 		return nil
@@ -250,8 +250,7 @@ func addAssignees(c *call) (int, any, error) {
 	return 201, c.s.issueShape(is), nil
 }
 
-// timeline tells comments and reviews, the parts of it that a reader of a
-// thread needs.
+// timeline returns the comments and reviews of a thread. Other events are omitted.
 func timeline(c *call) (int, any, error) {
 	is := c.issue
 	list := []object{}

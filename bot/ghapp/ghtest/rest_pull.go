@@ -19,7 +19,7 @@ func listPulls(c *call) (int, any, error) {
 		if p == nil || (state != "all" && is.State != state) || (base != "" && p.BaseRef != base) {
 			continue
 		}
-		// GitHub ignores a head that does not name the owner.
+		// GitHub ignores a head without an owner.
 		if owner, ref, ok := strings.Cut(head, ":"); ok {
 			if p.HeadRepo == nil || !strings.EqualFold(p.HeadRepo.Owner.Login, owner) || p.HeadRef != ref {
 				continue
@@ -146,7 +146,7 @@ func listRequestedReviewers(c *call) (int, any, error) {
 	return 200, object{"users": c.s.userShapes(is.Pull.Reviewers), "teams": teams}, nil
 }
 
-// teamShape is a team by "org/slug".
+// teamShape returns a team named as "org/slug".
 func (s *shaper) teamShape(team string) object {
 	org, slug, _ := strings.Cut(team, "/")
 	page := s.url + "/orgs/" + org + "/teams/" + slug

@@ -10,12 +10,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// highest is what numbers that are counted up may have reached: who may push could put
-// them to where the next one is none.
+// highest is the maximum of stored counters. Without it, an account with push access
+// could set a counter so high that the next increment overflows.
 const highest = math.MaxInt64 / 2
 
-// mend makes records whole that somebody may have written by hand: what is not there is
-// empty. What they can never be is an error.
+// mend completes records that may have been written by hand: missing maps become empty.
+// It returns an error for impossible values.
 func (b *book) mend() error {
 	none := newBook()
 	b.Known, b.Values, b.Heads = orNone(b.Known, none.Known), orNone(b.Values, none.Values), orNone(b.Heads, none.Heads)
@@ -30,7 +30,7 @@ func orNone[V any](m, none map[string]V) map[string]V {
 	return m
 }
 
-// mendWork checks what waits, and who works.
+// mendWork checks deliveries and leases.
 func (b *book) mendWork() error {
 	if b.Seq < 0 || b.Seq > highest || b.Change < 0 || b.Change > highest {
 		return errors.New("a count is out of range")
@@ -54,7 +54,7 @@ func (b *book) mendWork() error {
 	return nil
 }
 
-// mendSessions checks sessions, their ends, and what they mean to write.
+// mendSessions checks sessions, the ends of their logs, and intents.
 func (b *book) mendSessions() error {
 	for id, row := range b.Sessions {
 		if row.ID != id || store.CheckName("session", id) != nil || row.Version < 0 || row.Version > highest {

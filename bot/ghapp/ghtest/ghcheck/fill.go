@@ -9,11 +9,11 @@ import (
 
 type object = map[string]any
 
-// somewhere is the host of addresses that nobody set and nobody follows.
+// somewhere is the base of generated placeholder URLs.
 const somewhere = "https://github.test/"
 
-// fill completes objects. GitHub's answers have some two hundred required
-// fields that nobody reads; they come from the description.
+// fill adds missing required fields, as the description defines them. GitHub's answers
+// have about two hundred required fields that are never read.
 func fill(schema *openapi3.Schema, v any) any {
 	if schema == nil {
 		return v
@@ -43,7 +43,7 @@ func fillObject(schema *openapi3.Schema, v object) {
 	for _, part := range schema.AllOf {
 		fillObject(part.Value, v)
 	}
-	// Where there is a choice, the handler has made it.
+	// With several alternatives, the handler has chosen one.
 	if alts := slices.Concat(schema.OneOf, schema.AnyOf); len(schema.Properties) == 0 && len(alts) == 1 {
 		fillObject(alts[0].Value, v)
 	}
@@ -58,7 +58,7 @@ func fillObject(schema *openapi3.Schema, v object) {
 	}
 }
 
-// zero returns a value that the schema accepts for a field nobody set.
+// zero returns a valid placeholder for an unset field.
 func zero(schema *openapi3.Schema, name string) any {
 	if schema.Nullable {
 		return nil
