@@ -224,7 +224,7 @@ type Agent struct {
 	tools *tools.Registry
 	calls *toolcall.Parser
 
-	inside *Agent // agent for sub-tasks
+	subTasks *Agent // agent for sub-tasks
 }
 
 // New checks cfg and returns an agent.
@@ -253,12 +253,12 @@ func New(cfg Config) (*Agent, error) {
 	}
 	a, err := with(cfg)
 	if err == nil {
-		a.inside, err = with(insideOf(cfg))
+		a.subTasks, err = with(subTaskConfig(cfg))
 	}
 	return a, err
 }
 
-// with returns an agent for a configuration that has its defaults filled in.
+// logMu returns an agent for a configuration that has its defaults filled in.
 func with(cfg Config) (*Agent, error) {
 	registry, err := tools.NewRegistry(cfg.Tools...)
 	if err != nil {
@@ -293,7 +293,7 @@ func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 
 // broken ends a session after its run panicked. If that fails too, it returns an error.
 func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out session.Outcome, err error) {
-	err = j.guarded(ctx, "the end of the session", func() error {
+	err = j.guard(ctx, "the end of the session", func() error {
 		if err := j.catchUp(ctx); err != nil {
 			return err
 		}
@@ -327,7 +327,7 @@ func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (se
 		return *out, nil // nothing new since the end
 	}
 	var out session.Outcome
-	err := j.guarded(ctx, "the session", func() (err error) {
+	err := j.guard(ctx, "the session", func() (err error) {
 		out, err = newRun(a, j).loop(ctx)
 		return err
 	})

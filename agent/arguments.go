@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// named holds the arguments that the session itself inspects. The rest is not decoded
+// inspectedArgs holds the arguments that the session itself inspects. The rest is not decoded
 // because it may contain whole files.
-type named struct {
+type inspectedArgs struct {
 	Path     json.RawMessage `json:"path"`
 	File     json.RawMessage `json:"file"`
 	Camel    json.RawMessage `json:"filePath"`
@@ -21,8 +21,8 @@ type named struct {
 }
 
 // readNamed decodes arguments of any shape.
-func readNamed(raw json.RawMessage) named {
-	var n named
+func readNamed(raw json.RawMessage) inspectedArgs {
+	var n inspectedArgs
 	if json.Unmarshal(raw, &n) != nil {
 		n.Files = nil // the other fields stay valid
 	}
@@ -40,10 +40,10 @@ func firstString(list ...json.RawMessage) string {
 	return ""
 }
 
-func (n named) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
+func (n inspectedArgs) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
 
 // command returns the command line of a call. A list is a program with its arguments.
-func (n named) command() string {
+func (n inspectedArgs) command() string {
 	for _, raw := range []json.RawMessage{n.Command, n.Cmd, n.Commands} {
 		var argv []string
 		if json.Unmarshal(raw, &argv) == nil && len(argv) > 0 {
@@ -54,7 +54,7 @@ func (n named) command() string {
 }
 
 // paths returns all files that a call names.
-func (n named) paths() []string {
+func (n inspectedArgs) paths() []string {
 	var out []string
 	for _, f := range n.Files {
 		if f.Path != "" {

@@ -54,7 +54,7 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 	parts, ended := make(chan llm.Part), make(chan error, 1)
 	go func() {
 		defer close(parts)
-		ended <- m.guarded(within, "the session", func() error {
+		ended <- m.guard(within, "the session", func() error {
 			return from(within, func(part llm.Part) bool {
 				select {
 				case parts <- part:
@@ -81,8 +81,8 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 			if !more {
 				return cmp.Or(<-ended, ctx.Err())
 			}
-			if late == nil && m.longest > 0 { //control:answer-clock
-				clock := time.NewTimer(m.longest)
+			if late == nil && m.maxAnswerTime > 0 { //control:answer-clock
+				clock := time.NewTimer(m.maxAnswerTime)
 				defer clock.Stop()
 				late, at = clock.C, pausing
 			}

@@ -22,8 +22,8 @@ func (p *panicked) Error() string {
 // Final reports that a retry cannot help.
 func (*panicked) Final() bool { return true }
 
-// guarded calls fn, logs the stack of a panic and returns the panic as an error.
-func (j *journal) guarded(ctx context.Context, what string, fn func() error) (err error) {
+// guard calls fn, logs the stack of a panic and returns the panic as an error.
+func (j *journal) guard(ctx context.Context, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:panic-is-an-error
 			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))

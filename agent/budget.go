@@ -66,9 +66,9 @@ func newMeter(cfg Config, j *journal) *meter {
 	return m
 }
 
-// shared reports the consumption of this session and returns the shared budget that is
+// exhaustedShare reports the consumption of this session and returns the shared budget that is
 // exhausted, or "". A grant lifts shared budgets for the current request.
-func (m *meter) shared(ctx context.Context) (string, error) {
+func (m *meter) exhaustedShare(ctx context.Context) (string, error) {
 	if m.shares == nil {
 		return "", nil
 	}
@@ -77,7 +77,7 @@ func (m *meter) shared(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("look up shared budgets: %w", err)
 	}
 	for _, sh := range list {
-		if why := sh.Over(); why != "" && !m.used.lifted {
+		if why := sh.ReachedLimit(); why != "" && !m.used.lifted {
 			return why, nil
 		}
 	}
@@ -100,7 +100,7 @@ func (m *meter) turnsLeft() int { return m.turnLimit() - (m.spent().turns - m.us
 // check parks a session that has used up its budget.
 func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	l, used := m.limits, m.spent().minus(m.used.from)
-	why, err := m.shared(ctx)
+	why, err := m.exhaustedShare(ctx)
 	if err != nil {
 		return nil, err
 	}

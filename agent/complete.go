@@ -18,11 +18,11 @@ import (
 
 // Number of times that the model is sent back before the session ends without it.
 const (
-	mostRefusals = 2 // "done" without a change
-	mostIdle     = 2 // answers without a call
-	mostFailed   = 3 // answers that are empty or cannot be understood
+	maxRefusals = 2 // "done" without a change
+	maxIdle     = 2 // answers without a call
+	maxFailed   = 3 // answers that are empty or cannot be understood
 
-	mostTail = 3000 // bytes of test output that are repeated to the model
+	maxTestTail = 3000 // bytes of test output that are repeated to the model
 )
 
 // claims counts the evidence against a model's claim that it is done.
@@ -126,8 +126,8 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	}
 	result, complete := completion(last)
 	switch {
-	case complete && f.claims.refusals < mostRefusals && doubt(last) != "":
-		return nil, f.tell(ctx, session.NoteRefused, doubt(last))
+	case complete && f.claims.refusals < maxRefusals && completionDoubt(last) != "":
+		return nil, f.tell(ctx, session.NoteRefused, completionDoubt(last))
 	case complete:
 		return f.complete(ctx, result)
 	case len(last.calls) > 0:
@@ -142,9 +142,9 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	return f.wordsOnly(ctx, last.answer.Content)
 }
 
-// doubt returns the reason that a completion cannot be accepted yet: it was written
+// approvalDoubt returns the reason that a completion cannot be accepted yet: it was written
 // before the results of its own calls were known, and one of them failed.
-func doubt(last entry) string {
+func completionDoubt(last entry) string {
 	for _, c := range last.calls {
 		if c.Result == nil || c.Result.Complete {
 			continue
@@ -179,13 +179,13 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	if m := f.TakingIn(); m.Unsettled() {
 		return f.conflicts(ctx, m)
 	}
-	if out, yes, err := f.red(ctx); yes || err != nil { //control:red-is-not-done
+	if out, yes, err := f.checkTests(ctx); yes || err != nil { //control:red-is-not-done
 		return out, err
 	}
 	if t := f.Tests.Last; t != nil && t.Tests.Failed() && !f.Proof.Of(f.Saved).Passed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
 		return nil, f.tell(ctx, session.NoteTests, fmt.Sprintf("You said that the task is complete, but the last run of the tests does not show it: %s. It said:\n%s\n\n"+
 			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
-			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
+			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(maxTestTail))))
 	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
@@ -225,13 +225,13 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 			why = cmp.Or(why, c.Result.Unchanged())
 		}
 	}
-	question := session.Question(f.asked())
-	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < mostRefusals { //control:work-is-wanted
+	question := session.Question(f.latestRequest())
+	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < maxRefusals { //control:work-is-wanted
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
 	status := session.StatusNoChanges
-	if question || f.claims.cleaned || why != "" && strings.Contains(f.asked(), "?") {
+	if question || f.claims.cleaned || why != "" && strings.Contains(f.latestRequest(), "?") {
 		status = session.StatusAnswered
 	}
 	out := f.summarize(ctx, status, f.withProse(said))
@@ -256,7 +256,7 @@ func (f *finisher) withProse(said string) string {
 // conflicts refuses an end while files contain conflict marks.
 func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Outcome, error) {
 	files := strings.Join(m.Open, ", ")
-	if f.claims.refusals < mostRefusals {
+	if f.claims.refusals < maxRefusals {
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but conflict marks are left in "+files+
 			". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.")
 	}
@@ -278,9 +278,9 @@ func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outco
 }
 
 func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
-	if f.claims.garbled >= mostFailed {
+	if f.claims.garbled >= maxFailed {
 		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row. "+
-			"Try again, or use a model with tool calling.", mostFailed)), nil
+			"Try again, or use a model with tool calling.", maxFailed)), nil
 	}
 	return nil, f.retry(ctx, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
 		". Nothing was run. Send the call again in the format of the system prompt."+f.meantCall())
@@ -300,8 +300,8 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 	if f.talk.entries[len(f.talk.entries)-1].answer.Thinking != "" { //control:all-thinking
 		but = " but thinking"
 	}
-	if f.claims.empty >= mostFailed {
-		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, mostFailed)), nil
+	if f.claims.empty >= maxFailed {
+		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, maxFailed)), nil
 	}
 	if but != "" {
 		return nil, f.retry(ctx, "Your answer was all thinking, and what stands in that is not run. "+
@@ -313,7 +313,7 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 // wordsOnly handles prose in a mode that may write: the model is asked to act or to
 // finish. If it keeps talking, its words are taken as the end.
 func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome, error) {
-	if f.claims.idle > mostIdle {
+	if f.claims.idle > maxIdle {
 		return f.complete(ctx, said)
 	}
 	text := "You wrote text but called no tool. "
@@ -335,19 +335,19 @@ func (f *finisher) mayWrite() bool {
 	return m.Writes()
 }
 
-// asked returns the latest words of the user.
-func (f *finisher) asked() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
+// latestRequest returns the latest words of the user.
+func (f *finisher) latestRequest() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
 
-// mostMistakes is the number of consecutive answers with mistakes that ends a session.
-const mostMistakes = 6
+// maxMistakes is the number of consecutive answers with mistakes that ends a session.
+const maxMistakes = 6
 
 // stuck ends a session if its model repeats mistakes or makes no progress.
 func (f *finisher) stuck() *session.Outcome {
-	if n := f.habits.Stale(); n >= mostStale { //control:stuck-without-news
+	if n := f.habits.Stale(); n >= maxStale { //control:stuck-without-news
 		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, although it was told. "+
 			"Nothing is lost. Say more precisely what to do, or use a larger model.", n))
 	}
-	if f.habits.Wrong() < mostMistakes {
+	if f.habits.Wrong() < maxMistakes {
 		return nil
 	}
 	last := ""

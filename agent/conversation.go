@@ -82,7 +82,7 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 			person: p.Kind == session.NoteSaid,
 		})
 		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
-			t.anew()
+			t.refreshFiles()
 		}
 	}
 }
@@ -121,9 +121,9 @@ func (t *conversation) takeBack(from int64) {
 	}
 }
 
-// anew schedules a new look-up of the files for the latest user message, since they may
+// refreshFiles schedules a new look-up of the files for the latest user message, since they may
 // have changed.
-func (t *conversation) anew() {
+func (t *conversation) refreshFiles() {
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		e := &t.entries[i]
 		if !e.person {
@@ -163,9 +163,9 @@ func viewOf(entries []entry) (out prose.View) {
 	return out
 }
 
-// rubbish reports whether an entry is an answer without content, or the engine's reply to
+// isNoise reports whether an entry is an answer without content, or the engine's reply to
 // one.
-func (e *entry) rubbish() bool {
+func (e *entry) isNoise() bool {
 	if e.answer == nil || e.gone {
 		return e.nudge || e.gone
 	}
@@ -204,9 +204,9 @@ func (t *conversation) compact(seq int64, p *session.Note) {
 	t.entries = append(said, kept...)
 }
 
-// provided renders items under labels that tell the model not to read them again. Their
+// renderItems renders items under labels that tell the model not to read them again. Their
 // content is untrusted, so it is fenced with the session's nonce.
-func provided(nonce string, items []session.Item) string {
+func renderItems(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
 		name := untrusted.EscapeLine(it.Name)

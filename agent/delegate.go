@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// mostTogether is the maximum number of sub-tasks that run at once.
-const mostTogether = 4
+// maxParallelTasks is the maximum number of sub-tasks that run at once.
+const maxParallelTasks = 4
 
 // delegate works on the sub-tasks of a session. Each is the same loop in the same
 // workspace, behind the same gate, on its own part of the log. It publishes nothing: its
@@ -23,8 +23,8 @@ type delegate struct {
 	agent *Agent
 	gate  *gate
 	meter *meter
-	with  sync.Mutex // serializes access to the log and to progress reports
-	asks  sync.Mutex // serializes approval requests
+	logMu sync.Mutex // serializes access to the log and to progress reports
+	askMu sync.Mutex // serializes approval requests
 }
 
 // job is a sub-task and its call.
@@ -45,7 +45,7 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 	var all sync.WaitGroup
 	for i, jb := range jobs {
 		all.Go(func() {
-			errs[i] = d.guarded(ctx, "a sub-task", func() (err error) {
+			errs[i] = d.guard(ctx, "a sub-task", func() (err error) {
 				results[i], waits[i], err = d.work(ctx, jb)
 				return err
 			})
@@ -79,7 +79,7 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 	}
 	at := slices.Index(d.Last, first.call) + 1
 	for _, c := range d.Last[at:] {
-		if c.Name != first.call.Name || !c.Open() || len(out) == mostTogether || !reads(first.task.Mode) {
+		if c.Name != first.call.Name || !c.Open() || len(out) == maxParallelTasks || !reads(first.task.Mode) {
 			break
 		}
 		ru, err := d.gate.rule(ctx, c)
@@ -106,7 +106,7 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.Outcome, error) {
 	want, err := policy.ParseMode(jb.task.Mode)
 	if err == nil && !want.Within(d.mode) { //control:no-wider-inside
-		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.Holds())
+		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.IncludedModes())
 	}
 	if err != nil {
 		return &session.Result{Content: err.Error(), Mistake: true}, nil, nil
@@ -116,7 +116,7 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 		Model: d.ModelName(), Base: d.Published, Branch: d.Branch, Nonce: d.Task.Nonce, Requester: d.Task.Requester,
 	}
 	a := d.inner()
-	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.with))
+	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.logMu))
 	j.onEvent = nil // the part of the log reports its events
 	if err := j.open(ctx, task); err != nil {
 		return nil, nil, fmt.Errorf("open sub-task %s: %w", jb.call.ID, err)
@@ -124,11 +124,11 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 	if j.Outcome == nil || j.Outcome.Status.Parked() && j.Outcome.Status != session.StatusOutOfBudget {
 		r := newRun(a, j)
 		r.finisher.inside, r.task = true, jb.call.ID+"/"
-		r.calls.gate.whose = []string{fmt.Sprintf("a sub-task asks: %q", firstLine(jb.task.Text, 80))}
+		r.calls.gate.subTaskReasons = []string{fmt.Sprintf("a sub-task asks: %q", firstLine(jb.task.Text, 80))}
 		if d.mode.EditLimit != policy.NoEditLimit { //control:edits-inside-count
 			j.used.modeFrom = j.Edits - d.modeEdits() // inherits the session's count
 		}
-		r.steps = []step{r.provide, r.calls.finish, r.heed, r.finisher.finish, d.look, r.meter.check, r.think}
+		r.steps = []step{r.provide, r.calls.finish, r.handleLosses, r.finisher.finish, d.look, r.meter.check, r.think}
 		out, err := r.loop(ctx)
 		var over *overError
 		switch {
@@ -145,7 +145,7 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 	out := *j.Outcome
 	out.Files = j.Unpushed
 	if out.Summary == "" {
-		out.Summary = (&finisher{journal: j}).explained()
+		out.Summary = (&finisher{journal: j}).lastExplanation()
 	}
 	res := tools.Report(j.Task, out)
 	return &res, nil, nil
@@ -154,14 +154,14 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 // inner returns the agent for sub-tasks. Its approval requests, its inbox and its
 // progress reports are serialized.
 func (d *delegate) inner() *Agent {
-	in := *d.agent.inside
+	in := *d.agent.subTasks
 	if in.cfg.Approver != nil {
-		in.cfg.Approver = inTurn{&d.asks, in.cfg.Approver}
+		in.cfg.Approver = serialApprover{&d.askMu, in.cfg.Approver}
 	}
 	if hear := in.cfg.Inbox; hear != nil {
 		in.cfg.Inbox = func(ctx context.Context) error {
-			d.with.Lock()
-			defer d.with.Unlock()
+			d.logMu.Lock()
+			defer d.logMu.Unlock()
 			return hear(ctx)
 		}
 	}
@@ -170,22 +170,22 @@ func (d *delegate) inner() *Agent {
 			if l.Output == "" && l.Title == "" {
 				return // the text of a sub-task is not shown
 			}
-			d.with.Lock()
-			defer d.with.Unlock()
+			d.logMu.Lock()
+			defer d.logMu.Unlock()
 			show(Live{Call: l.Call, Output: l.Output, Title: l.Title, Silent: l.Silent})
 		}
 	}
 	return &in
 }
 
-// inTurn is an Approver that handles one request at a time.
-type inTurn struct {
+// serialApprover is an Approver that handles one request at a time.
+type serialApprover struct {
 	turn *sync.Mutex
 	Approver
 }
 
 // Approve implements Approver.
-func (i inTurn) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+func (i serialApprover) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
 	i.turn.Lock()
 	defer i.turn.Unlock()
 	return i.Approver.Approve(ctx, asked)
@@ -200,8 +200,8 @@ func (*overError) Error() string { return "the session has to stop first" }
 
 // look is the step of a sub-task that checks whether the session may continue.
 func (d *delegate) look(ctx context.Context) (*session.Outcome, error) {
-	d.with.Lock()
-	defer d.with.Unlock()
+	d.logMu.Lock()
+	defer d.logMu.Unlock()
 	if err := d.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func (d *delegate) look(ctx context.Context) (*session.Outcome, error) {
 	return nil, err
 }
 
-// insideOf returns the configuration for sub-tasks, without session-level features.
-func insideOf(cfg Config) Config {
+// subTaskConfig returns the configuration for sub-tasks, without session-level features.
+func subTaskConfig(cfg Config) Config {
 	cfg.Plans, cfg.Shares = false, nil
 	cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t tools.Tool) bool { return t.Spec().Outer }) //control:no-people-inside
 	return cfg

@@ -47,9 +47,9 @@ func filesRequest(e entry, nonce string, writes bool) string {
 		others = append(others, it)
 	}
 	if files.Len() == 0 {
-		return e.provided + provided(nonce, others) + e.user
+		return e.provided + renderItems(nonce, others) + e.user
 	}
-	request := files.String() + e.provided + provided(nonce, others) + "Task: " + e.user
+	request := files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user
 	if writes {
 		request += makeChange
 	}
@@ -64,7 +64,7 @@ func filesResult(c *session.CallState, nonce string) string {
 	case c.Name == "read_file" && c.Result != nil && c.Result.OK:
 		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), plainFile(c.Result.Content)))
 	}
-	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fenced(c, nonce))
+	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fencedResult(c, nonce))
 }
 
 // plainFile removes the heading and the line numbers from a complete read_file result.
@@ -118,9 +118,9 @@ func languageOf(name string) string {
 	return ext
 }
 
-// joined merges consecutive messages of the same role: templates of small models require
+// mergeSameRole merges consecutive messages of the same role: templates of small models require
 // alternating roles.
-func joined(messages []llm.Message) []llm.Message {
+func mergeSameRole(messages []llm.Message) []llm.Message {
 	var out []llm.Message
 	for _, m := range messages {
 		if n := len(out); n > 0 && out[n-1].Role == m.Role && m.Role != llm.RoleSystem {

@@ -19,7 +19,7 @@ func (m *model) weak() bool { return m.caps.Parameters > 0 && m.caps.Parameters 
 
 // belowNative returns the form for a model if its native calls do not arrive.
 func (m *model) belowNative() llm.Form {
-	if m.weak() && m.wanted == llm.FormAuto {
+	if m.weak() && m.configuredForm == llm.FormAuto {
 		return llm.FormFiles
 	}
 	return llm.FormText
@@ -34,7 +34,7 @@ func (m *model) choose() llm.Form {
 		form = formOf(lead)
 	}
 	if form == llm.FormAuto {
-		form = m.wanted
+		form = m.configuredForm
 	}
 	if form == llm.FormAuto && m.forms != nil {
 		form = m.forms.Best(m.llm.Name(), m.caps)
@@ -59,21 +59,21 @@ func formOf(p *session.Prompt) llm.Form {
 	return llm.FormNative
 }
 
-// inForm tells the model how to answer in a new form.
-var inForm = map[llm.Form]string{
+// formInstructions tells the model how to answer in a new form.
+var formInstructions = map[llm.Form]string{
 	llm.FormFiles: "Answer with the files that change, each under its path, as the system prompt says.",
 }
 
 // stepTo switches to another form. For the files form it discards the answers since the
 // latest user message.
 func (j *journal) stepTo(ctx context.Context, form llm.Form, why string) error {
-	note := session.Note{Kind: session.NoteFallback, Form: string(form), Text: strings.TrimSpace(why + " " + inForm[form])}
+	note := session.Note{Kind: session.NoteFallback, Form: string(form), Text: strings.TrimSpace(why + " " + formInstructions[form])}
 	if form == llm.FormFiles {
-		note.Text = inForm[form]
+		note.Text = formInstructions[form]
 		if done := j.changedPaths(); done != "" {
 			note.Text = fmt.Sprintf("Already changed for this request: %s. %s", done, note.Text)
 		}
-		note.Back = j.talk.afterPerson()
+		note.Back = j.talk.afterUserMessage()
 	}
 	return j.record(ctx, session.NewEvent(session.TypeNote, j.Turns, note))
 }
@@ -86,8 +86,8 @@ func (j *journal) changedPaths() string {
 	return strings.Join(names, ", ")
 }
 
-// afterPerson returns the number of the event after the latest user message.
-func (t *conversation) afterPerson() int64 {
+// afterUserMessage returns the number of the event after the latest user message.
+func (t *conversation) afterUserMessage() int64 {
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		if t.entries[i].person {
 			return t.entries[i].seq + 1

@@ -19,12 +19,12 @@ import (
 type gate struct {
 	*journal
 	Approvals
-	policy   *policy.Policy
-	tools    *toolset
-	secrets  SecretScanner
-	deadline time.Duration // for an approver's answer
-	now      func() time.Time
-	whose    []string // reasons that mark the requests of a sub-task
+	policy         *policy.Policy
+	tools          *toolset
+	secrets        SecretScanner
+	deadline       time.Duration // for an approver's answer
+	now            func() time.Time
+	subTaskReasons []string // reasons that mark the requests of a sub-task
 }
 
 // ruling is the gate's decision on one call.
@@ -44,7 +44,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return ruling{mistake: true, refused: g.tools.Instead(c.Name, c.Arguments, g.tools.names())}, nil
 	}
 	var action policy.Action
-	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		action, err = tool.Intent(ctx, c.Call)
 		return err
 	})
@@ -78,7 +78,7 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 // carryOut runs a tool according to a ruling. All tools run through it.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
 	var res tools.Result
-	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		res, err = ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 		return err
 	})

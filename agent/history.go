@@ -43,8 +43,8 @@ func newHistory(edits func(tool string) bool) *history {
 	})}
 }
 
-// mostGoal limits the goal in the session's notes, in characters.
-const mostGoal = 300
+// maxGoal limits the goal in the session's notes, in characters.
+const maxGoal = 300
 
 // apply folds one event.
 func (h *history) apply(e session.Event) error {
@@ -62,13 +62,13 @@ func (h *history) apply(e session.Event) error {
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
 		h.claims.from, h.claims.start = h.Content(), h.Saved
-		h.notes.Goal = firstLine(session.Command(p.Task.Text), mostGoal)
+		h.notes.Goal = firstLine(session.Command(p.Task.Text), maxGoal)
 	case *session.Message:
 		h.message(e, p, over)
 	case *session.Answer:
 		h.answered(e, p)
 	case *session.Resolved:
-		h.settled(p)
+		h.noteDecision(p)
 		if len(h.Checkpoints) == 0 { // permission to work on a fork's commit determines the start of the work
 			h.claims.from, h.claims.start = h.Content(), h.Saved
 		}
@@ -128,7 +128,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
 		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
-	h.lost.Anew()
+	h.lost.Reset()
 	if p.Clear || p.Model != "" { // it asks for nothing
 		return
 	}
@@ -142,7 +142,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	h.claims.message(asks, h.Content(), h.Saved)
 	h.habits.Forgive()
 	if p.Text != "" {
-		h.notes.Goal = firstLine(p.Text, mostGoal)
+		h.notes.Goal = firstLine(p.Text, maxGoal)
 	}
 	h.talk.message(e, p)
 	if last := len(h.talk.entries) - 1; switched && p.Text != "" { //control:mode-is-told
@@ -151,20 +151,20 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 }
 
 func (h *history) answered(e session.Event, p *session.Answer) {
-	if h.lost.Answered(p); h.lost.Counts() {
+	if h.lost.AddAnswer(p); h.lost.Counts() {
 		h.ratio.Learn(p.PromptBytes, p.PromptTokens)
 	}
 	h.notes.Hear(p.Content)
-	h.habits.Answered(p)
+	h.habits.AddAnswer(p)
 	h.claims.answered(p)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
 }
 
-// settled notes the decision of an approver.
-func (h *history) settled(p *session.Resolved) {
+// noteDecision notes the decision of an approver.
+func (h *history) noteDecision(p *session.Resolved) {
 	for _, r := range h.Requests {
 		if r.Answer == p {
-			h.notes.Decide(decided(r))
+			h.notes.Decide(decisionText(r))
 		}
 	}
 }
@@ -179,8 +179,8 @@ func (h *history) find(id string) *session.CallState {
 	return nil
 }
 
-// decided describes a decision for the notes.
-func decided(r *session.Request) string {
+// decisionText describes a decision for the notes.
+func decisionText(r *session.Request) string {
 	asked, said := firstLine(r.Display, 120), firstLine(r.Answer.Reason, 160)
 	switch r.Answer.Verdict {
 	case policy.Answered:

@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// mostLeftOut is the maximum number of unsaved paths that are named.
-const mostLeftOut = 20
+// maxLeftOut is the maximum number of unsaved paths that are named.
+const maxLeftOut = 20
 
 // nameLeftOut adds to a result the new workspace content that cannot be kept, so that the
 // model does not rely on it.
@@ -18,8 +18,8 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	if len(list) == 0 && len(r.LeftOut) == 0 {
 		return
 	}
-	if n := len(list) - mostLeftOut; n > 0 {
-		list = append(list[:mostLeftOut:mostLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
+	if n := len(list) - maxLeftOut; n > 0 {
+		list = append(list[:maxLeftOut:maxLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
 	}
 	var fresh []string
 	for _, l := range list {

@@ -32,7 +32,7 @@ type run struct {
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, wanted: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
+	m := &model{journal: j, llm: cfg.Model, configuredForm: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, maxAnswerTime: cfg.AnswerTime, server: cfg.Server}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
@@ -55,7 +55,7 @@ func newRun(a *Agent, j *journal) *run {
 			saves:    cfg.Checkpoints,
 		},
 	}
-	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
+	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.handleLosses, r.finisher.finish, r.meter.check, r.think}
 	return r
 }
 
@@ -185,12 +185,12 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 		return nil, err
 	}
 	switch {
-	case me.Kind == llm.Unsupported && r.model.without(me.Lacks):
+	case me.Kind == llm.Unsupported && r.model.disable(me.Lacks):
 		if r.model.text() && r.stepped == llm.FormAuto {
 			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}
 		return nil, nil
-	case me.Kind == llm.TooLong && r.window.squeezed < mostSqueezes:
+	case me.Kind == llm.TooLong && r.window.squeezed < maxSqueezes:
 		return nil, r.shrinker.makeRoom(ctx)
 	case me.Kind == llm.TooLong:
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+

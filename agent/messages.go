@@ -25,7 +25,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		case form == llm.FormFiles:
 			out = append(out, filesTurn(e, t.nonce, t.writes)...)
 		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + provided(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + renderItems(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
 		case form == llm.FormText:
 			out = append(out, textTurn(e, t.nonce)...)
 		default:
@@ -36,7 +36,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		}
 	}
 	if form == llm.FormFiles {
-		return joined(out)
+		return mergeSameRole(out)
 	}
 	return out
 }
@@ -54,7 +54,7 @@ func nativeTurn(e entry) []llm.Message {
 	out := []llm.Message{head}
 	for _, c := range e.calls {
 		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: told(c), Images: images(c)})
+		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: resultText(c), Images: images(c)})
 	}
 	return out
 }
@@ -75,14 +75,14 @@ func textTurn(e entry, nonce string) []llm.Message {
 	var b strings.Builder
 	var pics [][]byte
 	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, fenced(c, nonce)) //control:fence-results
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, fencedResult(c, nonce)) //control:fence-results
 		pics = append(pics, images(c)...)
 	}
 	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: pics})
 }
 
-// told returns the result of a call as the model sees it.
-func told(c *session.CallState) string {
+// resultText returns the result of a call as the model sees it.
+func resultText(c *session.CallState) string {
 	text := "(no result: the session was interrupted before this call ran)"
 	if c.Result != nil {
 		text = c.Result.Content
@@ -110,14 +110,14 @@ func nonceOf(t session.Task) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// fenced is told with the output of the tool between marks that the output cannot close.
+// fencedResult is told with the output of the tool between marks that the output cannot close.
 // In the text form results are part of a user message; without marks a file could forge a
 // turn. The engine's own words (a refusal, a reminder) stay outside of the marks.
-func fenced(c *session.CallState, nonce string) string {
+func fencedResult(c *session.CallState, nonce string) string {
 	if nonce == "" || c.Result == nil || !c.Started && !c.Result.Mistake {
-		return told(c)
+		return resultText(c)
 	}
-	text, tail := told(c), ""
+	text, tail := resultText(c), ""
 	if c.Reminder != "" {
 		tail = "\n\n" + c.Reminder
 		text = strings.TrimSuffix(text, tail)

@@ -24,19 +24,19 @@ import (
 // model is the language model of a session.
 type model struct {
 	*journal
-	llm    llm.Model
-	retry  llm.Retry
-	wanted llm.Form // the operator's choice
-	forms  Forms    // experience with models, or nil
-	form   llm.Form // the current form, valid once learned is set
-	parser *toolcall.Parser
-	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
-	means  func(tool string, arguments json.RawMessage) string // the tool meant by an unknown name
-	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
-	now    func() time.Time
+	llm            llm.Model
+	retry          llm.Retry
+	configuredForm llm.Form // the operator's choice
+	forms          Forms    // experience with models, or nil
+	form           llm.Form // the current form, valid once learned is set
+	parser         *toolcall.Parser
+	writes         func(tool string, arguments json.RawMessage) string // the file that a call writes
+	means          func(tool string, arguments json.RawMessage) string // the tool meant by an unknown name
+	may            func(m policy.Mode, tool, command string) bool      // see Agent.may
+	now            func() time.Time
 
-	longest time.Duration // limit of an answer, from its first word on; negative means no limit
-	server  string        // address of its server for display, or ""
+	maxAnswerTime time.Duration // limit of an answer, from its first word on; negative means no limit
+	server        string        // address of its server for display, or ""
 
 	caps    llm.Capabilities
 	learned bool // caps and form are known
@@ -106,11 +106,11 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	req.Temperature = cmp.Or(m.lost.Temperature(), m.claims.temperature(), req.Temperature)
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
+		s := speech.New(speech.Config{Parser: m.callParser(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
 			Form: m.form, View: m.talk.view(), Offered: tools.Names(req.Tools), Prose: m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from), Show: func(sh speech.Shown) {
 				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 			}})
-		err := m.hear(ctx, req, s)
+		err := m.streamInto(ctx, req, s)
 		switch {
 		case llm.KindOf(err) == llm.Garbled:
 			out = s.Answer(m.Turns + 1)
@@ -127,9 +127,9 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	return out, err
 }
 
-// reads returns the parser of calls in an answer. If calls travel as text, it also
+// callParser returns the parser of calls in an answer. If calls travel as text, it also
 // accepts the call formats of other programs, for tools of the current mode.
-func (m *model) reads() *toolcall.Parser {
+func (m *model) callParser() *toolcall.Parser {
 	if !m.text() { //control:forms-in-text
 		return m.parser
 	}
@@ -150,9 +150,9 @@ func (m *model) template(name, args string) string {
 	return name + " with the arguments " + args
 }
 
-// hear streams an answer into s until it ends, repeats itself, or exceeds its time limit.
+// streamInto streams an answer into s until it ends, repeats itself, or exceeds its time limit.
 // The text up to that point counts as the answer.
-func (m *model) hear(ctx context.Context, req llm.Request, s *speech.Stream) error {
+func (m *model) streamInto(ctx context.Context, req llm.Request, s *speech.Stream) error {
 	err := m.attend(ctx, m.parts(req), answering, func(part llm.Part) bool {
 		s.Take(part)
 		return !s.Circles()
@@ -174,9 +174,9 @@ func shownIn(req llm.Request) func(text string) bool {
 	}
 }
 
-// heed reports the lost parts of the last answer to the model, switches to another form
+// handleLosses reports the lost parts of the last answer to the model, switches to another form
 // if native calls do not arrive, and ends the session if there is no prospect of success.
-func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
+func (r *run) handleLosses(ctx context.Context) (*session.Outcome, error) {
 	n := len(r.talk.entries)
 	if n == 0 || r.talk.entries[n-1].answer == nil {
 		return nil, nil
@@ -197,9 +197,9 @@ func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
 	return nil, nil
 }
 
-// say asks the model a question outside of the conversation and returns its words, or ""
+// askOnce asks the model a question outside of the conversation and returns its words, or ""
 // if it failed. There is no retry: callers have a fallback.
-func (m *model) say(ctx context.Context, req llm.Request) string {
+func (m *model) askOnce(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
 	err := m.attend(ctx, m.parts(req), answering, func(p llm.Part) bool {
 		b.WriteString(p.Content)
@@ -212,9 +212,9 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 	return speech.Words(m.parser, b.String())
 }
 
-// without turns off a capability that the model lacks. It reports whether the capability
+// disable turns off a capability that the model lacks. It reports whether the capability
 // was on, so that another attempt makes sense.
-func (m *model) without(what llm.Capability) bool {
+func (m *model) disable(what llm.Capability) bool {
 	switch {
 	case what == llm.CallTools && !m.text():
 		m.form, m.caps.Tools = m.belowNative(), false

@@ -13,7 +13,7 @@ import (
 const (
 	planMode  = "plan"
 	plansMode = "code"  // mode in which a plan is carried out
-	mostPlan  = 100_000 // in characters: the approver has to read all of it
+	maxPlan   = 100_000 // in characters: the approver has to read all of it
 )
 
 // planner submits the plan of a session in plan mode for approval, and starts the
@@ -29,9 +29,9 @@ func (p *planner) plans() bool { return p.asks && p.ModeName() == planMode }
 
 // propose submits a plan for approval and ends the session until it is approved.
 func (p *planner) propose(ctx context.Context, plan string, because ...string) (*session.Outcome, error) {
-	if n := utf8.RuneCountInString(plan); n > mostPlan {
-		if p.claims.refusals < mostRefusals {
-			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, mostPlan))
+	if n := utf8.RuneCountInString(plan); n > maxPlan {
+		if p.claims.refusals < maxRefusals {
+			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, maxPlan))
 		}
 		return failed("The plan is longer than anybody reads, so I do not ask for a yes to it. Ask for a plan of less."), nil
 	}
@@ -60,7 +60,7 @@ func (p *planner) digest(plan string) string {
 // is submitted again.
 func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	r := p.Plan()
-	if r == nil || !r.Approval.Stands() {
+	if r == nil || !r.Approval.IsApproved() {
 		return nil, nil
 	}
 	why := ""
@@ -96,7 +96,7 @@ func (h *history) carryOut(e session.Event, id string) {
 	h.claims.message(true, h.Content(), h.Saved)
 	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."
-	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)
+	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, maxGoal)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, person: true, user: fmt.Sprintf( //control:plan-in-front
 		"%s approved this plan of yours. You are in %s mode now. Carry out exactly this plan, all of it and nothing else; where it cannot be done as it is written, stop and say why.\n\n%s", who, plansMode, r.Display)})
 }

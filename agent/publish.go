@@ -49,7 +49,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		}
 	}
 	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: session.Subject(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
-	if p.Publish.Approval().Stands() {
+	if p.Publish.Approval().IsApproved() {
 		pub.Approval = p.Publish.Request.ID
 	}
 	cp, err := p.saves.Publish(ctx, pub)
@@ -83,8 +83,8 @@ type sensitive struct {
 	held  []string // reasons that a push would run some of them elsewhere
 }
 
-// whys describes the location of each credential.
-func (s sensitive) whys() (out []string) {
+// leakReasons describes the location of each credential.
+func (s sensitive) leakReasons() (out []string) {
 	for _, l := range s.leaks {
 		out = append(out, fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text))
 	}
@@ -105,7 +105,7 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 		if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Changes(e).Sensitive { //control:gate-on-the-tree
 			out = append(out, e.Path)
 		}
-		if why := p.gate.policy.Held(e); why != "" { //control:push-hold
+		if why := p.gate.policy.HoldReason(e); why != "" { //control:push-hold
 			if !slices.Contains(held, why) {
 				held = append(held, why)
 			}
@@ -149,7 +149,7 @@ func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error)
 		if r.Approval.State != policy.Used || r.Tool == session.PublishTool || made.Path != e.Path || made.Is != is {
 			continue
 		}
-		if why, err := p.gate.doubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
+		if why, err := p.gate.approvalDoubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
 			return false, err
 		}
 		if is = made.Was; is == yes.Was {
@@ -210,7 +210,7 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: p.gate.policy.Check(p.mode, action).Held(s.held).Leaking(s.whys())}
+	ru := ruling{action: action, decision: p.gate.policy.Check(p.mode, action).Held(s.held).Leaking(s.leakReasons())}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
@@ -228,14 +228,14 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 		return false, nil, p.takeBack(ctx, s.paths, text)
 	}
 	if g.Waits() {
-		if why := outdated(g, ru); why != "" {
+		if why := outdatedReason(g, ru); why != "" {
 			if err := p.record(ctx, staleEvent(g, why)); err != nil {
 				return false, nil, err
 			}
 		} else if parked, err := p.gate.stillWaits(ctx, g); parked != nil || err != nil {
 			return false, parked, err
 		}
-	} else if yes, err := p.gate.admitted(ctx, g, ru); yes || err != nil {
+	} else if yes, err := p.gate.approvalHolds(ctx, g, ru); yes || err != nil {
 		return yes, nil, err
 	}
 	return p.clear(ctx, s) // it is stale now, or was answered in the meantime
@@ -258,7 +258,7 @@ func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (boo
 		return false, nil, err
 	}
 	if g := p.Publish; g.Waits() {
-		return false, parked(g), nil
+		return false, parkedOutcome(g), nil
 	}
 	return p.clear(ctx, s)
 }
@@ -278,7 +278,7 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 		return fmt.Errorf("save changes: %w", err)
 	}
 	return p.record(ctx,
-		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBack(paths, why)}),
+		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBackText(paths, why)}),
 		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)))
 }
 

@@ -16,8 +16,8 @@ const staleTodo = 5
 
 // Numbers of turns without progress after which the model is told, and the session ends.
 const (
-	staleTold = 5
-	mostStale = 10
+	staleReminder = 5
+	maxStale      = 10
 )
 
 // reminder reminds the model of limits and open items.
@@ -49,8 +49,8 @@ func (r *reminder) due() []string {
 	case 3, 5:
 		say = append(say, fmt.Sprintf("Only %d turns are left. Bring the work to an end.", left))
 	}
-	if r.habits.Stale() == staleTold {
-		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleTold))
+	if r.habits.Stale() == staleReminder {
+		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleReminder))
 	}
 	if left := r.mode.EditLimit - r.modeEdits(); r.mode.EditLimit != policy.NoEditLimit && r.editedNow() {
 		switch {

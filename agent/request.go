@@ -80,7 +80,7 @@ func (q *requests) begin(ctx context.Context) error {
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.longest() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.largestFile() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}
@@ -154,7 +154,7 @@ func (q *requests) limit() int {
 		return q.maxTokens
 	}
 	if q.model.form == llm.FormFiles {
-		return answerLimit(0, q.longest())
+		return answerLimit(0, q.largestFile())
 	}
 	limit := callTokens
 	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {
@@ -165,7 +165,7 @@ func (q *requests) limit() int {
 
 // Default limits of an answer, in tokens.
 const (
-	leastTokens = 2048 // without files in view
+	minTokens   = 2048 // without files in view
 	callTokens  = 4096
 	thinkTokens = 8192
 )
@@ -177,14 +177,14 @@ func answerLimit(configured, view int) int {
 	if configured > 0 {
 		return configured
 	}
-	return max(leastTokens, view*2/5+leastTokens/4)
+	return max(minTokens, view*2/5+minTokens/4)
 }
 
 // maxWhole is the largest size, in bytes, of a file that is rewritten as a whole.
 const maxWhole = 6000
 
-// longest returns the size in bytes of the largest file in view.
-func (q *requests) longest() int {
+// maxAnswerTime returns the size in bytes of the largest file in view.
+func (q *requests) largestFile() int {
 	n := 0
 	for _, f := range q.talk.view() {
 		n = max(n, len(f.Text))

@@ -18,7 +18,7 @@ import (
 func (f *finisher) retry(ctx context.Context, line string) error {
 	last := f.talk.entries[len(f.talk.entries)-1]
 	m := f.model
-	if m.wanted == llm.FormAuto && m.form != llm.FormFiles && (m.weak() || f.claims.back > 0) && f.mayWrite() {
+	if m.configuredForm == llm.FormAuto && m.form != llm.FormFiles && (m.weak() || f.claims.back > 0) && f.mayWrite() {
 		if m.forms != nil {
 			m.forms.Ended(m.llm.Name(), m.caps, m.form, false)
 		}
@@ -63,11 +63,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 			refused = append(refused, firstParagraph(c.Result.Content))
 		}
 	}
-	switch broken := unparsed(last); {
+	switch broken := parseError(last); {
 	case broken != "" && f.claims.back < maxBack:
 		return f.again(ctx, broken)
 	case len(last.calls) > edits && edits == 0:
-		if why := f.seen(last); why != "" {
+		if why := f.uselessReading(last); why != "" {
 			return f.again(ctx, why)
 		}
 		return nil, nil // it asked for something, and needs the result
@@ -90,7 +90,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		why = strings.ToUpper(why[:1]) + why[1:]
 	}
 	if f.claims.back >= maxBack-1 {
-		return f.ended(ctx, last.answer.Content), nil
+		return f.endWithProse(ctx, last.answer.Content), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
@@ -98,9 +98,9 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 // maxLooks is the maximum number of consecutive answers in the files form that only read.
 const maxLooks = 4
 
-// seen returns the reason that an answer which only reads is of no use, or "": the files
+// uselessReading returns the reason that an answer which only reads is of no use, or "": the files
 // are in view, or the limit is reached.
-func (f *finisher) seen(last entry) string {
+func (f *finisher) uselessReading(last entry) string {
 	view := viewOf(f.talk.entries[:len(f.talk.entries)-1])
 	known := 0
 	for _, c := range last.calls {
@@ -128,8 +128,8 @@ func (f *finisher) seen(last entry) string {
 	return ""
 }
 
-// unparsed returns the tools' message about a file that this answer broke, or "".
-func unparsed(last entry) string {
+// parseError returns the tools' message about a file that this answer broke, or "".
+func parseError(last entry) string {
 	for _, c := range last.calls {
 		if c.Result == nil || !speech.IsEdit(c.Call) {
 			continue
@@ -160,13 +160,13 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
 
-// ended returns the outcome for a model that only talks.
-func (f *finisher) ended(ctx context.Context, said string) *session.Outcome {
+// endWithProse returns the outcome for a model that only talks.
+func (f *finisher) endWithProse(ctx context.Context, said string) *session.Outcome {
 	if f.changed() {
 		return f.summarize(ctx, session.StatusDone, said)
 	}
 	status := session.StatusNoChanges
-	if session.Question(f.asked()) {
+	if session.Question(f.latestRequest()) {
 		status = session.StatusAnswered
 	}
 	return f.summarize(ctx, status, said)
@@ -186,7 +186,7 @@ func refusedAll(last entry, edits func(tool string) bool) (string, bool) {
 		if c.Result == nil || !c.Result.Mistake || len(c.Result.Changes) > 0 || !edits(c.Name) && c.Name != "write_file" {
 			return "", false
 		}
-		said = append(said, fmt.Sprintf("Your %s of %s was not made: %s", c.Name, pathArgument(c.Arguments), told(c)))
+		said = append(said, fmt.Sprintf("Your %s of %s was not made: %s", c.Name, pathArgument(c.Arguments), resultText(c)))
 	}
 	return strings.Join(said, "\n\n"), len(said) > 0
 }

@@ -59,11 +59,11 @@ func (p *publisher) changesOf(paths []string) []session.FileChange {
 	return out
 }
 
-// refusal returns the text for the model if a push was refused. The edit itself was
+// refusalText returns the text for the model if a push was refused. The edit itself was
 // already made, so the text does not say that it was not run. A reviewer's words are
 // untrusted and therefore fenced.
 func (p *publisher) refusal(g *session.CallState) (string, bool) {
-	if !refused(g) {
+	if !isRefused(g) {
 		return "", false
 	}
 	if g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
@@ -77,9 +77,9 @@ func (p *publisher) refusal(g *session.CallState) (string, bool) {
 		who, untrusted.Fence(p.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
 }
 
-// takenBack describes reverted changes. It adds that the command ran if one made some of
+// takenBackText describes reverted changes. It adds that the command ran if one made some of
 // them.
-func (p *publisher) takenBack(paths []string, why string) string {
+func (p *publisher) takenBackText(paths []string, why string) string {
 	text := fmt.Sprintf("The change to %s was taken back. ", wordList(paths))
 	byTool, ran := map[string]bool{}, false
 	for _, c := range p.Last {

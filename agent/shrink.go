@@ -80,34 +80,34 @@ func (s *shrinker) shorten(ctx context.Context) error {
 // Bounds of one result, in percent of the window. The lower one holds even if the window
 // is full.
 const (
-	mostOfWindow  = 18
-	leastOfWindow = 6
+	maxResultShare = 18
+	minResultShare = 6
 )
 
 // share returns the maximum size of the next result in bytes: its share of the window and
 // of the room left for the results of the answer.
 func (s *shrinker) share() int {
 	size := s.window.size()
-	left := (s.window.most()*3/4 - s.need()) / max(len(s.Last), 1)
-	return s.ratio.Bytes(max(size*leastOfWindow/100, min(size*mostOfWindow/100, left))) //control:bounded-results
+	left := (s.window.maxSize()*3/4 - s.need()) / max(len(s.Last), 1)
+	return s.ratio.Bytes(max(size*minResultShare/100, min(size*maxResultShare/100, left))) //control:bounded-results
 }
 
 // bound shortens a result to its share.
 func (s *shrinker) bound(text string) string {
-	if len(text) <= s.ratio.Bytes(s.window.size()*leastOfWindow/100) {
+	if len(text) <= s.ratio.Bytes(s.window.size()*minResultShare/100) {
 		return text
 	}
 	return compact.Middle(text, s.share())
 }
 
-// leastAgain is the minimum length in bytes of a result that is not sent twice.
-const leastAgain = 400
+// minRepeat is the minimum length in bytes of a result that is not sent twice.
+const minRepeat = 400
 
 // shownAbove returns a reference to an identical earlier result, to be sent in place of
 // content: models tend to read files again. The content is sent if the model insists, or
 // if the earlier result was shortened or summarized.
 func (s *shrinker) shownAbove(c *session.CallState, content string) (say string, yes bool) {
-	if len(content) < leastAgain {
+	if len(content) < minRepeat {
 		return "", false
 	}
 	same := func(was *session.CallState) bool {
@@ -181,7 +181,7 @@ func (s *shrinker) compact(ctx context.Context, from int) error {
 		case e.summary:
 			_, earlier, _ = strings.Cut(e.user, "\n")
 			earlier, _, _ = strings.Cut(earlier, carriedNotes)
-		case !e.person && !e.rubbish(): //control:no-rubbish-summed-up
+		case !e.person && !e.isNoise(): //control:no-rubbish-summed-up
 			old = append(old, e)
 		}
 	}
@@ -200,7 +200,7 @@ func (s *shrinker) compact(ctx context.Context, from int) error {
 	}
 	note := session.Note{
 		Kind: session.NoteCompaction, Before: s.talk.entries[from-1].seq,
-		Text: "[Earlier work in this session, summarized]\n" + text + s.carried(),
+		Text: "[Earlier work in this session, summarized]\n" + text + s.carriedState(),
 	}
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, note))
 }
@@ -208,8 +208,8 @@ func (s *shrinker) compact(ctx context.Context, from int) error {
 // carriedNotes separates a summary from the notes.
 const carriedNotes = "\n\nNotes of this session:\n"
 
-// carried returns the notes and the todo list for a summary.
-func (s *shrinker) carried() string {
+// carriedState returns the notes and the todo list for a summary.
+func (s *shrinker) carriedState() string {
 	var b strings.Builder
 	if notes := s.notes.String(); notes != "" {
 		b.WriteString(carriedNotes + strings.TrimSpace(notes))
@@ -225,7 +225,7 @@ func (s *shrinker) carried() string {
 
 // summaryOf asks the model for a summary; it returns "" on failure.
 func (s *shrinker) summaryOf(ctx context.Context, transcript string) string {
-	return s.model.say(ctx, s.requests.plain([]llm.Message{
+	return s.model.askOnce(ctx, s.requests.plain([]llm.Message{
 		{Role: llm.RoleSystem, Content: compact.Instruction},
 		{Role: llm.RoleUser, Content: transcript},
 	}))

@@ -16,7 +16,7 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 	out := &session.Outcome{Status: status}
 	sources := []func() string{
 		func() string { return said },
-		f.explained,
+		f.lastExplanation,
 		func() string { return f.askSummary(ctx) },
 		f.lastResults,
 	}
@@ -45,8 +45,8 @@ func (f *finisher) changes() string {
 	return ""
 }
 
-// explained returns the model's latest explanation along the way.
-func (f *finisher) explained() string {
+// lastExplanation returns the model's latest explanation along the way.
+func (f *finisher) lastExplanation() string {
 	for i := len(f.talk.entries) - 1; i > 0; i-- {
 		if a := f.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
 			return a.Content
@@ -61,7 +61,7 @@ func (f *finisher) askSummary(ctx context.Context) string {
 	req := f.requests.build()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
 		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
-	return f.model.say(ctx, req)
+	return f.model.askOnce(ctx, req)
 }
 
 // lastResults lists the last six tool results.

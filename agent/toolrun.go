@@ -67,7 +67,7 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 		if err != nil {
 			return nil, err
 		}
-		if why := outdated(c, ru); why != "" {
+		if why := outdatedReason(c, ru); why != "" {
 			return nil, r.record(ctx, staleEvent(c, why))
 		}
 	}
@@ -78,7 +78,7 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 // parks the session.
 func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	c := r.Last[i]
-	if text, refused := refusal(c); refused {
+	if text, refused := refusalText(c); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
 	if c.Approval().State == policy.Answered {
@@ -100,7 +100,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 		return nil, r.refuseRuled(ctx, c, ru)
 	}
 	if ru.decision.Verdict == policy.Ask {
-		yes, err := r.gate.admitted(ctx, c, ru)
+		yes, err := r.gate.approvalHolds(ctx, c, ru)
 		if err != nil {
 			return nil, err
 		}
@@ -115,13 +115,13 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 // is one already.
 func (r *callRunner) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
 	c := r.Last[i]
-	if _, refused := refusal(c); !refused {
+	if _, refused := refusalText(c); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
 		}
 	}
 	if c.Waits() {
-		return parked(c), nil
+		return parkedOutcome(c), nil
 	}
 	return r.finishCall(ctx, i)
 }
@@ -157,7 +157,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 	}
 	add(r.Last[i], first)
 	for _, later := range r.Last[i+1:] {
-		known := later.Approval().Waits() || later.Approval().Stands()
+		known := later.Approval().IsPending() || later.Approval().IsApproved()
 		if !later.Open() || later.Request != nil && !known {
 			continue
 		}
@@ -166,7 +166,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 			return err
 		}
 		if known {
-			why := outdated(later, ru)
+			why := outdatedReason(later, ru)
 			if why == "" {
 				continue
 			}
@@ -284,7 +284,7 @@ func (r *callRunner) question(ctx context.Context, c *session.CallState, q sessi
 		return nil, err
 	}
 	if c.Waits() {
-		return parked(c), nil
+		return parkedOutcome(c), nil
 	}
 	return nil, nil
 }

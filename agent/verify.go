@@ -24,9 +24,9 @@ type verifier struct {
 	run   func(ctx context.Context, commit string, lines []string) (session.Verified, error)
 }
 
-// of returns the test results for a commit, or nil if the tests cannot be run. They run
+// resultFor returns the test results for a commit, or nil if the tests cannot be run. They run
 // once per commit.
-func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.Verified, error) {
+func (v *verifier) resultFor(ctx context.Context, commit string, base bool) (*session.Verified, error) {
 	known := v.Proof.Of(commit)
 	if base {
 		known = v.Proof.Base
@@ -38,7 +38,7 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 		return nil, nil
 	}
 	out := session.Verified{At: commit}
-	if line, why := v.held(); why != "" {
+	if line, why := v.blockedCommand(); why != "" {
 		out.Why = fmt.Sprintf("`%s` %s", line, why)
 	} else {
 		v.live(Live{Title: "Running the tests"})
@@ -56,8 +56,8 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 	return &out, v.record(ctx, session.NewEvent(session.TypeVerified, v.Turns, out))
 }
 
-// held returns the first command that the policy does not allow, and the reason.
-func (v *verifier) held() (line, why string) {
+// blockedCommand returns the first command that the policy does not allow, and the reason.
+func (v *verifier) blockedCommand() (line, why string) {
 	for _, line := range v.lines {
 		a := policy.Action{Kind: policy.Execute, Tool: "run_terminal_command", Command: line, Cwd: ".", Display: line}
 		d := v.gate.policy.Check(v.mode, a)
@@ -71,13 +71,13 @@ func (v *verifier) held() (line, why string) {
 // maxRed is the maximum number of times that work with failing tests is sent back.
 const maxRed = 3
 
-// red decides about work after its tests failed: it is sent back with their output, or
+// checkTests decides about work after its tests failed: it is sent back with their output, or
 // ended as not done. It returns false if the work may count as done.
-func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
+func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, error) {
 	if !f.mayWrite() || !f.changed() || f.inside || f.tests.run == nil {
 		return nil, false, nil
 	}
-	now, err := f.tests.of(ctx, f.Saved, false)
+	now, err := f.tests.resultFor(ctx, f.Saved, false)
 	if err != nil || now == nil || now.Passed() {
 		return nil, false, err
 	}
@@ -92,7 +92,7 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 	if !now.Failed() {
 		return nil, false, nil
 	}
-	was, err := f.tests.of(ctx, f.BaseNow(), true)
+	was, err := f.tests.resultFor(ctx, f.BaseNow(), true)
 	if err != nil {
 		return nil, false, err
 	}
@@ -143,7 +143,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
 			Text: text + "\n\n" + askFiles,
-			Back: f.talk.afterPerson(),
+			Back: f.talk.afterUserMessage(),
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
 }
@@ -173,7 +173,7 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	}
 	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
-		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, mostTail)))
+		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, maxTestTail)))
 }
 
 // lastVersion shows the edits of the last answer.

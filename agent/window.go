@@ -11,10 +11,10 @@ type window struct {
 	squeezed int // number of prompts that the server rejected as too long
 }
 
-// mostContext is the maximum size of a window that grows. A session begins with a window
+// maxContext is the maximum size of a window that grows. A session begins with a window
 // for a laptop, or with the larger one that the operator chose. It grows on demand, up to
 // the model's limit: growing costs the server a reload, but summarizing loses knowledge.
-const mostContext = 131072
+const maxContext = 131072
 
 // size returns the current context size in tokens.
 func (w *window) size() int {
@@ -28,10 +28,10 @@ func (w *window) size() int {
 	return w.fixed
 }
 
-// mayHave returns the largest window permitted for a model, or 0 if it is unknown. If the
+// maxWindow returns the largest window permitted for a model, or 0 if it is unknown. If the
 // operator set a smaller window than the default, it is the limit: there is a reason for
 // it, such as the memory.
-func mayHave(caps llm.Capabilities) int {
+func maxWindow(caps llm.Capabilities) int {
 	if caps.ContextSet > 0 && caps.ContextSet < llm.FirstWindow { //control:operators-window
 		return caps.ContextSet
 	}
@@ -41,11 +41,11 @@ func mayHave(caps llm.Capabilities) int {
 // LargestContext returns the maximum context size of a session in tokens. set is the
 // configured size; 0 means on demand.
 func LargestContext(set int, caps llm.Capabilities) int {
-	switch limit := mayHave(caps); {
+	switch limit := maxWindow(caps); {
 	case set == 0 && limit == 0:
 		return caps.Window()
 	case set == 0:
-		return min(mostContext, limit)
+		return min(maxContext, limit)
 	case caps.ContextLength == 0:
 		return set
 	}
@@ -63,10 +63,10 @@ func (w *window) grow() bool {
 
 func (w *window) canGrow() bool { return w.fixed == 0 && w.size() < w.largest() }
 
-func (w *window) largest() int { return min(mostContext, mayHave(w.model.caps)) }
+func (w *window) largest() int { return min(maxContext, maxWindow(w.model.caps)) }
 
-// most returns the largest size that the window can still reach.
-func (w *window) most() int {
+// maxSize returns the largest size that the window can still reach.
+func (w *window) maxSize() int {
 	if w.canGrow() {
 		return w.largest()
 	}
@@ -75,9 +75,9 @@ func (w *window) most() int {
 
 func (w *window) tokens(bytes int) int { return w.ratio.Tokens(bytes) }
 
-// mostSqueezes is the maximum number of times that a prompt is shortened further because
+// maxSqueezes is the maximum number of times that a prompt is shortened further because
 // the server still rejects it as too long.
-const mostSqueezes = 3
+const maxSqueezes = 3
 
 // room returns the maximum size of a prompt in tokens; the rest is for the answer. It
 // shrinks each time the server rejects a prompt as too long.

@@ -39,12 +39,12 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return err
 	}
 	answer := approval.Answer{
-		Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+		Verdict: verdict, By: r.actor, Reason: r.commandText(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	}
 	asks := r.w.live.Approvals(&r.w.at, r.sess)
 	ids := r.cmd.IDs
 	if len(ids) == 0 {
-		meant, gone, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
+		meant, gone, err := asks.Unnamed(ctx, v, approval.PlaceOfAnswer(r.msg.ev, r.msg.target))
 		if err != nil {
 			return err
 		}
@@ -59,8 +59,8 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		}
 		var why string
 		if ids, why = approval.Choose(approval.Open(v), meant, approval.Pick{Verb: r.cmd.Name, All: r.cmd.All, Yes: verdict == policy.Approved}); why != "" {
-			if last := approval.Newest(v); why == render.NothingAsked && last != nil {
-				why = render.NothingLeft(approval.Past(v, last, verdict))
+			if last := approval.NewestSettled(v); why == render.NothingAsked && last != nil {
+				why = render.NothingLeft(approval.SettledText(v, last, verdict))
 			}
 			r.reply(why)
 		}
@@ -77,7 +77,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 			continue
 		}
 		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
-		told = append(told, r.settled(res, answer.Where(), len(ids) > 1))
+		told = append(told, r.reactToResult(res, answer.Where(), len(ids) > 1))
 	}
 	if text := render.Settled(told); text != "" {
 		r.reply(text)
@@ -85,9 +85,9 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	return nil
 }
 
-// settled reacts to the effect of an answer. It returns a reply if a reaction does not
+// reactToResult reacts to the effect of an answer. It returns a reply if a reaction does not
 // say enough: for one request of several, and if the answer names none.
-func (r *request) settled(res session.Resolved, where string, several bool) string {
+func (r *request) reactToResult(res session.Resolved, where string, several bool) string {
 	signs := map[policy.ApprovalState]string{policy.Approved: "+1", policy.Denied: "-1"}
 	sign, counts := signs[res.Verdict]
 	if !counts {
@@ -97,7 +97,7 @@ func (r *request) settled(res session.Resolved, where string, several bool) stri
 	r.react(sign)
 	switch {
 	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
-		return render.Taken(res.ID, res.By, where)
+		return render.AnswerTaken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)
 	}
@@ -117,8 +117,8 @@ func askAnew(ctx context.Context, w *worker, row *store.Session, gone func(appro
 	return asks.Anew(ctx, l.State, gone(asks, l.State))
 }
 
-// reviewed records the effect of an event on a request that is up for review.
-func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// handleReview records the effect of an event on a request that is up for review.
+func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if sess == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no session", d.ID)
 	}
-	heard, words, err := w.reviewer(ctx, ev)
+	heard, words, err := w.admitReview(ctx, ev)
 	switch {
 	case errors.Is(err, ghapp.ErrLookups):
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
@@ -139,7 +139,7 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if err != nil {
 		return err
 	}
-	seen, err := w.live.Approvals(&w.at, sess).Reviewed(ctx, v, ev)
+	seen, err := w.live.Approvals(&w.at, sess).JudgeReview(ctx, v, ev)
 	if err != nil {
 		return err
 	}
@@ -157,10 +157,10 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	return w.commit(ctx, c)
 }
 
-// reviewer reports whether a review event is handled, and whether its author gets a reply
+// admitReview reports whether a review event is handled, and whether its author gets a reply
 // if it does not count. Only reviews themselves are checked: a push, a close or a
 // dismissal already needed a right.
-func (w *worker) reviewer(ctx context.Context, ev ghapp.Event) (heard, words bool, err error) {
+func (w *worker) admitReview(ctx context.Context, ev ghapp.Event) (heard, words bool, err error) {
 	if ev.Kind != "pull_request_review" || ev.Action == "dismissed" {
 		return true, true, nil
 	}

@@ -103,9 +103,9 @@ func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err er
 	return true, nil
 }
 
-// seen adds the reaction to a task before code and diff are read, which may take long. It
+// acknowledge adds the reaction to a task before code and diff are read, which may take long. It
 // is a courtesy: if it fails now, the reaction comes with the other writes.
-func (r *request) seen(ctx context.Context, right policy.Request) error {
+func (r *request) acknowledge(ctx context.Context, right policy.Request) error {
 	may, _ := r.w.mayAsk(r.actor, right, r.sess)
 	if r.cmd.Name != command.Task || may != policy.Allow || slices.Contains(r.c.signs, "eyes") || !r.msg.takesReaction() { //control:seen-by-right
 		return nil
@@ -146,7 +146,7 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 // tellAway tells the thread, once, that GitHub does not serve a request, if that lasts
 // longer than a user would wait without notice. The request waits and begins by itself.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
-	if fault.OfGitHub(cause) && w.heard && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
+	if fault.OfGitHub(cause) && w.getsReplies && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
 		tell(ctx, w, approval.InPlace(w.at.Ref, s.place(), ghapp.Write{Key: "away-" + ghapp.Digest(s.key), Kind: ghapp.WriteComment, Body: render.GitHubAway}))
 	}
 }
@@ -230,8 +230,8 @@ func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
 	return nil, store.ErrNotFound
 }
 
-// stillWaits returns a [postponed] error with the time of the next look, or nil.
-func (w *worker) stillWaits() error {
+// nextLook returns a [postponed] error with the time of the next look, or nil.
+func (w *worker) nextLook() error {
 	var first *postponed
 	for _, until := range w.waits {
 		if first == nil || until.Before(first.until) {

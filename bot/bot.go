@@ -119,11 +119,11 @@ type Config struct {
 // Bot works on threads. It is safe for concurrent use; the queue ensures that one caller
 // at a time works on a thread.
 type Bot struct {
-	cfg       Config
-	live      *live.Config // configuration of sessions
-	rows      []row
-	strangers sync.Map // repositories with dropped deliveries, to log each once
-	taken     sync.Map // repositories reported as removed, until one is reachable again
+	cfg      Config
+	live     *live.Config // configuration of sessions
+	rows     []row
+	unserved sync.Map // repositories with dropped deliveries, to log each once
+	removed  sync.Map // repositories reported as removed, until one is reachable again
 }
 
 // New checks cfg and returns a bot.
@@ -178,20 +178,20 @@ type worker struct {
 	leases outbox.Leases
 	edits  outbox.Edits
 
-	opening *store.Session  // session created by the transaction in progress
-	running string          // id of the running session
-	halt    bool            // the running session must end
-	hearing sync.Mutex      // held while deliveries are answered during a run
-	early   map[string]bool // deliveries answered and counted during a run
+	pending       *store.Session  // session created by the transaction in progress
+	running       string          // id of the running session
+	halt          bool            // the running session must end
+	answering     sync.Mutex      // held while deliveries are answered during a run
+	answeredEarly map[string]bool // deliveries answered and counted during a run
 
-	waits      map[asking]time.Time // senders over a quota, and when to look again
-	heard      bool                 // the delivery's author gets replies
-	turnedAway string               // last author turned away in this thread, and why
+	waits       map[asking]time.Time // senders over a quota, and when to look again
+	getsReplies bool                 // the delivery's author gets replies
+	turnedAway  string               // last author turned away in this thread, and why
 }
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
+		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, answeredEarly: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
 		leases: outbox.Leases{Store: b.cfg.Store.Leases, Owner: b.cfg.Owner, TTL: b.cfg.TTL, Log: b.cfg.Log, Lost: func(error) {}},
 	}
 }
@@ -213,7 +213,7 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	defer lost(nil)
 	defer func() {
 		end := context.WithoutCancel(ctx)
-		err = errors.Join(err, w.interrupted(ctx), w.edits.Wait(end), w.leases.Release(end))
+		err = errors.Join(err, w.markInterrupted(ctx), w.edits.Wait(end), w.leases.Release(end))
 	}()
 	for {
 		if _, err := w.takeAll(ctx); err != nil {
@@ -224,7 +224,7 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 			return err
 		}
 		if !again {
-			return w.stillWaits()
+			return w.nextLook()
 		}
 	}
 }
@@ -256,7 +256,7 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 		if err != nil {
 			return n, fmt.Errorf("take delivery: %w", err)
 		}
-		w.opening = nil
+		w.pending = nil
 		var over *postponed
 		if err := w.handleOnce(ctx, d); err != nil && !errors.As(err, &over) {
 			return n, fmt.Errorf("handle delivery %s: %w", d.ID, err)
@@ -270,28 +270,28 @@ func (b *Bot) Reconcile(ctx context.Context) error {
 	return b.wake(ctx, store.Query{States: live.Unsettled, Limit: 200})
 }
 
-// takenAway wakes the sessions of repositories that the bot no longer reaches, so that
+// wakeRemoved wakes the sessions of repositories that the bot no longer reaches, so that
 // they end. Errors are only logged: a session that is not woken here finds out by itself.
-func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
+func (b *Bot) wakeRemoved(ctx context.Context, repositories []thread.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, at := range repositories {
-		b.taken.Store(strings.ToLower(at.Repository()), true)
+		b.removed.Store(strings.ToLower(at.Repository()), true)
 		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: live.Unfinished, Limit: 200}); err != nil {
 			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
 		}
 	}
 }
 
-// TakenAway ends the sessions of repositories (owner/name) that the bot no longer
+// RepositoriesRemoved ends the sessions of repositories (owner/name) that the bot no longer
 // reaches.
-func (b *Bot) TakenAway(ctx context.Context, repos []string) {
+func (b *Bot) RepositoriesRemoved(ctx context.Context, repos []string) {
 	var list []thread.Ref
 	for _, name := range repos {
 		owner, repo, _ := strings.Cut(name, "/")
 		list = append(list, thread.Ref{Owner: owner, Repo: repo})
 	}
-	b.takenAway(ctx, list)
+	b.wakeRemoved(ctx, list)
 }
 
 // Forget deletes the records of a repository (owner/name) besides its sessions.

@@ -108,7 +108,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return err
 	}
-	if w.opening != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
+	if w.pending != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
 		c.intendProgress(&w.at, sess)
 	}
 	for _, in := range c.Intents {
@@ -117,7 +117,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err := w.cfg.Store.Logs.Apply(ctx, f, c.Change); err != nil {
 		return fmt.Errorf("record delivery: %w", err)
 	}
-	w.opening = nil
+	w.pending = nil
 	return w.outbox(f).Finish(ctx)
 }
 

@@ -162,7 +162,7 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.UnknownAuthor)
 		return nil
 	}
-	if err := r.seen(ctx, row.needs(r.cmd)); err != nil {
+	if err := r.acknowledge(ctx, row.needs(r.cmd)); err != nil {
 		return err
 	}
 	if over, err := r.callOwn(ctx); over || err != nil {
@@ -194,6 +194,6 @@ func help(ctx context.Context, r *request) error {
 	if fault.Temporary(err) {
 		return err
 	}
-	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book.Book, fault.InWords(err)))
+	r.reply(specs(r.w.rows).Help() + render.CustomCommands(book.Book, fault.InWords(err)))
 	return nil
 }

@@ -12,12 +12,12 @@ import (
 // handleOnce handles a delivery. If that panics, the delivery is given up, and its author
 // is told if w.heard is set.
 func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
-	w.heard = false
+	w.getsReplies = false
 	err := fault.Guarded(ctx, w.cfg.Log, "delivery "+d.ID, func() error { return w.handle(ctx, d) })
 	if !fault.Is(err) {
 		return err
 	}
-	if w.opening = nil; !w.heard {
+	if w.pending = nil; !w.getsReplies {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
 	c := w.change()
@@ -38,7 +38,7 @@ func (w *worker) advance(ctx context.Context, l *live.Session) (again bool, err 
 		return err
 	})
 	if fault.Is(err) {
-		return false, l.Faulted(ctx, err)
+		return false, l.EndFaulty(ctx, err)
 	}
 	return again, err
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// labelOfCode precedes code from a comment.
-const labelOfCode = "Code that the person gave (already provided — do not re-read):"
+// codeLabel precedes code from a comment.
+const codeLabel = "Code that the person gave (already provided — do not re-read):"
 
 // words returns the command's text for the agent, with its code labelled. Text above the
 // commands belongs to the first task.
 func (r *request) words() string {
-	said, above := r.said(), ""
+	said, above := r.commandText(), ""
 	if r.msg.first {
 		above = command.Above(r.msg.body, r.show("words above"), r.msg.names...) //control:words-above
 	}
@@ -35,7 +35,7 @@ func (r *request) words() string {
 	if r.own != "" {
 		return said
 	}
-	return command.LabelCode(said, labelOfCode)
+	return command.LabelCode(said, codeLabel)
 }
 
 // isFirstPost reports whether the request is in the first post of its thread.
@@ -43,35 +43,35 @@ func (r *request) isFirstPost() bool {
 	return r.msg.ev.Kind == "issues" || r.msg.ev.Kind == "pull_request"
 }
 
-// said returns the command's text as a reader of the comment sees it.
-func (r *request) said() string {
+// commandText returns the command's text as a reader of the comment sees it.
+func (r *request) commandText() string {
 	if r.own != "" {
 		return r.own
 	}
-	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, r.show("words"), r.msg.names...) //control:command-as-shown
+	text, ok := specs(r.w.rows).ShownText(r.msg.body, r.cmd, r.show("words"), r.msg.names...) //control:command-as-shown
 	if !ok {
-		return r.cleaned("words", r.cmd.Text, "")
+		return r.cleanText("words", r.cmd.Text, "")
 	}
 	return text
 }
 
 // show returns the rules for reading the request's text.
 func (r *request) show(what string) command.Show {
-	return command.Show{Page: r.msg.page, Clean: func(body, page string) string { return r.cleaned(what, body, page) }}
+	return command.Show{Page: r.msg.page, Clean: func(body, page string) string { return r.cleanText(what, body, page) }}
 }
 
-// shown returns GitHub's HTML of a text: "" if the text has changed since, or was never
+// pageOf returns GitHub's HTML of a text: "" if the text has changed since, or was never
 // on GitHub.
-func (w *worker) shown(ctx context.Context, s userMessage) (page string, err error) {
+func (w *worker) pageOf(ctx context.Context, s userMessage) (page string, err error) {
 	if first := s.ev.Kind == "issues" || s.ev.Kind == "pull_request"; !first && s.wroteID() == 0 {
 		return "", nil
 	}
-	said, err := w.at.Client.Said(ctx, s.text())            //control:shown-is-asked
+	said, err := w.at.Client.CurrentText(ctx, s.text())     //control:shown-is-asked
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent { // deleted: the delivered text counts
 		w.cfg.Log.InfoContext(ctx, "text not read again", "thread", w.key, "source", s.key, "err", err)
 		return "", nil
 	}
-	return said.Of(s.body), err
+	return said.HTMLFor(s.body), err
 }
 
 // text returns the location of the text on GitHub.
@@ -131,7 +131,7 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 		Hides: from.Hides,
 		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
 		Room: room - len(words), Review: live.Reviews(r.cmd.Mode),
-		Clean: r.cleaned, Refused: func(err error) bool {
+		Clean: r.cleanText, Refused: func(err error) bool {
 			var ge *ghapp.Error
 			return errors.As(err, &ge) && ge.Kind == ghapp.Permanent
 		},
@@ -152,7 +152,7 @@ func (r *request) reader(ctx context.Context) conversation.GitHub {
 	return conversation.GitHub{Client: w.at.Client, Issue: r.at.Issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
 		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
 		s.ev.Comment.ID = c.ID
-		why, err := w.notTheirs(ctx, s)
+		why, err := w.notFromUser(ctx, s)
 		return why != "", err
 	}}
 }
@@ -174,8 +174,8 @@ func (r *request) texts(opens bool) []conversation.Shown {
 	return out
 }
 
-// mostLinks is the maximum number of links looked up per request.
-const mostLinks = 32
+// maxLinks is the maximum number of links looked up per request.
+const maxLinks = 32
 
 // links returns the targets of a request's links to files of a repository. A reader does
 // not see targets, so the model is not told; the linked lines are looked up all the same.
@@ -187,7 +187,7 @@ func (r *request) links(opens bool) []string {
 	}
 	for _, t := range texts {
 		for _, to := range untrusted.Links(t[0], t[1]) { //control:links-of-the-raw-text
-			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
+			if strings.Contains(to, "/blob/") && len(out) < maxLinks {
 				out = append(out, to)
 			}
 		}

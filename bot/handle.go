@@ -27,7 +27,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if done, err := looked(ctx, w, d, ev); done || err != nil {
+	if done, err := lookAtReview(ctx, w, d, ev); done || err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	names, err := w.names(ctx, textsIn(ev))
@@ -35,17 +35,17 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
-		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
+		return w.orGiveUp(ctx, d, w.handleTouch(ctx, d, ev))
 	}
 	if ev.Kind != "" && !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
-	s, a, err := meant(ctx, w, d, ev)
+	s, a, err := textOrAnswer(ctx, w, d, ev)
 	if err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if a != nil {
-		return w.orGiveUp(ctx, d, heed(ctx, w, d, a))
+		return w.orGiveUp(ctx, d, carryOutAnswer(ctx, w, d, a))
 	}
 	if w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
@@ -64,7 +64,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err := w.at.Reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
-	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
+	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
 		if why != "" {
 			w.cfg.Log.InfoContext(ctx, "text is not a person's wish", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why", why)
 			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
@@ -74,9 +74,9 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, &s, carry))
 }
 
-// looked checks GitHub if an event tells only that something happened to a request under
+// lookAtReview checks GitHub if an event tells only that something happened to a request under
 // review. It reports whether that completes the delivery.
-func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
+func lookAtReview(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
 	at, ok := approval.About(ev)
 	if !ok || !at.Same(w.at.Ref) {
 		return false, nil
@@ -84,22 +84,22 @@ func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (
 	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return true, err
 	}
-	return true, w.reviewed(ctx, d, ev)
+	return true, w.handleReview(ctx, d, ev)
 }
 
 // broughtBy returns the text that a delivery brings to this thread.
 func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok bool) {
 	s, ok = messageOf(ev)
-	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.Away(ev.Thread, w.at.Ref)
+	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.OtherNumber(ev.Thread, w.at.Ref)
 	return s, ok
 }
 
-// touched handles a text that was changed or deleted. The text that began the session was
+// handleTouch handles a text that was changed or deleted. The text that began the session was
 // read when it was new: the thread is told, once, that the change has no effect. A
 // deleted progress comment or request is posted again.
-func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+func (w *worker) handleTouch(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	if ev.To.Number != 0 {
-		return w.transferred(ctx, d, ev)
+		return w.endTransferred(ctx, d, ev)
 	}
 	row, err := w.session(ctx)
 	if err != nil {
@@ -116,15 +116,15 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
-	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ev.Action == "deleted" && ours && row != nil && approval.Asks(row.ID, key) { //control:deleted-is-asked-anew
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ev.Action == "deleted" && ours && row != nil && approval.IsRequestKey(row.ID, key) { //control:deleted-is-asked-anew
 		asked := func(asks approval.Requests, v *session.State) []session.Asked { return asks.AskedIn(v, key) }
 		if err := askAnew(ctx, w, row, asked); err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || row.State.Over() {
-		if told, err := editedIn(ctx, w, d, ev); told || err != nil {
+	if row == nil || row.ID != sessionID(w.key, originalKey(ev)) || row.State.Over() {
+		if told, err := rejectEditedCommand(ctx, w, d, ev); told || err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
@@ -133,14 +133,14 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return err
 	}
 	c := w.change()
-	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.Touched(ev.Action == "deleted")) //control:touched-is-told
+	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.SourceChanged(ev.Action == "deleted")) //control:touched-is-told
 	c.Done = append(c.Done, d.ID)
 	return w.commit(ctx, c)
 }
 
-// editedIn tells the author of a command that was edited into an older text that it does
+// rejectEditedCommand tells the author of a command that was edited into an older text that it does
 // not count, once per text. Authors that would get no answer are not told either.
-func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
+func rejectEditedCommand(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
 	was := ev
 	if was.Action = "created"; ev.Kind == "issues" {
 		was.Action = "opened"
@@ -163,7 +163,7 @@ func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event)
 	if err != nil || actor.ID != ev.Sender.ID || !policy.Insider(actor) { //control:strangers-edits-are-quiet
 		return false, err
 	}
-	s.key = "edited-" + begunBy(ev)
+	s.key = "edited-" + originalKey(ev)
 	c := w.change()
 	c.reply(s, render.EditedIn)
 	c.Done = append(c.Done, d.ID)
@@ -201,11 +201,11 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	if why != "" {
 		return w.turnAway(ctx, *s, why)
 	}
-	w.heard = !by.quiet
+	w.getsReplies = !by.quiet
 	a := Asker{
 		Sender: s.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: s.ev.Installation, Urgent: d.Priority <= store.PriorityAnswer,
 	}
-	if !w.early[d.ID] {
+	if !w.answeredEarly[d.ID] {
 		if err := w.overQuota(ctx, d, a); err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 		return err
 	}
-	if s.page, err = w.shown(ctx, *s); err != nil {
+	if s.page, err = w.pageOf(ctx, *s); err != nil {
 		return err
 	}
 	c := w.change()
@@ -222,7 +222,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		tellAway(ctx, w, d, *s, err)
 		return err
 	}
-	if w.cfg.Quotas != nil && !w.early[d.ID] {
+	if w.cfg.Quotas != nil && !w.answeredEarly[d.ID] {
 		w.cfg.Quotas.Take(w.cfg.Now(), a)
 	}
 	return nil
@@ -241,8 +241,8 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
-// mostCommands is the maximum number of commands carried out per text.
-const mostCommands = 50
+// maxCommands is the maximum number of commands carried out per text.
+const maxCommands = 50
 
 // carryOut carries out commands in order.
 func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
@@ -254,9 +254,9 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
 		return err
 	}
-	if n := len(cmds) - mostCommands; n > 0 { //control:commands-of-a-comment
-		c.reply(s, render.LeftOut(mostCommands, n))
-		cmds = cmds[:mostCommands]
+	if n := len(cmds) - maxCommands; n > 0 { //control:commands-of-a-comment
+		c.reply(s, render.LeftOut(maxCommands, n))
+		cmds = cmds[:maxCommands]
 	}
 	first := firstTask(cmds)
 	for i, cmd := range cmds {
@@ -344,7 +344,7 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 		if !approval.OnDiff(live.DataOf(sess).Reviews[q.ID].URL) { //control:answer-where-asked
 			inThread = false
 		}
-		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answered(s.body)
+		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answer(s.body)
 		switch {
 		case ok:
 			a.answer, a.fits = answer, append(a.fits, q)
@@ -393,7 +393,7 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	case 0:
 		err = r.keepAside(ctx, v, a)
 	default:
-		r.keep(v, r.cleaned("words", s.body, s.page))
+		r.keep(v, r.cleanText("words", s.body, s.page))
 		r.reply(render.WhichMeant(a.fits, a.open))
 	}
 	if err != nil {
@@ -405,17 +405,17 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 // answer returns an answer to a question as a reader sees it.
 func (r *request) answer(a aside) string {
 	q := a.fits[0]
-	seen := r.cleaned("answer", r.msg.body, r.msg.page)
-	if said, ok := (command.Question{Text: q.Display, Choices: q.Choices, Thread: r.msg.target.Diff}).Answered(seen); ok {
+	seen := r.cleanText("answer", r.msg.body, r.msg.page)
+	if said, ok := (command.Question{Text: q.Display, Choices: q.Choices, Thread: r.msg.target.Diff}).Answer(seen); ok {
 		return said
 	}
-	return r.cleaned("answer", a.answer, "")
+	return r.cleanText("answer", a.answer, "")
 }
 
 // keepAside keeps a text for the model. If its author may answer an open request, it asks
 // back, once per request.
 func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
-	words := r.cleaned("words", r.msg.body, r.msg.page)
+	words := r.cleanText("words", r.msg.body, r.msg.page)
 	if words == "" {
 		return nil
 	}
@@ -452,7 +452,7 @@ func (r *request) stillOpen(questions, requests []session.Asked, words string) s
 		return render.WhichMeant(questions, requests)
 	}
 	kept := live.DataOf(r.sess).Reviews
-	return render.Stays(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
+	return render.RequestsStayOpen(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
 }
 
 // askBack asks back about a task that is a typo away from a command, or that does not
@@ -478,7 +478,7 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
 		return false, nil
 	}
-	r.keep(v, r.said())
+	r.keep(v, r.commandText())
 	r.reply(r.stillOpen(questions, requests, r.cmd.Text))
 	return true, nil
 }

@@ -15,7 +15,7 @@ import (
 func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 	asked := policy.Choice{Mode: r.cmd.Mode, Model: r.cmd.Model, Turns: r.cmd.Turns}
 	if asked.Model == "" && r.model != "" {
-		asked.Model = r.allowed(cfg, r.model)
+		asked.Model = r.allowedModel(cfg, r.model)
 	}
 	with, err := cfg.Choose(asked, r.w.cfg.Model)
 	if no := (*policy.NotAllowed)(nil); errors.As(err, &no) {
@@ -29,9 +29,9 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 	return with, true
 }
 
-// allowed returns the previous model or, if that is no longer allowed, another one, and
+// allowedModel returns the previous model or, if that is no longer allowed, another one, and
 // says so.
-func (r *request) allowed(cfg policy.Config, before string) string {
+func (r *request) allowedModel(cfg policy.Config, before string) string {
 	if cfg.PermitsModel(before) == nil {
 		return before
 	}
@@ -50,7 +50,7 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
 	plan := v.Plan()
 	part := !v.Over() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
-	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.Waits() {
+	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {
 		r.cmd.Mode = v.ModeName()
 	}
 	if part && r.cmd.Turns != 0 {
@@ -95,7 +95,7 @@ func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...stri
 
 // keepAllowed changes the model of a session if it is no longer allowed.
 func (r *request) keepAllowed(v *session.State) {
-	r.goOnWith(v, r.allowed(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()))
+	r.goOnWith(v, r.allowedModel(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()))
 }
 
 // goOnWith makes the session go on with a model.

@@ -53,7 +53,7 @@ func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 	if r.cmd.Name != command.Task || r.cmd.Explicit || modeWord {
 		return false, nil
 	}
-	said := r.said()
+	said := r.commandText()
 	if !command.MayCallOwn(said) {
 		return false, nil
 	}
@@ -65,7 +65,7 @@ func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 		r.reply(render.CouldNotStart(fault.InWords(err)))
 		return true, nil
 	}
-	c, rest, ok := command.OwnCalled(book, said)
+	c, rest, ok := command.FindOwn(book, said)
 	if !ok {
 		return false, nil
 	}
@@ -75,11 +75,11 @@ func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 	}
 	switch {
 	case c.Err != nil:
-		r.reply(render.OwnBroken(c))
+		r.reply(render.CustomBroken(c))
 	case wrong != "":
-		r.reply(render.OwnUse(c, wrong))
+		r.reply(render.CustomMisuse(c, wrong))
 	case c.Mode != "" && r.cmd.Mode != "" && c.Mode != r.cmd.Mode:
-		r.reply(render.OwnMode(c, r.cmd.Mode))
+		r.reply(render.CustomModeConflict(c, r.cmd.Mode))
 	default:
 		r.own = text
 		if c.Mode != "" {

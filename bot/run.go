@@ -25,8 +25,8 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 		return false, err
 	}
 	err = w.at.Connect(ctx, w.cfg.GitHub, live.DataOf(row).Installation)
-	if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken && err == nil {
-		err = errTaken // a public repository stays readable
+	if _, taken := w.removed.Load(strings.ToLower(w.at.Ref.Repository())); taken && err == nil {
+		err = errRemoved // a public repository stays readable
 	}
 	if err != nil {
 		return w.unreachable(ctx, row, err)
@@ -46,15 +46,15 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 
 // comeBack re-queues the thread when a deferred write has no other trigger.
 func comeBack(ctx context.Context, l *live.Session) error {
-	at, err := l.Left(ctx)
+	at, err := l.NextRetry(ctx)
 	if err != nil || at.IsZero() {
 		return err
 	}
 	return l.Wake(ctx, at) //control:left-writes-are-made
 }
 
-// errTaken means that the App was removed from the repository.
-var errTaken = errors.New("the App was taken off the repository")
+// errRemoved means that the App was removed from the repository.
+var errRemoved = errors.New("the App was taken off the repository")
 
 // unreachable handles a session with a thread that cannot be reached: the session waits,
 // goes on through another installation, or ends because its repository is gone.
@@ -75,14 +75,14 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return false, err
 	}
 	if now != 0 {
-		w.taken.Delete(strings.ToLower(w.at.Ref.Repository()))
+		w.removed.Delete(strings.ToLower(w.at.Ref.Repository()))
 	}
 	switch {
 	case now != 0 && w.cfg.GitHub.IsApp() && now != l.Data.Installation:
 		l.Data.Installation, w.at.Client = now, nil
 		return true, l.Save(ctx)
 	case now != 0:
-		return errors.Is(cause, errTaken), store.Unless(cause, errTaken)
+		return errors.Is(cause, errRemoved), store.Unless(cause, errRemoved)
 	case row.State.Over():
 		return false, nil
 	}
@@ -90,9 +90,9 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
 
-// transferred ends the session of an issue that moved to another repository: its branch
+// endTransferred ends the session of an issue that moved to another repository: its branch
 // and its rules stay behind. If the bot may write there, it posts a comment.
-func (w *worker) transferred(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+func (w *worker) endTransferred(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	row, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -179,9 +179,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 // more to do at once.
 func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err error) {
 	if l.Begin() {
-		return true, l.Died(ctx)
+		return true, l.EndCrashing(ctx)
 	}
-	if no, err := l.Forbidden(ctx); no || err != nil {
+	if no, err := l.EndIfForbidden(ctx); no || err != nil {
 		return no, err
 	}
 	check := l.Checks().Plan(l.State)
@@ -224,7 +224,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 		})
 		return err
 	})
-	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errTaken) || errors.Is(err, errStopped)
+	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errRemoved) || errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.End()
@@ -235,7 +235,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	case err == nil || stopped:
 		again, err = true, nil
 	case errors.As(err, &away) && ctx.Err() == nil:
-		err = l.Wait(ctx, away, p.Said())
+		err = l.Wait(ctx, away, p.Edited())
 	default:
 		again, err = true, l.Failed(ctx, err)
 	}
@@ -246,9 +246,9 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 // inbox handles the deliveries that arrived while the session runs. It ends the run if a
 // delivery asks for that.
 func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
-	w.hearing.Lock() // an early answer in progress must not be repeated
+	w.answering.Lock() // an early answer in progress must not be repeated
 	n, err := w.takeAll(ctx)
-	w.hearing.Unlock()
+	w.answering.Unlock()
 	switch {
 	case err != nil:
 		return err
@@ -260,10 +260,10 @@ func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
 	return nil
 }
 
-// interrupted marks the session as waiting if the server shuts down during its run. It
+// markInterrupted marks the session as waiting if the server shuts down during its run. It
 // would be shown as running otherwise.
-func (w *worker) interrupted(ctx context.Context) error {
-	taken, holds := w.leases.Taken()
+func (w *worker) markInterrupted(ctx context.Context) error {
+	taken, holds := w.leases.Current()
 	var down interface{ Draining() bool }
 	if !holds || !errors.As(context.Cause(ctx), &down) {
 		return nil

@@ -14,8 +14,8 @@ import (
 // session returns the thread's newest session, or nil. A row with an empty log is left
 // from an interrupted opening: it becomes valid when its delivery is handled again.
 func (w *worker) session(ctx context.Context) (*store.Session, error) {
-	if w.opening != nil {
-		return w.opening, nil
+	if w.pending != nil {
+		return w.pending, nil
 	}
 	s, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if errors.Is(err, store.ErrNotFound) {

@@ -48,7 +48,7 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	for _, c := range cmds[:min(len(cmds), mostCommands)] {
+	for _, c := range cmds[:min(len(cmds), maxCommands)] {
 		row, err := rowOf(rows, c)
 		if err != nil {
 			return store.Delivery{}, false, err
@@ -64,7 +64,7 @@ func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	text := ev.Comment.Body + ev.OldBody
 	switch ev.Kind + " " + ev.Action {
 	case "issue_comment edited", "issue_comment deleted", "pull_request_review_comment edited", "pull_request_review_comment deleted":
-		ok = ev.Action == "deleted" && ghapp.Marked(text)
+		ok = ev.Action == "deleted" && ghapp.HasMarker(text)
 	case "issues edited":
 		text = ev.Body + ev.OldBody
 	case "issues transferred":
@@ -76,8 +76,8 @@ func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	return key, ev.Thread.Number != 0 && (ok || command.MayCall(text, names...))
 }
 
-// begunBy returns the key that the text of an event had when it was new.
-func begunBy(ev ghapp.Event) string {
+// originalKey returns the key that the text of an event had when it was new.
+func originalKey(ev ghapp.Event) string {
 	if ev.Comment.ID != 0 {
 		return fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Created.UTC().Format(time.RFC3339))
 	}

@@ -32,7 +32,7 @@ func ofSession(handle func(r *request, v *session.State)) func(context.Context, 
 
 // status replies with the progress of the session.
 func status(r *request, v *session.State) {
-	v.Phase = live.Standing(r.sess, v)
+	v.Phase = live.CurrentPhase(r.sess, v)
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), live.ProgressText(&r.w.at, r.sess, v)))
 }
 
@@ -83,9 +83,9 @@ func (r *request) stopOlder(ctx context.Context) error {
 	return r.w.cfg.Store.Meta.Set(ctx, stopKey(r.w.key), data)
 }
 
-// stoppedBy returns the author of a stop that was written after the request and arrived
+// stopAuthor returns the author of a stop that was written after the request and arrived
 // before it, or "".
-func (r *request) stoppedBy(ctx context.Context) (string, error) {
+func (r *request) stopAuthor(ctx context.Context) (string, error) {
 	data, err := r.w.cfg.Store.Meta.Get(ctx, stopKey(r.w.key))
 	if err != nil {
 		return "", store.Unless(err, store.ErrNotFound)
@@ -105,7 +105,7 @@ func (r *request) stoppedBy(ctx context.Context) (string, error) {
 // stop ends the session in its current state.
 func stop(ctx context.Context, r *request) error {
 	if r.sess == nil {
-		r.reply(render.NothingToStop + render.OrTask(r.cmd.Name, r.cmd.Text))
+		r.reply(render.NothingToStop + render.TaskHint(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	v, err := r.view(ctx)
@@ -113,7 +113,7 @@ func stop(ctx context.Context, r *request) error {
 		return err
 	}
 	if v.Over() && len(v.Open()) == 0 {
-		r.reply(render.NoneRuns(v.Phase) + render.OrTask(r.cmd.Name, r.cmd.Text))
+		r.reply(render.NoneRuns(v.Phase) + render.TaskHint(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	r.end(v, render.StoppedBy(r.msg.author.Login, v))
@@ -139,14 +139,14 @@ func takeBack(r *request, v *session.State) {
 	}
 	by := r.from()
 	if is, err := policy.ParseMode(v.ModeName()); err == nil && is.ReadOnly() && wish.Do != session.Keep {
-		by.Mode = r.changing(v)
+		by.Mode = r.changingMode(v)
 	}
 	r.c.append(v.WithTakeBack(by, r.msg.place(), wish)...)
 }
 
-// changing returns a mode that may change files, as commands on checkpoints need it: the
+// changingMode returns a mode that may change files, as commands on checkpoints need it: the
 // configured mode or code mode, if allowed, or "".
-func (r *request) changing(v *session.State) string {
+func (r *request) changingMode(v *session.State) string {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
 	for _, name := range []string{cfg.Mode, "code"} {
 		m, err := policy.ParseMode(name)
@@ -171,7 +171,7 @@ func resume(r *request, v *session.State) {
 	}
 	r.keepAllowed(v)
 	m := r.from()
-	m.Text, m.Budget = r.said(), r.cmd.Count
+	m.Text, m.Budget = r.commandText(), r.cmd.Count
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
 }

@@ -27,7 +27,7 @@ func task(ctx context.Context, r *request) error {
 			return err
 		}
 	}
-	if by, err := r.stoppedBy(ctx); by != "" || err != nil {
+	if by, err := r.stopAuthor(ctx); by != "" || err != nil {
 		if err == nil {
 			r.reply(render.StoppedBefore(by))
 		}
@@ -36,14 +36,14 @@ func task(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		return r.open(ctx, nil)
 	}
-	if r.w.opening != nil {
+	if r.w.pending != nil {
 		return r.follow(ctx)
 	}
 	v, err := r.view(ctx)
 	if err != nil {
 		return err
 	}
-	over, err := pull.Over(ctx, r.w.at.Client, r.sess, v, r.w.at.Pull)
+	over, err := pull.ClosedPull(ctx, r.w.at.Client, r.sess, v, r.w.at.Pull)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func task(ctx context.Context, r *request) error {
 		return err
 	}
 	r.model = v.ModelName() //control:model-of-the-session-before
-	before := pull.Before(v, over)
+	before := pull.PreviousSession(v, over)
 	return r.open(ctx, &before)
 }
 
@@ -73,7 +73,7 @@ func (r *request) supersede(ctx context.Context) error {
 	if !v.Over() {
 		r.end(v, render.ReplacedBy(r.msg.author.Login))
 	} else {
-		r.c.append(approval.Dropped(v, r.from(), r.msg.author.ID)...)
+		r.c.append(approval.DropPlan(v, r.from(), r.msg.author.ID)...)
 	}
 	if len(r.c.Events) > 0 {
 		// Earlier commands of the same comment were for the old session, and go with it.
@@ -94,8 +94,8 @@ func (r *request) supersede(ctx context.Context) error {
 	return err
 }
 
-// cleaned returns a text as a reader sees it, and logs removals. page is its HTML.
-func (r *request) cleaned(what, text, page string) string {
+// cleanText returns a text as a reader sees it, and logs removals. page is its HTML.
+func (r *request) cleanText(what, text, page string) string {
 	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
@@ -115,9 +115,9 @@ func (r *request) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleaned("why", s.why, "")}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleanText("why", s.why, "")}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
-	since := v.Heard()
+	since := v.HeardUpTo()
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}
@@ -133,7 +133,7 @@ func (r *request) follow(ctx context.Context) error {
 	m.Text, m.Images = m.Text+words, images
 	r.goOnWith(v, with.Model)
 	answered := false
-	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
+	r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
 		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
 			continue
@@ -177,7 +177,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
-		Links: r.links(true), Place: s.place(), Why: r.cleaned("why", s.why, ""),
+		Links: r.links(true), Place: s.place(), Why: r.cleanText("why", s.why, ""),
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
@@ -195,7 +195,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	if r.job != nil { // its result is reported in another way
 		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
 	}
-	data, err := json.Marshal(live.Data{Unasked: live.Unasked{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(live.Data{Unattended: live.Unattended{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: with.Mode})
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.commandText()), Session: id, Mode: with.Mode})
 		if err == nil && before != nil {
 			row.Branch, err = pull.FreeBranch(ctx, w.at.Client, row.Branch)
 		}
@@ -221,7 +221,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		return fmt.Errorf("open session: %w", err)
 	}
 	task.Base, task.Branch = row.Base, row.Branch
-	w.opening = row
+	w.pending = row
 	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
 	if r.job == nil {
 		r.react("eyes")

@@ -27,8 +27,8 @@ func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.Cancel
 			cancel(errStopped)
 			return
 		}
-		if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken {
-			cancel(errTaken)
+		if _, taken := w.removed.Load(strings.ToLower(w.at.Ref.Repository())); taken {
+			cancel(errRemoved)
 			return
 		}
 		heard = w.hear(ctx, f, heard)
@@ -80,7 +80,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if why, err := w.notTheirs(ctx, s); err != nil || why != "" || w.unlistedBot(s.author) {
+	if why, err := w.notFromUser(ctx, s); err != nil || why != "" || w.unlistedBot(s.author) {
 		return false, err
 	}
 	actor, err := w.at.Client.Sender(ctx, s.author.Login)
@@ -98,7 +98,7 @@ func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request,
 	if err != nil || wrong != nil {
 		return policy.NoRequest, false
 	}
-	for _, c := range cmds[:min(len(cmds), mostCommands)] {
+	for _, c := range cmds[:min(len(cmds), maxCommands)] {
 		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
 			return row.needs(c), true
 		}
@@ -106,7 +106,7 @@ func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request,
 	return policy.NoRequest, false
 }
 
-// hear answers deliveries after a number at once while a session runs, and returns the
+// askWatchers answers deliveries after a number at once while a session runs, and returns the
 // number of the last one. It is a courtesy: a failed answer is made when the delivery is
 // handled.
 func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
@@ -126,8 +126,8 @@ func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
 // hearOne answers a query, such as for the status or for help, and adds the reaction to a
 // follow-up. Both have the keys of the regular handling, so that nothing is posted twice.
 func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) error {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
+	w.answering.Lock()
+	defer w.answering.Unlock()
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) 
 	if err != nil {
 		return false, err
 	}
-	if why, err := w.notTheirs(ctx, r.msg); err != nil || why != "" {
+	if why, err := w.notFromUser(ctx, r.msg); err != nil || why != "" {
 		return false, err
 	}
 	if r.actor, err = w.at.Client.Sender(ctx, r.msg.author.Login); err != nil || r.actor.ID != r.msg.author.ID || !policy.Insider(r.actor) {
@@ -192,7 +192,7 @@ func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) 
 			return false, nil
 		}
 		w.cfg.Quotas.Take(w.cfg.Now(), a)
-		w.early[d.ID] = true
+		w.answeredEarly[d.ID] = true
 	}
 	return true, nil
 }

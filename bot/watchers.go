@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// wanted returns the delivery for an event that concerns a watcher.
-func (b *Bot) wanted(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok bool, err error) {
+// watcherDelivery returns the delivery for an event that concerns a watcher.
+func (b *Bot) watcherDelivery(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok bool, err error) {
 	for _, one := range b.cfg.Watchers {
 		if one.Where == nil {
 			continue
@@ -28,8 +28,8 @@ func (b *Bot) wanted(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok 
 	return store.Delivery{}, false, nil
 }
 
-// hear returns the answer of the watchers to a delivery, never nil without an error.
-func hear(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*watch.Answer, error) {
+// askWatchers returns the answer of the watchers to a delivery, never nil without an error.
+func askWatchers(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*watch.Answer, error) {
 	h := &watch.Heard{Config: w.live, Delivery: d, Event: ev, At: &w.at}
 	if w.at.Ref.Number != 0 {
 		row, err := w.session(ctx)
@@ -50,9 +50,9 @@ func hear(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*w
 	return &watch.Answer{Note: "nothing for us"}, nil
 }
 
-// meant returns the text that a delivery brings to this thread, or the answer of the
+// textOrAnswer returns the text that a delivery brings to this thread, or the answer of the
 // watchers. A task in that answer is returned as a text.
-func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s userMessage, a *watch.Answer, err error) {
+func textOrAnswer(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s userMessage, a *watch.Answer, err error) {
 	s, ok := w.broughtBy(d, ev)
 	if ok && ev.Kind == "pull_request" { // its text may call the agent, too
 		cmds, use, err := w.commandsIn(ctx, s.body)
@@ -64,7 +64,7 @@ func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s
 	if ok {
 		return s, nil, nil
 	}
-	a, err = hear(ctx, w, d, ev)
+	a, err = askWatchers(ctx, w, d, ev)
 	if err != nil || a.Task == nil {
 		return s, a, err
 	}
@@ -75,8 +75,8 @@ func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s
 	return s, nil, nil
 }
 
-// heed carries out the answer of a watcher.
-func heed(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) error {
+// carryOutAnswer carries out the answer of a watcher.
+func carryOutAnswer(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) error {
 	c := w.change()
 	c.Done = append(c.Done, d.ID)
 	switch {
@@ -114,7 +114,7 @@ func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool
 	}
 	if mode, err := policy.ParseMode(v.ModeName()); err != nil || mode.ReadOnly() {
 		by := &request{w: w, sess: row}
-		if m.Mode = by.changing(v); m.Mode == "" {
+		if m.Mode = by.changingMode(v); m.Mode == "" {
 			return false, nil
 		}
 	}
@@ -224,7 +224,7 @@ func onRepository(ctx context.Context, w *worker, d *store.Delivery) (note strin
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // it never gets better
 	}
-	a, err := hear(ctx, w, d, ev)
+	a, err := askWatchers(ctx, w, d, ev)
 	if err != nil {
 		return "", err
 	}
@@ -238,7 +238,7 @@ func denyUnattended(ctx context.Context, l *live.Session) (answered bool, err er
 	}
 	var events []*session.Event
 	for _, a := range l.State.Open() {
-		res := session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: render.NobodyHere, Key: "unattended-" + a.ID}
+		res := session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: render.NoApprover, Key: "unattended-" + a.ID}
 		if a.Kind == session.AskQuestion {
 			res.Verdict = policy.Answered
 		}

@@ -27,7 +27,7 @@ type userMessage struct {
 	id     string // id of the delivery
 	key    string // of this version of the text
 	body   string
-	page   string   // GitHub's HTML of the text, see [worker.shown]
+	page   string   // GitHub's HTML of the text, see [worker.pageOf]
 	names  []string // equivalents of the command word
 	bare   bool     // it holds no command
 	target ghapp.Target
@@ -56,7 +56,7 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 			return s, false
 		}
 	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
-		s.body, s.why = startedBy(ev.Payload)
+		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender
 	default:
 		return s, false
@@ -64,9 +64,9 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
 }
 
-// startedBy returns the task of a workflow run or a trigger, as its author could have
+// dispatchedTask returns the task of a workflow run or a trigger, as its author could have
 // written it: one task, for any words in it. why is its origin.
-func startedBy(inputs json.RawMessage) (body, why string) {
+func dispatchedTask(inputs json.RawMessage) (body, why string) {
 	var in struct{ Task, Mode, Model, Why string }
 	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
 		return "", ""
@@ -83,15 +83,15 @@ func startedBy(inputs json.RawMessage) (body, why string) {
 // wroteID returns the number of the text as recorded for a write of the bot.
 func (s userMessage) wroteID() int64 { return cmp.Or(s.ev.Comment.ID, s.ev.Review.ID) }
 
-// notTheirs returns the reason why a text does not come from a user, or "": the bot wrote
+// notFromUser returns the reason why a text does not come from a user, or "": the bot wrote
 // it, or an App that is not listed.
-func (b *Bot) notTheirs(ctx context.Context, s userMessage) (why string, err error) {
+func (b *Bot) notFromUser(ctx context.Context, s userMessage) (why string, err error) {
 	ours, key := b.cfg.GitHub.Written(s.body)
 	if !ours {
 		ours, err = b.cfg.GitHub.Speaks(ctx, s.author, s.ev.AppID)
 	}
 	if !ours && err == nil && key != "" {
-		ours, err = b.recorded(ctx, key, s.wroteID())
+		ours, err = b.wroteText(ctx, key, s.wroteID())
 	}
 	switch {
 	case err != nil:
@@ -104,9 +104,9 @@ func (b *Bot) notTheirs(ctx context.Context, s userMessage) (why string, err err
 	return "", nil
 }
 
-// recorded reports whether the write with a key made the text with a number. Servers knew
+// wroteText reports whether the write with a key made the text with a number. Servers knew
 // their own texts that way before markers had a checksum.
-func (b *Bot) recorded(ctx context.Context, key string, id int64) (bool, error) {
+func (b *Bot) wroteText(ctx context.Context, key string, id int64) (bool, error) {
 	in, err := b.cfg.Store.Effects.Effect(ctx, key)
 	if err != nil {
 		return false, store.Unless(err, store.ErrNotFound)
@@ -163,7 +163,7 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		return src, ok, err
 	}
 	if !b.serves(ev.Thread) { //control:repositories
-		if _, told := b.strangers.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
+		if _, told := b.unserved.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
 			b.cfg.Log.Warn("deliveries of a repository that is not served are dropped", "repository", ev.Thread.Repository())
 		}
 		return src, false, nil
@@ -185,21 +185,21 @@ func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Deliv
 	if ok || err != nil {
 		return src, ok, err
 	}
-	return b.wanted(ctx, ev)
+	return b.watcherDelivery(ctx, ev)
 }
 
 // repositoryChanged renames the records of a repository, or ends its sessions if it is
 // gone.
 func (b *Bot) repositoryChanged(ctx context.Context, ev ghapp.Event) error {
-	b.takenAway(ctx, ev.Removed)
+	b.wakeRemoved(ctx, ev.Removed)
 	switch is, was := ev.Thread.Repository(), ev.From.Repository(); {
 	case ev.Kind != "repository":
 	case was != "/" && b.serves(ev.Thread):
 		return store.Rename(ctx, b.cfg.Store, was, is)
 	case was != "/":
-		b.takenAway(ctx, []thread.Ref{ev.From})
+		b.wakeRemoved(ctx, []thread.Ref{ev.From})
 	case ev.Action == "deleted":
-		b.takenAway(ctx, []thread.Ref{ev.Thread})
+		b.wakeRemoved(ctx, []thread.Ref{ev.Thread})
 	case ev.Action == "archived":
 		return b.wake(ctx, store.Query{Repo: strings.ToLower(is), States: live.Unfinished, Limit: 200})
 	}

@@ -68,7 +68,7 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	var c Commit
 	var root *objects.Edit
 	var left Commit
-	err := m.pool.Once(ctx, func(o *objects.DB) (err error) { // Once: the content of a Change can be read only once
+	err := m.pool.Do(ctx, func(o *objects.DB) (err error) { // Once: the content of a Change can be read only once
 		root, err = storeChanges(ctx, o, cp, &left)
 		return err
 	})

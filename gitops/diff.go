@@ -193,7 +193,7 @@ func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error
 			around = 3
 		}
 		from, to := d.names()
-		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + lines.Hunks(was, is, spans, max(around, 0))
+		text += "--- " + withTab(from) + "\n+++ " + withTab(to) + "\n" + lines.Hunks(was, is, spans, max(around, 0))
 	}
 	return text, stat, nil
 }

@@ -37,8 +37,8 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) error {
 	return nil
 }
 
-// wanted is the goal of a fetch.
-type wanted struct {
+// fetchGoal is the goal of a fetch.
+type fetchGoal struct {
 	refs  map[string]plumbing.Hash // new values of heads, tags and pull heads
 	peels map[string]plumbing.Hash
 	ids   []plumbing.Hash // commits requested by id
@@ -48,9 +48,9 @@ type wanted struct {
 
 // Limits at which a mirror is tidied.
 const (
-	mostPacks = 32        // packs before the small ones are combined
-	mostLoose = 4000      // loose objects before they are packed
-	staleAge  = time.Hour // age at which a file cannot be in use
+	maxPacks = 32        // packs before the small ones are combined
+	maxLoose = 4000      // loose objects before they are packed
+	staleAge = time.Hour // age at which a file cannot be in use
 )
 
 func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
@@ -101,14 +101,14 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 
 // tidy keeps the mirror fast. After a failure the next fetch tries again.
 func tidy(ctx context.Context, m *Mirror) {
-	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil {
+	if err := m.packs.Tidy(ctx, objects.Limits{Packs: maxPacks, Loose: maxLoose, Age: staleAge}); err != nil {
 		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))
 	}
 }
 
 // choose selects refs and commits from the remote's advertisement.
-func choose(s *wire.Service, refs []string) (wanted, error) {
-	w := wanted{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
+func choose(s *wire.Service, refs []string) (fetchGoal, error) {
+	w := fetchGoal{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
 	if s.Empty {
 		if len(refs) > 0 {
 			return w, ErrEmpty
@@ -116,7 +116,7 @@ func choose(s *wire.Service, refs []string) (wanted, error) {
 		return w, nil
 	}
 	for name, h := range s.Adv.References {
-		if followed(name) {
+		if followsRemote(name) {
 			w.refs[name] = h
 			if p, ok := s.Adv.Peeled[name]; ok {
 				w.peels[name] = p
@@ -145,7 +145,7 @@ func choose(s *wire.Service, refs []string) (wanted, error) {
 	return w, nil
 }
 
-func (w wanted) has(ref string) bool {
+func (w fetchGoal) has(ref string) bool {
 	return slices.ContainsFunc([]string{"", "refs/heads/", "refs/tags/"}, func(kind string) bool {
 		_, ok := w.refs[kind+ref]
 		return ok
@@ -153,12 +153,12 @@ func (w wanted) has(ref string) bool {
 }
 
 // download fetches the missing objects and returns the number of bytes read.
-func (m *Mirror) download(ctx context.Context, s *wire.Service, want wanted) (int64, error) {
+func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) (int64, error) {
 	need, err := m.missing(ctx, want)
 	if err != nil || len(need) == 0 {
 		return 0, err
 	}
-	known, err := m.refs.remembered()
+	known, err := m.refs.lastRemoteTips()
 	if err != nil {
 		return 0, err
 	}
@@ -196,7 +196,7 @@ func (m *Mirror) download(ctx context.Context, s *wire.Service, want wanted) (in
 // missing returns the objects of want that the mirror lacks. It repeats the search on a
 // fresh view: a view made during another process's write can lack a whole pack, which
 // would then be downloaded again.
-func (m *Mirror) missing(ctx context.Context, want wanted) (map[plumbing.Hash]bool, error) {
+func (m *Mirror) missing(ctx context.Context, want fetchGoal) (map[plumbing.Hash]bool, error) {
 	var need map[plumbing.Hash]bool
 	err := m.pool.Use(ctx, func(o *objects.DB) error {
 		need = map[plumbing.Hash]bool{}
@@ -291,7 +291,7 @@ func common(o *objects.DB, known []plumbing.Hash, remote map[string]plumbing.Has
 
 // follow sets refs/heads and refs/tags to the remote's in one step, and then sets the
 // pull heads and HEAD.
-func (m *Mirror) follow(ctx context.Context, want wanted) error {
+func (m *Mirror) follow(ctx context.Context, want fetchGoal) error {
 	err := m.refs.pack(ctx, func([]packedRef) []packedRef {
 		var list []packedRef
 		for name, h := range want.refs {

@@ -149,7 +149,7 @@ func (s *Store) mirror(remote, name string) *Mirror {
 	m := newMirror(dir, dir)
 	m.url, m.wire, m.log, m.refs.own = remote, s.wire, s.cfg.Log.With(slog.String("url", remote)), true
 	m.partial = s.cfg.Partial
-	m.pool.Bring = func(ctx context.Context, ids []plumbing.Hash) error { return bring(ctx, m, ids) }
+	m.pool.Bring = func(ctx context.Context, ids []plumbing.Hash) error { return fetchMissing(ctx, m, ids) }
 	m.packs = &objects.Packs{Dir: dir, Pool: m.pool, Max: s.cfg.MaxPack, Log: m.log}
 	s.mirrors[remote] = m
 	return m
@@ -201,7 +201,7 @@ func cleanURL(remote string) (clean, name string, err error) {
 	return clean, slug(u.Host+"-"+path) + "-" + hex.EncodeToString(key[:6]) + ".git", nil
 }
 
-const longestSlug = 80 // maximum bytes of a remote's address in its mirror's name
+const maxSlug = 80 // maximum bytes of a remote's address in its mirror's name
 
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -210,8 +210,8 @@ func slug(s string) string {
 		}
 		return '-'
 	}, s)
-	if len(s) > longestSlug {
-		s = s[:longestSlug]
+	if len(s) > maxSlug {
+		s = s[:maxSlug]
 	}
 	return strings.TrimLeft(s, ".-")
 }

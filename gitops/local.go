@@ -32,7 +32,7 @@ func OpenLocal(path string) (*Mirror, error) {
 		return nil, fmt.Errorf("open repository %s: %w", dir, err)
 	}
 	m := newMirror(dir, gitDir)
-	m.pool.Theirs = true
+	m.pool.UserClone = true
 	return m, nil
 }
 
@@ -128,15 +128,15 @@ func checkFormat(dir string) error {
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, makeFull(remote.Name))
+			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, fullCloneHint(remote.Name))
 		}
 	}
 	return nil
 }
 
-// makeFull explains how to make a partial clone a full one. It suggests no command if the
+// fullCloneHint explains how to make a partial clone a full one. It suggests no command if the
 // name has characters that are special to a shell.
-func makeFull(remote string) string {
+func fullCloneHint(remote string) string {
 	how := "clone it anew, without --filter"
 	if strings.Trim(remote, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 		return how

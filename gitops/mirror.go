@@ -75,10 +75,10 @@ func syncUp(dir string) error {
 func (m *Mirror) Mend(ctx context.Context, commits ...string) (whole map[string]bool, err error) {
 	err = m.pool.Mend()
 	whole = map[string]bool{}
-	there, rerr := there(ctx, m)
+	there, rerr := remoteTips(ctx, m)
 	err = errors.Join(err, rerr)
 	for _, c := range commits {
-		err = errors.Join(err, ctx.Err(), m.pool.Once(ctx, func(o *objects.DB) (err error) {
+		err = errors.Join(err, ctx.Err(), m.pool.Do(ctx, func(o *objects.DB) (err error) {
 			whole[c], err = o.Whole(ctx, c, there)
 			return err
 		}))
@@ -114,8 +114,8 @@ func (m *Mirror) skeleton() error {
 // SessionRefs is the prefix of the refs of saved sessions, by id. They are never pushed.
 const SessionRefs = "refs/handrail/sessions/"
 
-// removed is the suffix of the name of a mirror during its removal.
-const removed = ".removed"
+// removedSuffix is the suffix of the name of a mirror during its removal.
+const removedSuffix = ".removed"
 
 // Unused is a mirror that was not used recently.
 type Unused struct {
@@ -127,7 +127,7 @@ type Unused struct {
 // misses the right mirror, but may match one with a similar name.
 func (u Unused) Of(repo string) bool {
 	slugged := u.Name[:max(strings.LastIndex(u.Name, "-"), 0)]
-	return len(slugged) >= longestSlug || // the name was shortened
+	return len(slugged) >= maxSlug || // the name was shortened
 		strings.HasSuffix(strings.ToLower(slugged), strings.ToLower("-"+slug(repo)))
 }
 
@@ -146,7 +146,7 @@ func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(
 		if err := ctx.Err(); err != nil {
 			return gone, kept, err
 		}
-		if e.IsDir() && strings.HasSuffix(name, removed) { // left by a killed process
+		if e.IsDir() && strings.HasSuffix(name, removedSuffix) { // left by a killed process
 			errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, name)))
 		}
 		if !e.IsDir() || !strings.HasSuffix(name, ".git") || !lastUse(filepath.Join(s.cfg.Dir, name)).Before(before) {
@@ -189,7 +189,7 @@ func (s *Store) remove(ctx context.Context, name string, before time.Time, neede
 	if !lastUse(dir).Before(before) { // used before this process got the locks
 		return false, nil
 	}
-	if s.reads(dir) {
+	if s.isReading(dir) {
 		return false, nil
 	}
 	refs, err := newMirror(dir, dir).ownRefs(ctx)
@@ -199,15 +199,15 @@ func (s *Store) remove(ctx context.Context, name string, before time.Time, neede
 	if need, err := needed(ctx, Unused{Name: name, Own: refs}); err != nil || need { //control:needed-mirror-stays
 		return false, err
 	}
-	if err := errors.Join(os.RemoveAll(dir+removed), os.Rename(dir, dir+removed)); err != nil { // atomic for other processes
+	if err := errors.Join(os.RemoveAll(dir+removedSuffix), os.Rename(dir, dir+removedSuffix)); err != nil { // atomic for other processes
 		return false, err
 	}
 	s.forget(dir)
-	return true, os.RemoveAll(dir + removed)
+	return true, os.RemoveAll(dir + removedSuffix)
 }
 
-// reads reports whether this process is reading from a mirror.
-func (s *Store) reads(dir string) bool {
+// isReading reports whether this process is reading from a mirror.
+func (s *Store) isReading(dir string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.mirrors {
@@ -235,7 +235,7 @@ func (m *Mirror) ownRefs(ctx context.Context) (own []string, err error) {
 	defer m.pool.Renew()
 	refs, err := m.localRefs(ctx, "refs/")
 	for name := range refs {
-		if !followed(name) && !isPullRef(name) {
+		if !followsRemote(name) && !isPullRef(name) {
 			own = append(own, name)
 		}
 	}

@@ -97,8 +97,8 @@ func quote(name string) string {
 	return `"` + b.String() + `"`
 }
 
-// tabbed adds a tab to a name with spaces, as git does.
-func tabbed(name string) string {
+// withTab adds a tab to a name with spaces, as git does.
+func withTab(name string) string {
 	if strings.Contains(name, " ") && name[0] != '"' {
 		return name + "\t"
 	}

@@ -101,7 +101,7 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 	}
 	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("ref", p.Ref),
 		slog.String("commit", p.Commit), slog.Int64("bytes", n), slog.Duration("took", time.Since(start)))
-	return !exists, m.pushed(ctx, p)
+	return !exists, m.recordPush(ctx, p)
 }
 
 // fastForward returns an error unless the push is allowed with the ref at now.
@@ -146,7 +146,7 @@ func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing
 	if err != nil {
 		return 0, err
 	}
-	defer drop(f.Name())
+	defer removeTemp(f.Name())
 	defer f.Close()
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		list, err := objects.Unsent(ctx, o, commit, now, s.Adv.References)
@@ -217,9 +217,9 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pushed records the new commit of the remote's branch in the mirror.
-func (m *Mirror) pushed(ctx context.Context, p Push) error {
-	if !followed(p.Ref) {
+// recordPush records the new commit of the remote's branch in the mirror.
+func (m *Mirror) recordPush(ctx context.Context, p Push) error {
+	if !followsRemote(p.Ref) {
 		return nil
 	}
 	unlock, err := m.lock(ctx) // a fetch may have read the branch before the push

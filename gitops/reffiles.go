@@ -41,7 +41,7 @@ func (r *refFiles) replace(path string, text func() (string, error)) error {
 		return err
 	}
 	if r.own { //control:left-locks
-		drop(path + ".lock")
+		removeTemp(path + ".lock")
 	}
 	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if os.IsExist(err) {
@@ -66,7 +66,7 @@ func (r *refFiles) replace(path string, text func() (string, error)) error {
 			}
 		}
 	}
-	drop(f.Name())
+	removeTemp(f.Name())
 	return err
 }
 
@@ -97,7 +97,7 @@ func (r *refFiles) swap(ctx context.Context, ref, commit string, expected func()
 		}
 		packed, err := r.packed()
 		if err == nil && len(without(packed, ref)) < len(packed) {
-			err = r.repack(func(list []packedRef) []packedRef { return without(list, ref) })
+			err = r.packLocked(func(list []packedRef) []packedRef { return without(list, ref) })
 		}
 		if err == nil {
 			err = os.Remove(path)
@@ -141,11 +141,11 @@ func (r *refFiles) pack(ctx context.Context, change func([]packedRef) []packedRe
 		return err
 	}
 	defer unlock()
-	return r.repack(change)
+	return r.packLocked(change)
 }
 
-// repack is pack; the caller holds [refFiles.lock].
-func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
+// packLocked is pack; the caller holds [refFiles.lock].
+func (r *refFiles) packLocked(change func([]packedRef) []packedRef) error {
 	return r.replace(filepath.Join(r.dir, "packed-refs"), func() (string, error) {
 		list, err := r.packed()
 		if err != nil {
@@ -165,10 +165,10 @@ func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
 	})
 }
 
-// remembered returns the commits of the remote's refs at the last fetch. It leaves out
+// lastRemoteTips returns the commits of the remote's refs at the last fetch. It leaves out
 // the many saved states of sessions: the remote does not have them, and their bases are
 // on branches.
-func (r *refFiles) remembered() ([]plumbing.Hash, error) {
+func (r *refFiles) lastRemoteTips() ([]plumbing.Hash, error) {
 	packed, err := r.packed()
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (r *refFiles) write(name, text string) error {
 	if err != nil {
 		return err
 	}
-	defer drop(f.Name()) // fails after the rename
+	defer removeTemp(f.Name()) // fails after the rename
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		return err
@@ -225,5 +225,5 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// drop removes a temporary file. It ignores errors: the file may be gone.
-func drop(path string) { _ = os.Remove(path) }
+// removeTemp removes a temporary file. It ignores errors: the file may be gone.
+func removeTemp(path string) { _ = os.Remove(path) }

@@ -144,7 +144,7 @@ func (m *Mirror) maySet(ref string) error {
 	if err := checkRef(ref); err != nil {
 		return err
 	}
-	if m.url != "" && followed(ref) {
+	if m.url != "" && followsRemote(ref) {
 		return fmt.Errorf("%w: %s follows the remote: use refs/handrail/ for refs of your own", errRefName, ref)
 	}
 	if at, err := m.head(); m.url == "" && err == nil && at == ref {
@@ -153,8 +153,8 @@ func (m *Mirror) maySet(ref string) error {
 	return nil
 }
 
-// followed reports whether a ref of a mirror follows the remote.
-func followed(ref string) bool {
+// followsRemote reports whether a ref of a mirror follows the remote.
+func followsRemote(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
 }
 

@@ -74,7 +74,7 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}, whole: true})
+	_, err = m.download(ctx, s, fetchGoal{ids: []plumbing.Hash{h}, whole: true})
 	return h.String(), err
 }
 

@@ -44,7 +44,7 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 			return Commit{}, err
 		}
 		g := r.Guard
-		g.Stay = g.Stay && c.Hash.String() != r.head
+		g.KeepOurs = g.KeepOurs && c.Hash.String() != r.head
 		next, err := merge.Trees(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
 		if err == nil {
 			next, err = o.Root(next)
@@ -52,7 +52,7 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 		if err != nil {
 			return Commit{}, err
 		}
-		parents, err := joined(ctx, o, at, c)
+		parents, err := replayedParents(ctx, o, at, c)
 		if err != nil {
 			return Commit{}, err
 		}
@@ -70,9 +70,9 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 	return out, err
 }
 
-// joined returns the parents of a commit that is replayed on top of at: at and the merged
+// replayedParents returns the parents of a commit that is replayed on top of at: at and the merged
 // parents, except those that at contains.
-func joined(ctx context.Context, o *objects.DB, at plumbing.Hash, c *object.Commit) ([]plumbing.Hash, error) {
+func replayedParents(ctx context.Context, o *objects.DB, at plumbing.Hash, c *object.Commit) ([]plumbing.Hash, error) {
 	out := objects.Parents(at.String())
 	for i, p := range c.ParentHashes {
 		if i == 0 {

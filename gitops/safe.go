@@ -151,12 +151,12 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 	}
 	err = fmt.Errorf("push %s: %w", p.Ref, err)
 	s.out.Causes = append(s.out.Causes, err)
-	s.done = !final(err)
+	s.done = !isFinal(err)
 	return err
 }
 
-// final reports whether the remote declined, as opposed to being unreachable.
-func final(err error) bool {
+// isFinal reports whether the remote declined, as opposed to being unreachable.
+func isFinal(err error) bool {
 	var declined *RemoteError
 	return errors.As(err, &declined) || errors.Is(err, ErrAuth) || errors.Is(err, ErrNotFound)
 }
@@ -166,7 +166,7 @@ func (s *pushing) rebase(ctx context.Context) error {
 	err := s.m.Fetch(ctx)
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
-		s.done = !final(err)
+		s.done = !isFinal(err)
 		return err
 	}
 	onto, err := s.m.Resolve(ctx, s.p.Ref)
@@ -212,14 +212,14 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(ctx, func(o *objects.DB) error {
 		var off []string
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Stayed: &off}}
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Kept: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
 		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
-			r.Stay = s.p.Guarded != nil
+			r.KeepOurs = s.p.Guarded != nil
 		}
 		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
 			slices.Sort(off)
@@ -236,8 +236,8 @@ func (s *pushing) ours(c *object.Commit) bool {
 	return c.Hash.String() == s.p.Commit || len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
 }
 
-// beside returns the name of the n-th candidate branch; the first is ref itself.
-func beside(ref string, n int) string {
+// besideName returns the name of the n-th candidate branch; the first is ref itself.
+func besideName(ref string, n int) string {
 	if n == 1 {
 		return ref
 	}
@@ -253,7 +253,7 @@ func (s *pushing) fallback(ctx context.Context) error {
 	var err error
 	for n := 2; n <= 9; n++ { //control:fallback-branch
 		s.out.How = howFallback
-		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: beside(s.p.Ref, n), Create: true})
+		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: besideName(s.p.Ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {
 			return err
 		}

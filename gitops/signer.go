@@ -52,7 +52,7 @@ func (m *Mirror) Twin(ctx context.Context, branch, id string) (found []byte, err
 		return nil, err
 	}
 	for n := 1; n <= 9; n++ {
-		head, err := m.Resolve(ctx, beside("refs/heads/"+branch, n))
+		head, err := m.Resolve(ctx, besideName("refs/heads/"+branch, n))
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}

@@ -73,8 +73,8 @@ func rank(permission string) int {
 	return slices.Index([]string{"none", "read", "triage", "write", "maintain", "admin"}, permission)
 }
 
-// needs returns the minimum permission for a request, or "" if the request is unknown.
-func needs(r Request) string {
+// minPermission returns the minimum permission for a request, or "" if the request is unknown.
+func minPermission(r Request) string {
 	switch r {
 	case View:
 		return "read"
@@ -103,7 +103,7 @@ type AskFacts struct {
 // It never grants anything after a failed lookup. The requester may always stop their
 // own session.
 func MayAsk(a Actor, f AskFacts) (Verdict, string) {
-	need := needs(f.Request)
+	need := minPermission(f.Request)
 	if need == "" {
 		return Deny, "the request is not known"
 	}
@@ -201,15 +201,15 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 		groups = [][]string{{"write"}}
 	}
 	for _, group := range groups {
-		if !slices.ContainsFunc(group, func(entry string) bool { return isMeant(a, entry) }) {
-			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), whoIs(group))
+		if !slices.ContainsFunc(group, func(entry string) bool { return matchesApprover(a, entry) }) {
+			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), describeApprovers(group))
 		}
 	}
 	return Allow, "listed as approver"
 }
 
-// whoIs describes a list of approvers in words.
-func whoIs(group []string) string {
+// describeApprovers describes a list of approvers in words.
+func describeApprovers(group []string) string {
 	if len(group) == 0 {
 		return "there are none"
 	}
@@ -223,9 +223,9 @@ func whoIs(group []string) string {
 	return strings.Join(out, ", ")
 }
 
-// isMeant reports whether an entry of approvers matches the actor. It never matches an
+// matchesApprover reports whether an entry of approvers matches the actor. It never matches an
 // account without access to the repository.
-func isMeant(a Actor, entry string) bool {
+func matchesApprover(a Actor, entry string) bool {
 	kind, value, _ := strings.Cut(entry, ":")
 	switch kind {
 	case "user":

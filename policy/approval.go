@@ -46,23 +46,23 @@ func OpenApproval(id, digest string, deadline time.Time) Approval {
 	return Approval{ID: id, Digest: digest, Deadline: deadline, State: Pending}
 }
 
-// Waits reports whether the request is pending.
-func (a Approval) Waits() bool { return a.State == Pending }
+// IsPending reports whether the request is pending.
+func (a Approval) IsPending() bool { return a.State == Pending }
 
-// Stands reports whether the request is approved and the action may begin.
-func (a Approval) Stands() bool { return a.State == Approved } //control:begun-once
+// IsApproved reports whether the request is approved and the action may begin.
+func (a Approval) IsApproved() bool { return a.State == Approved } //control:begun-once
 
-// Late reports whether the request is pending although its deadline has passed.
-func (a Approval) Late(now time.Time) bool {
-	return a.Waits() && !a.Deadline.IsZero() && !now.Before(a.Deadline)
+// IsOverdue reports whether the request is pending although its deadline has passed.
+func (a Approval) IsOverdue(now time.Time) bool {
+	return a.IsPending() && !a.Deadline.IsZero() && !now.Before(a.Deadline)
 }
 
-// Takes reports whether the transition to word is allowed.
-func (a Approval) Takes(word ApprovalState) bool { return slices.Contains(verdicts[a.State], word) }
+// CanSettle reports whether the transition to word is allowed.
+func (a Approval) CanSettle(word ApprovalState) bool { return slices.Contains(verdicts[a.State], word) }
 
 // Settle returns the request after the transition to word.
 func (a Approval) Settle(word ApprovalState) Approval {
-	if a.Takes(word) {
+	if a.CanSettle(word) {
 		a.State = word
 	}
 	return a

@@ -170,8 +170,8 @@ func wellFormed(a Action) error {
 // insideRoot rejects paths that are lexically outside of the workspace. The workspace
 // itself handles symlinks.
 func insideRoot(p string) error {
-	if len(p) > longestPath {
-		return fmt.Errorf("path %q… has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	if len(p) > maxPathBytes {
+		return fmt.Errorf("path %q… has %d bytes, and the longest that the system takes is %d", p[:60], len(p), maxPathBytes)
 	}
 	slash := strings.ReplaceAll(p, `\`, "/")
 	clean := path.Clean(slash)
@@ -356,13 +356,13 @@ func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 	return out
 }
 
-// mostNamed is the maximum number of files in one reason. The changes are shown anyway.
-const mostNamed = 50
+// maxNamedFiles is the maximum number of files in one reason. The changes are shown anyway.
+const maxNamedFiles = 50
 
 // nameList formats a list as "a, b and c".
 func nameList(list []string) string {
-	if n := len(list) - mostNamed; n > 0 {
-		list = append(slices.Clone(list[:mostNamed]), fmt.Sprintf("%d more", n))
+	if n := len(list) - maxNamedFiles; n > 0 {
+		list = append(slices.Clone(list[:maxNamedFiles]), fmt.Sprintf("%d more", n))
 	}
 	last := len(list) - 1
 	if last < 1 {

@@ -84,4 +84,4 @@ func (c Config) allowed(list func(Config) []string) []string {
 
 // TurnLimit returns the configured maximum number of turns of a session, or 0 if the
 // limit of the mode applies.
-func (c Config) TurnLimit() int { return lower(c.Turns, c.Budget.Session.Turns) }
+func (c Config) TurnLimit() int { return minLimit(c.Turns, c.Budget.Session.Turns) }

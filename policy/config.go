@@ -139,8 +139,8 @@ type Limits struct {
 // Duration is a length of time, written as "90s", "30m", "72h" or "90d".
 type Duration time.Duration
 
-// longestTime is a hundred years.
-const longestTime = 36500 * 24 * time.Hour
+// maxDuration is a hundred years.
+const maxDuration = 36500 * 24 * time.Hour
 
 // String returns the duration in the notation of the configuration.
 func (d Duration) String() string { return time.Duration(d).String() }
@@ -156,7 +156,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	n, bad := strconv.ParseUint(days, 10, 16)
 	v, err := time.ParseDuration(cmp.Or(rest, "0s"))
-	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > longestTime || n > uint64(longestTime/(24*time.Hour)) {
+	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > maxDuration || n > uint64(maxDuration/(24*time.Hour)) {
 		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m, 72h or 90d", text)
 	}
 	v += time.Duration(n) * 24 * time.Hour

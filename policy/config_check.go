@@ -56,7 +56,7 @@ func (c Config) Validate() error {
 	var p problems
 	p.oneOf(c.Mode, modeNames(), "mode")
 	for i, m := range c.Modes {
-		p.someOf(m, modeNames(), "modes", i)
+		p.requiredOneOf(m, modeNames(), "modes", i)
 	}
 	if c.Mode != "" && len(c.Modes) > 0 && !slices.Contains(c.Modes, c.Mode) {
 		p.add(fmt.Sprintf("%q is not among modes: %s", c.Mode, strings.Join(c.Modes, ", ")), "mode")
@@ -82,8 +82,8 @@ func (c Config) Validate() error {
 	return p.all.Err()
 }
 
-// someOf is oneOf for a required value.
-func (p *problems) someOf(value string, list []string, path ...any) {
+// requiredOneOf is oneOf for a required value.
+func (p *problems) requiredOneOf(value string, list []string, path ...any) {
 	if value == "" {
 		p.add("a value is needed: "+strings.Join(list, ", "), path...)
 		return
@@ -109,7 +109,7 @@ func (c Config) checkSafety(p *problems) {
 	p.oneOf(d.Network, verdictNames(), "defaults", "network")
 	p.oneOf(d.Post, verdictNames(), "defaults", "post")
 	for i, k := range c.AlwaysAsk {
-		p.someOf(k, kindNames(), "always_ask", i)
+		p.requiredOneOf(k, kindNames(), "always_ask", i)
 	}
 	for i, s := range c.SensitiveFiles {
 		if strings.TrimSpace(s.Pattern) == "" {
@@ -117,7 +117,7 @@ func (c Config) checkSafety(p *problems) {
 		} else if !doublestar.ValidatePattern(foldPattern(s.Pattern)) {
 			p.add(fmt.Sprintf("%q is not a valid glob", s.Pattern), "sensitive_files", i, "pattern")
 		}
-		p.someOf(s.Approve, []string{"auto", "required"}, "sensitive_files", i, "approve")
+		p.requiredOneOf(s.Approve, []string{"auto", "required"}, "sensitive_files", i, "approve")
 	}
 }
 
@@ -192,7 +192,7 @@ func (p *problems) reach(w Workspace, key string) {
 		}
 	}
 	for i, name := range w.Presets {
-		p.someOf(name, reach.Presets(), key, "presets", i)
+		p.requiredOneOf(name, reach.Presets(), key, "presets", i)
 	}
 }
 

@@ -50,7 +50,7 @@ func Merge(server, repo Config) Config {
 	out.Model = pick(pick(repo.Model, server.Model, server.Models), "", out.Models)
 	out.Modes = narrowList(server.Modes, repo.Modes)
 	out.Mode = pick(pick(repo.Mode, server.Mode, server.Modes), "", out.Modes)
-	out.Turns = lower(server.Turns, repo.Turns)
+	out.Turns = minLimit(server.Turns, repo.Turns)
 	out.AutoApproveCommands = both(server.AutoApproveCommands, repo.AutoApproveCommands)
 	out.AutoApproveSensitiveEdits = both(server.AutoApproveSensitiveEdits, repo.AutoApproveSensitiveEdits)
 	out.Commands = mergeCommands(server.Commands, repo.Commands)
@@ -111,8 +111,8 @@ func either(server, repo *bool) *bool {
 	return &on
 }
 
-// lower returns the smaller of two limits. Zero means unlimited.
-func lower[N int | float64 | Duration | Size](a, b N) N {
+// minLimit returns the smaller of two limits. Zero means unlimited.
+func minLimit[N int | float64 | Duration | Size](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -121,8 +121,8 @@ func lower[N int | float64 | Duration | Size](a, b N) N {
 
 func lowerLimits(a, b Limits) Limits {
 	return Limits{
-		Turns: lower(a.Turns, b.Turns), Tokens: lower(a.Tokens, b.Tokens), Time: lower(a.Time, b.Time),
-		Edits: lower(a.Edits, b.Edits), Lines: lower(a.Lines, b.Lines),
+		Turns: minLimit(a.Turns, b.Turns), Tokens: minLimit(a.Tokens, b.Tokens), Time: minLimit(a.Time, b.Time),
+		Edits: minLimit(a.Edits, b.Edits), Lines: minLimit(a.Lines, b.Lines),
 	}
 }
 
@@ -210,7 +210,7 @@ func stricter(server, repo string, builtin Verdict) string {
 func mergeApprovals(server, repo Approvals) Approvals {
 	out := Approvals{
 		By:           cmp.Or(server.By, repo.By), // review pushes unapproved edits to a branch of their own: the server can rule that out
-		Deadline:     lower(server.Deadline, repo.Deadline),
+		Deadline:     minLimit(server.Deadline, repo.Deadline),
 		NotRequester: either(server.NotRequester, repo.NotRequester),
 		Approvers:    slices.Clone(repo.Approvers),
 		Bots:         slices.Clone(server.Bots),
@@ -252,10 +252,10 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(server.Reaches(), h) }) //control:hosts-narrow
 	}
 	out.Paths = orList(repo.Paths, server.Paths) // not a security boundary
-	out.Memory = lower(server.Memory, repo.Memory)
-	out.Pids = lower(server.Pids, repo.Pids)
-	out.CPUs = lower(server.CPUs, repo.CPUs)
-	out.Disk = lower(server.Disk, repo.Disk)
+	out.Memory = minLimit(server.Memory, repo.Memory)
+	out.Pids = minLimit(server.Pids, repo.Pids)
+	out.CPUs = minLimit(server.CPUs, repo.CPUs)
+	out.Disk = minLimit(server.Disk, repo.Disk)
 	return out
 }
 

@@ -175,8 +175,8 @@ func narrower(granted, wanted Mode) Mode {
 	return out
 }
 
-// Holds lists the names of the modes within m, for display.
-func (m Mode) Holds() string {
+// IncludedModes lists the names of the modes within m, for display.
+func (m Mode) IncludedModes() string {
 	var names []string
 	for _, other := range modeTable {
 		if other.Within(m) {

@@ -21,8 +21,8 @@ type PathVerdict struct {
 	Pattern   string
 }
 
-// longestPath is the maximum length of a path in bytes, as in the operating system.
-const longestPath = 4096
+// maxPathBytes is the maximum length of a path in bytes, as in the operating system.
+const maxPathBytes = 4096
 
 // pathRule is one ordered rule; the last matching rule decides.
 type pathRule struct {
@@ -82,7 +82,7 @@ func foldPattern(pattern string) string {
 // and spaces are normalized first, as the most forgiving file system would. A file is
 // sensitive if any reading of its name is.
 func (p *Policy) Sensitive(name string) PathVerdict {
-	if p == nil || !p.ready || len(name) > longestPath { //control:policy-path-length
+	if p == nil || !p.ready || len(name) > maxPathBytes { //control:policy-path-length
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
 	var last PathVerdict
@@ -132,7 +132,7 @@ func lookUpIn(layer []pathRule, folded string) PathVerdict {
 // Touches is like Sensitive for paths in commands, which may be absolute, globs, or
 // directories that contain sensitive files.
 func (p *Policy) Touches(name string) PathVerdict {
-	if len(name) > longestPath { // cannot exist, and matching it would be slow
+	if len(name) > maxPathBytes { // cannot exist, and matching it would be slow
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
 	for _, folded := range readings(name) {
@@ -221,8 +221,8 @@ func foldPath(name string) string {
 	return path.Clean(strings.Join(parts, "/"))
 }
 
-// mostPaths is the maximum number of directories that a workspace can be limited to.
-const mostPaths = 100
+// maxWorkspacePaths is the maximum number of directories that a workspace can be limited to.
+const maxWorkspacePaths = 100
 
 // Outside reports whether a path of the repository is outside of the workspace. Inside
 // are its paths, and the files directly in the root and in their parent directories, as
@@ -242,18 +242,18 @@ func (w Workspace) Outside(name string) bool {
 }
 
 func (w Workspace) checkPaths(p *problems) {
-	if len(w.Paths) > mostPaths {
-		p.add(fmt.Sprintf("at most %d directories; name those above them", mostPaths), "workspace", "paths")
+	if len(w.Paths) > maxWorkspacePaths {
+		p.add(fmt.Sprintf("at most %d directories; name those above them", maxWorkspacePaths), "workspace", "paths")
 	}
 	for i, dir := range w.Paths {
-		if why := notOneDirectory(dir); why != "" {
+		if why := directoryFault(dir); why != "" {
 			p.add(fmt.Sprintf("%q %s; write a directory of the repository, such as services/api", dir, why), "workspace", "paths", i)
 		}
 	}
 }
 
-// notOneDirectory returns the reason why dir is not a directory below the root, or "".
-func notOneDirectory(dir string) string {
+// directoryFault returns the reason why dir is not a directory below the root, or "".
+func directoryFault(dir string) string {
 	parts := strings.Split(dir, "/")
 	switch {
 	case dir == "" || dir == "." || dir == "./":

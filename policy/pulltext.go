@@ -65,8 +65,8 @@ func (w PullWords) Line(template string) string {
 	return strings.Join(strings.Fields(w.Fill(template)), " ")
 }
 
-// labelMost is GitHub's maximum length of a label, in characters.
-const labelMost = 50
+// maxLabel is GitHub's maximum length of a label, in characters.
+const maxLabel = 50
 
 var teamSlugRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
@@ -85,8 +85,8 @@ func (c Config) checkPull(p *problems) {
 		}
 	}
 	for i, l := range set.Labels {
-		if l != strings.TrimSpace(l) || l == "" || len([]rune(l)) > labelMost || strings.ContainsAny(l, "\r\n") {
-			p.add(fmt.Sprintf("%q cannot be a label: one has 1 to %d characters", l, labelMost), "pull_request", "labels", i)
+		if l != strings.TrimSpace(l) || l == "" || len([]rune(l)) > maxLabel || strings.ContainsAny(l, "\r\n") {
+			p.add(fmt.Sprintf("%q cannot be a label: one has 1 to %d characters", l, maxLabel), "pull_request", "labels", i)
 		}
 	}
 	for i, who := range set.Reviewers {

@@ -104,9 +104,9 @@ func (p *Policy) Pushing(r Remote) *Policy {
 	return &q
 }
 
-// Held returns the reason why a change needs approval before it is pushed, or "": CI
+// HoldReason returns the reason why a change needs approval before it is pushed, or "": CI
 // would run it with its secrets.
-func (p *Policy) Held(e Effect) string {
+func (p *Policy) HoldReason(e Effect) string {
 	if p == nil || p.remote == nil {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (p *Policy) Held(e Effect) string {
 		return ""
 	case p.runsOnPush(e): //control:hold-workflows
 		return "CI reads " + name + " when this is pushed and does what it says, with the repository's secrets"
-	case hold == "builds" && (p.remote.Unread || p.named(e.Path)): //control:hold-named
+	case hold == "builds" && (p.remote.Unread || p.namedByWorkflow(e.Path)): //control:hold-named
 		if p.remote.Unread {
 			return "CI may run " + name + " when this is pushed, with the repository's secrets: a workflow could not be read"
 		}
@@ -146,9 +146,9 @@ func (p *Policy) runsOnPush(e Effect) bool {
 	})
 }
 
-// named reports whether a workflow refers to a file: by its path from some directory, by
+// namedByWorkflow reports whether a workflow refers to a file: by its path from some directory, by
 // a parent directory, or by a pattern.
-func (p *Policy) named(name string) bool {
+func (p *Policy) namedByWorkflow(name string) bool {
 	for _, reading := range readings(name) {
 		for _, word := range p.remote.Words {
 			word = foldPath(word)
@@ -226,14 +226,14 @@ var manifests = [...]string{
 	"*.lock", "{package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,bun.lockb,go.sum}", "{.envrc,.env,.env.*}",
 }
 
-// Held makes a decision wait for approval because a push would run code elsewhere,
+// HoldReason makes a decision wait for approval because a push would run code elsewhere,
 // regardless of the settings for the files.
 func (d Decision) Held(held []string) Decision {
 	var why []Reason
 	for _, text := range held {
 		why = append(why, Reason{Rule: "push.hold", Text: text})
 	}
-	d.Reasons = firstWhy(d, why)
+	d.Reasons = prependReasons(d, why)
 	if len(held) > 0 && d.Verdict == Allow { //control:hold-asks
 		d.Verdict, d.Rule, d.Auto = Ask, "push.hold", false
 	}
@@ -247,7 +247,7 @@ func (d Decision) Leaking(leaks []string) Decision {
 	for _, text := range leaks {
 		why = append(why, Reason{Rule: "secret", Text: text})
 	}
-	d.Reasons = firstWhy(d, why)
+	d.Reasons = prependReasons(d, why)
 	if len(leaks) > 0 && d.Verdict != Deny { //control:secret-hold
 		d.Severity, d.Auto = Critical, false
 		if d.Verdict == Allow {
@@ -257,9 +257,9 @@ func (d Decision) Leaking(leaks []string) Decision {
 	return d
 }
 
-// firstWhy adds reasons to those of a decision. If the decision was to allow, its
+// prependReasons adds reasons to those of a decision. If the decision was to allow, its
 // deciding rule no longer applies and is removed, and the new reasons come first.
-func firstWhy(d Decision, why []Reason) []Reason {
+func prependReasons(d Decision, why []Reason) []Reason {
 	if len(why) == 0 || d.Verdict != Allow {
 		return append(d.Reasons, why...)
 	}

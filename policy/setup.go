@@ -75,7 +75,7 @@ func (c Config) checkSetUp(p *problems) {
 		}
 	}
 	for i, name := range c.SetUp.Caches {
-		p.someOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
+		p.requiredOneOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
 	}
 	for i, f := range c.SetUp.Files {
 		switch {

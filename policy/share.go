@@ -12,8 +12,8 @@ type Share struct {
 	Limits, Used Limits
 }
 
-// Over describes the first limit that was reached, or returns "".
-func (s Share) Over() string {
+// ReachedLimit describes the first limit that was reached, or returns "".
+func (s Share) ReachedLimit() string {
 	for _, l := range []struct {
 		used, most int
 		what       string
@@ -48,8 +48,8 @@ func (u Usage) On(day string) Limits {
 	return u.Today
 }
 
-// Grown returns u after work that increased the session's totals to now.
-func (u Usage) Grown(now Limits, day string) Usage {
+// Advance returns u after work that increased the session's totals to now.
+func (u Usage) Advance(now Limits, day string) Usage {
 	more := Limits{
 		Turns: now.Turns - u.Total.Turns, Tokens: now.Tokens - u.Total.Tokens, Time: now.Time - u.Total.Time,
 		Edits: now.Edits - u.Total.Edits, Lines: now.Lines - u.Total.Lines,

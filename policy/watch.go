@@ -82,7 +82,7 @@ func mergeWatch(server, repo Watch) Watch {
 	}
 	return Watch{
 		Triggers:  out,
-		CIFix:     CIFix{Attempts: lower(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: lower(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: lower(server.CIFix.Wait, repo.CIFix.Wait)},
+		CIFix:     CIFix{Attempts: minLimit(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: minLimit(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: minLimit(server.CIFix.Wait, repo.CIFix.Wait)},
 		Schedules: append(slices.Clone(server.Schedules), repo.Schedules...), ScheduleLimits: server.ScheduleLimits,
 	}
 }
@@ -98,7 +98,7 @@ func (c Config) checkWatch(p *problems) {
 		p.add(fmt.Sprintf("%q is not the login of an account", a), "triggers", "assignee")
 	}
 	for i, r := range c.Triggers.Review {
-		p.someOf(r, reviewActions(), "triggers", "review", i)
+		p.requiredOneOf(r, reviewActions(), "triggers", "review", i)
 	}
 	for key, n := range map[string]int{"attempts": c.CIFix.Attempts, "per_head": c.CIFix.PerHead} {
 		if n < 0 || n > 20 {
@@ -106,7 +106,7 @@ func (c Config) checkWatch(p *problems) {
 		}
 	}
 	for i, m := range c.ScheduleLimits.Modes {
-		p.someOf(m, modeNames(), "schedule_limits", "modes", i)
+		p.requiredOneOf(m, modeNames(), "schedule_limits", "modes", i)
 	}
 	p.atLeastZero(float64(c.ScheduleLimits.Most), "schedule_limits", "most")
 	seen := map[string]bool{}

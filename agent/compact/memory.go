@@ -11,7 +11,7 @@ import (
 )
 
 // Maximum numbers of entries in the notes. The newest entries are kept.
-const mostFiles, mostFailed, mostTests, mostDecisions = 40, 8, 4, 10
+const maxFiles, maxFailed, maxTests, maxDecisions = 40, 8, 4, 10
 
 // Notes is the memory of a session. The zero value is empty.
 type Notes struct {
@@ -33,12 +33,12 @@ type Step struct {
 // Observe adds one step.
 func (n *Notes) Observe(s Step) {
 	for _, p := range s.Changed {
-		n.Changed = remember(n.Changed, p, mostFiles)
+		n.Changed = remember(n.Changed, p, maxFiles)
 	}
 	switch {
 	case s.Test:
 		n.Tests = append(n.Tests, fmt.Sprintf("%s → %s", s.Command, lastLine(s.Result)))
-		n.Tests = n.Tests[max(0, len(n.Tests)-mostTests):]
+		n.Tests = n.Tests[max(0, len(n.Tests)-maxTests):]
 	case !s.OK || failed(s):
 		what := s.Tool
 		if s.Command != "" {
@@ -50,10 +50,10 @@ func (n *Notes) Observe(s Step) {
 		if s.OK {
 			why = lastLine(s.Result)
 		}
-		n.Failed = remember(n.Failed, cut(what+": "+why, 160), mostFailed)
+		n.Failed = remember(n.Failed, cut(what+": "+why, 160), maxFailed)
 	case s.Tool == "read_file":
 		for _, p := range s.Paths {
-			n.Seen = remember(n.Seen, p, mostFiles)
+			n.Seen = remember(n.Seen, p, maxFiles)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func failed(s Step) bool {
 // Decide adds a decision. It ignores an empty one.
 func (n *Notes) Decide(what string) {
 	if what = strings.TrimSpace(what); what != "" {
-		n.Decisions = remember(n.Decisions, cut(what, 240), mostDecisions)
+		n.Decisions = remember(n.Decisions, cut(what, 240), maxDecisions)
 	}
 }
 

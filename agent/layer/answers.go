@@ -24,18 +24,18 @@ type Answers struct {
 	None   error
 }
 
-// of returns the common prefix of the keys of a repository.
-func of(repo string) string { return fmt.Sprintf("setup-%x-", sha256.Sum256([]byte(repo))) }
+// keyPrefix returns the common prefix of the keys of a repository.
+func keyPrefix(repo string) string { return fmt.Sprintf("setup-%x-", sha256.Sum256([]byte(repo))) }
 
 func valueKey(repo, digest string) string {
-	return fmt.Sprintf("%s%x", of(repo), sha256.Sum256([]byte(digest)))
+	return fmt.Sprintf("%s%x", keyPrefix(repo), sha256.Sum256([]byte(digest)))
 }
 
 // Forget deletes the answers to set-ups of a repository.
 func Forget(ctx context.Context, values interface {
 	DropAll(ctx context.Context, prefix string) error
 }, repo string) error {
-	return values.DropAll(ctx, of(repo))
+	return values.DropAll(ctx, keyPrefix(repo))
 }
 
 // Answer returns the answer to a set-up of a repository; ok is false if there is none.

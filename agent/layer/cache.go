@@ -25,9 +25,9 @@ import (
 // a layer. If they are larger than Most bytes, the set-up begins without caches, so that
 // they do not grow forever.
 type Want struct {
-	Older string
-	Names []string
-	Most  int64
+	Older     string
+	Names     []string
+	SizeLimit int64
 }
 
 // Begin makes a layer in the directory dir that contains only caches. It returns dir, or
@@ -58,7 +58,7 @@ func begin(ctx context.Context, dir string, w Want) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("begin caches: %w", err)
 	}
-	if len(list) == 0 || size > w.Most { //control:caches-do-not-grow
+	if len(list) == 0 || size > w.SizeLimit { //control:caches-do-not-grow
 		return "", workspace.RemoveTree(dir)
 	}
 	return dir, nil
@@ -148,28 +148,28 @@ func End(dir, begun, state string) (string, error) {
 	if err = errors.Join(err, wrong); err != nil {
 		return "", fmt.Errorf("end caches: %w", err)
 	}
-	e := ending{root: root, below: filepath.ToSlash(below), above: filepath.ToSlash(above)}
+	e := cacheMerge{root: root, below: filepath.ToSlash(below), above: filepath.ToSlash(above)}
 	if _, err := os.Lstat(filepath.Join(state, workspace.KeptUpper)); err != nil { // the workspace was a copy
-		return kept, wrapped(e.share("."))
+		return kept, wrapEnd(e.share("."))
 	}
-	return whole, wrapped(e.put("."))
+	return whole, wrapEnd(e.put("."))
 }
 
-func wrapped(err error) error {
+func wrapEnd(err error) error {
 	if err != nil {
 		return fmt.Errorf("end caches: %w", err)
 	}
 	return nil
 }
 
-// ending merges the initial caches of a set-up with its own. Both are in root.
-type ending struct {
+// cacheMerge merges the initial caches of a set-up with its own. Both are in root.
+type cacheMerge struct {
 	root         *os.Root
 	below, above string
 }
 
 // put applies a directory of an overlay's upper layer to the lower one.
-func (e ending) put(dir string) error {
+func (e cacheMerge) put(dir string) error {
 	list, err := e.list(dir)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (e ending) put(dir string) error {
 }
 
 // list lists a directory of the upper layer, regardless of its permissions.
-func (e ending) list(dir string) ([]fs.DirEntry, error) {
+func (e cacheMerge) list(dir string) ([]fs.DirEntry, error) {
 	at := path.Join(e.above, dir)
 	if err := e.root.Chmod(at, 0o755); err != nil {
 		return nil, err
@@ -215,7 +215,7 @@ func (e ending) list(dir string) ([]fs.DirEntry, error) {
 }
 
 // alone reports whether a directory of an upper layer hides the lower one completely.
-func (e ending) alone(dir string) (bool, error) {
+func (e cacheMerge) alone(dir string) (bool, error) {
 	if err := e.root.Chmod(dir, 0o755); err != nil {
 		return false, err
 	}
@@ -228,7 +228,7 @@ func (e ending) alone(dir string) (bool, error) {
 }
 
 // share replaces unchanged copies by the files that they were copied from.
-func (e ending) share(dir string) error {
+func (e cacheMerge) share(dir string) error {
 	list, err := e.list(dir)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (e ending) share(dir string) error {
 }
 
 // same reports whether a file is unchanged.
-func (e ending) same(name string) (bool, error) {
+func (e cacheMerge) same(name string) (bool, error) {
 	was, err := e.root.Lstat(path.Join(e.below, name))
 	if err != nil || !was.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // it was not there

@@ -90,7 +90,7 @@ func (s *Store) Begin(ctx context.Context, dir, family string, names []string, m
 		return "", err
 	}
 	defer drop()
-	return Begin(ctx, dir, Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, Most: most})
+	return Begin(ctx, dir, Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, SizeLimit: most})
 }
 
 // End completes the caches that a workspace on a layer made by [Store.Begin] left in its
@@ -192,9 +192,9 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 	return nil
 }
 
-// one is a layer during a sweep. Its bytes exclude files shared with layers used more
+// sweptLayer is a layer during a sweep. Its bytes exclude files shared with layers used more
 // recently.
-type one struct {
+type sweptLayer struct {
 	key   string
 	used  time.Time
 	bytes int64
@@ -212,10 +212,10 @@ func (s *Store) sweep(age time.Duration) error {
 	if err = errors.Join(err, s.clear(), os.WriteFile(s.at("swept"), nil, 0o644)); err != nil {
 		return err
 	}
-	var all []one
+	var all []sweptLayer
 	var total int64
 	for _, e := range list {
-		l := one{key: e.Name()}
+		l := sweptLayer{key: e.Name()}
 		if info, err := os.Stat(s.at("locks", l.key)); err == nil {
 			l.used = info.ModTime()
 		} else if info, err := e.Info(); err == nil {
@@ -223,7 +223,7 @@ func (s *Store) sweep(age time.Duration) error {
 		}
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b one) int { return a.used.Compare(b.used) })
+	slices.SortFunc(all, func(a, b sweptLayer) int { return a.used.Compare(b.used) })
 	seen := map[uint64]bool{}
 	for i := range slices.Backward(all) {
 		all[i].bytes = size(s.at("layers", all[i].key), seen)

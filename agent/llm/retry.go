@@ -50,8 +50,8 @@ func (r Retry) wait(n int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// mostPatience is the maximum wait that a server may ask for.
-const mostPatience = 2 * time.Minute
+// maxServerWait is the maximum wait that a server may ask for.
+const maxServerWait = 2 * time.Minute
 
 // After returns the delay before attempt n after err, or the wait that the server asked
 // for if that is longer.
@@ -59,7 +59,7 @@ func (r Retry) After(n int, err error) time.Duration {
 	d := r.wait(n)
 	var me *Error
 	if errors.As(err, &me) {
-		d = max(d, min(me.RetryAfter, mostPatience))
+		d = max(d, min(me.RetryAfter, maxServerWait))
 	}
 	return d
 }

@@ -22,7 +22,7 @@ func (p *applier) applyMatch(m match) error {
 	h := m.hunk
 	if m.level > exactly {
 		var err error
-		if h, err = p.adopted(m); err != nil {
+		if h, err = p.adoptIndent(m); err != nil {
 			return err
 		}
 	}

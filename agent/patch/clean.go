@@ -31,7 +31,7 @@ func Clean(name, before, content string) (text string, notes []string) {
 		}
 	}
 	if s, ok := stripNumbered(text); ok {
-		if _, had := stripNumbered(before); !had && (before == "" || whole(before, text, s)) {
+		if _, had := stripNumbered(before); !had && (before == "" || wholeNumbers(before, text, s)) {
 			text, notes = s, append(notes, "line numbers in front of every line were taken off")
 		}
 	} else if s, ok := stripGutter(name, before, text); ok {
@@ -108,7 +108,7 @@ func soleFence(name, s string) (string, bool) {
 	}
 	tick, info, _ := fenceLine(lines[at[0]].text)
 	last, more, _ := fenceLine(lines[at[1]].text)
-	if tick != last || more != "" || spoken(info) && !spoken(strings.TrimPrefix(path.Ext(name), ".")) {
+	if tick != last || more != "" || isOutputLanguage(info) && !isOutputLanguage(strings.TrimPrefix(path.Ext(name), ".")) {
 		return s, false
 	}
 	words, said := slices.Concat(texts(lines[:at[0]]), texts(lines[at[1]+1:])), 0
@@ -125,9 +125,9 @@ func soleFence(name, s string) (string, bool) {
 	return body, true
 }
 
-// spoken reports whether a fence's language is that of commands or output, which are
+// isOutputLanguage reports whether a fence's language is that of commands or output, which are
 // usually part of a reply and not of the file.
-func spoken(info string) bool {
+func isOutputLanguage(info string) bool {
 	return slices.Contains([]string{"sh", "bash", "shell", "console", "diff", "text", "output"}, strings.ToLower(info))
 }
 
@@ -202,10 +202,10 @@ func stripNumbered(s string) (string, bool) {
 	return d.String(), true
 }
 
-// whole reports whether the numbers count from 1 and the bare text is at least as
+// wholeNumbers reports whether the numbers count from 1 and the bare text is at least as
 // similar to the old text as the numbered one. Other numbers belong to an excerpt of
 // the file.
-func whole(before, numbered, bare string) bool {
+func wholeNumbers(before, numbered, bare string) bool {
 	first, _, _ := stripNumbers(texts(splitText(numbered)))
 	return first == 1 && common(before, texts(splitText(bare))) >= common(before, texts(splitText(numbered)))
 }

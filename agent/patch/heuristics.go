@@ -16,10 +16,10 @@ var definers = []string{"class", "def", "enum", "fn", "fun", "func", "function",
 // modifiers are keywords that may precede definers.
 var modifiers = []string{"abstract", "async", "const", "default", "export", "final", "internal", "override", "private", "protected", "pub", "public", "static", "void"}
 
-// defined returns the words of a defining line up to the defined name, or nil if the
+// definitionWords returns the words of a defining line up to the defined name, or nil if the
 // line defines nothing. A heading is the text after @@: there, any line with a
 // parenthesis is a definition, such as "int main(void)".
-func defined(line string, heading bool) []string {
+func definitionWords(line string, heading bool) []string {
 	line = strings.TrimLeft(line, " \t")
 	words := strings.FieldsFunc(line, notInName)
 	if strings.IndexFunc(line, notInName) == 0 { // a comment
@@ -54,9 +54,9 @@ func notInName(r rune) bool {
 	return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// missing returns an error if the file lacks a definition that the hunk names after
+// checkDefinitions returns an error if the file lacks a definition that the hunk names after
 // @@ or in its context. Lines that match anyway are then not the intended ones.
-func (p *applier) missing(h hunk) error {
+func (p *applier) checkDefinitions(h hunk) error {
 	if h.block {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (p *applier) missing(h hunk) error {
 		}
 	}
 	for i, line := range named {
-		words := defined(line, i == 0)
+		words := definitionWords(line, i == 0)
 		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) || p.defines(words) { // git truncates long headings
 			continue
 		}
@@ -91,7 +91,7 @@ func definitions(lines []line, words []string) (out []int) {
 		if !strings.Contains(l.text, name) {
 			continue
 		}
-		has, n := defined(l.text, true), 0
+		has, n := definitionWords(l.text, true), 0
 		for _, w := range has {
 			if n < len(words) && w == words[n] {
 				n++
@@ -111,7 +111,7 @@ type scope struct{ from, to int }
 // scopes returns the scopes of the definition named by a hunk, in order. There are
 // none if the hunk names no definition of the file.
 func (p *applier) scopes(h hunk) (out []scope) {
-	words := defined(h.section, true)
+	words := definitionWords(h.section, true)
 	if words == nil || h.block {
 		return nil
 	}
@@ -121,9 +121,9 @@ func (p *applier) scopes(h hunk) (out []scope) {
 		return nil // too common to be a hint
 	}
 	for _, s := range found {
-		kind, indent := defined(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
+		kind, indent := definitionWords(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
 		end := slices.IndexFunc(p.doc.lines[s+1:], func(l line) bool {
-			next := defined(l.text, true)
+			next := definitionWords(l.text, true)
 			return next != nil && next[0] == kind && indentOf(l.text) == indent
 		})
 		if end < 0 {
@@ -140,10 +140,10 @@ func within(scopes []scope, at int) bool {
 	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s scope) bool { return at > s.from && at < s.to })
 }
 
-// elsewhere reports whether a context line left out of the search occurs exactly
+// contextElsewhere reports whether a context line left out of the search occurs exactly
 // once, in the same definition but not near the match. The hunk is then meant for
 // another place.
-func (d *document) elsewhere(m match) bool {
+func (d *document) contextElsewhere(m match) bool {
 	const near = 3
 	return slices.ContainsFunc(m.hunk.left, func(l leftOut) bool {
 		there := d.find([]string{l.text}, spacing)
@@ -151,14 +151,14 @@ func (d *document) elsewhere(m match) bool {
 			return false
 		}
 		between := d.lines[min(there[0], m.at):max(there[0], m.at)]
-		return !slices.ContainsFunc(between, func(s line) bool { return defined(s.text, false) != nil })
+		return !slices.ContainsFunc(between, func(s line) bool { return definitionWords(s.text, false) != nil })
 	})
 }
 
-// evenly reports whether lines with little more than a bracket are indented as in the
+// evenlyIndented reports whether lines with little more than a bracket are indented as in the
 // file, given that other lines match the file. Indentation alone tells them from the
 // next bracket.
-func (d *document) evenly(h hunk, at int) bool {
+func (d *document) evenlyIndented(h hunk, at int) bool {
 	same, other := false, false
 	for i, old := range h.old() {
 		now := d.lines[at+i].text
@@ -173,11 +173,11 @@ func (d *document) evenly(h hunk, at int) bool {
 	return !same || !other
 }
 
-// rivalled reports whether a tolerant match of a hunk has a rival: a place where as
+// hasRival reports whether a tolerant match of a hunk has a rival: a place where as
 // many of its lines match exactly, including context left out, or one that has all of
 // its lines except those to delete. said is the index given by the hunk's line
 // number, or -1; it counts as a vote for that place.
-func (d *document) rivalled(m match, said int) bool {
+func (d *document) hasRival(m match, said int) bool {
 	old := m.hunk.old()
 	lines := slices.Clone(m.hunk.left)
 	stay, behind := m.hunk.context(), len(lines)
@@ -236,17 +236,17 @@ func (p *applier) replaceRange(h hunk) error {
 	if from < 0 || to < from || to > len(p.doc.lines) {
 		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
 	}
-	if why := p.doc.displaced(h.fresh(), from, to); why != "" {
+	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
 		return fmt.Errorf("apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", h.describe(p.index, p.total), from+1, to, why, p.doc.region(from, to-from))
 	}
 	p.put(h, from, to, false)
 	return nil
 }
 
-// displaced returns the reason why new lines are unlikely to be meant for lines
+// misplacement returns the reason why new lines are unlikely to be meant for lines
 // [from, to) of d, or "". They repeat the line before or after, or unbalance
 // brackets. An edit without old text gives no other evidence.
-func (d *document) displaced(fresh []string, from, to int) string {
+func (d *document) misplacement(fresh []string, from, to int) string {
 	n := len(fresh)
 	if n == 0 {
 		return ""
@@ -260,12 +260,12 @@ func (d *document) displaced(fresh []string, from, to int) string {
 	case again(fresh[n-1], to, to-1):
 		return "the line behind them would be there twice"
 	}
-	return d.unbalanced(fresh, from, to)
+	return d.imbalance(fresh, from, to)
 }
 
-// unbalanced names the bracket left over if lines [from, to) of d became fresh. It
+// imbalance names the bracket left over if lines [from, to) of d became fresh. It
 // returns "" if the brackets of d are unbalanced already.
-func (d *document) unbalanced(fresh []string, from, to int) string {
+func (d *document) imbalance(fresh []string, from, to int) string {
 	open, shut := brackets(texts(d.lines))
 	if open == 0 || open != shut {
 		return ""
@@ -418,7 +418,7 @@ type ground struct {
 func Foreign(name, before, after string) error {
 	old, add := texts(splitText(strings.TrimPrefix(before, byteOrderMark))), texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
 	g := grounds(old)
-	a := addition{name: name, file: g, quoted: between(add)}
+	a := addition{name: name, file: g, quoted: fencedLines(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old
 	check := func() error {
 		defer func() { a.old, a.add = nil, nil }()
@@ -457,8 +457,8 @@ func Foreign(name, before, after string) error {
 	return check()
 }
 
-// between returns the indexes of the lines between code fences.
-func between(lines []string) map[int]bool {
+// fencedLines returns the indexes of the lines between code fences.
+func fencedLines(lines []string) map[int]bool {
 	out, open := map[int]bool{}, ""
 	for i, s := range lines {
 		tick, info, ok := fenceLine(strings.TrimLeft(s, " "))
@@ -491,7 +491,7 @@ func grounds(lines []string) *ground {
 		g.escapes = g.escapes || bareEscape(s) >= 0
 		if in := indentOf(s); in != "" && len(in) < len(s) {
 			indented++
-			g.odd = g.odd || oddly(in)
+			g.odd = g.odd || oddIndent(in)
 		}
 	}
 	g.steps = indented > 2 && !g.odd
@@ -504,15 +504,15 @@ var signs = [...]struct {
 	why string
 }{
 	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
-	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
+	{addition.findShown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
 	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
 	{addition.fence, "is a code fence around the text; send the text of the file alone"},
-	{addition.numbered, "has a line number in front; send the text without line numbers"},
-	{addition.gutters, "has a line number in front, as others beside it; send the text without line numbers"},
+	{addition.findNumbered, "has a line number in front; send the text without line numbers"},
+	{addition.findGutter, "has a line number in front, as others beside it; send the text without line numbers"},
 	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
 	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
 	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
-	{addition.escaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
+	{addition.findEscaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
 	{addition.typeset, "has a typographic quote or a space of another kind where code has a plain one; send the plain sign"},
 	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
 }
@@ -574,9 +574,9 @@ func cutColumn(s string) (n int, bar, ok bool) {
 	return n, strings.ContainsAny(m[0], "|│→"), err == nil
 }
 
-// numbered finds line numbers that count from the place of the edit, or that increase
+// findNumbered finds line numbers that count from the place of the edit, or that increase
 // and are followed by a bar.
-func (a addition) numbered() int {
+func (a addition) findNumbered() int {
 	first, _, ok := cutColumn(a.add[0])
 	if !ok || a.file.numbers || a.kind("diff", "patch", "csv", "tsv", "log") {
 		return -1
@@ -591,10 +591,10 @@ func (a addition) numbered() int {
 	return 0
 }
 
-// gutters finds line numbers before most lines, all at the same offset from the
+// findGutter finds line numbers before most lines, all at the same offset from the
 // line's index.
-func (a addition) gutters() int {
-	if a.file.numbers || recorded(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
+func (a addition) findGutter() int {
+	if a.file.numbers || recordsOutput(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
 		return -1
 	}
 	first, off, with, all := -1, 0, 0, 0
@@ -658,7 +658,7 @@ func bareEscape(s string) int {
 	return -1
 }
 
-// goesOn matches typical code after an escaped line ending, shut a typical end.
+// continuesBelow matches typical code after an escaped line ending, shut a typical end.
 var (
 	goesOn = lazily(`\\n(?:\\t|\\n|  )`)
 	shut   = lazily(`\\n(?:[})\]]|$)`)
@@ -685,8 +685,8 @@ func (a addition) escape() int {
 	})
 }
 
-// escaped finds a tab or quotes in JSON escapes.
-func (a addition) escaped() int {
+// findEscaped finds a tab or quotes in JSON escapes.
+func (a addition) findEscaped() int {
 	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk", "yaml", "yml", "toml") {
 		return -1
 	}
@@ -746,8 +746,8 @@ func comment(s, behind string) bool {
 	return s[0] == '*' && strings.TrimSpace(behind) == ""
 }
 
-// oddly reports whether an indentation has one space more than whole steps.
-func oddly(in string) bool {
+// oddIndent reports whether an indentation has one space more than whole steps.
+func oddIndent(in string) bool {
 	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
 }
 
@@ -759,7 +759,7 @@ func (a addition) oddSpace() int {
 		return -1
 	}
 	for _, s := range a.add {
-		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddly(indentOf(s)) || rest[0] == '*') {
+		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddIndent(indentOf(s)) || rest[0] == '*') {
 			return -1
 		}
 	}

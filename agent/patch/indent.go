@@ -20,8 +20,8 @@ type editLine struct {
 	text, file string
 }
 
-// adopted returns the hunk of m with its new lines indented as the file is.
-func (p *applier) adopted(m match) (hunk, error) {
+// adoptIndent returns the hunk of m with its new lines indented as the file is.
+func (p *applier) adoptIndent(m match) (hunk, error) {
 	h := m.hunk
 	h.lines = refine(h.lines)
 	lines := make([]editLine, len(h.lines))
@@ -80,10 +80,10 @@ func adopt(doc []string, lines []editLine) ([]string, error) {
 		out[i] = l.text
 	}
 	partner := partners(lines)
-	if text, open := w.unsettled(lines, partner); open {
+	if text, open := w.ambiguousLine(lines, partner); open {
 		return nil, unclear(text)
 	}
-	if text, open := w.beheaded(lines, partner); open {
+	if text, open := w.lostFirstIndent(lines, partner); open {
 		return nil, unclear(text)
 	}
 	k, first := 0, true
@@ -193,7 +193,7 @@ func newWriter(doc []string, lines []editLine) *writer {
 	for _, l := range lines {
 		blank := strings.TrimSpace(l.text) == ""
 		if !blank {
-			w.sees(indentOf(l.text))
+			w.record(indentOf(l.text))
 		}
 		if l.op == '+' {
 			continue
@@ -269,10 +269,10 @@ func (w *writer) write(s string, at place) (string, bool) {
 	if strings.TrimSpace(s) == "" {
 		return fileTail(w.blanks, s, 2)
 	}
-	if moved, ok := w.moved(s, exactly); ok && at.partner < 0 {
+	if moved, ok := w.movedLine(s, exactly); ok && at.partner < 0 {
 		return moved, true
 	}
-	if moved, ok := w.moved(s, spacing); ok && at.first && indentOf(s) == "" {
+	if moved, ok := w.movedLine(s, spacing); ok && at.first && indentOf(s) == "" {
 		return moved, true
 	}
 	in, ok := w.indent(indentOf(s), at)
@@ -287,8 +287,8 @@ func (w *writer) write(s string, at place) (string, bool) {
 	return in + body + tail, ok
 }
 
-// moved returns the file's version of a new line that equals an old line elsewhere.
-func (w *writer) moved(s string, level int) (line string, ok bool) {
+// movedLine returns the file's version of a new line that equals an old line elsewhere.
+func (w *writer) movedLine(s string, level int) (line string, ok bool) {
 	for i, old := range w.old {
 		if normal(old, level) != normal(s, level) {
 			continue
@@ -308,7 +308,7 @@ func (w *writer) indent(in string, at place) (string, bool) {
 	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
 		return indentOf(w.file[at.partner]), true
 	}
-	all := w.told()
+	all := w.knownPairs()
 	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
 	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
 		return "", false
@@ -357,7 +357,7 @@ func (w *writer) tail(s string, at place) (string, bool) {
 			return f, true
 		}
 	}
-	out, ok := fileTail(w.tails, is, len(w.told()))
+	out, ok := fileTail(w.tails, is, len(w.knownPairs()))
 	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // false: the line may need trailing white space
 }
 
@@ -382,9 +382,9 @@ func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
 	return is, true
 }
 
-// unsettled returns a new line that has several possible meanings, in an edit without
+// anchorError returns a new line that has several possible meanings, in an edit without
 // indentation for a file with indentation.
-func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok bool) {
+func (w *writer) ambiguousLine(lines []editLine, partner []int) (text string, ok bool) {
 	plain := func(l editLine) bool { return indentOf(l.text) == "" }
 	indented := func(l editLine) bool { return l.op != '+' && indentOf(l.file) != "" }
 	if slices.ContainsFunc(lines, func(l editLine) bool { return !plain(l) }) || !slices.ContainsFunc(lines, indented) {
@@ -413,10 +413,10 @@ func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok boo
 	return twice, twice != "" && w.flat()
 }
 
-// beheaded returns the first new line of an edit whose first old line lost its
+// lostFirstIndent returns the first new line of an edit whose first old line lost its
 // indentation, if that line is only a bracket and nothing else identifies it.
-func (w *writer) beheaded(lines []editLine, partner []int) (text string, ok bool) {
-	if !trimmed(w.told()) {
+func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, ok bool) {
+	if !lostOnlyFirst(w.knownPairs()) {
 		return "", false
 	}
 	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !telling([]string{s}, 1) }
@@ -450,8 +450,8 @@ type styles struct {
 	step   int // smallest step between lines of the edit, in bytes
 }
 
-// sees records the indentation of a line of the edit.
-func (s *styles) sees(in string) {
+// record records the indentation of a line of the edit.
+func (s *styles) record(in string) {
 	if d := max(len(in), len(s.before)) - min(len(in), len(s.before)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
 		s.step = d
 	}
@@ -461,8 +461,8 @@ func (s *styles) sees(in string) {
 // translate turns an indentation of the edit into one of the file. other means that
 // the edit has spaces for tabs, or tabs for spaces, elsewhere.
 func (s *styles) translate(in string, first, other bool) (string, bool) {
-	all := s.told()
-	if trimmed(all) { // models often drop the leading white space of the whole text
+	all := s.knownPairs()
+	if lostOnlyFirst(all) { // models often drop the leading white space of the whole text
 		if first && in == "" {
 			return all[0].file, true
 		}
@@ -475,8 +475,8 @@ func (s *styles) translate(in string, first, other bool) (string, bool) {
 	return "", false
 }
 
-// told returns the known pairs.
-func (s *styles) told() (out []pair) {
+// goneWords returns the known pairs.
+func (s *styles) knownPairs() (out []pair) {
 	for _, p := range s.pairs {
 		if p.known {
 			out = append(out, p)
@@ -485,8 +485,8 @@ func (s *styles) told() (out []pair) {
 	return out
 }
 
-// trimmed reports whether only the first line lacks its indentation.
-func trimmed(all []pair) bool {
+// withoutContext reports whether only the first line lacks its indentation.
+func lostOnlyFirst(all []pair) bool {
 	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		!slices.ContainsFunc(all[1:], func(p pair) bool { return p.edit != p.file })
@@ -494,7 +494,7 @@ func trimmed(all []pair) bool {
 
 // flat reports whether the edit has no indentation at all and the file has several.
 func (s *styles) flat() bool {
-	all := s.told()
+	all := s.knownPairs()
 	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
 }
@@ -522,7 +522,7 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if shallower(in, pairs) {
 		return "", false
 	}
-	moved, isMoved := moved(in, pairs)
+	moved, isMoved := shiftedIndent(in, pairs)
 	scaled, isScaled := s.scaled(in, pairs)
 	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
 		return "", false
@@ -557,9 +557,9 @@ func or(first bool, a, b string) string {
 	return b
 }
 
-// moved adds the prefix common to all lines of the file, or removes the one common to
+// shiftedIndent adds the prefix common to all lines of the file, or removes the one common to
 // all lines of the edit.
-func moved(in string, pairs []pair) (string, bool) {
+func shiftedIndent(in string, pairs []pair) (string, bool) {
 	less := func(p pair) bool { return len(p.edit) <= len(in) }
 	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
 		return more + in, slices.ContainsFunc(pairs, less)

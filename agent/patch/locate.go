@@ -82,7 +82,7 @@ func (p *applier) apply(h hunk) error {
 	if len(h.splits) > 0 {
 		return p.applySplit(h)
 	}
-	if err := p.missing(h); err != nil {
+	if err := p.checkDefinitions(h); err != nil {
 		return err
 	}
 	m, err := p.locate(h)
@@ -93,7 +93,7 @@ func (p *applier) apply(h hunk) error {
 		return p.applyMatch(*m)
 	}
 	if !h.block {
-		if done, err := p.scatter(h); done || err != nil {
+		if done, err := p.applyParts(h); done || err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
+			if m != nil && m.level >= spacing && !h.block && p.doc.hasRival(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
@@ -192,7 +192,7 @@ func (p *applier) locate(h hunk) (*match, error) {
 	}
 	for _, v := range h.lessContext() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && (p.doc.elsewhere(*m) || p.doc.rivalled(*m, p.expected(m.hunk))) {
+			if m != nil && (p.doc.contextElsewhere(*m) || p.doc.hasRival(*m, p.expected(m.hunk))) {
 				return nil, nil
 			}
 			return m, err
@@ -225,7 +225,7 @@ func (p *applier) try(h hunk) (*match, error) {
 	}
 	for level := range levels {
 		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= spacing && !p.doc.evenly(h, at)
+			return !within(scopes, at) || level >= spacing && !p.doc.evenlyIndented(h, at)
 		})
 		if len(starts) == 0 {
 			continue
@@ -265,7 +265,7 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 		}
 	}
 	if len(starts) == 1 {
-		return starts[0], p.once(h)
+		return starts[0], p.checkOnce(h)
 	}
 	if want := p.expected(h); want >= 0 && !h.fewer {
 		best, second := -1, -1
@@ -284,9 +284,9 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 	return 0, p.ambiguous(h, starts)
 }
 
-// once returns an error if a block fits in one place only because of an earlier block
+// checkOnce returns an error if a block fits in one place only because of an earlier block
 // of the same edit. The blocks may have been written for the original file.
-func (p *applier) once(h hunk) error {
+func (p *applier) checkOnce(h hunk) error {
 	if !h.block || h.start > 0 || p.index < 2 {
 		return nil
 	}
@@ -370,11 +370,11 @@ func (h hunk) lessContext() []hunk {
 	}
 	var out []hunk
 	add := func(head, tail int) {
-		if v, ok := h.trimmed(head, tail); ok {
+		if v, ok := h.withoutContext(head, tail); ok {
 			out = append(out, v)
 		}
 	}
-	for k := 1; k <= min(mostLeftOut, max(lead, trail)); k++ {
+	for k := 1; k <= min(maxLeftOut, max(lead, trail)); k++ {
 		if k <= trail {
 			add(0, k)
 		}
@@ -393,15 +393,15 @@ func (h hunk) lessContext() []hunk {
 	return out
 }
 
-// mostLeftOut is the maximum number of context lines that are left out one by one,
+// maxLeftOut is the maximum number of context lines that are left out one by one,
 // and remembered, at each end of a hunk.
-const mostLeftOut = 10
+const maxLeftOut = 10
 
-// trimmed returns the hunk without some context lines at its ends. ok reports whether
+// withoutContext returns the hunk without some context lines at its ends. ok reports whether
 // the rest can identify a place: it has enough letters, and context is left or the
 // enclosing definition is named. Otherwise a common line in another function would
 // match.
-func (h hunk) trimmed(head, tail int) (v hunk, ok bool) {
+func (h hunk) withoutContext(head, tail int) (v hunk, ok bool) {
 	v = h
 	v.lines = h.lines[head : len(h.lines)-tail]
 	if v.start > 0 {
@@ -409,19 +409,19 @@ func (h hunk) trimmed(head, tail int) (v hunk, ok bool) {
 	}
 	v.fewer, v.left = true, nil
 	named := false
-	for i := max(0, head-mostLeftOut); i < head; i++ {
+	for i := max(0, head-maxLeftOut); i < head; i++ {
 		l := h.lines[i]
 		v.left = append(v.left, leftOut{l.text, i - head})
-		if defined(l.text, false) != nil {
+		if definitionWords(l.text, false) != nil {
 			named, v.section, v.left = true, l.text, nil // identifies the place regardless of the lines above
 		}
 	}
 	old := v.old()
 	for i, l := range h.lines[len(h.lines)-tail:] {
-		if defined(l.text, false) != nil {
+		if definitionWords(l.text, false) != nil {
 			return v, false
 		}
-		if i < mostLeftOut {
+		if i < maxLeftOut {
 			v.left = append(v.left, leftOut{l.text, len(old) + i})
 		}
 	}
@@ -441,10 +441,10 @@ func telling(lines []string, enough int) bool {
 	return n >= enough
 }
 
-// scatter applies a hunk with "…" in its context part by part, and reports whether
+// applyParts applies a hunk with "…" in its context part by part, and reports whether
 // all parts fit. A hunk without such a marker is not split: it is for another state
 // of the file.
-func (p *applier) scatter(h hunk) (bool, error) {
+func (p *applier) applyParts(h hunk) (bool, error) {
 	parts := h.parts()
 	if len(parts) < 2 {
 		return false, nil

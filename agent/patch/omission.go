@@ -31,14 +31,14 @@ func Omission(name, before, content string) (int, string) {
 		}
 	}
 	if shrinks && !prose(name) {
-		return stretch(name, before, content, had)
+		return replacedBy(name, before, content, had)
 	}
 	return 0, ""
 }
 
-// stretch searches the replacement of each removed range for a placeholder,
+// replacedBy searches the replacement of each removed range for a placeholder,
 // recognized by its form: dots, a few words in a comment, or a single line for many.
-func stretch(name, before, content string, had map[string]bool) (int, string) {
+func replacedBy(name, before, content string, had map[string]bool) (int, string) {
 	old, add := texts(splitText(before)), texts(splitText(content))
 	count := func(lines []string) (n int) {
 		for _, s := range lines {
@@ -97,7 +97,7 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 		return true
 	}
 	several := leader().MatchString(last) // part of a longer comment
-	return alone && !several && brief(words) && !speaks(s, body)
+	return alone && !several && brief(words) && !hasOwnContent(s, body)
 }
 
 // tagged reports whether files with an extension contain tags.
@@ -105,11 +105,11 @@ func tagged(ext string) bool {
 	return slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
 }
 
-// speaks reports whether a comment has characters or words that give it content of
+// hasOwnContent reports whether a comment has characters or words that give it content of
 // its own.
-func speaks(s, body string) bool {
+func hasOwnContent(s, body string) bool {
 	return strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") || strings.HasSuffix(s, ".") || strings.Contains(s, "----") ||
-		told().MatchString(body)
+		goneWords().MatchString(body)
 }
 
 // brief reports whether a comment is as short as a placeholder, and not the single
@@ -122,8 +122,8 @@ func brief(words []string) bool {
 	return len(words) > 1 && len(words) <= 4 && n < 8*(len(words)+1)
 }
 
-// told matches words of comments that say that something is gone.
-var told = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
+// knownPairs matches words of comments that say that something is gone.
+var goneWords = lazily(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
 	`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
 
 // lastOf returns the last line that is not blank.

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// respelled returns the sketch lines that replace old, in the file's white space.
+// respell returns the sketch lines that replace old, in the file's white space.
 // tolerant means that the sketch's anchors match only with white space ignored. If
 // they match exactly and nothing else suggests that the sketch's white space differs,
 // it is kept.
-func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
+func respell(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
 	if r.otherSigns() || r.flat() {

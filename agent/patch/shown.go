@@ -63,22 +63,22 @@ var hints = []string{
 	"No outline", "No definitions",
 }
 
-// ours reports whether only Handrail writes such a line around or in place of a text.
-func ours(s string) bool {
+// isOwnLine reports whether only Handrail writes such a line around or in place of a text.
+func isOwnLine(s string) bool {
 	s = strings.TrimSpace(s)
 	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) &&
 		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s))
 }
 
-// recorded reports whether a file of this name records program output, which may be
+// recordsOutput reports whether a file of this name records program output, which may be
 // Handrail's.
-func recorded(name string) bool {
+func recordsOutput(name string) bool {
 	return addition{name: name}.kind("diff", "patch", "log", "out", "golden", "snap", "txtar", "expected") && !prose(name)
 }
 
 // unframe removes Handrail's framing around a text. Lines of the old text stay.
 func unframe(name, before, s string) (string, bool) {
-	if recorded(name) {
+	if recordsOutput(name) {
 		return s, false
 	}
 	lines, had := splitText(s), map[string]bool{}
@@ -118,13 +118,13 @@ func unframe(name, before, s string) (string, bool) {
 	return d.String(), head || tail || again
 }
 
-// shown finds a line that only Handrail writes. Prose may quote one between fences.
-func (a addition) shown() int {
-	if recorded(a.name) {
+// findShown finds a line that only Handrail writes. Prose may quote one between fences.
+func (a addition) findShown() int {
+	if recordsOutput(a.name) {
 		return -1
 	}
 	for i, s := range a.add {
-		own := ours(s) || !a.file.seals && seal().MatchString(s)
+		own := isOwnLine(s) || !a.file.seals && seal().MatchString(s)
 		if own && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}

@@ -93,16 +93,16 @@ func (m *merger) merge(s segment) error {
 		return err
 	}
 	bare := level >= spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
-	if m.goesOn(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
-		return m.unsettled(s, s.lines[len(s.lines)-1], "ends", "after")
+	if m.continuesBelow(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
+		return m.anchorError(s, s.lines[len(s.lines)-1], "ends", "after")
 	}
 	old := texts(m.doc.lines[from : to+1])
-	lines, err := respelled(texts(m.doc.lines), s.lines, old, level >= spacing)
+	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
 	if err != nil {
 		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
 			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
 	}
-	if why := m.doc.unbalanced(lines, from, to+1); why != "" {
+	if why := m.doc.imbalance(lines, from, to+1); why != "" {
 		return fmt.Errorf("merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s", s.source, from+1, to+1, why, m.doc.region(from, to+1-from))
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
@@ -130,7 +130,7 @@ func (m *merger) start(s segment) (at, level int, err error) {
 			}
 		}
 	}
-	return 0, 0, m.unsettled(s, s.lines[0], "begins", "before")
+	return 0, 0, m.anchorError(s, s.lines[0], "begins", "before")
 }
 
 // left returns the indexes at which lines occur in the file, from index from on.
@@ -163,39 +163,39 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 			break
 		}
 		best = k
-		if to := found[0] + k - 1; len(found) == 1 && !m.loses(s.lines, from, to) {
+		if to := found[0] + k - 1; len(found) == 1 && !m.losesDefinition(s.lines, from, to) {
 			return to, nil
 		} else if len(found) == 1 {
 			break
 		}
 	}
 	if best > 0 && (telling([]string{last}, 1) || strings.ContainsAny(last, "})]")) {
-		if to, ok := m.blockEnd(from, last, level); ok && !m.loses(s.lines, from, to) {
+		if to, ok := m.blockEnd(from, last, level); ok && !m.losesDefinition(s.lines, from, to) {
 			return to, nil
 		}
 	}
-	return 0, m.unsettled(s, last, "ends", "after")
+	return 0, m.anchorError(s, last, "ends", "after")
 }
 
-// loses reports whether lines [from, to] of the file define something, at the depth
+// losesDefinition reports whether lines [from, to] of the file define something, at the depth
 // of the first line or above, that the segment lacks. The segment then ends earlier.
-func (m *merger) loses(lines []string, from, to int) bool {
+func (m *merger) losesDefinition(lines []string, from, to int) bool {
 	depth := len(indentOf(m.doc.lines[from].text))
 	for _, l := range m.doc.lines[from+1 : to+1] {
-		if len(indentOf(l.text)) > depth || defined(l.text, false) == nil {
+		if len(indentOf(l.text)) > depth || definitionWords(l.text, false) == nil {
 			continue
 		}
-		words := defined(l.text, false)
-		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(defined(s, false), words) }) {
+		words := definitionWords(l.text, false)
+		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(definitionWords(s, false), words) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// goesOn reports whether at least two lines of a segment occur in the file only after
+// continuesBelow reports whether at least two lines of a segment occur in the file only after
 // its end, and would be duplicated.
-func (m *merger) goesOn(lines []string, to int) bool {
+func (m *merger) continuesBelow(lines []string, to int) bool {
 	n := 0
 	for _, s := range lines {
 		if at := m.doc.find([]string{s}, spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
@@ -226,7 +226,7 @@ func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
 	return 0, false
 }
 
-func (m *merger) unsettled(s segment, anchor, verb, side string) error {
+func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	found := m.left([]string{anchor}, spacing, 0)
 	where := "is not in the file"
 	switch rest := m.left([]string{anchor}, spacing, m.pos); {

@@ -28,7 +28,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 		case n == 1 && !all && cutsWord(before, v[0]):
 			return Applied{}, 0, partOfWord(before, v[0])
 		case n == 1 || n > 1 && all:
-			return replaced(before, v, n), n, nil
+			return replaceAll(before, v, n), n, nil
 		case n > 1:
 			return Applied{}, n, manyTimes(before, v[0], n)
 		}
@@ -55,10 +55,10 @@ func spellings(before, old, add string) [][2]string {
 	return [][2]string{{old, add}, crlf, lf}
 }
 
-// replaced replaces all n occurrences of v[0] with v[1]. If v[0] ends with a line
+// replaceAll replaces all n occurrences of v[0] with v[1]. If v[0] ends with a line
 // ending and v[1] does not, one is added: the following text would join the line
 // otherwise.
-func replaced(before string, v [2]string, n int) (out Applied) {
+func replaceAll(before string, v [2]string, n int) (out Applied) {
 	old, add := v[0], v[1]
 	if eol := withEOL("\n", mostEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
 		add += eol

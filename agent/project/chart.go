@@ -12,10 +12,10 @@ import (
 
 // Limits of a chart: time before the first request, and space in the prompt.
 const (
-	fewestFiles = 100 // minimum size of a project that gets a chart
-	chartTime   = 120 * time.Millisecond
-	mostCharted = 60   // definitions
-	mostChart   = 3400 // bytes, some 900 tokens
+	minFiles   = 100 // minimum size of a project that gets a chart
+	chartTime  = 120 * time.Millisecond
+	maxCharted = 60   // definitions
+	maxChart   = 3400 // bytes, some 900 tokens
 )
 
 // Users finds the definitions that most other files name. A workspace implements it.
@@ -33,10 +33,10 @@ var (
 // reading. It samples as many files as a short time allows, spread over the project.
 // A small project gets no chart.
 func (f *Facts) Chart(ctx context.Context, in Users) error {
-	if len(f.files) < fewestFiles {
+	if len(f.files) < minFiles {
 		return nil
 	}
-	used, err := in.Used(ctx, f.files, chartTime, mostCharted)
+	used, err := in.Used(ctx, f.files, chartTime, maxCharted)
 	if err != nil {
 		return ctx.Err() // the session will report a broken workspace
 	}
@@ -51,7 +51,7 @@ func (f *Facts) Chart(ctx context.Context, in Users) error {
 			size += len(u.Path) + len("- : \n")
 		}
 		text := fmt.Sprintf("%s %d", u.Name, u.Files)
-		if size += len(text) + len(", "); size > mostChart {
+		if size += len(text) + len(", "); size > maxChart {
 			break
 		}
 		if of[u.Path] == nil {

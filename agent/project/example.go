@@ -10,10 +10,10 @@ import (
 
 // Limits of the sources of examples.
 const (
-	mostExample   = 64 << 10 // bytes per file
-	mostTriedFor  = 5        // files to read for a line
-	leastExample  = 6        // characters per line
-	longestSample = 80
+	maxExample  = 64 << 10 // bytes per file
+	maxTriedFor = 5        // files to read for a line
+	minExample  = 6        // characters per line
+	maxSample   = 80
 )
 
 // sources are the file name extensions of hand-written code.
@@ -33,14 +33,14 @@ func (f Facts) Example(ctx context.Context, files Files, request string) (name, 
 	}
 	var others []string
 	for _, n := range f.files {
-		if slices.Contains(sources[:], path.Ext(n)) && f.sizes[n] > 0 && f.sizes[n] <= mostExample {
+		if slices.Contains(sources[:], path.Ext(n)) && f.sizes[n] > 0 && f.sizes[n] <= maxExample {
 			others = append(others, n)
 		}
 	}
 	slices.SortStableFunc(others, func(a, b string) int { return int(f.sizes[a] - f.sizes[b]) })
-	candidates = append(candidates[:min(len(candidates), mostTriedFor)], others[:min(len(others), mostTriedFor)]...)
+	candidates = append(candidates[:min(len(candidates), maxTriedFor)], others[:min(len(others), maxTriedFor)]...)
 	for _, n := range candidates {
-		data, _, err := files.ReadAll(ctx, n, mostExample)
+		data, _, err := files.ReadAll(ctx, n, maxExample)
 		if err != nil || slices.Contains(data, 0) {
 			continue
 		}
@@ -59,7 +59,7 @@ func sample(text string) string {
 	for _, line := range all {
 		line = strings.TrimRight(line, "\r")
 		body := strings.TrimSpace(line)
-		if len(body) < leastExample || len(line) > longestSample || strings.ContainsAny(line, "<>&\"\\`¦\r") || !strings.ContainsFunc(body, unicode.IsLetter) || strings.Count(text, line) != 1 {
+		if len(body) < minExample || len(line) > maxSample || strings.ContainsAny(line, "<>&\"\\`¦\r") || !strings.ContainsFunc(body, unicode.IsLetter) || strings.Count(text, line) != 1 {
 			continue
 		}
 		indented := body != line

@@ -15,8 +15,8 @@ import (
 // IgnoreName is the name of the files that hide others from the agent.
 const IgnoreName = ".agentignore"
 
-// mostIgnore is the maximum number of bytes to read from an ignore file.
-const mostIgnore = 1 << 20
+// maxIgnore is the maximum number of bytes to read from an ignore file.
+const maxIgnore = 1 << 20
 
 // Hidden is the set of paths that .agentignore files hide from the agent. The zero
 // value hides nothing.
@@ -39,7 +39,7 @@ func HiddenBy(ctx context.Context, trees ...Files) (Hidden, error) {
 			if path.Base(e.Path) != IgnoreName || strings.HasSuffix(e.Path, "/") {
 				continue
 			}
-			text, _, err := tree.ReadAll(ctx, e.Path, mostIgnore)
+			text, _, err := tree.ReadAll(ctx, e.Path, maxIgnore)
 			if err != nil {
 				return h, fmt.Errorf("read %s: %w", e.Path, err)
 			}

@@ -45,8 +45,8 @@ func (f *Facts) SetTests(lines []string) {
 // programs are checked for so that a model need not guess their presence.
 var programs = [...]string{"bash", "git", "rg", "python3", "python", "pip", "pytest", "go", "node", "npm", "cargo", "java", "mvn", "gcc", "make", "ruby", "php", "dotnet", "curl", "jq"}
 
-// mostTried limits the time to examine the machine.
-const mostTried = 20 * time.Second
+// maxTryTime limits the time to examine the machine.
+const maxTryTime = 20 * time.Second
 
 var (
 	programName = pattern.Lazy(`^[A-Za-z0-9_+-]+$`)
@@ -72,7 +72,7 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 		}
 	}
 	line += "true"
-	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: mostTried}, nil)
+	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: maxTryTime}, nil)
 	if err != nil {
 		return ctx.Err() // the session will report a broken workspace
 	}

@@ -87,7 +87,7 @@ func (f *Facts) add(m *manifestReader, name, dir string) {
 	for _, c := range m.commands {
 		c.Dir, c.From = dir, name
 		same := slices.ContainsFunc(f.Commands, func(have Command) bool { return have.Line == c.Line && have.Dir == c.Dir })
-		if c.Line != "" && !same && len(f.Commands) < mostCommands {
+		if c.Line != "" && !same && len(f.Commands) < maxCommands {
 			f.Commands = append(f.Commands, c)
 		}
 	}

@@ -24,10 +24,10 @@ type mention struct {
 
 // Limits of the context added to a request.
 const (
-	mostMentions  = 8
-	mostFile      = 8000  // characters of a whole file
-	mostSelection = 16000 // bytes of selected lines
-	mostAll       = 40000 // bytes in total
+	maxMentions  = 8
+	maxFile      = 8000  // characters of a whole file
+	maxSelection = 16000 // bytes of selected lines
+	maxContext   = 40000 // bytes in total
 )
 
 var (
@@ -87,9 +87,9 @@ type Sources struct {
 func Resolve(ctx context.Context, text string, from Sources) []session.Item {
 	r := resolver{Sources: from}
 	var out []session.Item
-	left := mostAll
+	left := maxContext
 	for _, m := range mentions(text) {
-		if len(out) == mostMentions || ctx.Err() != nil {
+		if len(out) == maxMentions || ctx.Err() != nil {
 			break
 		}
 		it, ok := r.item(ctx, m)
@@ -113,8 +113,8 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 		return session.Item{}, false
 	}
 	if m.From == 0 {
-		if runes := []rune(text); len(runes) > mostFile {
-			text = string(runes[:mostFile]) + "\n[cut: this is the beginning of the file]"
+		if runes := []rune(text); len(runes) > maxFile {
+			text = string(runes[:maxFile]) + "\n[cut: this is the beginning of the file]"
 		}
 		kind := session.ItemFile
 		if m.Ref != "" {
@@ -127,7 +127,7 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 		return session.Item{}, false
 	}
 	to := min(m.To, len(lines))
-	text = cut(strings.Join(lines[m.From-1:to], "\n"), mostSelection)
+	text = cut(strings.Join(lines[m.From-1:to], "\n"), maxSelection)
 	label := fmt.Sprintf("%s:L%d-L%d", name, m.From, to)
 	if m.From == to {
 		label = fmt.Sprintf("%s:L%d", name, m.From)
@@ -177,7 +177,7 @@ func readText(ctx context.Context, files Files, name string) (string, bool) {
 func (r *resolver) spelled(ctx context.Context, name string) string {
 	if r.names == nil {
 		r.names = []string{}
-		l, err := r.Now.List(ctx, ".", true, mostEntries)
+		l, err := r.Now.List(ctx, ".", true, maxEntries)
 		if err != nil {
 			return ""
 		}

@@ -29,14 +29,14 @@ type Files interface {
 
 // Limits of reading and of the prompt.
 const (
-	mostEntries  = 20000
-	mostRead     = 256 << 10 // bytes per file
-	mostReadme   = 1200
-	mostDirs     = 24
-	mostRoot     = 30
-	mostCommands = 12
-	mostNested   = 10
-	mostText     = 6000
+	maxEntries  = 20000
+	maxRead     = 256 << 10 // bytes per file
+	maxReadme   = 1200
+	maxDirs     = 24
+	maxRoot     = 30
+	maxCommands = 12
+	maxNested   = 10
+	maxText     = 6000
 )
 
 // Command is a way to build or check the project. Dir is its directory, "" for the
@@ -85,7 +85,7 @@ func (t *tree) read(ctx context.Context, name string) string {
 	if !t.has(name) {
 		return ""
 	}
-	data, _, err := t.files.ReadAll(ctx, name, mostRead)
+	data, _, err := t.files.ReadAll(ctx, name, maxRead)
 	if err != nil || slices.Contains(data, 0) {
 		return ""
 	}
@@ -95,7 +95,7 @@ func (t *tree) read(ctx context.Context, name string) string {
 // Discover finds the facts about a project. Unreadable files are left out. It fails
 // only if the tree cannot be listed.
 func Discover(ctx context.Context, files Files) (Facts, error) {
-	l, err := files.List(ctx, ".", true, mostEntries)
+	l, err := files.List(ctx, ".", true, maxEntries)
 	if err != nil {
 		return Facts{}, fmt.Errorf("look at the project: %w", err)
 	}
@@ -144,13 +144,13 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 		}
 		return strings.Compare(a, b)
 	})
-	f.Nested = below[:min(len(below), mostNested)]
+	f.Nested = below[:min(len(below), maxNested)]
 	if len(f.Commands) > 0 {
 		return
 	}
 	var seen []string
 	for _, name := range f.Nested {
-		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < mostCommands {
+		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < maxCommands {
 			seen = append(seen, dir)
 			f.readManifests(ctx, t, dir)
 		}
@@ -192,7 +192,7 @@ func readme(ctx context.Context, t *tree) string {
 			}
 			out = append(out, strings.TrimRight(line, "\r\n"))
 		}
-		return cut(strings.TrimSpace(strings.Join(out, "\n")), mostReadme)
+		return cut(strings.TrimSpace(strings.Join(out, "\n")), maxReadme)
 	}
 	return ""
 }
@@ -211,7 +211,7 @@ func cut(s string, n int) string {
 
 // String formats the facts for a prompt, cut to 6,000 bytes.
 func (f Facts) String() string {
-	return cut(strings.TrimSpace(f.Runs()+"\n"+f.About()), mostText)
+	return cut(strings.TrimSpace(f.Runs()+"\n"+f.About()), maxText)
 }
 
 // Runs formats the commands and the programs of the machine for a prompt. A command
@@ -254,7 +254,7 @@ func (f Facts) About() string {
 	if f.Readme != "" {
 		line("\nThe README begins:\n\n%s", indent(f.Readme))
 	}
-	return cut(strings.TrimRight(b.String(), "\n"), mostText)
+	return cut(strings.TrimRight(b.String(), "\n"), maxText)
 }
 
 func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
@@ -262,14 +262,14 @@ func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n  
 func (f Facts) layout() string {
 	var parts []string
 	for i, d := range f.Dirs {
-		if i == mostDirs {
+		if i == maxDirs {
 			parts = append(parts, fmt.Sprintf("%d more directories", len(f.Dirs)-i))
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s/ (%d)", d.Name, d.Files))
 	}
 	for i, name := range f.Root {
-		if i == mostRoot {
+		if i == maxRoot {
 			parts = append(parts, fmt.Sprintf("%d more files", len(f.Root)-i))
 			break
 		}
@@ -287,8 +287,8 @@ var instructionFiles = [...]string{"AGENTS.md", "CLAUDE.md", ".github/copilot-in
 
 // Limits of instructions, in bytes.
 const (
-	mostRule  = 8000
-	mostRules = 16000
+	maxRule  = 8000
+	maxRules = 16000
 )
 
 // Instructions reads a repository's instructions for agents. files must be the base
@@ -297,12 +297,12 @@ func Instructions(ctx context.Context, files Files) (string, error) {
 	var b strings.Builder
 	var seen []string
 	for _, name := range instructionFiles {
-		data, _, err := files.ReadAll(ctx, name, mostRead)
+		data, _, err := files.ReadAll(ctx, name, maxRead)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
 			continue
 		}
 		if errors.Is(err, workspace.ErrTooLarge) { //control:large-rules
-			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", mostRead), nil
+			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", maxRead), nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("read instructions: %w", err)
@@ -312,10 +312,10 @@ func Instructions(ctx context.Context, files Files) (string, error) {
 			continue
 		}
 		seen = append(seen, text)
-		if more := len(text) - mostRule; more > 0 {
-			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, mostRule), more, name)
+		if more := len(text) - maxRule; more > 0 {
+			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, maxRule), more, name)
 		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, text)
 	}
-	return cut(strings.TrimSpace(b.String()), mostRules), nil
+	return cut(strings.TrimSpace(b.String()), maxRules), nil
 }

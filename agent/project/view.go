@@ -26,7 +26,7 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 	var named []session.Item
 	source := false
 	for _, m := range mentions(words) {
-		if len(named) == mostMentions || ctx.Err() != nil {
+		if len(named) == maxMentions || ctx.Err() != nil {
 			break
 		}
 		text, name, ok := r.find(ctx, m)

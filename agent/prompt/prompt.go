@@ -32,8 +32,8 @@ type Builder struct {
 // take samples for facts. The zero value means that placeholders are shown.
 type Example struct{ Path, Line string }
 
-// shown returns a part with the example filled in.
-func (e Example) shown(part string) string {
+// fill returns a part with the example filled in.
+func (e Example) fill(part string) string {
 	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line || strings.ContainsAny(e.Path+e.Line, "<>\n\"\\") {
 		return part
 	}
@@ -85,9 +85,9 @@ func (b Builder) Build(in Input) string {
 	add(part("role"))
 	add(OfMode(in.Mode))
 	if !native {
-		add(b.Example.shown(part("calls_text")))
+		add(b.Example.fill(part("calls_text")))
 		if offers["edit_file"] { //control:worked-edit
-			add(b.Example.shown(part("calls_edit")))
+			add(b.Example.fill(part("calls_edit")))
 		}
 		add("These are the tools:\n\n" + describe(in.Tools, in.Small))
 	}
@@ -110,13 +110,13 @@ func (b Builder) Build(in Input) string {
 		add(reading("finish_text"))
 	}
 	if about := b.about(offers["run_terminal_command"]); about != "" {
-		add("# The project\n\n" + marks.Break(shorter(about, in.most(mostProject), "list_files shows what is there")))
+		add("# The project\n\n" + marks.Break(shorter(about, in.limit(maxProject), "list_files shows what is there")))
 	}
 	if b.Charted != "" && !in.Small { //control:small-chart
 		add("# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(b.Charted))
 	}
 	if b.Rules != "" {
-		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.most(mostRules), "read AGENTS.md, or what this repository has of its kind")))
+		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.limit(maxRules), "read AGENTS.md, or what this repository has of its kind")))
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
@@ -150,24 +150,24 @@ func (b Builder) files(in Input) string {
 		part1 += "\n" + m
 	}
 	if b.Rules != "" {
-		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, mostRules/4, "READ AGENTS.md"))
+		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, maxRules/4, "READ AGENTS.md"))
 	}
 	return strings.TrimSpace(part1) + "\n"
 }
 
 // Limits in bytes of prompt parts for a small window: together some 1,200 tokens.
 const (
-	mostProject = 1200
-	mostRules   = 3000
-	mostWeak    = 600 // per part, for a small model
+	maxProject = 1200
+	maxRules   = 3000
+	maxWeak    = 600 // per part, for a small model
 )
 
-// most returns the limit in bytes of a part whose limit for a small window is n; 0
+// limit returns the limit in bytes of a part whose limit for a small window is n; 0
 // means no limit.
-func (in Input) most(n int) int {
+func (in Input) limit(n int) int {
 	switch {
 	case in.Weak:
-		return mostWeak
+		return maxWeak
 	case in.Small:
 		return n
 	}

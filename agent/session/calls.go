@@ -74,7 +74,7 @@ func (c *CallState) Approval() policy.Approval {
 }
 
 // Waits reports whether c waits for the user.
-func (c *CallState) Waits() bool { return c.Open() && c.Approval().Waits() }
+func (c *CallState) Waits() bool { return c.Open() && c.Approval().IsPending() }
 
 // kind returns the kind of the call as recorded by the gate. For older logs without
 // one, it is derived from the tool names of that time. Other names give
@@ -119,11 +119,11 @@ func changes(k policy.Kind) bool {
 }
 
 // Open returns the requests that wait for the user.
-func (c *Calls) Open() []Asked { return c.asked(policy.Approval.Waits) }
+func (c *Calls) Open() []Asked { return c.asked(policy.Approval.IsPending) }
 
 // Granted returns the approved requests whose calls have not ended.
 func (c *Calls) Granted() []Asked {
-	return c.asked(func(a policy.Approval) bool { return a.Stands() || a.State == policy.Begun })
+	return c.asked(func(a policy.Approval) bool { return a.IsApproved() || a.State == policy.Begun })
 }
 
 // Request returns the request with an id, or nil.
@@ -195,7 +195,7 @@ func (c *Calls) add(s *CallState) *CallState {
 	return s
 }
 
-func (c *Calls) answered(turn int, p *Answer) {
+func (c *Calls) addAnswer(turn int, p *Answer) {
 	c.Last, c.ended = nil, nil
 	for _, call := range p.Calls {
 		c.Last = append(c.Last, c.add(&CallState{Call: call, Turn: turn}))
@@ -215,7 +215,7 @@ func (c *Calls) ask(turn int, p *Asked) {
 
 func (c *Calls) settle(at time.Time, p *Resolved) {
 	for _, r := range c.Requests {
-		if r.ID == p.ID && r.Approval.Takes(p.Verdict) {
+		if r.ID == p.ID && r.Approval.CanSettle(p.Verdict) {
 			r.Answer, r.Settled, r.Approval = p, at, r.Approval.Settle(p.Verdict)
 		}
 	}
@@ -247,8 +247,8 @@ func (c *Calls) Awaits(tool string) time.Time {
 	return time.Time{}
 }
 
-// spoken records that the user wrote a message while calls wait.
-func (c *Calls) spoken() {
+// markSpoken records that the user wrote a message while calls wait.
+func (c *Calls) markSpoken() {
 	for _, s := range c.Last {
 		s.Spoken = s.Spoken || s.Open()
 	}
@@ -262,7 +262,7 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
 	s.Result, c.ended = p, s
-	c.Shell.ran(p)
+	c.Shell.addResult(p)
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Finish()
 	}
@@ -291,7 +291,7 @@ func (c *Calls) countCommand() {
 // publish uses up approvals to publish: the changes are on the branch.
 func (c *Calls) publish(commit string) {
 	for _, r := range c.Requests {
-		if r.Tool == PublishTool && r.Approval.Stands() {
+		if r.Tool == PublishTool && r.Approval.IsApproved() {
 			r.Commit, r.Approval = commit, r.Approval.Finish()
 		}
 	}
@@ -309,7 +309,7 @@ func (c *Calls) note(p *Note) {
 
 // dropPublish invalidates the request to publish changes that were taken back.
 func (c *Calls) dropPublish() {
-	if g := c.Publish; g != nil && (g.Approval().Waits() || g.Approval().Stands()) {
+	if g := c.Publish; g != nil && (g.Approval().IsPending() || g.Approval().IsApproved()) {
 		g.Request.Approval = g.Request.Approval.Settle(policy.Stale)
 		g.Request.Answer = &Resolved{ID: g.Request.ID, Verdict: policy.Stale, Reason: "the change was taken back"}
 	}

@@ -70,14 +70,14 @@ func (w *Changes) BaseNow() string {
 	return w.Base
 }
 
-// tookIn recounts the changes against a new base. Changes of others are left out.
-func (w *Changes) tookIn(p *Checkpoint) {
-	w.touched(w.Unpushed)
+// applyMerge recounts the changes against a new base. Changes of others are left out.
+func (w *Changes) applyMerge(p *Checkpoint) {
+	w.markTouched(w.Unpushed)
 	w.Base, w.Files = p.Merge.Commit, w.ours(p.Files)
 }
 
-// touched marks files as the session's.
-func (w *Changes) touched(list []FileChange) {
+// markTouched marks files as the session's.
+func (w *Changes) markTouched(list []FileChange) {
 	if w.mine == nil {
 		w.mine = map[string]bool{}
 	}
@@ -103,8 +103,8 @@ func (w *Changes) Content() string {
 	return b.String()
 }
 
-// wish records a user's request about the checkpoints.
-func (w *Changes) wish(p *Message) {
+// recordWish records a user's request about the checkpoints.
+func (w *Changes) recordWish(p *Message) {
 	switch {
 	case p.TakeBack.Do != Keep:
 		w.TakeBack = p
@@ -127,7 +127,7 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 		return
 	}
 	if p.Merge != nil {
-		w.tookIn(p)
+		w.applyMerge(p)
 	}
 	w.Published, w.Unpushed, w.Approved = p.Commit, nil, nil //control:consumed-when-published
 	if p.Commit != p.Parent {
@@ -135,20 +135,20 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 	}
 	if p.Merge == nil {
 		for _, f := range p.Files {
-			if p.TookBack != Undo || !w.less(f) {
+			if p.TookBack != Undo || !w.subtract(f) {
 				w.add(f)
 			}
 		}
-		w.touched(p.Files)
+		w.markTouched(p.Files)
 	}
 	if p.Whole != nil {
 		w.Files = w.ours(p.Whole) //control:files-are-the-diff
 	}
 }
 
-// less subtracts a change that was undone. A file back in its original state counts
+// subtract subtracts a change that was undone. A file back in its original state counts
 // as unchanged. less reports whether the file was among the changed ones.
-func (w *Changes) less(f FileChange) bool {
+func (w *Changes) subtract(f FileChange) bool {
 	i := w.at(f.Path)
 	if i < 0 {
 		return false

@@ -53,29 +53,29 @@ func (s *State) inside(e Event) {
 		}
 		return
 	default:
-		if !s.called(e, payload) {
+		if !s.applyCall(e, payload) {
 			return
 		}
 	}
 	s.tell(payload)
 }
 
-// called applies an event about calls, of the session or of its sub-tasks. It reports
+// applyCall applies an event about calls, of the session or of its sub-tasks. It reports
 // whether the event is of that kind.
-func (s *State) called(e Event, payload any) bool {
+func (s *State) applyCall(e Event, payload any) bool {
 	switch p := payload.(type) {
 	case *Asked:
 		s.ask(e.Turn, p)
 	case *Decision:
 		s.call(p.Call).Decision = p
 	case *Resolved:
-		s.resolved(e.Time, p)
+		s.applyResolved(e.Time, p)
 	case *Started:
 		s.start(e.Time, p)
 	case *Result:
 		s.fresh = s.result(p)
-		s.found(e, p.Finding)
-		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
+		s.addFinding(e, p.Finding)
+		s.Tests.applyResult(e, p, s.Published, len(s.Unpushed) > 0)
 		if p.LeftOut != nil {
 			s.LeftOut = p.LeftOut
 		}

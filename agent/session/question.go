@@ -21,13 +21,13 @@ func Question(text string) bool {
 	return !ok || !changeWord().MatchString(rest) || questionStart().MatchString(rest)
 }
 
-// leastWords is the minimum number of words in a reason: "n/a" and "none" are none.
-const leastWords = 3
+// minReasonWords is the minimum number of words in a reason: "n/a" and "none" are none.
+const minReasonWords = 3
 
 // Unchanged returns the reason that the model gave for not changing a file, or "" if
 // it is too short to be one.
 func (r *Result) Unchanged() string {
-	if !r.Complete || len(strings.Fields(r.NoChange)) < leastWords {
+	if !r.Complete || len(strings.Fields(r.NoChange)) < minReasonWords {
 		return ""
 	}
 	return strings.TrimSpace(r.NoChange)

@@ -13,8 +13,8 @@ type Shell struct {
 	Kept    int    // bytes of logged output beyond the text for the model
 }
 
-// ran applies a result. It drops the output, which can be long, from the state.
-func (s *Shell) ran(p *Result) {
+// addResult applies a result. It drops the output, which can be long, from the state.
+func (s *Shell) addResult(p *Result) {
 	if p.Dir != "" {
 		s.Dir = p.Dir
 	}

@@ -123,11 +123,11 @@ func (s *State) Take(e Event, payload any) {
 	case *Answer:
 		s.Turns = e.Turn
 		s.Tokens += p.PromptTokens + p.AnswerTokens
-		s.answered(e.Turn, p)
+		s.addAnswer(e.Turn, p)
 	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:
-		s.called(e, payload)
+		s.applyCall(e, payload)
 	case *Note:
-		s.noted(p)
+		s.applyNote(p)
 	case *Update:
 		s.update(p)
 	case *Verified:
@@ -142,8 +142,8 @@ func (s *State) Take(e Event, payload any) {
 	s.tell(payload)
 }
 
-// found adds a finding, if f is not nil.
-func (s *State) found(e Event, f *Finding) {
+// addFinding adds a finding, if f is not nil.
+func (s *State) addFinding(e Event, f *Finding) {
 	if f != nil {
 		s.Findings, s.Tokens = append(s.Findings, Reported{f, e.Seq}), s.Tokens+f.Tokens
 	}
@@ -153,19 +153,19 @@ func (s *State) found(e Event, f *Finding) {
 // allowed, and to no other.
 func (s *State) permit(id string) {
 	for _, r := range s.Requests {
-		if r.ID == id && r.Kind == AskCommit && r.Approval.Stands() && s.Turns == r.Turn && len(s.Checkpoints) == 0 {
+		if r.ID == id && r.Kind == AskCommit && r.Approval.IsApproved() && s.Turns == r.Turn && len(s.Checkpoints) == 0 {
 			s.Task.Base = r.Head //control:fork-base
 			s.begin(s.Task)
 		}
 	}
 }
 
-// resolved applies the answer to a request. A plan that was not approved changes
+// applyResolved applies the answer to a request. A plan that was not approved changes
 // nothing else.
-func (s *State) resolved(at time.Time, p *Resolved) {
+func (s *State) applyResolved(at time.Time, p *Resolved) {
 	s.settle(at, p)
 	s.permit(p.ID)
-	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.Stands() {
+	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.IsApproved() {
 		return
 	}
 	s.Outcome = nil
@@ -182,8 +182,8 @@ func (s *State) end(p *Ended) {
 	}
 }
 
-// noted applies a note. A note on undone changes updates the outcome to be restored.
-func (s *State) noted(p *Note) {
+// applyNote applies a note. A note on undone changes updates the outcome to be restored.
+func (s *State) applyNote(p *Note) {
 	s.note(p)
 	if p.Kind == NoteTookBack || p.Kind == NoteConflicts {
 		s.TakeBack = nil
@@ -205,24 +205,24 @@ func (s *State) message(p *Message) {
 	if s.Over() && p.Text != "" {
 		s.Tests = Tested{}
 	}
-	s.heard(p)
+	s.applyMessage(p)
 	if p.Place != (Place{}) {
 		s.Place = p.Place
 	}
 }
 
-// heard applies the content of a message. If it is only about checkpoints, the work
+// applyMessage applies the content of a message. If it is only about checkpoints, the work
 // is not affected, and an ended session ends again.
-func (s *State) heard(p *Message) {
+func (s *State) applyMessage(p *Message) {
 	if p.Text != "" {
-		s.spoken()
+		s.markSpoken()
 	}
 	if p.Model != "" || p.Clear {
 		s.Model = cmp.Or(p.Model, s.Model) //control:model-of-the-next-turn
 		if p.Clear {
 			s.Cleared, s.Todo, s.Rest = true, nil, nil
 		}
-		s.still()
+		s.restorePhase()
 		return
 	}
 	if p.Mode != "" { //control:mode-of-the-request
@@ -233,9 +233,9 @@ func (s *State) heard(p *Message) {
 		s.Cleared = s.Cleared && p.Text == ""
 		return
 	}
-	s.wish(p)
+	s.recordWish(p)
 	if p.TakeBack.Do == Keep {
-		s.still()
+		s.restorePhase()
 		return
 	}
 	if s.Outcome != nil {
@@ -245,8 +245,8 @@ func (s *State) heard(p *Message) {
 	s.Outcome, s.Phase = nil, PhaseRunning
 }
 
-// still restores the phase of an ended session.
-func (s *State) still() {
+// restorePhase restores the phase of an ended session.
+func (s *State) restorePhase() {
 	if s.Outcome != nil {
 		s.Phase = s.Outcome.Status.phase()
 	}
@@ -254,7 +254,7 @@ func (s *State) still() {
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.take(e, p)
-	s.Tests.saved(e, p)
+	s.Tests.applyCheckpoint(e, p)
 	if (p.TookBack != "" || p.Merge != nil) && s.Rest != nil {
 		s.Rest.Wish = cmp.Or(p.TookBack, Rebase)
 	}

@@ -21,8 +21,8 @@ func (t *TestRun) Passed() bool { return t.Exit == 0 && !t.Unknown }
 // success.
 func (t *TestRun) Failed() bool { return !t.Passed() && !t.CutOff } //control:sigpipe-is-no-failure
 
-// mostTestLine is the maximum length of a displayed command line, in characters.
-const mostTestLine = 100
+// maxTestLine is the maximum length of a displayed command line, in characters.
+const maxTestLine = 100
 
 // String describes the result of a run, in Markdown.
 func (t *TestRun) String() string {
@@ -43,8 +43,8 @@ func (t *TestRun) String() string {
 // line returns the command in Markdown.
 func (t *TestRun) line() string {
 	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
-	if len(line) > mostTestLine {
-		line = append(line[:mostTestLine-1], '…')
+	if len(line) > maxTestLine {
+		line = append(line[:maxTestLine-1], '…')
 	}
 	return "`" + string(line) + "`"
 }
@@ -58,7 +58,7 @@ type Tested struct {
 	seq int64 // of its event
 }
 
-func (t *Tested) ran(e Event, p *Result, published string, pending bool) {
+func (t *Tested) applyResult(e Event, p *Result, published string, pending bool) {
 	if p.Tests == nil {
 		return
 	}
@@ -68,9 +68,9 @@ func (t *Tested) ran(e Event, p *Result, published string, pending bool) {
 	}
 }
 
-// saved applies a saved state. One recorded together with the result contains files
+// applyCheckpoint applies a saved state. One recorded together with the result contains files
 // left by the tests.
-func (t *Tested) saved(e Event, p *Checkpoint) {
+func (t *Tested) applyCheckpoint(e Event, p *Checkpoint) {
 	switch {
 	case t.Last == nil:
 	case p.Parked && e.Seq <= t.seq+2:
@@ -94,7 +94,7 @@ func (t *Tested) Words() string {
 	if e := t.Last.Tests.Exit; !t.Last.Tests.Unknown && (e == 126 || e == 127) {
 		return "tests did not run: " + words
 	}
-	words += ", " + took(time.Duration(t.Last.Millis)*time.Millisecond)
+	words += ", " + formatDuration(time.Duration(t.Last.Millis)*time.Millisecond)
 	if t.At != "" {
 		words += fmt.Sprintf(", at checkpoint %.7s", t.At)
 	}

@@ -108,9 +108,9 @@ func (n *Note) Labels() []string {
 	return out
 }
 
-// Heard returns the place up to which the model knows the conversation: that of the
+// HeardUpTo returns the place up to which the model knows the conversation: that of the
 // last request that included it.
-func (s *State) Heard() Place {
+func (s *State) HeardUpTo() Place {
 	for _, m := range slices.Backward(s.Timeline) {
 		if m, ok := m.(*Message); ok && m.TakeBack == nil && m.Place != (Place{}) {
 			return m.Place

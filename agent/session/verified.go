@@ -59,15 +59,15 @@ func (p *Proof) Words(commit string) string {
 	if v.Passed() {
 		words = fmt.Sprintf("tests passed (ran by Handrail): %s", v.Tests.line())
 	}
-	words += ", " + took(time.Duration(v.Millis)*time.Millisecond) + fmt.Sprintf(", at checkpoint %.7s", v.At)
+	words += ", " + formatDuration(time.Duration(v.Millis)*time.Millisecond) + fmt.Sprintf(", at checkpoint %.7s", v.At)
 	if v.Failed() && p.Base.Failed() {
 		words += "; failed before the change, too"
 	}
 	return words
 }
 
-// took formats a duration for display.
-func took(d time.Duration) string {
+// formatDuration formats a duration for display.
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
 	}

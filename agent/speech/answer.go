@@ -30,14 +30,14 @@ func (s *Stream) Answer(turn int) session.Answer {
 	a.Thinking = cutBroken(a.Thinking)
 	raw := strings.TrimSpace(content)
 	if s.Form == llm.FormFiles && len(s.calls) == 0 && s.files(&a, turn, raw) {
-		return mended(a)
+		return mendAnswer(a)
 	}
 	parsed := s.Parser.Parse(raw)
 	a.Content, a.Complete = cutComplete(parsed.Text)
 	a.Content = cutBroken(a.Content)
 	if len(s.calls) > 0 {
 		s.nativeCalls(&a, turn)
-		parsed.Calls = unlike(parsed.Calls, a.Calls)
+		parsed.Calls = dropDuplicates(parsed.Calls, a.Calls)
 	} else {
 		a.Errors = parsed.Errors
 	}
@@ -50,9 +50,9 @@ func (s *Stream) Answer(turn int) session.Answer {
 	}
 	a.Again = s.again(raw, a.Content, parsed.Calls)
 	for i := range a.Calls {
-		a.Calls[i] = s.meant(a.Calls[i])
+		a.Calls[i] = s.translate(a.Calls[i])
 	}
-	return mended(a)
+	return mendAnswer(a)
 }
 
 // again returns the form in which the model is shown its own text calls in later
@@ -97,9 +97,9 @@ func (s *Stream) cutOff() bool {
 	return s.circles || s.late || s.done.DoneReason == "length" //control:cut-file
 }
 
-// mended restores control marks in an answer. They were broken in the model's input,
+// mendAnswer restores control marks in an answer. They were broken in the model's input,
 // and the model copied them. Tools, the user and the log get the exact text.
-func mended(a session.Answer) session.Answer {
+func mendAnswer(a session.Answer) session.Answer {
 	a.Content, a.Thinking, a.Raw = marks.Mend(a.Content), marks.Mend(a.Thinking), marks.Mend(a.Raw)
 	a.Again = marks.Mend(a.Again)
 	for i := range a.Calls {
@@ -108,9 +108,9 @@ func mended(a session.Answer) session.Answer {
 	return a
 }
 
-// unlike drops printed calls of tools that the answer also calls natively: they are
+// dropDuplicates drops printed calls of tools that the answer also calls natively: they are
 // duplicates.
-func unlike(printed []toolcall.Call, native []session.Call) []toolcall.Call {
+func dropDuplicates(printed []toolcall.Call, native []session.Call) []toolcall.Call {
 	return slices.DeleteFunc(printed, func(p toolcall.Call) bool {
 		return slices.ContainsFunc(native, func(n session.Call) bool { return n.Name == p.Name })
 	})

@@ -8,30 +8,30 @@ type contextCount struct {
 	grown         int // bytes added since without an increase of the count
 }
 
-// A prompt counts as truncated if it grows by mostUncounted bytes and the token count
+// A prompt counts as truncated if it grows by maxUncounted bytes and the token count
 // by less than a fortieth of that; a typical token has four bytes. Some servers count
 // only uncached tokens. Their counts fall, or are too small from the start.
 const (
-	mostUncounted = 4000
+	maxUncounted  = 4000
 	perByte       = 40
-	mostBytes     = 8 // bytes per token, on average
+	maxTokenBytes = 8 // bytes per token, on average
 )
 
-// sent records the size of a prompt and the server's token count.
-func (c *contextCount) sent(bytes, tokens int) {
+// record records the size of a prompt and the server's token count.
+func (c *contextCount) record(bytes, tokens int) {
 	grown := bytes - c.bytes
 	switch {
 	case bytes == 0 || tokens == 0:
 	case grown < 0 || tokens-c.tokens > grown/perByte:
 		*c = contextCount{bytes: bytes, tokens: tokens}
-	case tokens >= c.tokens*3/4 && c.tokens*mostBytes > c.bytes:
+	case tokens >= c.tokens*3/4 && c.tokens*maxTokenBytes > c.bytes:
 		c.grown = grown
 	}
 }
 
 // cut returns the reason to end a session whose prompts are truncated, or "".
 func (c *contextCount) cut() string {
-	if c.grown < mostUncounted {
+	if c.grown < maxUncounted {
 		return ""
 	}
 	return fmt.Sprintf("The model server cuts what it is sent: the conversation grew by %d bytes, and the server still counts about %d tokens. "+

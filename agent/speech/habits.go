@@ -41,8 +41,8 @@ func NewHabits(edited func(tool string, arguments json.RawMessage) string) Habit
 	return Habits{edited: edited, heard: map[string]uint64{}, cut: map[string]bool{}, wrongAt: map[string]int{}, seed: maphash.MakeSeed()}
 }
 
-// Answered records the calls of an answer.
-func (h *Habits) Answered(p *session.Answer) {
+// AddAnswer records the calls of an answer.
+func (h *Habits) AddAnswer(p *session.Answer) {
 	for _, c := range p.Calls {
 		h.keys = append(h.keys, callKey{id: c.ID, name: c.Name, raw: c.Arguments})
 	}
@@ -104,10 +104,10 @@ func (k callKey) canonical() string {
 // for repetition have a limit of their own.
 const sameInARow = 3
 
-// mostCut is the maximum number of equal consecutive calls cut off by the end of the
+// maxCut is the maximum number of equal consecutive calls cut off by the end of the
 // workspace that do not count as repetitions. Beyond it, the call may be the cause of
 // the end.
-const mostCut = 5
+const maxCut = 5
 
 // Repeated returns the message to stop a model with, if the call was made limit times
 // in a row (0 means three times) with a result each time, or closes a circle of
@@ -123,7 +123,7 @@ func (h *Habits) Repeated(call string, limit int) (words string, stop bool) {
 			cut++ //control:cut-off-is-no-repetition
 		}
 	}
-	if limit = cmp.Or(limit, sameInARow); n-cut < limit && n < limit+mostCut {
+	if limit = cmp.Or(limit, sameInARow); n-cut < limit && n < limit+maxCut {
 		if h.circling(at) {
 			return goneRound, true
 		}
@@ -136,10 +136,10 @@ func (h *Habits) Repeated(call string, limit int) (words string, stop bool) {
 const goneRound = "You go in a circle: you made the same few calls in the same order again and again, and their results did not change. " +
 	"This call was not run. Do something else, or finish and say what is missing."
 
-// mostCircle is the maximum length of a circle of calls to detect, and circleTurns
+// maxCircle is the maximum length of a circle of calls to detect, and circleTurns
 // the minimum number of rounds.
 const (
-	mostCircle  = 4
+	maxCircle   = 4
 	circleTurns = 3
 )
 
@@ -151,7 +151,7 @@ func (h *Habits) circling(at int) bool {
 	if at > 0 && keys[at].same(keys[at-1]) {
 		return false
 	}
-	for size := 2; size <= mostCircle && size*circleTurns <= len(keys); size++ {
+	for size := 2; size <= maxCircle && size*circleTurns <= len(keys); size++ {
 		same := true
 		for i := len(keys) - 1; same && i >= len(keys)-size*(circleTurns-1); i-- {
 			a, b := keys[i], keys[i-size]

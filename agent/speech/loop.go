@@ -21,7 +21,7 @@ const (
 
 	wordsEvery  = 256  // bytes between two checks of the word order
 	wordsWindow = 6000 // bytes to check
-	wordsLeast  = 300  // minimum number of words for the check
+	minWords    = 300  // minimum number of words for the check
 	wordsKept   = 600  // bytes to keep of a repetitive text
 )
 
@@ -107,7 +107,7 @@ func fewOrders(s string) bool {
 			return r
 		}, w)
 	}
-	if len(words) < wordsLeast || letters*2 < len(s) {
+	if len(words) < minWords || letters*2 < len(s) {
 		return false
 	}
 	orders, kinds := map[[4]string]bool{}, map[string]bool{}
@@ -163,12 +163,12 @@ func (c *circles) look(text string, in place) (keep int, found bool) {
 		return len(text), false
 	}
 	if inFile {
-		return c.rewritten(text)
+		return c.findRewritten(text)
 	}
 	if c.again >= loopProse { //control:said-twice-before
 		return c.since, true
 	}
-	if keep, found := c.rewritten(text); found {
+	if keep, found := c.findRewritten(text); found {
 		return keep, true
 	}
 	if len(text)-c.worded < wordsEvery || strings.Count(text, "```")%2 == 1 { // only prose is judged by its words

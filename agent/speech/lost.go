@@ -22,9 +22,9 @@ type Losses struct {
 	context contextCount
 }
 
-// Answered folds an answer.
-func (t *Losses) Answered(a *session.Answer) {
-	t.context.sent(a.PromptBytes, a.PromptTokens)
+// AddAnswer folds an answer.
+func (t *Losses) AddAnswer(a *session.Answer) {
+	t.context.record(a.PromptBytes, a.PromptTokens)
 	if a.Lost == t.kind && a.Lost != "" {
 		t.row++
 	} else {
@@ -42,8 +42,8 @@ func (t *Losses) Answered(a *session.Answer) {
 	}
 }
 
-// Anew resets the losses, after new input from the user.
-func (t *Losses) Anew() { *t = Losses{} }
+// Reset resets the losses, after new input from the user.
+func (t *Losses) Reset() { *t = Losses{} }
 
 // Note folds a note of the engine. The prompt begins anew if calls change to another
 // form or the conversation was compacted.
@@ -53,26 +53,26 @@ func (t *Losses) Note(p *session.Note) {
 	}
 }
 
-// mostNative is the number of answers with failed native calls after which calls
+// maxNative is the number of answers with failed native calls after which calls
 // travel as text, in which unknown names and broken JSON are tolerated.
-const mostNative = 2
+const maxNative = 2
 
 // TextCalls returns the message to the model that calls travel as text from now on,
 // or "" while native calls are possible.
 func (t *Losses) TextCalls() string {
-	if t.native < mostNative {
+	if t.native < maxNative {
 		return ""
 	}
 	return "Native tool calls do not work here: " + t.why + ". From now on write every call as text, in the form that the system prompt shows."
 }
 
-// mostTold is the maximum number of consecutive reminders of the same kind of loss.
-const mostTold = 2
+// maxReminders is the maximum number of consecutive reminders of the same kind of loss.
+const maxReminders = 2
 
 // Reminder returns the message to the model about its last answer, or "". tools are
 // the names that it may call.
 func (t *Losses) Reminder(tools []string) string {
-	if t.row > mostTold {
+	if t.row > maxReminders {
 		return ""
 	}
 	switch t.kind {
@@ -112,7 +112,7 @@ func (t *Losses) End() string {
 	if why := t.context.cut(); why != "" { //control:context-cut
 		return why
 	}
-	if t.row <= mostTold {
+	if t.row <= maxReminders {
 		return ""
 	}
 	switch t.kind {

@@ -32,8 +32,8 @@ var editorCommands = map[string][]string{
 	"str_replace": {"str_replace", "path", "old_str", "new_str"}, "insert": {"insert_content", "path", "insert_line", "new_str", "insert_text"},
 }
 
-// meant translates a call of another program's tool into one of Handrail's.
-func (s *Stream) meant(c session.Call) session.Call {
+// translate translates a call of another program's tool into one of Handrail's.
+func (s *Stream) translate(c session.Call) session.Call {
 	fields, _ := mend.Fields(c.Arguments)
 	shell, _ := s.Parser.Canonical("bash")
 	if _, known := s.Parser.Canonical(c.Name); !known && s.Means != nil { //control:meant-tool

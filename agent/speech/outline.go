@@ -32,9 +32,9 @@ type block struct {
 	begun       bool   // its first line was read
 }
 
-// leastSaid is the minimum number of letters in a sentence to count. Shorter ones,
+// minLetters is the minimum number of letters in a sentence to count. Shorter ones,
 // such as brackets of code, are ignored.
-const leastSaid = 8
+const minLetters = 8
 
 // read parses the new part of the text, up to the end of its last sentence.
 func (o *outline) read(text string) {
@@ -142,7 +142,7 @@ func (o *outline) count(s string) {
 		}
 		return r
 	}, s)
-	if letters < leastSaid || letters*2 < utf8.RuneCountInString(said) {
+	if letters < minLetters || letters*2 < utf8.RuneCountInString(said) {
 		return
 	}
 	if o.said == nil {
@@ -184,12 +184,12 @@ func isComment(line string) bool {
 	return false
 }
 
-// longestHeading is the maximum length of a line before a fence that names its file.
-const longestHeading = 160
+// maxHeading is the maximum length of a line before a fence that names its file.
+const maxHeading = 160
 
 // pathIn returns the last word of a line that is a file path, or "".
 func pathIn(line string) string {
-	if len(line) > longestHeading {
+	if len(line) > maxHeading {
 		return ""
 	}
 	path := ""
@@ -201,8 +201,8 @@ func pathIn(line string) string {
 	return path
 }
 
-// longestExtension is the maximum length of a file name extension.
-const longestExtension = 8
+// maxExtension is the maximum length of a file name extension.
+const maxExtension = 8
 
 func isPath(word string) bool {
 	name := word[strings.LastIndexByte(word, '/')+1:]
@@ -213,16 +213,16 @@ func isPath(word string) bool {
 		}
 	}
 	extension := name[dot+1:]
-	return dot >= 0 && len(extension) <= longestExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
+	return dot >= 0 && len(extension) <= maxExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
 }
 
-// leastBlock is the minimum size in bytes of a repeated fence to count: the same
+// minBlock is the minimum size in bytes of a repeated fence to count: the same
 // command three times is no circle.
-const leastBlock = 40
+const minBlock = 40
 
-// rewritten finds a file that is written a third time, or a fence without a name
+// findRewritten finds a file that is written a third time, or a fence without a name
 // whose content occurs a third time. keep is the length of the text before it.
-func (o *outline) rewritten(text string) (keep int, found bool) {
+func (o *outline) findRewritten(text string) (keep int, found bool) {
 	blocks, now := o.blocks, o.open
 	switch {
 	case o.ticks != "": // a file with the same beginning will continue the same
@@ -236,7 +236,7 @@ func (o *outline) rewritten(text string) (keep int, found bool) {
 		o.judged = len(blocks)
 		blocks, now = blocks[:len(blocks)-1], blocks[len(blocks)-1]
 	}
-	if len(now.text) < leastBlock {
+	if len(now.text) < minBlock {
 		return len(text), false
 	}
 	before := 0

@@ -137,7 +137,7 @@ func (s *Stream) watchInline() {
 		s.inline = len(inner)
 		s.thinks()
 	}
-	s.talks = len(content) > longestTag && strings.TrimSpace(rest) != ""
+	s.talks = len(content) > maxTag && strings.TrimSpace(rest) != ""
 }
 
 // thinks records that thinking continues.
@@ -170,13 +170,13 @@ func (s *Stream) announce(file string) {
 // bytesPerToken is typical of common tokenizers for source code and English.
 const bytesPerToken = 4
 
-// leastSpeed is the minimum time to measure the speed of an answer.
-const leastSpeed = 2 * time.Second
+// minSpeedTime is the minimum time to measure the speed of an answer.
+const minSpeedTime = 2 * time.Second
 
 // speed returns the number of tokens per second, or 0 if it is unknown.
 func (s *Stream) speed() int {
 	took := s.Now().Sub(s.begun)
-	if took < leastSpeed {
+	if took < minSpeedTime {
 		return 0
 	}
 	return max(1, int(float64(s.content.Len()+s.thinking.Len())/bytesPerToken/took.Seconds()))

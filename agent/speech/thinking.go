@@ -19,8 +19,8 @@ var thinkTags = [...][2]string{
 	{"<|channel|>analysis<|message|>", "<|end|>"},
 }
 
-// longestTag is an upper bound on the length of thinkTags.
-const longestTag = 40
+// maxTag is an upper bound on the length of thinkTags.
+const maxTag = 40
 
 // splitThinking moves inline thinking out of content, so that no call within it is
 // run. Unclosed thinking extends to the end. A tag in a code span or a code fence is
@@ -98,16 +98,16 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// leastEcho is the minimum length in bytes of repeated thinking to count as an echo
+// minEcho is the minimum length in bytes of repeated thinking to count as an echo
 // and not a coincidence.
-const leastEcho = 12
+const minEcho = 12
 
 // dropEcho removes thinking that the model repeats at the start of its answer,
 // ignoring white space. If nothing else would be left, the content stays: some models
 // answer within their thinking.
 func dropEcho(thinking, content string) string {
 	rest, ok := cutEcho(content, thinking)
-	if !ok || len(strings.TrimSpace(thinking)) < leastEcho {
+	if !ok || len(strings.TrimSpace(thinking)) < minEcho {
 		return content
 	}
 	if text, _ := cutComplete(rest); strings.TrimSpace(text) == "" {

@@ -66,7 +66,7 @@ func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(li
 
 // counts reports whether the exit status of a command is a test result.
 func counts(line string, exit int, known []string) bool {
-	how := is(line, known)
+	how := certainty(line, known)
 	if exit == 0 { //control:unknown-runner-proves-nothing
 		return how == surely
 	}
@@ -82,8 +82,8 @@ const (
 	surely
 )
 
-// is reports whether a part of a command line runs tests.
-func is(command string, known []string) (how sureness) {
+// certainty reports whether a part of a command line runs tests.
+func certainty(command string, known []string) (how sureness) {
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n(){}'\"`", r) }) {
 		words := strings.Fields(part)
 		for len(words) > 0 && strings.Contains(words[0], "=") {

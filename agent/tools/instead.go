@@ -81,8 +81,8 @@ func (s *Sheet) fits(arguments json.RawMessage) bool {
 	return !slices.ContainsFunc(s.Params, func(p Param) bool { return (p.Required || p.Asked) && !a.Has(p.Name) })
 }
 
-// mostNamed is the maximum number of tools to list if none in particular is meant.
-const mostNamed = 8
+// maxNamed is the maximum number of tools to list if none in particular is meant.
+const maxNamed = 8
 
 // Instead returns advice on a tool that does not exist: the equivalent tool, with a
 // call to copy. offered are the tools that may be called.
@@ -129,7 +129,7 @@ func (r *Registry) Instead(name string, arguments json.RawMessage, offered []str
 			return none + "Do you mean this? " + call(tool, s.filled(arguments))
 		}
 	}
-	shown := slices.DeleteFunc(slices.Clone(offered), func(n string) bool { return len(offered) > mostNamed && !r.Spec(n).Essential })
+	shown := slices.DeleteFunc(slices.Clone(offered), func(n string) bool { return len(offered) > maxNamed && !r.Spec(n).Essential })
 	return none + "The tools that you need are: " + strings.Join(shown, ", ") + "."
 }
 
@@ -143,7 +143,7 @@ func (s *Sheet) filled(arguments json.RawMessage) string {
 	fields, _ := Fields(arguments)
 	given := map[string]json.RawMessage{}
 	for key, v := range fields {
-		if name, ok := s.lookup[key]; ok && len(v) > 0 && !says0(v) {
+		if name, ok := s.lookup[key]; ok && len(v) > 0 && !isZero(v) {
 			given[name] = v
 		}
 	}

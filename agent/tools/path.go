@@ -16,8 +16,8 @@ const defaultRoot = "/workspace"
 
 // Limits of the system on paths, in bytes.
 const (
-	longestPath = 4096
-	longestName = 255
+	maxPath = 4096
+	maxName = 255
 )
 
 // Path returns the path argument of a call, relative to the root.
@@ -34,12 +34,12 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 // folder's own name and does not exist, the name is removed.
 func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
-	if len(p) > longestPath { //control:path-length
-		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), longestPath)
+	if len(p) > maxPath { //control:path-length
+		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), maxPath)
 	}
 	for part := range strings.SplitSeq(p, "/") {
-		if len(part) > longestName {
-			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), longestName)
+		if len(part) > maxName {
+			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), maxName)
 		}
 	}
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {

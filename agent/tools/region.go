@@ -10,7 +10,7 @@ import (
 // in total.
 const (
 	regionAround = 12
-	mostRegion   = 6000
+	maxRegion    = 6000
 )
 
 // Region returns the part of a numbered file ("12 | text") that an edit with these
@@ -19,8 +19,8 @@ func Region(numbered string, arguments json.RawMessage) string {
 	lines := strings.Split(numbered, "\n")
 	from, to := region(lines, wantedLines(arguments))
 	shown := strings.Join(lines[from:to], "\n")
-	if len(shown) > mostRegion {
-		shown = strings.ToValidUTF8(shown[:mostRegion], "") + "\n[cut]"
+	if len(shown) > maxRegion {
+		shown = strings.ToValidUTF8(shown[:maxRegion], "") + "\n[cut]"
 	}
 	return shown
 }

@@ -78,15 +78,15 @@ func (s Sheet) ready() Sheet {
 		}
 	}
 	s.spec = Spec{
-		ToolSpec: s.told(false, false),
-		told:     [4]llm.ToolSpec{s.told(false, false), s.told(true, false), s.told(false, true), s.told(true, true)},
+		ToolSpec: s.modelSpec(false, false),
+		told:     [4]llm.ToolSpec{s.modelSpec(false, false), s.modelSpec(true, false), s.modelSpec(false, true), s.modelSpec(true, true)},
 		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Outer: s.Outer, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
 	}
 	return s
 }
 
-// told returns the description for a model, in short form or without file changes.
-func (s Sheet) told(few, reads bool) llm.ToolSpec {
+// advisedError returns the description for a model, in short form or without file changes.
+func (s Sheet) modelSpec(few, reads bool) llm.ToolSpec {
 	var props, required []string
 	for _, p := range s.Params {
 		needed := p.Required || p.Asked
@@ -158,9 +158,9 @@ func ignored(folded string) bool {
 	return false
 }
 
-// says0 reports whether a value is empty or zero, so that an unknown argument with it
+// isZero reports whether a value is empty or zero, so that an unknown argument with it
 // can be dropped.
-func says0(value []byte) bool {
+func isZero(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", `""`, "0", "[]", "{}":
 		return true
@@ -168,8 +168,8 @@ func says0(value []byte) bool {
 	return false
 }
 
-// meant returns a question that suggests the argument meant by an unknown one, or "".
-func (s *Sheet) meant(unknown string, given map[string]json.RawMessage) string {
+// suggestion returns a question that suggests the argument meant by an unknown one, or "".
+func (s *Sheet) suggestion(unknown string, given map[string]json.RawMessage) string {
 	best, least := "", 1+len(unknown)/3
 	for _, p := range s.Params {
 		for _, spelled := range append([]string{p.Name}, p.Aliases...) {
@@ -201,7 +201,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		value := bytes.TrimSpace(fields[key])
 		name, ok := s.lookup[FoldKey(key)]
 		if !ok {
-			if ignored(FoldKey(key)) || says0(value) {
+			if ignored(FoldKey(key)) || isZero(value) {
 				continue
 			}
 			unknown = cmp.Or(unknown, key)
@@ -216,7 +216,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		a.Values[name], a.as[name] = value, key
 	}
 	if unknown != "" {
-		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.meant(unknown, a.Values), s.names())
+		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.suggestion(unknown, a.Values), s.names())
 	}
 	for _, p := range s.Params {
 		if _, ok := a.Values[p.Name]; p.Required && !ok {

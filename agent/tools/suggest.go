@@ -32,7 +32,7 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	var found []string
 	for _, p := range names.Paths {
 		alike := names.Near || strings.EqualFold(path.Base(p), base) || strings.EqualFold(stem(p), stem(base))
-		if alike && !strings.HasSuffix(p, "/") && len(found) < mostMeant {
+		if alike && !strings.HasSuffix(p, "/") && len(found) < maxMeant {
 			found = append(found, p)
 		}
 	}
@@ -133,8 +133,8 @@ func (k *Kit) OnlyCase(ctx context.Context, rel string) (string, error) {
 	return "", nil
 }
 
-// mostMeant is the maximum number of suggested paths.
-const mostMeant = 5
+// maxMeant is the maximum number of suggested paths.
+const maxMeant = 5
 
 // globless escapes a file name, so that it is not taken for a glob.
 var globless = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)

@@ -41,7 +41,7 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, err := store.Left(dir, "ws")
+	left, err := store.Leftovers(dir, "ws")
 	old, globErr := filepath.Glob(filepath.Join(dir, "c-*")) // left by versions without a store
 	err = errors.Join(err, globErr)
 	for _, name := range append(left, old...) {
@@ -62,8 +62,8 @@ func (e *Engine) RemoveUnused(unused time.Duration) error {
 	return errors.Join(e.cfg.Bases.store.RemoveUnused(unused), e.cfg.SetUps.Layers.RemoveUnused(unused))
 }
 
-// mostRules is the maximum number of cached rule sets, and of cached charts.
-const mostRules = 64
+// maxRules is the maximum number of cached rule sets, and of cached charts.
+const maxRules = 64
 
 // chart adds the most used definitions of a fresh workspace to facts. They are cached
 // by its visible content: commit, hiding rules, paths and layer. So sessions start
@@ -82,7 +82,7 @@ func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commi
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.charts) >= mostRules {
+	if len(b.charts) >= maxRules {
 		clear(b.charts)
 	}
 	b.charts[key] = facts.Charted
@@ -108,7 +108,7 @@ func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []strin
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.rules) >= mostRules {
+	if len(b.rules) >= maxRules {
 		clear(b.rules)
 	}
 	b.rules[key] = h

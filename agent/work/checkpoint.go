@@ -71,7 +71,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 		return agent.Saved{}, c.discard(ctx, found)
 	}
 	if c.spoiled != "" {
-		return agent.Saved{LeftOut: []session.LeftOut{leave(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
+		return agent.Saved{LeftOut: []session.LeftOut{newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
 	}
 	can := c.sort(ctx, found)
 	if can.none {
@@ -145,7 +145,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
-	out, err := c.described(ctx, p, commit)
+	out, err := c.describe(ctx, p, commit)
 	if err != nil {
 		return out, err
 	}
@@ -163,12 +163,12 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if p.Merge != nil {
 		c.since = p.Merge.Commit
 	}
-	out.Whole, err = whole(ctx, c.job.Repo, c.since, out.Commit)
+	out.Whole, err = wholeChanges(ctx, c.job.Repo, c.since, out.Commit)
 	return out, err
 }
 
-// whole returns the changes from base to commit, as a pull request shows them.
-func whole(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]session.FileChange, error) {
+// wholeChanges returns the changes from base to commit, as a pull request shows them.
+func wholeChanges(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]session.FileChange, error) {
 	_, stats, err := repo.Diff(ctx, base, commit, gitops.DiffOptions{MaxBytes: 1})
 	return fileChanges(stats), err
 }

@@ -123,7 +123,7 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts project.Facts, ws place, j Job) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
 	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
-	say.Network = reachesWords(ws.Engine(), e.cfg.Rules.Workspace)
+	say.Network = networkWords(ws.Engine(), e.cfg.Rules.Workspace)
 	if !j.Foreign { // the file names of a fork are untrusted
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
 	}
@@ -133,19 +133,19 @@ func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts pr
 	return err
 }
 
-// mostReached is the maximum number of reachable hosts to name.
-const mostReached = 8
+// maxReached is the maximum number of reachable hosts to name.
+const maxReached = 8
 
-// reachesWords describes the network access of commands; "" means unrestricted.
-func reachesWords(engine string, w policy.Workspace) string {
+// networkWords describes the network access of commands; "" means unrestricted.
+func networkWords(engine string, w policy.Workspace) string {
 	hosts := w.Reaches()
 	switch {
-	case walled(engine, w.Network):
+	case isWalled(engine, w.Network):
 		return "The workspace has no network: nothing can be downloaded or installed." //control:network-is-told
 	case w.Network != "allowlist" || len(hosts) == 0:
 		return ""
-	case len(hosts) > mostReached:
-		hosts = append(hosts[:mostReached:mostReached], fmt.Sprintf("%d more", len(hosts)-mostReached))
+	case len(hosts) > maxReached:
+		hosts = append(hosts[:maxReached:maxReached], fmt.Sprintf("%d more", len(hosts)-maxReached))
 	}
 	return "Of the network, commands reach only " + strings.Join(hosts, ", ") + "."
 }

@@ -20,12 +20,12 @@ import (
 // Limits of a checkpoint: GitHub's for one file, and a tolerable total for a mirror.
 // Sparse files, which cost a workspace nothing, make them necessary.
 const (
-	mostFile  = 100 << 20
-	mostSaved = 512 << 20
+	maxFile  = 100 << 20
+	maxSaved = 512 << 20
 )
 
-// sorted splits the reported changes into storable and omitted ones.
-type sorted struct {
+// sortedChanges splits the reported changes into storable and omitted ones.
+type sortedChanges struct {
 	changes []gitops.Change
 	left    []session.LeftOut
 	none    bool // the tree is unreadable, so nothing changes
@@ -33,10 +33,10 @@ type sorted struct {
 
 // sort selects the changes that can be stored. An omitted file keeps its last saved
 // state, because its present content is unknown.
-func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted {
-	var out sorted
+func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sortedChanges {
+	var out sortedChanges
 	var built []session.LeftOut
-	room := int64(mostSaved)
+	room := int64(maxSaved)
 	for _, f := range found {
 		why, keep := f.Why, f.Mode.IsDir()
 		switch {
@@ -54,15 +54,15 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 		case f.Why != "" || f.Kind == workspace.Deleted:
 		case tooLong(f.Path):
 			why = "a path that is too long for git"
-		case f.Size > mostFile:
-			why, keep = fmt.Sprintf("it has %d MiB, and a file may have %d", f.Size>>20, mostFile>>20), true
+		case f.Size > maxFile:
+			why, keep = fmt.Sprintf("it has %d MiB, and a file may have %d", f.Size>>20, maxFile>>20), true
 		case f.Size > room:
-			why, keep = fmt.Sprintf("the changed files have more than the %d MiB that are kept of a session", mostSaved>>20), true
+			why, keep = fmt.Sprintf("the changed files have more than the %d MiB that are kept of a session", maxSaved>>20), true
 		default:
 			room -= f.Size
 		}
 		if why != "" { //control:left-out
-			out.left = append(out.left, leave(f.Path, why))
+			out.left = append(out.left, newLeftOut(f.Path, why))
 		}
 		if why == "" || keep {
 			out.changes = append(out.changes, c.change(ctx, f, keep))
@@ -109,8 +109,8 @@ func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]sessio
 // tooLong reports whether a path exceeds git's limit.
 func tooLong(path string) bool { return len(path) > 4096 }
 
-// leave returns a LeftOut for a path, shortened to its end if long.
-func leave(path, why string) session.LeftOut {
+// newLeftOut returns a LeftOut for a path, shortened to its end if long.
+func newLeftOut(path, why string) session.LeftOut {
 	name := []rune(strings.ToValidUTF8(path, "\uFFFD"))
 	if n := len(name) - 200; n > 0 {
 		name = append([]rune("…"), name[n:]...)
@@ -127,7 +127,7 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 	}
 	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
 	if !ch.Delete && !keep && !ch.Symlink {
-		c.asRestored(f.Path, &ch)
+		c.restoreMode(f.Path, &ch)
 	}
 	return ch
 }
@@ -136,10 +136,10 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 func leftOut(c gitops.Commit) []session.LeftOut {
 	var out []session.LeftOut
 	for _, p := range c.Refused {
-		out = append(out, leave(p, "a name that git keeps for itself"))
+		out = append(out, newLeftOut(p, "a name that git keeps for itself"))
 	}
 	for _, l := range c.LeftOut {
-		out = append(out, leave(l.Path, whyUnread(l.Err)))
+		out = append(out, newLeftOut(l.Path, whyUnread(l.Err)))
 	}
 	return out
 }
@@ -150,7 +150,7 @@ func whyUnread(err error) string {
 	case errors.Is(err, fs.ErrPermission):
 		return "it cannot be read; change its mode to keep it"
 	case errors.Is(err, gitops.ErrTooLarge):
-		return fmt.Sprintf("it has more than the %d MiB that a file may have", mostFile>>20)
+		return fmt.Sprintf("it has more than the %d MiB that a file may have", maxFile>>20)
 	case errors.Is(err, fs.ErrNotExist):
 		return "it went away while it was read"
 	case errors.Is(err, workspace.ErrNotFile):

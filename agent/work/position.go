@@ -31,9 +31,9 @@ func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, er
 	return head, err
 }
 
-// reviewed returns the commit of the last edit proposed for review, or "" if there is
+// reviewCommit returns the commit of the last edit proposed for review, or "" if there is
 // none on top of the present branch.
-func reviewed(at *session.State) string {
+func reviewCommit(at *session.State) string {
 	if n := len(at.Requests); n > 0 && at.Requests[n-1].Review != nil && at.Requests[n-1].Head == at.Published {
 		return at.Requests[n-1].Review.Commit
 	}
@@ -60,15 +60,15 @@ func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task ses
 	if err != nil || len(stats) == 0 {
 		return "", err
 	}
-	if ours, err := mergedByHand(ctx, repo, head, reviewed(at)); ours || err != nil {
+	if ours, err := isManualMerge(ctx, repo, head, reviewCommit(at)); ours || err != nil {
 		return "", err
 	}
 	return head, nil
 }
 
-// mergedByHand reports whether a reviewer merged the proposed edit: then head is the
+// isManualMerge reports whether a reviewer merged the proposed edit: then head is the
 // last published state plus exactly that edit.
-func mergedByHand(ctx context.Context, repo *gitops.Mirror, head, edit string) (bool, error) {
+func isManualMerge(ctx context.Context, repo *gitops.Mirror, head, edit string) (bool, error) {
 	if edit == "" {
 		return false, nil
 	}

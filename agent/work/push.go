@@ -25,7 +25,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session
 	if err != nil {
 		return out, fmt.Errorf("push checkpoint: %w", err)
 	}
-	out.Sent = sent(done, c.branch)
+	out.Sent = pushReport(done, c.branch)
 	if done.How == gitops.HowPatch {
 		return c.park(ctx, p, out)
 	}
@@ -55,16 +55,16 @@ func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session
 	return out, err
 }
 
-// mostPatch is the maximum size in bytes of a patch in the log.
-const mostPatch = 4 << 20
+// maxPatch is the maximum size in bytes of a patch in the log.
+const maxPatch = 4 << 20
 
-// sent returns the notable results of a push, or nil if there are none.
-func sent(done gitops.Pushed, branch string) *session.Sent {
+// pushReport returns the notable results of a push, or nil if there are none.
+func pushReport(done gitops.Pushed, branch string) *session.Sent {
 	if done.How == gitops.HowPushed && len(done.Workflows) == 0 {
 		return nil
 	}
 	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Workflows), Patch: done.Split + done.Patch}
-	if len(out.Patch) > mostPatch {
+	if len(out.Patch) > maxPatch {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}
 	for _, cause := range done.Causes {

@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// mostStored is the maximum size in bytes that an unfinished state may add to the log.
-const mostStored = 1 << 20
+// maxStored is the maximum size in bytes that an unfinished state may add to the log.
+const maxStored = 1 << 20
 
 // storedContent returns the files of a saved state that differ from the branch, sealed,
 // because they may hold secrets and only a resuming machine reads them. It returns nil
@@ -26,7 +26,7 @@ func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []
 	}
 	repo := c.job.Repo
 	var out []session.Stored
-	room := int64(mostStored)
+	room := int64(maxStored)
 	for _, s := range stats {
 		if s.Old != "" {
 			out = append(out, session.Stored{Path: s.Old})
@@ -83,7 +83,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	var content []session.Stored
 	if at.Newest != nil {
 		cp.Branch = at.Newest.Branch
-		if content, err = e.unsealed(ctx, j, at.Newest); err != nil {
+		if content, err = e.unseal(ctx, j, at.Newest); err != nil {
 			return err
 		}
 	}
@@ -91,7 +91,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	events := []*session.Event{}
 	switch {
 	case lost:
-		if files, err := whole(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
+		if files, err := wholeChanges(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
 			cp.Whole = files
 		}
 		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
@@ -105,7 +105,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
 		meta := saves.meta("Saved state", 0)
 		meta.Merges = m.Second()
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: meta})
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: storedChanges(content), Meta: meta})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
 		}
@@ -158,9 +158,9 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): ask for the work anew", at.Task.Session)
 }
 
-// unsealed returns the files kept in a log. It returns nil if this machine lacks the
+// unseal returns the files kept in a log. It returns nil if this machine lacks the
 // key, or a commit on which they depend.
-func (e *Engine) unsealed(ctx context.Context, j Job, cp *session.Checkpoint) ([]session.Stored, error) {
+func (e *Engine) unseal(ctx context.Context, j Job, cp *session.Checkpoint) ([]session.Stored, error) {
 	if second := cp.Merge.Second(); second != "" {
 		if _, err := j.Repo.Resolve(ctx, second); err != nil {
 			return nil, ctx.Err()
@@ -185,9 +185,9 @@ func (e *Engine) unsealed(ctx context.Context, j Job, cp *session.Checkpoint) ([
 	return out, nil
 }
 
-// Unsealed returns a readable copy of a log, with the files that the key opens
+// Unseal returns a readable copy of a log, with the files that the key opens
 // decrypted. The hashes remain those of the stored log.
-func Unsealed(key *secret.Key, events []session.Event) []session.Event {
+func Unseal(key *secret.Key, events []session.Event) []session.Event {
 	out := slices.Clone(events)
 	id := ""
 	for i, e := range out {
@@ -208,7 +208,7 @@ func Unsealed(key *secret.Key, events []session.Event) []session.Event {
 	return out
 }
 
-func restored(list []session.Stored) []gitops.Change {
+func storedChanges(list []session.Stored) []gitops.Change {
 	out := make([]gitops.Change, 0, len(list))
 	for _, s := range list {
 		out = append(out, gitops.Change{

@@ -12,7 +12,7 @@ import (
 )
 
 // Limits of workflows: bytes of one, and their number. Beyond them, any name counts.
-const mostWorkflow, mostWorkflows = 1 << 20, 500
+const maxWorkflow, maxWorkflows = 1 << 20, 500
 
 // remoteOf returns the actions that a push can start, from the workflows of the target
 // branch and of the base branch.
@@ -75,12 +75,12 @@ func (w *workflows) read(ctx context.Context) error {
 
 // file reads one file and returns the directories of its local actions.
 func (w *workflows) file(ctx context.Context, name string) (actions []string, err error) {
-	data, err := w.repo.ReadFile(ctx, w.commit, name, mostWorkflow)
+	data, err := w.repo.ReadFile(ctx, w.commit, name, maxWorkflow)
 	w.count++
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, nil
-	case errors.Is(err, gitops.ErrTooLarge) || w.count > mostWorkflows:
+	case errors.Is(err, gitops.ErrTooLarge) || w.count > maxWorkflows:
 		w.into.Unread = true
 		return nil, nil
 	case err != nil:

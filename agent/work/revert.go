@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// mostReverted is the maximum size in bytes of a reverted file.
-const mostReverted = 100 << 20
+// maxReverted is the maximum size in bytes of a reverted file.
+const maxReverted = 100 << 20
 
 // Revert implements agent.Checkpointer. It removes anything that blocks a path: a
 // directory, or a symlink to elsewhere.
@@ -32,7 +32,7 @@ func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) err
 		if !slices.Contains(paths, s.Path) {
 			continue // below a path that is a directory in to
 		}
-		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, mostReverted)
+		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, maxReverted)
 		if err == nil {
 			err = c.ws.Write(ctx, s.Path, data)
 		}
@@ -65,9 +65,9 @@ func (c *checkpoints) clear(ctx context.Context, p string) {
 	_ = c.ws.Remove(ctx, p)
 }
 
-// asRestored gives a reverted file its mode on the branch, which the workspace cannot
+// restoreMode gives a reverted file its mode on the branch, which the workspace cannot
 // set.
-func (c *checkpoints) asRestored(path string, ch *gitops.Change) {
+func (c *checkpoints) restoreMode(path string, ch *gitops.Change) {
 	mode, id, was := strings.Cut(c.restored[path], " ")
 	if !was {
 		return
@@ -77,7 +77,7 @@ func (c *checkpoints) asRestored(path string, ch *gitops.Change) {
 		return // saving reports the error
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, mostReverted+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxReverted+1))
 	if err == nil && policy.BlobID(string(data)) == id {
 		ch.Exec, ch.Symlink = mode == "100755", mode == "120000"
 	}

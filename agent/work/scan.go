@@ -30,8 +30,8 @@ type commitScan struct {
 	repo *gitops.Mirror
 }
 
-// mostScanned is the maximum size in bytes of a scanned binary file.
-const mostScanned = 32 << 20
+// maxScanned is the maximum size in bytes of a scanned binary file.
+const maxScanned = 32 << 20
 
 // Scan implements agent.SecretScanner. A file that cannot be scanned is itself a
 // finding, so the user decides.
@@ -61,9 +61,9 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 	return out, err
 }
 
-// whole scans a binary file for known values and tokens.
+// wholeChanges scans a binary file for known values and tokens.
 func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Finding, bool) {
-	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
+	data, err := c.repo.ReadFile(ctx, commit, path, maxScanned)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return secret.Finding{}, false

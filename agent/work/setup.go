@@ -64,14 +64,14 @@ type setUp struct {
 	decision policy.Decision
 }
 
-// laid is the layer below a session's workspace; the zero value means none. It remains
+// heldLayer is the layer below a session's workspace; the zero value means none. It remains
 // until drop is called.
-type laid struct {
+type heldLayer struct {
 	dir, digest string
 	drop        func()
 }
 
-func (l laid) end() {
+func (l heldLayer) end() {
 	if l.drop != nil {
 		l.drop()
 	}
@@ -79,42 +79,42 @@ func (l laid) end() {
 
 // layerOf returns the layer for a session's workspace. An unanswered set-up is
 // submitted for approval: then waits is the outcome of the run.
-func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid, waits *session.Outcome, err error) {
+func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l heldLayer, waits *session.Outcome, err error) {
 	if e.cfg.SetUps.Layers == nil {
-		return laid{}, nil, nil
+		return heldLayer{}, nil, nil
 	}
 	r := &settingUp{Engine: e, j: j, at: at}
 	commands, from, err := e.commands(ctx, j)
 	if err != nil {
-		return laid{}, nil, r.without(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
 	}
 	if len(commands) == 0 {
-		return laid{}, nil, nil
+		return heldLayer{}, nil, nil
 	}
 	if e.cfg.Workspace.Name() == "local" {
-		return laid{}, nil, r.without(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
+		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
 	}
 	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
 	r.set.Commands = commands
 	r.set, err = e.setUp(ctx, j, r.set)
 	if bad := new(badFileError); errors.As(err, &bad) {
-		return laid{}, nil, r.without(ctx, "This repository was not set up: "+bad.Error()+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+bad.Error()+".")
 	}
 	if err != nil {
-		return laid{}, nil, err
+		return heldLayer{}, nil, err
 	}
-	digest, waits, err := r.allowed(ctx)
+	digest, waits, err := r.approvedLayer(ctx)
 	if digest == "" || err != nil {
-		return laid{}, waits, err
+		return heldLayer{}, waits, err
 	}
 	l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
-	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.tried() {
+	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.hasFailed() {
 		if err = r.build(ctx); err == nil {
 			l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
 		}
 	}
 	if err != nil || l.dir == "" {
-		return laid{}, nil, err
+		return heldLayer{}, nil, err
 	}
 	l.digest = digest
 	text := "The set-up of this repository ran before this session (" + r.set.words() + ").\nWhat it installed is in place: do not install it again."
@@ -163,7 +163,7 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
-	s.decision = judged(e.cfg.Policy, code, s.action, s.Commands)
+	s.decision = judge(e.cfg.Policy, code, s.action, s.Commands)
 	return s, err
 }
 
@@ -206,9 +206,9 @@ type settingUp struct {
 	set setUp
 }
 
-// allowed returns the digest of the layer approved in this session or before, or "". If
+// approvedLayer returns the digest of the layer approved in this session or before, or "". If
 // it asks for approval, waits is the outcome of the run.
-func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.Outcome, err error) {
+func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *session.Outcome, err error) {
 	digest = r.set.action.Digest()
 	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
 	switch {
@@ -217,22 +217,22 @@ func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.
 	case known && said.Verdict == policy.Approved:
 		return digest, nil, nil
 	case known:
-		return "", nil, r.without(ctx, refusedSetUp(said)) //control:setup-denial-holds
+		return "", nil, r.noteMissing(ctx, denialText(said)) //control:setup-denial-holds
 	case r.set.decision.Verdict == policy.Deny:
-		return "", nil, r.without(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
+		return "", nil, r.noteMissing(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
 	}
 	for {
-		q := r.asked(digest)
+		q := r.request(digest)
 		switch {
 		case q == nil && (r.busy() || !r.needs()): // approvals given on the previous layer are used first
 			return r.last(), nil, nil
 		case q == nil:
 			err = r.ask(ctx)
-		case q.Approval.Waits():
+		case q.Approval.IsPending():
 			waits, err = r.wait(ctx, q)
-		case q.Approval.Stands():
+		case q.Approval.IsApproved():
 			var ok bool
-			if ok, err = r.confirmed(ctx, q); ok && err == nil {
+			if ok, err = r.confirm(ctx, q); ok && err == nil {
 				return digest, nil, nil
 			}
 		default:
@@ -254,8 +254,8 @@ func (r *settingUp) last() string {
 	return ""
 }
 
-// asked returns the newest request for this set-up, nil if stale or withdrawn.
-func (r *settingUp) asked(digest string) *session.Request {
+// request returns the newest request for this set-up, nil if stale or withdrawn.
+func (r *settingUp) request(digest string) *session.Request {
 	for _, q := range slices.Backward(r.at.Requests) {
 		if q.Tool == session.SetUpTool && q.Digest == digest { //control:setup-yes-is-for-the-key
 			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
@@ -304,7 +304,7 @@ func (r *settingUp) ask(ctx context.Context) error {
 	}
 	var events []*session.Event
 	for _, q := range r.at.Requests { // their set-up is obsolete
-		if q.Tool == session.SetUpTool && (q.Approval.Waits() || q.Approval.Stands()) {
+		if q.Tool == session.SetUpTool && (q.Approval.IsPending() || q.Approval.IsApproved()) {
 			events = append(events, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"}))
 		}
 	}
@@ -325,15 +325,15 @@ func (r *settingUp) wait(ctx context.Context, q *session.Request) (*session.Outc
 			}
 		}
 	}
-	if !q.Approval.Waits() {
+	if !q.Approval.IsPending() {
 		return nil, nil
 	}
 	out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
 	return &out, r.record(ctx, session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}))
 }
 
-// confirmed reports whether an approval is still valid, and stores it if so.
-func (r *settingUp) confirmed(ctx context.Context, q *session.Request) (bool, error) {
+// confirm reports whether an approval is still valid, and stores it if so.
+func (r *settingUp) confirm(ctx context.Context, q *session.Request) (bool, error) {
 	if r.j.Confirm != nil {
 		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer) //control:setup-checked-again
 		if err != nil {
@@ -356,10 +356,10 @@ func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
 			return err
 		}
 	}
-	return r.without(ctx, refusedSetUp(*q.Answer))
+	return r.noteMissing(ctx, denialText(*q.Answer))
 }
 
-func refusedSetUp(said session.Resolved) string {
+func denialText(said session.Resolved) string {
 	why := "nobody said yes to it in time"
 	switch {
 	case said.Verdict == policy.Denied && said.By != "":
@@ -373,8 +373,8 @@ func refusedSetUp(said session.Resolved) string {
 	return "The set-up of this repository did not run: " + why + "."
 }
 
-// without notes that there is no layer.
-func (r *settingUp) without(ctx context.Context, why string) error {
+// noteMissing notes that there is no layer.
+func (r *settingUp) noteMissing(ctx context.Context, why string) error {
 	return r.tell(ctx, session.Note{Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried."})
 }
 

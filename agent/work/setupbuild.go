@@ -23,8 +23,8 @@ import (
 // setUpTime is the time limit for one command of a set-up.
 const setUpTime = 30 * time.Minute
 
-// mostSaid is the maximum size in bytes of reported output.
-const mostSaid = 4000
+// maxReported is the maximum size in bytes of reported output.
+const maxReported = 4000
 
 // familyFile is the file in a layer that names the set-ups with which it shares caches.
 const familyFile = "family"
@@ -36,8 +36,8 @@ type failedSetUp struct{ why string }
 
 func (f *failedSetUp) Error() string { return f.why }
 
-// tried reports whether the set-up failed in this session. It is not run again.
-func (r *settingUp) tried() bool {
+// hasFailed reports whether the set-up failed in this session. It is not run again.
+func (r *settingUp) hasFailed() bool {
 	for _, m := range r.at.Timeline {
 		if run, ok := m.(*session.ToolRun); ok && run.Title == r.title() && run.Result != nil && !run.Result.OK {
 			return true
@@ -52,11 +52,11 @@ func (r *settingUp) title() string { return "Set up: " + r.set.words() }
 // waits for that one.
 func (r *settingUp) build(ctx context.Context) error {
 	var began time.Time
-	var done filled
+	var done setUpResult
 	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
 		began = time.Now()
 		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
-		if q := r.asked(r.set.action.Digest()); q == nil || !q.Approval.Stands() { // another session has the approval
+		if q := r.request(r.set.action.Digest()); q == nil || !q.Approval.IsApproved() { // another session has the approval
 			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
 				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"a person said yes to it before"}, Digest: r.set.action.Digest(),
 			})}, events...)
@@ -88,7 +88,7 @@ func (r *settingUp) build(ctx context.Context) error {
 		return err
 	}
 	if failed != nil {
-		return r.without(ctx, "The set-up of this repository failed: "+failed.why)
+		return r.noteMissing(ctx, "The set-up of this repository failed: "+failed.why)
 	}
 	if len(done.left) > 0 {
 		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(done.left, ", ") + "."})
@@ -96,18 +96,18 @@ func (r *settingUp) build(ctx context.Context) error {
 	return nil
 }
 
-// filled is the result of a set-up besides its layer: names of changed files of the
+// setUpResult is the result of a set-up besides its layer: names of changed files of the
 // repository, and the end of the output.
-type filled struct {
+type setUpResult struct {
 	left []string
 	said string
 }
 
 // fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
 // keeps their results.
-func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err error) {
+func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err error) {
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
-	want := gitops.BaseWant{Commit: r.set.commit, Rules: within(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
+	want := gitops.BaseWant{Commit: r.set.commit, Rules: restrict(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
 	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)
 	if err != nil {
 		return done, err
@@ -124,7 +124,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err erro
 		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: limits,
 	}
-	if err := r.reaches(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
+	if err := r.setNetwork(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
 		return done, err
 	}
 	ws, err := r.cfg.Workspace.Open(ctx, spec)
@@ -161,7 +161,7 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 }
 
 // run runs the commands. A failing command is a [failedSetUp].
-func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done filled, err error) {
+func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done setUpResult, err error) {
 	show := r.j.live(r.cfg.Secrets.Redactor)
 	var refused []string
 	said := ""
@@ -190,18 +190,18 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done fill
 	}
 	for _, c := range found {
 		if c.Kind == workspace.Modified || c.Kind == workspace.Deleted {
-			done.left = append(done.left, quoted([]string{c.Path}))
+			done.left = append(done.left, quotePaths([]string{c.Path}))
 		}
 	}
-	if more := len(done.left) - mostLeft; more > 0 {
-		done.left = append(done.left[:mostLeft], fmt.Sprintf("and %d more", more))
+	if more := len(done.left) - maxNamed; more > 0 {
+		done.left = append(done.left[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	done.said = r.ending(said)
 	return done, nil
 }
 
-// mostLeft is the maximum number of changed files to name.
-const mostLeft = 10
+// maxNamed is the maximum number of changed files to name.
+const maxNamed = 10
 
 // whyFailed describes how a command failed: the end of its output, and the refused
 // network accesses of this and earlier commands.
@@ -213,8 +213,8 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 	case res.Ended != "":
 		how = "was ended: " + res.Ended
 	}
-	why := quoted([]string{line}) + " " + how + "."
-	for _, what := range refused[:min(len(refused), mostLeft)] {
+	why := quotePaths([]string{line}) + " " + how + "."
+	for _, what := range refused[:min(len(refused), maxNamed)] {
 		what, _ = r.cfg.Secrets.Redactor.Redact(untrusted.EscapeLine(what))
 		why += "\n[Network: " + what + "]"
 	}
@@ -225,8 +225,8 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 func (r *settingUp) ending(said string) string {
 	said, _ = untrusted.CleanPlain(said)
 	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
-	if said = strings.TrimSpace(said); len(said) > mostSaid {
-		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
+	if said = strings.TrimSpace(said); len(said) > maxReported {
+		_, said, _ = strings.Cut(said[len(said)-maxReported:], "\n")
 		said = "…\n" + said
 	}
 	return said

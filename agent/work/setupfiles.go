@@ -38,9 +38,9 @@ func (e *badFileError) Error() string {
 // namedFiles returns the files on which a set-up depends.
 func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []namedFile, err error) {
 	for _, name := range s.Named() {
-		f, err := named(ctx, repo, s.commit, name)
+		f, err := readNamed(ctx, repo, s.commit, name)
 		if errors.Is(err, gitops.ErrTooLarge) {
-			err = &badFileError{name, fmt.Sprintf("has more than %d MiB: name a smaller one", mostFile>>20)}
+			err = &badFileError{name, fmt.Sprintf("has more than %d MiB: name a smaller one", maxFile>>20)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s, which the set-up names: %w", name, err)
@@ -52,27 +52,27 @@ func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []named
 	return list, nil
 }
 
-// mostLinks is the maximum number of symlinks followed to a file.
-const mostLinks = 16
+// maxLinks is the maximum number of symlinks followed to a file.
+const maxLinks = 16
 
-// named reads a file as commands do, through symlinks. Each symlink and the final file
+// readNamed reads a file as commands do, through symlinks. Each symlink and the final file
 // are part of its content.
-func named(ctx context.Context, repo *gitops.Mirror, commit, name string) (namedFile, error) {
+func readNamed(ctx context.Context, repo *gitops.Mirror, commit, name string) (namedFile, error) {
 	f := namedFile{name: name}
 	read := ""
-	for range mostLinks {
+	for range maxLinks {
 		at, link, err := firstLink(ctx, repo, commit, name)
 		if err != nil || at == "" {
 			return f, err
 		}
 		if !link { //control:setup-file-behind-a-link
-			data, err := repo.ReadFile(ctx, commit, at, mostFile)
+			data, err := repo.ReadFile(ctx, commit, at, maxFile)
 			if err == nil {
 				f.content = contentID(append([]byte(read), data...))
 			}
 			return f, err
 		}
-		target, err := repo.ReadFile(ctx, commit, at, mostFile)
+		target, err := repo.ReadFile(ctx, commit, at, maxFile)
 		if err != nil {
 			return f, err
 		}
@@ -113,11 +113,11 @@ func firstLink(ctx context.Context, repo *gitops.Mirror, commit, name string) (a
 	return at, false, nil
 }
 
-// judged returns the policy's decision on the commands of a set-up, as they run: one
+// judge returns the policy's decision on the commands of a set-up, as they run: one
 // after the other in one shell, each a complete program. Joined lines may form another
 // program, if one opens a quotation or here-document that another closes. The stricter
 // decision counts.
-func judged(p *policy.Policy, m policy.Mode, a policy.Action, commands []string) policy.Decision {
+func judge(p *policy.Policy, m policy.Mode, a policy.Action, commands []string) policy.Decision {
 	whole := p.Check(m, a)
 	a.Command = ""
 	for _, c := range commands {

@@ -115,7 +115,7 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	case len(wish.Paths) == 0:
 		return "There is nothing to take back: what this session did is taken back already, or kept."
 	case there > 0:
-		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quoted(wish.Paths), past)
+		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quotePaths(wish.Paths), past)
 	}
 	var known []string
 	for _, c := range at.Checkpoints {
@@ -127,13 +127,13 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	for _, p := range wish.Paths {
 		inside := func(f string) bool { return f == p || strings.HasPrefix(f, strings.Trim(p, "/")+"/") }
 		if slices.ContainsFunc(known, inside) {
-			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quoted(wish.Paths))
+			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quotePaths(wish.Paths))
 		}
 		if meant := policy.Nearest(p, known); meant != "" {
-			said = fmt.Sprintf(" Did you mean %s?", quoted([]string{meant}))
+			said = fmt.Sprintf(" Did you mean %s?", quotePaths([]string{meant}))
 		}
 	}
-	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quoted(wish.Paths), said)
+	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quotePaths(wish.Paths), said)
 }
 
 // how returns the command for a request: in the thread, or in the terminal.
@@ -151,7 +151,7 @@ func how(at *session.State, do session.TakeBackKind, n int) string {
 	return said + "`"
 }
 
-func quoted(paths []string) string {
+func quotePaths(paths []string) string {
 	var out []string
 	for _, p := range paths {
 		out = append(out, "`"+untrusted.EscapeLine(strings.ReplaceAll(p, "`", ""))+"`")

@@ -52,7 +52,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 		return nil, err
 	}
 	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(unseen) > 0 {
-		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, listed(unseen))}, nil
+		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, joinPaths(unseen))}, nil
 	}
 	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	cp, err := c.halfDone(ctx, made, m)
+	cp, err := c.mergeCheckpoint(ctx, made, m)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func conflictText(m *session.Merge, branch string) string {
 	return b.String() + "The work goes to the branch when no marks are left. Then complete."
 }
 
-// halfDone returns the checkpoint of a saved state with a merge in progress.
-func (c *checkpoints) halfDone(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
+// mergeCheckpoint returns the checkpoint of a saved state with a merge in progress.
+func (c *checkpoints) mergeCheckpoint(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
 	cp := session.Checkpoint{Commit: made.ID, Tree: made.Tree, Parent: c.published, Parked: true, Merge: m}
 	all, ours, err := c.changes(ctx, made.ID)
 	if err == nil && c.job.Push != nil { // another machine may continue from here
@@ -133,8 +133,8 @@ func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Mer
 	return &m, err
 }
 
-// described returns the checkpoint for a commit on the branch.
-func (c *checkpoints) described(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
+// describe returns the checkpoint for a commit on the branch.
+func (c *checkpoints) describe(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack, Merge: p.Merge}
 	if p.Merge == nil {
 		return out, nil

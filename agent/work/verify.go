@@ -18,8 +18,8 @@ import (
 // maxTests bounds one run of the tests.
 const maxTests = 5 * time.Minute
 
-// keptOutput is the size in bytes of the end of a test run's output kept in the log.
-const keptOutput = 6000
+// maxTestOutput is the size in bytes of the end of a test run's output kept in the log.
+const maxTestOutput = 6000
 
 // verifies returns the commands that verify finished work: those of the configuration,
 // or else the first known to the project.
@@ -41,7 +41,7 @@ func (e *Engine) verifies(facts project.Facts) []string {
 // proving is the test runs of one stretch of work. The first run shares its caches,
 // such as compiled packages, with the later ones: the same work built them.
 type proving struct {
-	layer  laid
+	layer  heldLayer
 	caches string // "" before the first run
 }
 
@@ -76,7 +76,7 @@ func (p *proving) end() error {
 
 // runTests runs commands on a commit in a separate workspace: the model's shell cannot
 // affect them, and their leftovers are discarded.
-func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer laid, commit string, lines []string) (out session.Verified, err error) {
+func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer heldLayer, commit string, lines []string) (out session.Verified, err error) {
 	state := *at
 	state.Saved = commit
 	j.Task.Session += "-tests"
@@ -111,6 +111,6 @@ func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer l
 	if ran > 0 {
 		out.Why = ""
 	}
-	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), keptOutput)
+	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), maxTestOutput)
 	return out, nil
 }

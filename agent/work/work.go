@@ -246,7 +246,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 		j.Equip(&cfg)
 	}
 	cfg.Policy = e.cfg.Policy
-	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
+	if isWalled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		saves.walled, cfg.Policy = true, cfg.Policy.Walled(facts.Tests()...)
 	}
 	if j.Push != nil {
@@ -267,9 +267,9 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 	return agent.New(cfg)
 }
 
-// walled reports whether commands in a workspace can change only a copy: it is in a
+// isWalled reports whether commands in a workspace can change only a copy: it is in a
 // container or a sandbox, and has no network.
-func walled(engine, network string) bool {
+func isWalled(engine, network string) bool {
 	return (engine == "docker" || engine == "bwrap") && (network == "" || network == "none") //control:unknown-program-wall
 }
 
@@ -303,9 +303,9 @@ func networkOf(w policy.Workspace) string {
 	return w.Network + ": " + strings.Join(hosts, " ") //control:egress-bound
 }
 
-// reaches sets the network access of a workspace: everything, listed hosts, or nothing.
+// setNetwork sets the network access of a workspace: everything, listed hosts, or nothing.
 // key is the configuration key of the list.
-func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace, key string) error {
+func (e *Engine) setNetwork(spec *workspace.Spec, w policy.Workspace, key string) error {
 	spec.Network = w.Network == "open"
 	if w.Network != "allowlist" {
 		return nil
@@ -337,14 +337,14 @@ type place struct {
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid) (place, func(context.Context) error, error) {
+func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer heldLayer) (place, func(context.Context) error, error) {
 	hidden, err := e.cfg.Bases.hidden(ctx, j.Repo, j.rulesAt(at.Saved))
 	if err != nil {
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
 	w := e.cfg.Rules.Workspace
-	want := gitops.BaseWant{Commit: at.Saved, Rules: within(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
+	want := gitops.BaseWant{Commit: at.Saved, Rules: restrict(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
 	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
 	if err != nil {
 		return place{}, nil, err
@@ -365,7 +365,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	}
 	var ws *workspace.Workspace
-	if err = e.reaches(&spec, w, "workspace.hosts"); err == nil {
+	if err = e.setNetwork(&spec, w, "workspace.hosts"); err == nil {
 		ws, err = e.cfg.Workspace.Open(ctx, spec)
 	}
 	if err != nil {

@@ -62,7 +62,7 @@ func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
-	w.conn = NewConn(alive, cfg.Conn, handlerFunc(w.notified), logger)
+	w.conn = NewConn(alive, cfg.Conn, handlerFunc(w.handleMessage), logger)
 	w.watch.Go(func() {
 		<-w.conn.Gone()
 		end()
@@ -267,11 +267,11 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	return decodeError(err)
 }
 
-// notified handles requests and notifications from the host. It runs on the reading
+// handleMessage handles requests and notifications from the host. It runs on the reading
 // goroutine, so it must not block.
-func (w *Workspace) notified(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+func (w *Workspace) handleMessage(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	if !req.Notif {
-		w.asked(ctx, req)
+		w.handleCall(ctx, req)
 		return
 	}
 	switch req.Method {

@@ -30,9 +30,9 @@ const MaxStreams = 64
 // and each piece is acknowledged after it was read: a slow reader blocks the writer,
 // and nothing accumulates.
 type stream struct {
-	up, down net.Conn // up takes data from inside, down yields data for inside
-	far      carried  // the end used by the egress
-	busy     bool     // a piece is being written to up
+	up, down net.Conn   // up takes data from inside, down yields data for inside
+	far      egressConn // the end used by the egress
+	busy     bool       // a piece is being written to up
 }
 
 func newStream() *stream {
@@ -44,29 +44,29 @@ func newStream() *stream {
 
 func (s *stream) end() { _, _ = s.up.Close(), s.down.Close() }
 
-// carried is the egress's end of a stream.
-type carried struct {
+// egressConn is the egress's end of a stream.
+type egressConn struct {
 	net.Conn // reads data from inside
 	out      net.Conn
 }
 
 // Write sends data to the inside.
-func (c carried) Write(b []byte) (int, error) { return c.out.Write(b) }
+func (c egressConn) Write(b []byte) (int, error) { return c.out.Write(b) }
 
 // Close ends both directions.
-func (c carried) Close() error { return errors.Join(c.Conn.Close(), c.out.Close()) }
+func (c egressConn) Close() error { return errors.Join(c.Conn.Close(), c.out.Close()) }
 
 // SetWriteDeadline sets the deadline of Write.
-func (c carried) SetWriteDeadline(t time.Time) error { return c.out.SetWriteDeadline(t) }
+func (c egressConn) SetWriteDeadline(t time.Time) error { return c.out.SetWriteDeadline(t) }
 
 // SetDeadline sets the deadline of both directions.
-func (c carried) SetDeadline(t time.Time) error {
+func (c egressConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.Conn.SetDeadline(t), c.out.SetDeadline(t))
 }
 
-// asked handles a call of the host about proxy connections. It must not block, because
+// handleCall handles a call of the host about proxy connections. It must not block, because
 // it runs on the reading goroutine.
-func (w *Workspace) asked(ctx context.Context, req *jsonrpc2.Request) {
+func (w *Workspace) handleCall(ctx context.Context, req *jsonrpc2.Request) {
 	var p StreamParams
 	err := DecodeParams(req, &p)
 	var s *stream
@@ -85,7 +85,7 @@ func (w *Workspace) asked(ctx context.Context, req *jsonrpc2.Request) {
 			w.carry(ctx, p.ID, s, req.ID)
 			return
 		default:
-			err = w.take(s, p)
+			err = w.passUp(s, p)
 		}
 		w.answer(ctx, req.ID, err)
 	})
@@ -121,8 +121,8 @@ func (w *Workspace) streamFor(method string, id uint64) (*stream, error) {
 	return nil, fmt.Errorf("answer tool host: unknown method %q: mount the same binary", method)
 }
 
-// take passes data from inside to the egress.
-func (w *Workspace) take(s *stream, p StreamParams) error {
+// passUp passes data from inside to the egress.
+func (w *Workspace) passUp(s *stream, p StreamParams) error {
 	_, err := s.up.Write(p.Data)
 	if p.End {
 		err = s.up.Close()
@@ -142,7 +142,7 @@ func (w *Workspace) carry(ctx context.Context, id uint64, s *stream, call jsonrp
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		w.say(ctx, id, s)
+		w.sendDown(ctx, id, s)
 	}()
 	w.egress.Serve(ctx, s.far)
 	_ = s.far.Close()
@@ -153,8 +153,8 @@ func (w *Workspace) carry(ctx context.Context, id uint64, s *stream, call jsonrp
 	delete(w.streams, id)
 }
 
-// say sends the output of the egress to the inside.
-func (w *Workspace) say(ctx context.Context, id uint64, s *stream) {
+// sendDown sends the output of the egress to the inside.
+func (w *Workspace) sendDown(ctx context.Context, id uint64, s *stream) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := s.down.Read(buf)

@@ -239,5 +239,5 @@ type Program struct {
 	Env  map[string]string `json:"env,omitempty"`
 }
 
-// graceful is the time that Close gives the host to end by itself.
-const graceful = 2 * time.Second
+// gracePeriod is the time that Close gives the host to end by itself.
+const gracePeriod = 2 * time.Second

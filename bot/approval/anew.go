@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	again     = "-anew" // suffix of the key of a comment that replaces a deleted one
-	mostAnew  = 5       // maximum number of reposts; further deletions are intended
-	forkBegin = "fork-" // prefix of the key of the comment about a fork's commits
+	again      = "-anew" // suffix of the key of a comment that replaces a deleted one
+	maxReposts = 5       // maximum number of reposts; further deletions are intended
+	forkBegin  = "fork-" // prefix of the key of the comment about a fork's commits
 )
 
-// Asks reports whether key belongs to a comment that asks for something in a session.
-func Asks(id, key string) bool {
+// IsRequestKey reports whether key belongs to a comment that asks for something in a session.
+func IsRequestKey(id, key string) bool {
 	return strings.HasPrefix(key, requestKey(id, "")) || isOf(key, forkBegin+id)
 }
 
@@ -61,7 +61,7 @@ func (r Requests) Anew(ctx context.Context, v *session.State, gone []session.Ask
 		id := stageOf(q.Asked)
 		is := r.Holder.Stage(id)
 		asked := is.URL != "" || is.Shown != ""
-		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) || strings.Count(is.Again, again) == mostAnew {
+		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) || strings.Count(is.Again, again) == maxReposts {
 			continue
 		}
 		done[id], is.Again, is.Shown, is.URL, is.Posted = true, is.Again+again, "", "", false

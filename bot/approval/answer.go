@@ -51,7 +51,7 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 // facts it is bound to may have changed.
 func (s Session) approval(ctx context.Context, asked session.Asked, yes session.Resolved) (session.Resolved, error) {
 	yes.Verdict, yes.Reason = approved, ""
-	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(s.Now()) {
+	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).IsOverdue(s.Now()) {
 		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: render.WhyLate}, nil
 	}
 	if asked.Kind == session.AskPlan { // bound to its text and the session; its steps are checked one by one
@@ -145,10 +145,10 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	if shown, err := s.posted(ctx, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
+	if shown, err := s.hasPosted(ctx, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
 		return render.WhyNotShown, err
 	}
-	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
+	return s.verifySource(ctx, asked.ID, yes) //control:bot-orders-edited
 }
 
 // speaker returns the current account of an answer's author, or the reason why it is not
@@ -166,9 +166,9 @@ func (s Session) speaker(ctx context.Context, yes session.Resolved) (actor polic
 	return actor, "", nil
 }
 
-// said returns the reason why the source of an answer is no approval of a request by the
+// verifySource returns the reason why the source of an answer is no approval of a request by the
 // recorded author, or "". The log may be forged: only GitHub counts.
-func (s Session) said(ctx context.Context, request string, yes session.Resolved) (string, error) {
+func (s Session) verifySource(ctx context.Context, request string, yes session.Resolved) (string, error) {
 	var author int64
 	var text, why string
 	var err error
@@ -188,7 +188,7 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 	}
 	says, err := s.Approves(ctx, text, request)
 	if err == nil && says == YesUnnamed { // only the bot's reply tells the request that it was for
-		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, yes.By, where(yes.Key)))
+		taken, err := s.hasPosted(ctx, ReplyKey, render.AnswerTaken(request, yes.By, where(yes.Key)))
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}
@@ -200,9 +200,9 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 	return "", nil
 }
 
-// posted reports whether an unchanged comment of the bot with a key prefix contains
+// hasPosted reports whether an unchanged comment of the bot with a key prefix contains
 // words.
-func (s Session) posted(ctx context.Context, prefix, words string) (bool, error) {
+func (s Session) hasPosted(ctx context.Context, prefix, words string) (bool, error) {
 	list, err := s.posts(ctx, prefix)
 	return slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) }), err
 }
@@ -211,7 +211,7 @@ func (s Session) posted(ctx context.Context, prefix, words string) (bool, error)
 // diff.
 func (s Session) posts(ctx context.Context, prefix string) (out []ghapp.Comment, err error) {
 	for _, at := range s.threads() {
-		list, err := s.Client.Posted(ctx, at, prefix, s.IsPull || at.Number == s.Pull)
+		list, err := s.Client.OwnComments(ctx, at, prefix, s.IsPull || at.Number == s.Pull)
 		if err != nil {
 			return nil, err
 		}

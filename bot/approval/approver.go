@@ -143,8 +143,8 @@ func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
 	return policy.CodeOwners{}, nil
 }
 
-// mostReviewers is the maximum number of users asked to review, and of teams.
-const mostReviewers = 10
+// maxReviewers is the maximum number of users asked to review, and of teams.
+const maxReviewers = 10
 
 // reviewers returns the users and teams to ask for a review: the owners of the paths or,
 // if there are none, the teams that approve here or, if there are none, the requester. It
@@ -186,12 +186,12 @@ func (s Session) whoMay(ctx context.Context, asked session.Asked, names []string
 			continue
 		}
 		if org, slug, ok := strings.Cut(name, "/"); ok {
-			if strings.EqualFold(org, s.Thread.Owner) && !slices.Contains(teams, slug) && len(teams) < mostReviewers {
+			if strings.EqualFold(org, s.Thread.Owner) && !slices.Contains(teams, slug) && len(teams) < maxReviewers {
 				teams = append(teams, slug)
 			}
 			continue
 		}
-		if slices.Contains(people, name) || len(people) == mostReviewers || policy.ValidateLogin(name) != nil {
+		if slices.Contains(people, name) || len(people) == maxReviewers || policy.ValidateLogin(name) != nil {
 			continue
 		}
 		actor, err := s.Client.Actor(ctx, name)

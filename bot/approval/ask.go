@@ -107,7 +107,7 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 	if is.Shown == says {
 		return nil
 	}
-	waits := func(q render.Request) bool { return q.Approval.Waits() }
+	waits := func(q render.Request) bool { return q.Approval.IsPending() }
 	if is.Shown == "" && slices.ContainsFunc(group, waits) {
 		whom, err := r.whom(ctx, v, group)
 		if err != nil {
@@ -183,7 +183,7 @@ func (r Requests) before(ctx context.Context, at session.Place, q render.Request
 	for i, post := range render.Before(q) { //control:told-before-asked
 		wr := InPlace(r.Thread, at, ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
 		ref, err := r.Holder.Ensure(ctx, wr)
-		if err == nil && !q.Approval.Waits() {
+		if err == nil && !q.Approval.IsPending() {
 			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
 			_, err = r.Holder.Ensure(ctx, wr)
 		}
@@ -205,7 +205,7 @@ func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
 	var out []*session.Event
 	end := func(res session.Resolved) { out = append(out, session.NewEvent(session.TypeResolved, turn, res)) }
 	for _, a := range open {
-		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).Late(r.Now()) {
+		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).IsOverdue(r.Now()) {
 			end(session.Resolved{ID: a.ID, Verdict: expired})
 		}
 	}

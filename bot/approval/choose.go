@@ -26,20 +26,20 @@ const (
 // requests that it was taken for.
 const ReplyKey = "reply-"
 
-// Said is the place of an answer without ids: its time, and the number of its comment, 0
+// AnswerPlace is the place of an answer without ids: its time, and the number of its comment, 0
 // for a review. Comments on a diff are numbered separately.
-type Said struct {
+type AnswerPlace struct {
 	At      time.Time
 	Comment int64
 	Diff    bool
 }
 
-// WhenSaid returns the place of an event's text.
-func WhenSaid(ev ghapp.Event, t ghapp.Target) Said {
+// PlaceOfAnswer returns the place of an event's text.
+func PlaceOfAnswer(ev ghapp.Event, t ghapp.Target) AnswerPlace {
 	if t.Comment == 0 {
-		return Said{At: ev.Review.Submitted}
+		return AnswerPlace{At: ev.Review.Submitted}
 	}
-	return Said{At: ev.Comment.Created, Comment: t.Comment, Diff: t.Diff}
+	return AnswerPlace{At: ev.Comment.Created, Comment: t.Comment, Diff: t.Diff}
 }
 
 // where returns a name for the text of a source: "comment 12".
@@ -59,7 +59,7 @@ func (a Answer) Where() string { return where(a.Source) }
 // Unnamed returns the requests that an answer without ids can mean: those that were open
 // when it was written, and that an older comment shows. The log alone cannot tell that,
 // so GitHub's times count. gone are the open requests that no comment shows any more.
-func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (meant, gone []session.Asked, err error) {
+func (s Session) Unnamed(ctx context.Context, v *session.State, said AnswerPlace) (meant, gone []session.Asked, err error) {
 	comments, err := s.posts(ctx, requestKey(s.ID, ""))
 	if err != nil {
 		return nil, nil, err
@@ -68,7 +68,7 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (mean
 		if !r.Kind.ByID() || r.Answer != nil && r.Settled.Before(said.At) {
 			continue
 		}
-		shown := r.Digest == "" || !r.Approval.Waits()
+		shown := r.Digest == "" || !r.Approval.IsPending()
 		for _, cm := range comments {
 			shown = shown || strings.Contains(cm.Body, r.Digest)
 			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment && OnDiff(cm.URL) == said.Diff

@@ -40,7 +40,7 @@ func OwnBranch(p *ghapp.Pull) string {
 
 // WaitingCommit returns the open request for a commit of a session, or nil.
 func WaitingCommit(v *session.State) *session.Request {
-	if r := newestCommit(v); r != nil && r.Approval.Waits() {
+	if r := newestCommit(v); r != nil && r.Approval.IsPending() {
 		return r
 	}
 	return nil
@@ -55,21 +55,21 @@ func newestCommit(v *session.State) *session.Request {
 	return nil
 }
 
-// mostAsked is the maximum number of requests for moves of a fork, with no message of a
+// maxForkRequests is the maximum number of requests for moves of a fork, with no message of a
 // user in between.
-const mostAsked = 20
+const maxForkRequests = 20
 
 // Look returns the events to record before work on a session: a request for the fork's
 // current commit, the end of an outdated request, and that the session waits. It returns
 // none if work may go on.
 func (s Fork) Look(ctx context.Context, v *session.State) ([]*session.Event, error) {
 	mode, err := policy.ParseMode(v.ModeName())
-	begins := v.Plan() != nil && v.Plan().Approval.Stands()   //control:fork-plan
-	if v.Over() || err == nil && mode.ReadOnly() && !begins { //control:fork-waits
+	begins := v.Plan() != nil && v.Plan().Approval.IsApproved() //control:fork-plan
+	if v.Over() || err == nil && mode.ReadOnly() && !begins {   //control:fork-waits
 		return nil, nil
 	}
 	last := newestCommit(v)
-	if last != nil && last.Approval.Stands() && v.Turns > last.Turn {
+	if last != nil && last.Approval.IsApproved() && v.Turns > last.Turn {
 		return nil, nil // already used
 	}
 	p, err := s.Client.GetPull(ctx, s.Thread)
@@ -77,20 +77,20 @@ func (s Fork) Look(ctx context.Context, v *session.State) ([]*session.Event, err
 		return nil, err
 	}
 	switch {
-	case last == nil || !last.Approval.Waits() && !last.Approval.Stands():
+	case last == nil || !last.Approval.IsPending() && !last.Approval.IsApproved():
 		return s.ask(v, p, ""), nil
 	case last.Head != p.HeadSHA: //control:fork-moved
-		return append(left(v, last, render.WhyForkMoved), s.ask(v, p, render.WhyForkMoved)...), nil
-	case last.Approval.Waits() && v.Outcome == nil:
-		return []*session.Event{parked(v)}, nil
-	case last.Approval.Waits():
+		return append(staleEvents(v, last, render.WhyForkMoved), s.ask(v, p, render.WhyForkMoved)...), nil
+	case last.Approval.IsPending() && v.Outcome == nil:
+		return []*session.Event{parkEvent(v)}, nil
+	case last.Approval.IsPending():
 		return nil, nil
 	}
 	why, err := s.confirm(ctx, last)
 	if why == "" || err != nil {
 		return nil, err
 	}
-	return append(left(v, last, why), s.ask(v, p, why)...), nil
+	return append(staleEvents(v, last, why), s.ask(v, p, why)...), nil
 }
 
 // ask returns the events of a request for the fork's current commit. again is the reason
@@ -107,7 +107,7 @@ func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event
 			}
 		}
 	}
-	if row >= mostAsked {
+	if row >= maxForkRequests {
 		out := session.Outcome{Status: session.StatusStopped, Turns: v.Turns, Files: v.Files, Reason: render.ForkMovesOn}
 		return []*session.Event{session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out})}
 	}
@@ -121,15 +121,15 @@ func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event
 			ID: id, Kind: session.AskCommit, Call: id, Digest: ghapp.Digest(s.ID, p.HeadSHA), Display: p.HeadSHA, Head: p.HeadSHA, Base: p.BaseSHA, Reasons: reasons,
 			Bound: []session.Fact{{Name: "commit of the fork", Value: p.HeadSHA}},
 		}),
-		parked(v),
+		parkEvent(v),
 	}
 }
 
-func parked(v *session.State) *session.Event {
+func parkEvent(v *session.State) *session.Event {
 	return session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval, Turns: v.Turns, Files: v.Files}})
 }
 
-func left(v *session.State, r *session.Request, why string) []*session.Event {
+func staleEvents(v *session.State, r *session.Request, why string) []*session.Event {
 	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why})}
 }
 
@@ -150,7 +150,7 @@ func (s Fork) confirm(ctx context.Context, r *session.Request) (string, error) {
 		}
 		return YesNamed, nil
 	}
-	return look.said(ctx, r.ID, *r.Answer) //control:fork-said
+	return look.verifySource(ctx, r.ID, *r.Answer) //control:fork-said
 }
 
 // Answer returns the effect of an approval of a commit, given a prefix of its id. told is
@@ -199,14 +199,14 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	if is.Shown == says {
 		return nil
 	}
-	if is.Shown == "" && r.Approval.Waits() {
+	if is.Shown == "" && r.Approval.IsPending() {
 		whom, err := s.whom(ctx, v)
 		if err != nil {
 			return err
 		}
 		is.Whom = whom
 	}
-	if !r.Approval.Waits() {
+	if !r.Approval.IsPending() {
 		is.Whom = nil
 	}
 	ref, err := s.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: text, First: true})
@@ -243,7 +243,7 @@ func (s Fork) whom(ctx context.Context, v *session.State) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != "" && !slices.Contains(out, name) && len(out) < mostReviewers {
+		if name != "" && !slices.Contains(out, name) && len(out) < maxReviewers {
 			out = append(out, name)
 		}
 	}

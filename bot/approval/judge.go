@@ -70,7 +70,7 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	}
 	switch {
 	case p.Merged:
-		return s.merged(ctx, p, moved)
+		return s.judgeMerge(ctx, p, moved)
 	case p.State == "closed":
 		return finding{verdict: denied, reason: render.WhyClosed}, nil
 	case moved != "":
@@ -79,9 +79,9 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	return s.reviews(ctx, p)
 }
 
-// merged judges a manual merge. It counts as an approval if the user may give it and the
+// judgeMerge judges a manual merge. It counts as an approval if the user may give it and the
 // edit is unchanged. Otherwise it is an edit of their own, and the request is denied.
-func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
+func (s proposal) judgeMerge(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
 	f := finding{verdict: denied, by: p.MergedBy}
 	if moved != "" || p.MergedBy == "" {
 		f.reason = render.WhyMergedAlone(cmp.Or(moved, render.WhyMergedUnknown))
@@ -173,8 +173,8 @@ func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	return why, nil
 }
 
-// mostWords is the maximum length of a reviewer's text in a log, in characters.
-const mostWords = 8000
+// maxReviewText is the maximum length of a reviewer's text in a log, in characters.
+const maxReviewText = 8000
 
 // wordsOf returns the text of a review and of its comments on the diff, without parts
 // that a reader would not see.
@@ -190,8 +190,8 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 		}
 	}
 	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))
-	if len(text) > mostWords {
-		text = append(text[:mostWords], []rune(" … (cut)")...)
+	if len(text) > maxReviewText {
+		text = append(text[:maxReviewText], []rune(" … (cut)")...)
 	}
 	return string(text), nil
 }
@@ -234,9 +234,9 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 	return "", nil
 }
 
-// settles turns a finding into an answer to the request. by is its current answer, if
+// toAnswer turns a finding into an answer to the request. by is its current answer, if
 // any. A recorded approval changes only if it is no longer valid.
-func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (session.Resolved, bool, error) {
+func (s proposal) toAnswer(ctx context.Context, by session.Resolved, f finding) (session.Resolved, bool, error) {
 	r := session.Resolved{ID: s.asked.ID, Verdict: f.verdict, By: f.by, ByID: f.byID, Reason: f.reason}
 	if len(f.keys) > 0 {
 		r.Key = f.keys[0]

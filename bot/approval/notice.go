@@ -14,14 +14,14 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Told records the comment about the end of a session.
-type Told struct {
+// EndNotice records the comment about the end of a session.
+type EndNotice struct {
 	End int64  `json:"end,omitempty"` // event that ended the run
 	URL string `json:"url,omitempty"` // URL of the comment
 }
 
-// Of returns the URL of the comment about the current end of a session, or "".
-func (t Told) Of(v *session.State) string {
+// URLFor returns the URL of the comment about the current end of a session, or "".
+func (t EndNotice) URLFor(v *session.State) string {
 	if v.Outcome == nil || t.End == 0 || t.End != v.EndedAt {
 		return ""
 	}

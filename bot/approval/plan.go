@@ -25,8 +25,8 @@ func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	return v, why
 }
 
-// Past tells the state of a settled request, in reply to an answer with this verdict.
-func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
+// SettledText tells the state of a settled request, in reply to an answer with this verdict.
+func SettledText(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
 	if r.Kind == session.AskPlan {
 		return render.PlanIsPast(r, v.Plan())
 	}
@@ -39,8 +39,8 @@ func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) st
 	return render.IsPast(r, verdict, instead)
 }
 
-// Newest returns the newest request for approval that is settled, or nil.
-func Newest(v *session.State) *session.Request {
+// NewestSettled returns the newest request for approval that is settled, or nil.
+func NewestSettled(v *session.State) *session.Request {
 	for _, r := range slices.Backward(v.Requests) {
 		if r.Kind.ByID() && r.Answer != nil {
 			return r
@@ -53,7 +53,7 @@ func Newest(v *session.State) *session.Request {
 func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (string, error) {
 	id, verdict := answer.Request, answer.Verdict
 	if r := v.Request(id); r != nil && r.Kind.ByID() && r.Answer != nil { //control:past-request
-		return Past(v, r, verdict), nil
+		return SettledText(v, r, verdict), nil
 	}
 	if s.Earlier != nil && v.Request(id) == nil {
 		earlier, err := s.Earlier(ctx)
@@ -62,7 +62,7 @@ func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (
 		}
 		for _, e := range earlier {
 			if r := e.Request(id); r != nil { //control:earlier-request
-				return render.OfEarlier(r, e), nil
+				return render.EarlierRequest(r, e), nil
 			}
 		}
 	}
@@ -72,17 +72,17 @@ func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (
 // PlanAsker returns the approval of the newest plan if it is valid or used, or nil.
 func PlanAsker(v *session.State) *session.Resolved {
 	r := v.Plan()
-	if r == nil || r.Approval.State != policy.Used && !r.Approval.Stands() {
+	if r == nil || r.Approval.State != policy.Used && !r.Approval.IsApproved() {
 		return nil
 	}
 	return r.Answer
 }
 
-// Dropped returns the events that withdraw the plan of a session because of another
+// DropPlan returns the events that withdraw the plan of a session because of another
 // instruction.
-func Dropped(v *session.State, by session.Message, id int64) []*session.Event {
+func DropPlan(v *session.State, by session.Message, id int64) []*session.Event {
 	r := v.Plan()
-	if r == nil || !r.Approval.Waits() && !r.Approval.Stands() {
+	if r == nil || !r.Approval.IsPending() && !r.Approval.IsApproved() {
 		return nil
 	}
 	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Withdrawn, By: by.Author, ByID: id, Key: by.Key})}

@@ -57,42 +57,42 @@ func About(ev ghapp.Event) (thread.Ref, bool) {
 	return threadOf(ev.Thread, ev.Pull.Head)
 }
 
-// Seen is the effect of an event on a request under review.
-type Seen struct {
+// ReviewEffect is the effect of an event on a request under review.
+type ReviewEffect struct {
 	Resolved *session.Resolved // answer to the request, or nil
 	Reply    *ghapp.Write      // reply to a review that does not count, or nil
 	Nothing  string            // reason why there is no effect
 }
 
-// Reviewed returns the effect of an event on a request under review.
-func (s Session) Reviewed(ctx context.Context, v *session.State, ev ghapp.Event) (Seen, error) {
+// JudgeReview returns the effect of an event on a request under review.
+func (s Session) JudgeReview(ctx context.Context, v *session.State, ev ghapp.Event) (ReviewEffect, error) {
 	asked := waiting(v, ev.Pull.Head)
 	if asked == nil {
-		return Seen{Nothing: "nothing waits for this review"}, nil
+		return ReviewEffect{Nothing: "nothing waits for this review"}, nil
 	}
 	up := proposal{s, asked.Asked}
 	p, err := up.find(ctx, ev.Thread)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return Seen{Nothing: "not the pull request of a request"}, nil
+		return ReviewEffect{Nothing: "not the pull request of a request"}, nil
 	}
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	f, err := up.judge(ctx, p)
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	if f.by == "" && f.verdict == denied {
 		f.by, f.byID = ev.Sender.Login, ev.Sender.ID // the user that closed it
 	}
-	var seen Seen
+	var seen ReviewEffect
 	var by session.Resolved // its current answer
 	if asked.Answer != nil {
 		by = *asked.Answer
 	}
-	r, ok, err := up.settles(ctx, by, f)
+	r, ok, err := up.toAnswer(ctx, by, f)
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	if ok {
 		seen.Resolved = &r
@@ -112,18 +112,18 @@ func waiting(v *session.State, branch string) *session.Request {
 	for _, r := range v.Requests {
 		switch {
 		case r.Review == nil || r.Review.Branch != branch:
-		case r.Approval.Waits():
+		case r.Approval.IsPending():
 			return r
-		case r.Approval.Stands() && granted == nil:
+		case r.Approval.IsApproved() && granted == nil:
 			granted = r
 		}
 	}
 	return granted
 }
 
-// Of returns the thread of the session that p asks for. Such a pull request is only a
+// ReviewThread returns the thread of the session that p asks for. Such a pull request is only a
 // request, so no other work is done in it.
-func Of(ctx context.Context, c *ghapp.Client, p ghapp.Pull) (thread.Ref, bool, error) {
+func ReviewThread(ctx context.Context, c *ghapp.Client, p ghapp.Pull) (thread.Ref, bool, error) {
 	at, ok := threadOf(p.Ref, p.Head)
 	if !ok || p.Fork {
 		return at, false, nil

@@ -43,7 +43,7 @@ func (r Requests) dropUnused(ctx context.Context, v *session.State) error {
 func ends(v *session.State) []render.ReviewEnd {
 	var out []render.ReviewEnd
 	for _, r := range v.Requests {
-		if r.Review == nil || r.Approval.Waits() || r.Approval.Stands() && !v.Over() {
+		if r.Review == nil || r.Approval.IsPending() || r.Approval.IsApproved() && !v.Over() {
 			continue
 		}
 		out = append(out, render.ReviewEnd{Asked: r.Asked, By: *r.Answer, Commit: r.Commit})

@@ -23,7 +23,7 @@ var (
 const (
 	around    = 4   // lines kept on each side of an error message
 	lastLines = 40  // lines kept before the end of the step
-	longest   = 400 // maximum bytes of a line
+	maxLine   = 400 // maximum bytes of a line
 )
 
 // excerpt returns the part of a job's log that explains its failure, in at most the given
@@ -33,8 +33,8 @@ func excerpt(log string, most int) string {
 	lines := strings.Split(strings.ReplaceAll(strings.ToValidUTF8(untrusted.StripEscapes(log), "�"), "\r\n", "\n"), "\n")
 	for i, l := range lines {
 		l = strings.TrimRight(stampRE().ReplaceAllString(l, ""), " \r")
-		if len(l) > longest {
-			cut := longest
+		if len(l) > maxLine {
+			cut := maxLine
 			for !utf8.RuneStart(l[cut]) {
 				cut--
 			}

@@ -28,20 +28,20 @@ func look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f F
 }
 
 const (
-	mostLogs  = 3       // logs shown
+	maxLogs   = 3       // logs shown
 	logBytes  = 6_000   // bytes shown of a log
-	mostNames = 30      // checks shown
+	maxChecks = 30      // checks shown
 	readLog   = 1 << 20 // bytes read of a log, from its end
 )
 
-// told describes failed checks to the model: their names, and the part of a log with the
+// describeFailed describes failed checks to the model: their names, and the part of a log with the
 // reason. The text is untrusted, and is not fenced yet.
-func told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
-	for i, k := range failed[:min(len(failed), mostNames)] {
+func describeFailed(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
+	for i, k := range failed[:min(len(failed), maxChecks)] {
 		text := untrusted.EscapeLine(k.Name) + ": " + untrusted.EscapeLine(strings.TrimSpace(k.State+" "+k.Title))
 		var log reads.Log
-		if k.Job != 0 && i < mostLogs {
-			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{Most: readLog}); err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+		if k.Job != 0 && i < maxLogs {
+			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{MaxBytes: readLog}); err != nil && ghapp.KindOf(err) != ghapp.Permanent {
 				return nil, err
 			}
 			if err != nil { //control:a-log-that-is-gone

@@ -30,7 +30,7 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 	if !Ended(ev) {
 		return store.Delivery{}, false, nil
 	}
-	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: mostSessions}
+	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: maxSessions}
 	if len(of.Pulls)+len(of.Branches) == 0 {
 		return store.Delivery{}, false, nil
 	}
@@ -48,8 +48,8 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 	return store.Delivery{}, false, nil
 }
 
-// mostSessions is the maximum number of sessions looked at per pull request or branch.
-const mostSessions = 10
+// maxSessions is the maximum number of sessions looked at per pull request or branch.
+const maxSessions = 10
 
 // hear handles a completed check. If checks of the session's pull request failed, the
 // session goes on with their output, on behalf of its requester.
@@ -58,7 +58,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 		return nil, nil
 	}
 	row := h.Session
-	if why := leaves(h.Config, row); why != "" {
+	if why := ignoreReason(h.Config, row); why != "" {
 		return &watch.Answer{Note: why}, nil
 	}
 	if err := h.At.Connect(ctx, h.GitHub, live.DataOf(row).Installation); err != nil {
@@ -83,8 +83,8 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	return r.decide(ctx)
 }
 
-// leaves returns the reason why checks do not concern a session, or "".
-func leaves(c *live.Config, row *store.Session) string {
+// ignoreReason returns the reason why checks do not concern a session, or "".
+func ignoreReason(c *live.Config, row *store.Session) string {
 	switch {
 	case row == nil:
 		return "a check of no session"
@@ -115,7 +115,7 @@ func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 	f.Attempts, f.OfHead = rounds(r.v, r.pull.HeadSHA)
 	is := Decide(f)
 	if len(is.Failed) > 0 && data.Seen.Head != "" { // the recorded success is out of date
-		if err := r.saw(ctx, live.Seen{}); err != nil {
+		if err := r.recordSeen(ctx, live.Seen{}); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 			Key: fmt.Sprintf("checks-used-up-%s-%d", r.Session.ID, len(r.v.Ends)-f.Attempts), Text: render.ChecksUsedUp(f.Attempts, r.pull.HeadSHA, r.Session.Pull),
 		}}, nil
 	case len(is.Failed)+len(is.Running)+len(is.Stuck) == 0 && f.Attempts > 0:
-		err := r.saw(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
+		err := r.recordSeen(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
 		return &watch.Answer{Note: "the checks are green"}, err
 	}
 	return &watch.Answer{Note: "no check to mend now: " + strings.Join(slices.Concat(is.Excused, is.Running, is.Stuck), "; ")}, nil
@@ -141,12 +141,12 @@ func (r round) mend(ctx context.Context, failed []mendCheck, n int) (*watch.Answ
 		Text: render.MendChecks(len(failed), r.pull.HeadSHA), Why: render.ChecksFailed(len(failed), r.pull.HeadSHA),
 	}
 	var err error
-	m.Context, err = told(ctx, r.At.Client, r.pull.HeadSHA, failed)
+	m.Context, err = describeFailed(ctx, r.At.Client, r.pull.HeadSHA, failed)
 	return &watch.Answer{More: &m}, err
 }
 
-// saw records the checks that the session has seen.
-func (r round) saw(ctx context.Context, seen live.Seen) error {
+// recordSeen records the checks that the session has seen.
+func (r round) recordSeen(ctx context.Context, seen live.Seen) error {
 	return r.Keep(ctx, func(d *live.Data) { d.Seen = seen })
 }
 

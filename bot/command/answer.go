@@ -25,20 +25,20 @@ func MayAnswer(body string) bool {
 	return !strings.Contains(body, mark) && strings.TrimSpace(body) != "" && len(body) <= maxText
 }
 
-// Answered returns the answer in a text without a command: a number or a label of a
+// Answer returns the answer in a text without a command: a number or a label of a
 // choice, the words below a quotation of the question, or all of it in the question's own
 // thread. It reports false for everything else.
-func (q Question) Answered(body string) (answer string, ok bool) {
+func (q Question) Answer(body string) (answer string, ok bool) {
 	body = lines(body)
 	if strings.Contains(body, mark) || len(body) > maxText { //control:own-words-no-answer
 		return "", false
 	}
 	quoted, above, below := quotation(body)
 	rest := cmp.Or(strings.TrimSpace(below), strings.TrimSpace(above))
-	if choice, ok := q.choice(rest); ok && (quoted == "" || q.quotedBy(quoted)) {
+	if choice, ok := q.choice(rest); ok && (quoted == "" || q.quotes(quoted)) {
 		return choice, true
 	}
-	if rest != "" && (q.Thread || q.quotedBy(quoted)) {
+	if rest != "" && (q.Thread || q.quotes(quoted)) {
 		return rest, true
 	}
 	return "", false
@@ -95,11 +95,11 @@ func quotation(body string) (quoted, above, below string) {
 	return q.String(), up.String(), down.String()
 }
 
-// leastQuoted is the minimum length of a partial quotation of a question, in characters.
-const leastQuoted = 12
+// minQuoted is the minimum length of a partial quotation of a question, in characters.
+const minQuoted = 12
 
-// quotedBy reports whether a quotation is from the question.
-func (q Question) quotedBy(quoted string) bool {
+// quotes reports whether a quotation is from the question.
+func (q Question) quotes(quoted string) bool {
 	said, question := bare(quoted), bare(q.Text)
 	switch {
 	case said == "" || question == "":
@@ -107,5 +107,5 @@ func (q Question) quotedBy(quoted string) bool {
 	case strings.Contains(" "+said+" ", " "+question+" "):
 		return true
 	}
-	return utf8.RuneCountInString(said) >= leastQuoted && strings.Contains(" "+question+" ", " "+said+" ")
+	return utf8.RuneCountInString(said) >= minQuoted && strings.Contains(" "+question+" ", " "+said+" ")
 }

@@ -113,11 +113,11 @@ func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	}
 	list := mentions(text, names...)
 	for _, m := range list {
-		if m.asks() {
+		if m.maybeMeant() {
 			return nil, wrong(usage.NotSaid, strings.Trim(text[m.at:m.end], ":,"), m.where)
 		}
 	}
-	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
+	list = slices.DeleteFunc(list, func(m mention) bool { return !m.isCommand })
 	var out []Command
 	for i, m := range list {
 		end := len(text)

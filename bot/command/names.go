@@ -13,13 +13,13 @@ import (
 // spelled is the command word as a regular expression.
 const spelled = "(?i:" + prefix + ")"
 
-// mentioned caches, by names equivalent to the command word, the expression for lines
+// mentionPatterns caches, by names equivalent to the command word, the expression for lines
 // that begin with it. Marks of lists, quotations, tables or emphasis may precede it.
-var mentioned sync.Map
+var mentionPatterns sync.Map
 
-func mentionedBy(names []string) *regexp.Regexp {
+func mentionPattern(names []string) *regexp.Regexp {
 	key := strings.ToLower(strings.Join(names, " "))
-	if re, ok := mentioned.Load(key); ok {
+	if re, ok := mentionPatterns.Load(key); ok {
 		return re.(*regexp.Regexp) //nolint:forcetypeassert // nothing else is stored
 	}
 	word := spelled
@@ -29,7 +29,7 @@ func mentionedBy(names []string) *regexp.Regexp {
 		}
 	}
 	re := regexp.MustCompile(`(?m)^[ \t\p{Zs}>*+\-_~#|\d.)\[\]!]*(?:((?:` + word + `)[:,：，、]?)(?:[\t\p{Zs}]|$)|((?:` + word + `)[:,：，、])\pL)`)
-	mentioned.Store(key, re)
+	mentionPatterns.Store(key, re)
 	return re
 }
 
@@ -40,7 +40,7 @@ func linesFor(body string, names []string) []mention {
 		return nil
 	}
 	var out []mention
-	for _, f := range mentionedBy(names).FindAllStringSubmatchIndex(body, -1) {
+	for _, f := range mentionPattern(names).FindAllStringSubmatchIndex(body, -1) {
 		if f[2] < 0 {
 			f[2], f[3] = f[4], f[5]
 		}

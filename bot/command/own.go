@@ -22,9 +22,9 @@ func ownName(text string) string {
 	return strings.ToLower(word)
 }
 
-// OwnCalled returns the repository's own command that a task calls, and the text after
+// FindOwn returns the repository's own command that a task calls, and the text after
 // its name.
-func OwnCalled(list Book, text string) (c custom.Command, rest string, ok bool) {
+func FindOwn(list Book, text string) (c custom.Command, rest string, ok bool) {
 	_, rest = cutVerb(text)
 	c, ok = list.Find(ownName(text))
 	return c, strings.TrimSpace(strings.TrimLeftFunc(rest, func(r rune) bool { return isPause(r) && r != '.' })), ok

@@ -28,7 +28,7 @@ func placesOn(markdown string, at []int) ([]untrusted.Place, bool) {
 // mention is a line of a text that begins with the command word.
 type mention struct {
 	start, at, end int             // offsets of the line, of the command word, and after it
-	said           bool            // shown as the beginning of a line of a paragraph
+	isCommand      bool            // shown as the beginning of a line of a paragraph
 	where          untrusted.Place // otherwise its place
 }
 
@@ -60,28 +60,28 @@ func mentions(body string, names ...string) []mention {
 	}
 	for i := range places {
 		m := &out[i]
-		m.said, m.where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
+		m.isCommand, m.where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
 		switch {
 		case strings.Contains(body[m.start:m.at], ">"):
-			m.said, m.where = false, untrusted.Quotation
+			m.isCommand, m.where = false, untrusted.Quotation
 		case m.where == untrusted.Quotation:
 			m.where += usage.LazyLine
 		}
 	}
-	inDoubt(body, out)
+	rejectDoubtful(body, out)
 	p := markedIn(body, out)
 	begins := p.confirmed(shownOn(p.body))
 	for i := range out {
-		if m := &out[i]; m.said && !begins[i] { //control:begins-its-line
-			m.said, m.where = false, usage.BeginsElse
+		if m := &out[i]; m.isCommand && !begins[i] { //control:begins-its-line
+			m.isCommand, m.where = false, usage.BeginsElse
 		}
 	}
 	return out
 }
 
-// inDoubt rejects commands in texts with characters that only some parsers take for
+// rejectDoubtful rejects commands in texts with characters that only some parsers take for
 // space, and after the end of HTML that began in another paragraph.
-func inDoubt(body string, list []mention) {
+func rejectDoubtful(body string, list []mention) {
 	controls := strings.ContainsAny(body, "\v\f")
 	ends, done := 0, 0
 	for i := range list {
@@ -92,38 +92,38 @@ func inDoubt(body string, list []mention) {
 		}
 		ends += 2*strings.Count(part, "</") - strings.Count(part, "<")
 		switch {
-		case m.said && controls:
-			m.said, m.where = false, usage.Controls
-		case m.said && ends > 0:
-			m.said, m.where = false, untrusted.HTML
+		case m.isCommand && controls:
+			m.isCommand, m.where = false, usage.Controls
+		case m.isCommand && ends > 0:
+			m.isCommand, m.where = false, untrusted.HTML
 		}
 	}
 }
 
-// asks reports whether a line may have been meant as a command although it is none.
-func (m mention) asks() bool {
-	return !m.said && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
+// maybeMeant reports whether a line may have been meant as a command although it is none.
+func (m mention) maybeMeant() bool {
+	return !m.isCommand && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
 }
 
 // marked is a text with a mark in place of each command's word.
 type marked struct {
-	body string
-	word string // beginning of the marks
-	said int    // number of commands
+	body  string
+	word  string // beginning of the marks
+	count int    // number of commands
 }
 
 func (p marked) mark(i int) string { return fmt.Sprintf("%s%dz", p.word, i) }
 
 // markedIn marks the commands of a list in a text.
 func markedIn(body string, list []mention) marked {
-	p := marked{word: "agentword", said: len(list)}
+	p := marked{word: "agentword", count: len(list)}
 	for strings.Contains(strings.ToLower(body), p.word) {
 		p.word += "q"
 	}
 	var b strings.Builder
 	done := 0
 	for i, m := range list {
-		if m.said {
+		if m.isCommand {
 			b.WriteString(body[done:m.at] + p.mark(i))
 			done = m.end
 		}
@@ -137,7 +137,7 @@ func (p marked) begins(line string) (i int, rest string, ok bool) {
 	line, ok = strings.CutPrefix(line, p.word)
 	number, rest, end := strings.Cut(line, "z")
 	i, err := strconv.Atoi(number)
-	return i, rest, ok && end && err == nil && i < p.said
+	return i, rest, ok && end && err == nil && i < p.count
 }
 
 // confirmed returns the commands that begin a line of a shown text, outside of code.
@@ -154,7 +154,7 @@ func (p marked) confirmed(shown string) map[int]bool {
 
 // plain replaces the marks with the command word.
 func (p marked) plain(text string) string {
-	for i := range p.said {
+	for i := range p.count {
 		text = strings.ReplaceAll(text, p.mark(i), prefix)
 	}
 	return strings.TrimSpace(text)
@@ -210,7 +210,7 @@ func inert(text string, names ...string) string {
 	var out strings.Builder
 	done := 0
 	for _, m := range mentions(text, names...) {
-		if m.said || m.asks() { //control:own-words-inert
+		if m.isCommand || m.maybeMeant() { //control:own-words-inert
 			out.WriteString(text[done:m.at] + `\`)
 			done = m.at
 		}

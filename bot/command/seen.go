@@ -21,7 +21,7 @@ type Show struct {
 func AsShown(body, page string, names ...string) *Error {
 	_, n := untrusted.MarkLines(page, beginning(names), func(int) string { return "" })
 	for _, m := range mentions(lines(body), names...) {
-		if m.said {
+		if m.isCommand {
 			n--
 		}
 	}
@@ -34,7 +34,7 @@ func AsShown(body, page string, names ...string) *Error {
 // beginning returns a function for the length of the command word at a line's beginning.
 func beginning(names []string) func(string) int {
 	return func(line string) int {
-		m := mentionedBy(names).FindStringSubmatchIndex(line)
+		m := mentionPattern(names).FindStringSubmatchIndex(line)
 		if m == nil || strings.TrimSpace(line[:max(m[2], m[4])]) != "" {
 			return 0
 		}
@@ -42,23 +42,23 @@ func beginning(names []string) func(string) int {
 	}
 }
 
-// seenIn returns body as a reader sees it, with its commands marked. The text around a
+// shownMarked returns body as a reader sees it, with its commands marked. The text around a
 // command matters: a definition above it can turn words into a link with an invisible
 // target. names are those that body was parsed with.
-func seenIn(body string, show Show, names []string) (p marked, text string) {
+func shownMarked(body string, show Show, names []string) (p marked, text string) {
 	all := lines(body)
-	p = markedIn(all, slices.DeleteFunc(mentions(all, names...), func(m mention) bool { return !m.said }))
-	if page, n := untrusted.MarkLines(show.Page, beginning(names), p.mark); show.Page != "" && n == p.said {
+	p = markedIn(all, slices.DeleteFunc(mentions(all, names...), func(m mention) bool { return !m.isCommand }))
+	if page, n := untrusted.MarkLines(show.Page, beginning(names), p.mark); show.Page != "" && n == p.count {
 		return p, show.Clean(body, page)
 	}
 	return p, show.Clean(p.body, "")
 }
 
-// Seen returns the free text of a command as a reader sees it. The command was parsed
+// ShownText returns the free text of a command as a reader sees it. The command was parsed
 // from body. It reports false if there is no such command.
-func (t Table) Seen(body string, c Command, show Show, names ...string) (string, bool) {
-	s, text := seenIn(body, show, names)
-	if c.Place >= s.said {
+func (t Table) ShownText(body string, c Command, show Show, names ...string) (string, bool) {
+	s, text := shownMarked(body, show, names)
+	if c.Place >= s.count {
 		return "", false
 	}
 	if _, behind, ok := strings.Cut(text, s.mark(c.Place)); ok {
@@ -73,7 +73,7 @@ func (t Table) Seen(body string, c Command, show Show, names ...string) (string,
 
 // Above returns the text above the first command of body as a reader sees it.
 func Above(body string, show Show, names ...string) string {
-	s, text := seenIn(body, show, names)
+	s, text := shownMarked(body, show, names)
 	above, _, ok := strings.Cut(text, s.mark(0))
 	if !ok {
 		return ""

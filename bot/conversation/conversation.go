@@ -220,10 +220,10 @@ func (g *gathering) missing(what string, err error) ([]session.Item, error) {
 	if g.Refused == nil || !g.Refused(err) || errors.Is(err, context.Canceled) { //control:thread-read-later
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	return []session.Item{refused(what)}, nil
+	return []session.Item{refusedNote(what)}, nil
 }
 
-func refused(what string) session.Item {
+func refusedNote(what string) session.Item {
 	return note("%s could not be read: GitHub refused it, so a permission may be missing", what)
 }
 

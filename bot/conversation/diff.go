@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	mostStat  = 200 // maximum number of files in the list of changes
-	mostDiffs = 100 // maximum number of files with a diff
+	maxStat  = 200 // maximum number of files in the list of changes
+	maxDiffs = 100 // maximum number of files with a diff
 )
 
 // readFiles lays out the changes of a pull request: all files by name, and as many diffs
@@ -43,9 +43,9 @@ func (g *gathering) putStat(got Files) {
 	for i, f := range got.List {
 		added, removed = added+f.Added, removed+f.Removed
 		switch {
-		case i < mostStat:
+		case i < maxStat:
 			fmt.Fprintf(&b, "%s %s +%d −%d%s\n", f.Status, f.name(), f.Added, f.Removed, map[bool]string{true: " (hidden)"}[f.Hidden])
-		case i == mostStat:
+		case i == maxStat:
 			fmt.Fprintf(&b, "and %d more\n", len(got.List)-i+got.More)
 		}
 	}
@@ -85,10 +85,10 @@ func (g *gathering) putDiffs(got Files) {
 		rest := upTo[rank(i)] - n // number of files that share the room
 		text, _ := untrusted.CleanPlain(f.Patch)
 		it, ok := fitDiff(fmt.Sprintf("Diff of %s (+%d −%d)", f.name(), f.Added, f.Removed), text, left/rest)
-		if !ok && left/rest < least+perItem && left >= least+perItem { // show more of fewer files
-			it, ok = fitDiff(it.Name, text, min(left, 4*least))
+		if !ok && left/rest < minPiece+perItem && left >= minPiece+perItem { // show more of fewer files
+			it, ok = fitDiff(it.Name, text, min(left, 4*minPiece))
 		}
-		if !ok || len(shown) == mostDiffs {
+		if !ok || len(shown) == maxDiffs {
 			continue
 		}
 		left -= size(it)
@@ -123,7 +123,7 @@ func (g *gathering) toShow(got Files) (order []int, made []string, hidden, witho
 			hidden++
 		case f.Patch == "":
 			without++
-		case g.Review && review.RankOf(f.Path) == review.Made: //control:made-is-skipped
+		case g.Review && review.RankOf(f.Path) == review.Generated: //control:made-is-skipped
 			made = append(made, f.name())
 		default:
 			order = append(order, i)
@@ -135,21 +135,21 @@ func (g *gathering) toShow(got Files) (order []int, made []string, hidden, witho
 // noteUnseen notes the diffs that are not shown, and the number of further files.
 func (g *gathering) noteUnseen(unseen, made []string, more int) {
 	if len(made) > 0 {
-		g.diff = append(g.diff, g.named("No diffs of what programs wrote; leave these files out", made))
+		g.diff = append(g.diff, g.noteWithNames("No diffs of what programs wrote; leave these files out", made))
 	}
 	n := len(unseen) + more
 	what := count(n, "more diff is", "more diffs are") + " left out here"
 	switch {
 	case n > 0 && g.Review:
-		g.diff = append(g.diff, g.named(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
+		g.diff = append(g.diff, g.noteWithNames(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
 	case n > 0:
 		g.diff = append(g.diff, g.put(note("%s: there is no room", what))...)
 	}
 }
 
-// named returns a note with as many file names as fit.
-func (g *gathering) named(note string, paths []string) session.Item {
-	it, _ := fit(session.ItemThread, note, strings.Join(paths[:min(len(paths), mostStat)], "\n"), g.left)
+// noteWithNames returns a note with as many file names as fit.
+func (g *gathering) noteWithNames(note string, paths []string) session.Item {
+	it, _ := fit(session.ItemThread, note, strings.Join(paths[:min(len(paths), maxStat)], "\n"), g.left)
 	g.put(it)
 	return it
 }

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	mostPictures     = 6        // maximum number per request
-	mostPictureBytes = 12 << 20 // maximum bytes per request; the session's log keeps them
+	maxPictures     = 6        // maximum number per request
+	maxPictureBytes = 12 << 20 // maximum bytes per request; the session's log keeps them
 )
 
 // Shown is a text with pictures, its place, and a name for it.
@@ -44,13 +44,13 @@ func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, str
 			switch {
 			case !sees:
 				err = &ghapp.Refused{Reason: fmt.Sprintf("the model %s cannot see pictures", s.Model)}
-			case len(out) == mostPictures:
-				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", mostPictures)}
+			case len(out) == maxPictures:
+				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", maxPictures)}
 			default:
 				p, err = s.Fetch(ctx, t.Text, address)
 			}
-			if err == nil && size+len(p.Data) > mostPictureBytes {
-				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", mostPictureBytes)}
+			if err == nil && size+len(p.Data) > maxPictureBytes {
+				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", maxPictureBytes)}
 			}
 			name := fmt.Sprintf("Picture %d in %s", i+1, t.Where)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-const mostChecks = 40
+const maxChecks = 40
 
 // readThreads reads the review threads, once.
 func (g *gathering) readThreads(ctx context.Context) error {
@@ -171,7 +171,7 @@ func (g *gathering) readChecks(ctx context.Context) error {
 	var failed []Check
 	for _, c := range list {
 		if c.Result == "" {
-			g.checks = append(g.checks, g.put(refused(c.Name))...)
+			g.checks = append(g.checks, g.put(refusedNote(c.Name))...)
 			continue
 		}
 		failed = append(failed, c)
@@ -181,7 +181,7 @@ func (g *gathering) readChecks(ctx context.Context) error {
 	}
 	var b strings.Builder
 	for i, c := range failed {
-		if i == mostChecks {
+		if i == maxChecks {
 			fmt.Fprintf(&b, "and %d more\n", len(failed)-i)
 			break
 		}

@@ -11,8 +11,8 @@ import (
 // perItem is the size of the label and the marks of an item, in bytes.
 const perItem = 160
 
-// least is the minimum size of a piece worth showing, in bytes.
-const least = 200
+// minPiece is the minimum size of a piece worth showing, in bytes.
+const minPiece = 200
 
 // space is the remaining room, in bytes.
 type space struct{ left int }
@@ -35,7 +35,7 @@ func (s *space) put(items ...session.Item) []session.Item {
 func fit(kind session.ItemKind, name, text string, limit int) (session.Item, bool) {
 	it := session.Item{Kind: kind, Name: name}
 	room := limit - size(it)
-	if room < min(least, len(text)) {
+	if room < min(minPiece, len(text)) {
 		return it, false
 	}
 	it.Text = shorten(text, room)

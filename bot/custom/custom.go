@@ -23,10 +23,10 @@ import (
 const Dir = ".github/agent/commands"
 
 const (
-	mostFiles = 100
-	// MostBytes is the maximum size of a file.
-	MostBytes = 64 << 10
-	mostName  = 40
+	maxFiles = 100
+	// MaxBytes is the maximum size of a file.
+	MaxBytes = 64 << 10
+	maxName  = 40
 )
 
 // File is a file of the repository. Err is the error of reading it, if any.
@@ -72,8 +72,8 @@ func Read(files []File, taken func(name string) string) Book {
 	}
 	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Path, b.Path) })
 	for i := range out {
-		if i >= mostFiles {
-			out[i].Err = fmt.Errorf("%s: there are more than %d commands", out[i].Path, mostFiles)
+		if i >= maxFiles {
+			out[i].Err = fmt.Errorf("%s: there are more than %d commands", out[i].Path, maxFiles)
 		}
 	}
 	return out
@@ -97,8 +97,8 @@ type header struct {
 	Arguments   []string `yaml:"arguments"`
 }
 
-// hinted is a header with a hint for readers as arguments, which allows any words.
-type hinted struct {
+// hintHeader is a header with a hint for readers as arguments, which allows any words.
+type hintHeader struct {
 	Description string `yaml:"description"`
 	Mode        string `yaml:"mode"`
 	Arguments   string `yaml:"arguments"`
@@ -109,8 +109,8 @@ func (c *Command) read(data []byte, taken func(string) string) error {
 	if err := c.checkName(taken); err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
-	if len(data) > MostBytes {
-		return fmt.Errorf("%s: the file has %d bytes, at most %d are read", c.Path, len(data), MostBytes)
+	if len(data) > MaxBytes {
+		return fmt.Errorf("%s: the file has %d bytes, at most %d are read", c.Path, len(data), MaxBytes)
 	}
 	front, body, at, err := split(string(data))
 	if err == nil {
@@ -126,7 +126,7 @@ func (c *Command) read(data []byte, taken func(string) string) error {
 }
 
 // MayBeName reports whether a word is a valid name of a command.
-func MayBeName(word string) bool { return nameForm.MatchString(word) && len(word) <= mostName }
+func MayBeName(word string) bool { return nameForm.MatchString(word) && len(word) <= maxName }
 
 var nameForm = regexp.MustCompile(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
 
@@ -153,7 +153,7 @@ func plainName(base string) string {
 		}
 	}
 	if name := strings.Trim(b.String(), "-"); name != "" {
-		return name[:min(len(name), mostName)]
+		return name[:min(len(name), maxName)]
 	}
 	return "release-notes"
 }
@@ -178,7 +178,7 @@ func (c *Command) readHeader(front string) error {
 	var h header
 	doc, err := strict.Read([]byte(front), &h)
 	if err != nil {
-		var hint hinted
+		var hint hintHeader
 		other, hintErr := strict.Read([]byte(front), &hint)
 		if hintErr != nil {
 			return err
@@ -215,7 +215,7 @@ func (c Command) Usage() string { return strings.TrimSpace(c.Name + " " + c.para
 // reason why they do not fit, as the rest of a sentence.
 func (c Command) Call(said string) (text, wrong string) {
 	said = strings.TrimSpace(said)
-	given, wrong := c.params.given(said)
+	given, wrong := c.params.parseArgs(said)
 	if wrong != "" {
 		return "", wrong
 	}

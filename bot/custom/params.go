@@ -124,9 +124,9 @@ func (p *params) usage() string {
 	return strings.Join(out, " ")
 }
 
-// given splits the user's words into arguments. wrong is the reason why they do not fit,
+// parseArgs splits the user's words into arguments. wrong is the reason why they do not fit,
 // as the rest of a sentence that begins with the command's name.
-func (p *params) given(said string) (list []string, wrong string) {
+func (p *params) parseArgs(said string) (list []string, wrong string) {
 	list = fields(said)
 	least, most := 0, len(p.list)
 	for _, one := range p.list {
@@ -201,11 +201,11 @@ func (p *params) expand(text, said string, list []string) string {
 	})
 }
 
-// longest is the maximum number of bytes of the user's words inserted into a text.
-const longest = 500
+// maxInserted is the maximum number of bytes of the user's words inserted into a text.
+const maxInserted = 500
 
 func oneLine(said string) string {
-	if strings.Contains(said, "\n") || len(said) > longest {
+	if strings.Contains(said, "\n") || len(said) > maxInserted {
 		return "(the words of the person, below)"
 	}
 	return said

@@ -15,20 +15,20 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Told is an error with a text for the users of a thread: they can fix it, and it says
+// UserError is an error with a text for the users of a thread: they can fix it, and it says
 // how.
-type Told struct{ Text string }
+type UserError struct{ Text string }
 
 // Error implements error.
-func (t Told) Error() string { return t.Text }
+func (t UserError) Error() string { return t.Text }
 
 // Final reports that a retry cannot help: a user has to act.
-func (t Told) Final() bool { return true } //control:told-at-once
+func (t UserError) Final() bool { return true } //control:told-at-once
 
 // InWords returns an error as shown to the users of a thread. An error that only the
 // operator can fix is shown as a detail, not as a sentence of ours.
 func InWords(err error) error {
-	var told Told
+	var told UserError
 	var refused *ghapp.Error
 	switch {
 	case Is(err), err == nil:
@@ -40,11 +40,11 @@ func InWords(err error) error {
 	case errors.Is(err, gitops.ErrNoDefault):
 		return gitops.ErrNoDefault
 	case errors.Is(err, gitops.ErrAuth):
-		return Told{render.WhyNoGitAccess}
+		return UserError{render.WhyNoGitAccess}
 	case errors.Is(err, gitops.ErrNotFound):
-		return Told{render.WhyNoCode}
-	case errors.As(err, &refused) && refused.Lacks != "":
-		return Told{render.WhyNoPermission(refused.Lacks)} //control:permission-in-words
+		return UserError{render.WhyNoCode}
+	case errors.As(err, &refused) && refused.MissingPermission != "":
+		return UserError{render.WhyNoPermission(refused.MissingPermission)} //control:permission-in-words
 	case errors.As(err, &refused) && errors.Is(err, ghapp.ErrNotFound):
 		return fmt.Errorf(render.WhyNotOnGitHub, refused.Op)
 	case errors.As(err, &refused) && refused.Kind == ghapp.Permanent:

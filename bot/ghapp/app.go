@@ -62,7 +62,7 @@ type App struct {
 	clients map[string]*Client
 
 	lookups *lookups
-	there   atomic.Bool // GitHub has answered at this address
+	reached atomic.Bool // GitHub has answered at this address
 }
 
 // New checks the configuration and returns the bot's identity. It does not
@@ -79,7 +79,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: publicTransport(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")
@@ -123,7 +123,7 @@ func setDefaults(cfg *Config) {
 	}
 	l.Reserve = cmp.Or(l.Reserve, quota.Reserve)
 	l.Alone = l.Alone || cfg.Token != ""
-	cfg.Lookups = max(0, cmp.Or(cfg.Lookups, mostLookups))
+	cfg.Lookups = max(0, cmp.Or(cfg.Lookups, maxLookups))
 	if cfg.Backoff <= 0 {
 		cfg.Backoff = 500 * time.Millisecond
 	}
@@ -136,7 +136,7 @@ func setDefaults(cfg *Config) {
 type cloning struct{ next http.RoundTripper }
 
 func (t cloning) RoundTrip(r *http.Request) (*http.Response, error) {
-	req, err := again(r)
+	req, err := rewind(r)
 	if err != nil {
 		return nil, &notSent{err}
 	}
@@ -208,7 +208,7 @@ func (a *App) Check(ctx context.Context) error {
 		_, _, err = a.tokenClient().Users.Get(ctx, "")
 	}
 	if err == nil {
-		a.there.Store(true)
+		a.reached.Store(true)
 		return nil
 	}
 	out := &Error{Op: op, Err: err}
@@ -218,10 +218,10 @@ func (a *App) Check(ctx context.Context) error {
 	return out
 }
 
-// found returns nil if the address is known to be GitHub's API. Only then does "not
+// confirmAPI returns nil if the address is known to be GitHub's API. Only then does "not
 // found" mean that something does not exist.
-func (a *App) found(ctx context.Context) error {
-	if a.there.Load() {
+func (a *App) confirmAPI(ctx context.Context) error {
+	if a.reached.Load() {
 		return nil
 	}
 	return a.Check(ctx)
@@ -319,11 +319,11 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
 		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
-		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.found, installation: installation, repo: ref.Repo, kept: map[permissions]*keptToken{},
+		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.confirmAPI, installation: installation, repo: ref.Repo, kept: map[permissions]*cachedToken{},
 			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
 	}
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
-	reads := newEtag(retryReads{a.cfg.Backoff, guard})
+	reads := newCachingTransport(retryReads{a.cfg.Backoff, guard})
 	p := a.pacer(installation)
 	rt := a.limited(p, paced{p, strings.ToLower(ref.Repository()), reads})
 	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo, installation: installation}

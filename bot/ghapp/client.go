@@ -253,7 +253,7 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	var e *Error
 	switch {
 	case errors.Is(err, ErrNotFound):
-		if err := c.app.found(ctx); err != nil { //control:nobody-is-not-nowhere
+		if err := c.app.confirmAPI(ctx); err != nil { //control:nobody-is-not-nowhere
 			return out, err
 		}
 		out.Lookup = policy.NotFound
@@ -288,11 +288,11 @@ func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, err
 
 // Ask is a read request to the client's repository.
 type Ask struct {
-	Op     string     // for errors, such as "list files"
-	Thread thread.Ref // the thread in question; zero if there is none
-	Path   string     // relative to the repository, with query: "pulls/5/files?page=2"
-	Accept string     // media type; empty for JSON
-	Most   int        // maximum number of bytes to read
+	Op       string     // for errors, such as "list files"
+	Thread   thread.Ref // the thread in question; zero if there is none
+	Path     string     // relative to the repository, with query: "pulls/5/files?page=2"
+	Accept   string     // media type; empty for JSON
+	MaxBytes int        // maximum number of bytes to read
 }
 
 // Answer is the answer to an [Ask].
@@ -333,11 +333,11 @@ func (c *Client) Ask(ctx context.Context, a Ask) (Answer, error) {
 		return Answer{}, c.readError(a.Op, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.Most)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.MaxBytes)+1))
 	if err != nil {
 		return Answer{}, c.readError(a.Op, err)
 	}
-	return Answer{body[:min(len(body), a.Most)], len(body) > a.Most, resp.NextPage}, nil
+	return Answer{body[:min(len(body), a.MaxBytes)], len(body) > a.MaxBytes, resp.NextPage}, nil
 }
 
 // Git is the purpose of a git credential.

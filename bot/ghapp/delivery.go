@@ -47,9 +47,9 @@ func (a *App) Deliveries(ctx context.Context, since time.Time) ([]Delivery, erro
 	}
 }
 
-// Sent returns the payload of a delivery attempt, whether or not it arrived. It works
+// DeliveryPayload returns the payload of a delivery attempt, whether or not it arrived. It works
 // for Apps only.
-func (a *App) Sent(ctx context.Context, id int64) ([]byte, error) {
+func (a *App) DeliveryPayload(ctx context.Context, id int64) ([]byte, error) {
 	if a.self == nil {
 		return nil, errors.New("read delivery: only an app can; a token has no webhook of its own")
 	}

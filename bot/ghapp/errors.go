@@ -44,13 +44,13 @@ var (
 
 // Error is a failed call to GitHub.
 type Error struct {
-	Op         string // the operation, such as "create comment"
-	Kind       Kind
-	Status     int           // HTTP status; 0 if there was no answer
-	RetryAfter time.Duration // minimum wait if Temporary; 0 means the caller's own backoff
-	Reset      time.Time     // set if the primary rate limit is exhausted
-	Lacks      string        // missing App permission, such as "pull_requests=write"; empty if none
-	Err        error
+	Op                string // the operation, such as "create comment"
+	Kind              Kind
+	Status            int           // HTTP status; 0 if there was no answer
+	RetryAfter        time.Duration // minimum wait if Temporary; 0 means the caller's own backoff
+	Reset             time.Time     // set if the primary rate limit is exhausted
+	MissingPermission string        // missing App permission, such as "pull_requests=write"; empty if none
+	Err               error
 }
 
 // Error returns the operation and GitHub's message. It contains no secrets.
@@ -123,7 +123,7 @@ func classify(op string, write bool, now time.Time, err error) error {
 	case errors.As(err, &answered):
 		e.Status = answered.Response.StatusCode
 		e.Kind = kindOfStatus(e.Status, write)
-		e.Lacks = lacks(answered)
+		e.MissingPermission = missingPermission(answered)
 		if e.Status == http.StatusForbidden && strings.Contains(answered.Message, "suspended") {
 			e.Kind = Temporary //control:suspension-waits
 		}
@@ -147,9 +147,9 @@ func classify(op string, write bool, now time.Time, err error) error {
 	return e
 }
 
-// lacks returns the permission that was missing for a refused call: the one named in
+// missingPermission returns the permission that was missing for a refused call: the one named in
 // the answer, or else the usual one for its address.
-func lacks(e *github.ErrorResponse) string {
+func missingPermission(e *github.ErrorResponse) string {
 	if e.Response.StatusCode != http.StatusForbidden || !strings.HasPrefix(e.Message, "Resource not accessible by") {
 		return ""
 	}

@@ -31,7 +31,7 @@ type cached struct {
 	body     []byte
 }
 
-func newEtag(next http.RoundTripper) *cachingTransport {
+func newCachingTransport(next http.RoundTripper) *cachingTransport {
 	return &cachingTransport{next: next, order: list.New(), byKey: map[string]*list.Element{}}
 }
 

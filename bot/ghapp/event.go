@@ -130,8 +130,8 @@ type EventCheck struct {
 	Pulls      []int // open pull requests of this repository with this head
 }
 
-// known returns the event names that [ParseEvent] understands.
-func known() []string {
+// knownEvents returns the event names that [ParseEvent] understands.
+func knownEvents() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "status", "installation",
 		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
@@ -141,7 +141,7 @@ func known() []string {
 // not use yields an Event with an empty Kind and no error: it still counts as received.
 // An error means that the payload is malformed.
 func ParseEvent(event string, payload []byte) (Event, error) {
-	if !slices.Contains(known(), event) {
+	if !slices.Contains(knownEvents(), event) {
 		return Event{}, nil
 	}
 	var raw rawEvent

@@ -33,16 +33,16 @@ func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, boo
 		return Ref{}, false, err
 	}
 	for _, p := range list {
-		if strings.EqualFold(p.author, self) && marked(p.body, key) {
+		if strings.EqualFold(p.author, self) && hasMarkerOf(p.body, key) {
 			return p.ref, true, nil
 		}
 	}
 	return Ref{}, false, nil
 }
 
-// Posted returns the unedited comments of a thread that the bot wrote with a key that
+// OwnComments returns the unedited comments of a thread that the bot wrote with a key that
 // has this prefix. With diff, comments on the diff are included.
-func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix string, diff bool) ([]Comment, error) {
+func (c *Client) OwnComments(ctx context.Context, ref thread.Ref, prefix string, diff bool) ([]Comment, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 	for k, v := range vars {
 		all[k] = v
 	}
-	got, err := graph(ctx, c, op, q, all)
+	got, err := sendQuery(ctx, c, op, q, all)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ type graphAnswer struct {
 	Errors []graphError
 }
 
-func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]any) (got graphAnswer, err error) {
+func sendQuery(ctx context.Context, c *Client, op string, q Query, vars map[string]any) (got graphAnswer, err error) {
 	body, err := json.Marshal(map[string]any{"query": queries[q].text, "variables": vars})
 	if err != nil {
 		return got, &Error{Op: op, Err: err}
@@ -138,15 +138,15 @@ func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]a
 // resolve resolves a review thread. It is idempotent.
 func resolve(ctx context.Context, c *Client, w Write) (Ref, error) {
 	const op = "resolve review thread"
-	got, err := graph(ctx, c, op, resolveThread, map[string]any{"input": map[string]any{"threadId": w.Target.Talk}})
+	got, err := sendQuery(ctx, c, op, resolveThread, map[string]any{"input": map[string]any{"threadId": w.Target.Talk}})
 	if err == nil && !got.Data.ResolveReviewThread.Thread.IsResolved {
 		err = unanswered(op, got.Errors)
 	}
 	return Ref{}, err
 }
 
-// never is the look-up of idempotent writes: it finds nothing, so they are sent again.
-func never(context.Context, *Client, Write) (Ref, bool, error) { return Ref{}, false, nil }
+// findNever is the look-up of idempotent writes: it finds nothing, so they are sent again.
+func findNever(context.Context, *Client, Write) (Ref, bool, error) { return Ref{}, false, nil }
 
 // unanswered returns the error for a query that yielded no data.
 func unanswered(op string, list []graphError) error {

@@ -61,12 +61,12 @@ type Text struct {
 	Review int64
 }
 
-// Said is the current version of a text and its rendered HTML. Addresses of private
+// CurrentText is the current version of a text and its rendered HTML. Addresses of private
 // attachments in HTML carry a signature that is valid for some minutes.
 type Said struct{ Body, HTML string }
 
-// Of returns the HTML if body is still the current text, and "" otherwise.
-func (s Said) Of(body string) string {
+// HTMLFor returns the HTML if body is still the current text, and "" otherwise.
+func (s Said) HTMLFor(body string) string {
 	lines := strings.NewReplacer("\r\n", "\n")
 	if strings.TrimSpace(lines.Replace(s.Body)) != strings.TrimSpace(lines.Replace(body)) { //control:html-of-the-text
 		return ""
@@ -74,8 +74,8 @@ func (s Said) Of(body string) string {
 	return s.HTML
 }
 
-// Said reads the current version of a text.
-func (c *Client) Said(ctx context.Context, at Text) (Said, error) {
+// CurrentText reads the current version of a text.
+func (c *Client) CurrentText(ctx context.Context, at Text) (Said, error) {
 	const op = "read text"
 	if err := c.own(op, at.Thread); err != nil {
 		return Said{}, err

@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	mostLookups    = 600              // unprivileged accounts looked up per hour and installation
-	lookupsEach    = 5                // lookups per minute of one unprivileged account in one repository
-	outsiderFor    = 10 * time.Minute // cache lifetime of an unprivileged account
-	insiderFor     = 24 * time.Hour   // cache lifetime of a privileged account
-	mostRemembered = 10_000           // cached accounts of each kind
+	maxLookups     = 600              // unprivileged accounts looked up per hour and installation
+	maxLookupsEach = 5                // lookups per minute of one unprivileged account in one repository
+	outsiderTTL    = 10 * time.Minute // cache lifetime of an unprivileged account
+	insiderTTL     = 24 * time.Hour   // cache lifetime of a privileged account
+	maxRemembered  = 10_000           // cached accounts of each kind
 )
 
 // ErrLookups means that an account cannot be looked up now.
@@ -43,7 +43,7 @@ type remembered struct {
 func newLookups(limit int) *lookups {
 	return &lookups{
 		outsiders: map[string]remembered{}, insiders: map[string]remembered{},
-		each: quota.Group{Bucket: quota.Bucket{Size: lookupsEach, Per: time.Minute}},
+		each: quota.Group{Bucket: quota.Bucket{Size: maxLookupsEach, Per: time.Minute}},
 		all:  quota.Group{Bucket: quota.Bucket{Size: limit, Per: time.Hour, Share: 4}},
 	}
 }
@@ -57,7 +57,7 @@ func accountKey(repo, login string) string { return strings.ToLower(repo + " " +
 func (c *Client) Sender(ctx context.Context, login string) (policy.Actor, error) {
 	of := quota.Request{Sender: login, Repository: c.owner + "/" + c.repo, Installation: strconv.FormatInt(c.installation, 10)}
 	l := c.app.lookups
-	actor, wait := l.remember(c.app.cfg.Clock(), of)
+	actor, wait := l.recall(c.app.cfg.Clock(), of)
 	switch {
 	case wait > 0:
 		return actor, &Error{Op: "read permission of " + login, Kind: Temporary, RetryAfter: wait, Err: ErrLookups}
@@ -66,20 +66,20 @@ func (c *Client) Sender(ctx context.Context, login string) (policy.Actor, error)
 	}
 	actor, err := c.Actor(ctx, login)
 	if err == nil {
-		l.learn(c.app.cfg.Clock(), actor, of)
+		l.record(c.app.cfg.Clock(), actor, of)
 	}
 	return actor, err
 }
 
-// remember returns a cached account, or the wait before the next lookup.
-func (l *lookups) remember(now time.Time, of quota.Request) (policy.Actor, time.Duration) {
+// recall returns a cached account, or the wait before the next lookup.
+func (l *lookups) recall(now time.Time, of quota.Request) (policy.Actor, time.Duration) {
 	key := accountKey(of.Repository, of.Sender)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if actor, ok := l.flooding(now, key); ok { //control:outsider-remembered
 		return actor, 0
 	}
-	if now.Sub(l.insiders[key].at) < insiderFor {
+	if now.Sub(l.insiders[key].at) < insiderTTL {
 		return policy.Actor{}, 0
 	}
 	return policy.Actor{}, l.all.Of(of.Installation, now).Wait(now, of.Repository, 0) //control:lookup-quota
@@ -89,31 +89,31 @@ func (l *lookups) remember(now time.Time, of quota.Request) (policy.Actor, time.
 // lookups. The caller holds the lock.
 func (l *lookups) flooding(now time.Time, key string) (policy.Actor, bool) {
 	r, ok := l.outsiders[key]
-	return r.actor, ok && now.Sub(r.at) < outsiderFor && l.each.Of(key, now).Wait(now, "", 0) > 0
+	return r.actor, ok && now.Sub(r.at) < outsiderTTL && l.each.Of(key, now).Wait(now, "", 0) > 0
 }
 
-// learn records the result of a lookup.
-func (l *lookups) learn(now time.Time, actor policy.Actor, of quota.Request) {
+// record records the result of a lookup.
+func (l *lookups) record(now time.Time, actor policy.Actor, of quota.Request) {
 	key := accountKey(of.Repository, of.Sender)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if policy.Insider(actor) {
 		delete(l.outsiders, key)
-		put(l.insiders, key, remembered{at: now}, insiderFor)
+		put(l.insiders, key, remembered{at: now}, insiderTTL)
 		return
 	}
-	put(l.outsiders, key, remembered{actor, now}, outsiderFor)
+	put(l.outsiders, key, remembered{actor, now}, outsiderTTL)
 	l.each.Of(key, now).Take(now, "")
 	l.all.Of(of.Installation, now).Take(now, of.Repository)
 }
 
 // put caches an account and evicts others if the cache is full.
 func put(list map[string]remembered, key string, r remembered, keep time.Duration) {
-	if len(list) >= mostRemembered {
+	if len(list) >= maxRemembered {
 		maps.DeleteFunc(list, func(_ string, old remembered) bool { return r.at.Sub(old.at) >= keep })
 	}
 	for old := range list {
-		if len(list) < mostRemembered {
+		if len(list) < maxRemembered {
 			break
 		}
 		delete(list, old) // any entry will do: it is looked up again

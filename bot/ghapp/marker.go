@@ -70,12 +70,12 @@ func (a *App) Written(body string) (ours bool, key string) {
 	return m[4] >= 0 && hmac.Equal([]byte(body[m[4]:m[5]]), []byte(a.sum(body[:m[0]], key))), key //control:own-marker
 }
 
-// Marked reports whether a text ends with a marker, whether genuine or copied.
-func Marked(body string) bool { return markerRE().MatchString(body) }
+// HasMarker reports whether a text ends with a marker, whether genuine or copied.
+func HasMarker(body string) bool { return markerRE().MatchString(body) }
 
-// marked reports whether body ends with the marker of key. A marker further up is a
+// hasMarkerOf reports whether body ends with the marker of key. A marker further up is a
 // quotation and does not count.
-func marked(body, key string) bool {
+func hasMarkerOf(body, key string) bool {
 	m := markerRE().FindStringSubmatch(body)
 	return m != nil && m[1] == key
 }

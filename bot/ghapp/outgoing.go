@@ -72,15 +72,15 @@ func (g gate) notes(list []Annotation) []Annotation {
 	return list
 }
 
-// suggested matches a suggestion block, which a reader can commit, at the end of a
+// suggestionRE matches a suggestion block, which a reader can commit, at the end of a
 // comment.
-var suggested = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
+var suggestionRE = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
 
 // inline filters a comment on lines of a diff. If filtering changed its suggestion, the
 // block loses its commit button: a filtered line of code is a different line.
 func (g gate) inline(s string) string {
 	out := g.body(s, 0)
-	block := strings.TrimSpace(suggested().FindString(s))
+	block := strings.TrimSpace(suggestionRE().FindString(s))
 	if block == "" || strings.HasSuffix(strings.TrimSpace(out), block) { //control:suggestion-as-written
 		return out
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// outside returns a transport that connects to public addresses only. It checks the IP
+// publicTransport returns a transport that connects to public addresses only. It checks the IP
 // address at dial time, after name resolution, which defeats DNS rebinding. It uses no
 // proxy, because a proxy would resolve the name again.
-func outside() *http.Transport {
+func publicTransport() *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, Control: onlyPublic}
 	return &http.Transport{
 		DialContext: d.DialContext, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 15 * time.Second,
@@ -37,8 +37,8 @@ func onlyPublic(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// awayTime is the timeout for a download from an external host.
-const awayTime = time.Minute
+// awayTimeout is the timeout for a download from an external host.
+const awayTimeout = time.Minute
 
 // Away downloads content that GitHub may keep on another host, such as a job log.
 // GitHub answers with a signed address, which is read without a token, or with the
@@ -81,7 +81,7 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 // reached through the operator's transport, every other host through one for public
 // addresses only.
 func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, awayTime)
+	ctx, cancel := context.WithTimeout(ctx, awayTimeout)
 	client := &http.Client{Transport: awayHops{a}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > pictureHops {
 			return &Error{Err: errors.New("it is behind too many redirects")}
@@ -104,7 +104,7 @@ func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
 		cancel()
 		return nil, &Error{Status: resp.StatusCode, Kind: kindOfStatus(resp.StatusCode, false), Err: fmt.Errorf("where GitHub keeps it the answer is %d", resp.StatusCode)}
 	}
-	return ending{resp.Body, cancel}, nil
+	return timedBody{resp.Body, cancel}, nil
 }
 
 // awayHops chooses the transport of each hop.
@@ -123,14 +123,14 @@ func (h awayHops) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.app.outside.RoundTrip(r)
 }
 
-// ending is a body that cancels its timeout when closed.
-type ending struct {
+// timedBody is a body that cancels its timeout when closed.
+type timedBody struct {
 	io.ReadCloser
 	end context.CancelFunc
 }
 
 // Close implements io.Closer.
-func (e ending) Close() error {
+func (e timedBody) Close() error {
 	defer e.end()
 	return e.ReadCloser.Close()
 }

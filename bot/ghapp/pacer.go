@@ -67,7 +67,7 @@ func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error)
 	}
 	p.mu.Lock()
 	p.waiting = append(p.waiting, w)
-	p.giveBack()
+	p.rejectLate()
 	p.next()
 	p.mu.Unlock()
 	select {
@@ -90,9 +90,9 @@ func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error)
 	return nil, ctx.Err()
 }
 
-// giveBack fails the writes that would wait too long for budget, because a waiting
+// rejectLate fails the writes that would wait too long for budget, because a waiting
 // write blocks its thread. The caller holds the lock.
-func (p *pacer) giveBack() {
+func (p *pacer) rejectLate() {
 	now := p.now()
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
 		wait := p.budget.Wait(now, w.Class, w.Repo)
@@ -143,7 +143,7 @@ func (p *pacer) next() {
 	p.budget.Take(now, w.Class, w.Repo)
 	p.busy = true
 	w.ready <- nil
-	p.giveBack()
+	p.rejectLate()
 }
 
 func (p *pacer) wake(after time.Duration) {

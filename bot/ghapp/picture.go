@@ -61,15 +61,15 @@ func (c *Client) Picture(ctx context.Context, at Text, address string) (Picture,
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		return Picture{}, refused("it is no picture that models take (PNG, JPEG, GIF or WebP)")
 	}
-	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && size.Width*size.Height > mostPixels {
+	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && size.Width*size.Height > maxPixels {
 		return Picture{}, refused("it has too many pixels, %d × %d", size.Width, size.Height)
 	}
 	return Picture{Type: kind, Data: data}, nil
 }
 
-// mostPixels limits the size of a decoded picture; no screen has as many pixels. A
+// maxPixels limits the size of a decoded picture; no screen has as many pixels. A
 // small file can declare a size that exhausts the memory of the model server.
-const mostPixels = 50_000_000
+const maxPixels = 50_000_000
 
 func (c *Client) picture(ctx context.Context, at Text, u *url.URL) ([]byte, error) {
 	if places := c.ownFile(u); places != nil {
@@ -167,7 +167,7 @@ var imageSource = pattern.Lazy(`<img\b[^>]*?\ssrc="([^"]*)"`)
 // signed returns the signed address of an attachment from the text's HTML, or nil if
 // the text does not embed it.
 func (c *Client) signed(ctx context.Context, at Text, id string) *url.URL {
-	text, err := c.Said(ctx, at)
+	text, err := c.CurrentText(ctx, at)
 	if err != nil {
 		return nil // the attachment may be public
 	}
@@ -205,13 +205,13 @@ func (s site) serves(u *url.URL) bool {
 }
 
 const (
-	pictureTime = 20 * time.Second
-	pictureHops = 3
+	pictureTimeout = 20 * time.Second
+	pictureHops    = 3
 )
 
 // fetch downloads u without a token.
 func (a *App) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, pictureTime)
+	ctx, cancel := context.WithTimeout(ctx, pictureTimeout)
 	defer cancel()
 	client := &http.Client{Transport: hops{a}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > pictureHops {

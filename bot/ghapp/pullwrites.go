@@ -31,17 +31,17 @@ func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	}
 	list, err := c.pullsFrom(ctx, w.Pull.Head)
 	for _, p := range list {
-		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && marked(p.GetBody(), w.Key)
+		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && hasMarkerOf(p.GetBody(), w.Key)
 		open := p.GetState() == "open" && p.GetBase().GetRef() == w.Pull.Base
 		if mine || open {
-			return pullRef(p, unchanged(c, p, w)), true, nil
+			return pullRef(p, matchingText(c, p, w)), true, nil
 		}
 	}
 	return Ref{}, false, err
 }
 
-// unchanged returns the digests of the parts of a pull request that still match w.
-func unchanged(c *Client, p *github.PullRequest, w Write) (out PullText) {
+// matchingText returns the digests of the parts of a pull request that still match w.
+func matchingText(c *Client, p *github.PullRequest, w Write) (out PullText) {
 	said := saidOf(p)
 	if p.GetTitle() == w.Pull.Title {
 		out.Title = said.Title
@@ -73,17 +73,17 @@ func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 			edit.Body = nil
 		}
 		if edit.Title == nil && edit.Body == nil {
-			return pullRef(p, unchanged(c, p, w)), nil
+			return pullRef(p, matchingText(c, p, w)), nil
 		}
 	}
 	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, edit)
-	return pullRef(p, unchanged(c, p, w)), c.writeError("edit pull request", err)
+	return pullRef(p, matchingText(c, p, w)), c.writeError("edit pull request", err)
 }
 
 // pullIs reports whether a pull request has the text of w.
 func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, w.Thread.Number)
-	said := unchanged(c, p, w)
+	said := matchingText(c, p, w)
 	return pullRef(p, said), err == nil && said.Body != "" && (w.Pull.Title == "" || said.Title != ""), c.readError("read pull request", err)
 }
 

@@ -57,23 +57,23 @@ type installationToken struct {
 	client       ghinstallation.Client
 
 	mu   sync.Mutex
-	kept map[permissions]*keptToken
+	kept map[permissions]*cachedToken
 }
 
-// keptToken is the token for one set of permissions.
-type keptToken struct {
+// cachedToken is the token for one set of permissions.
+type cachedToken struct {
 	source *ghinstallation.Transport
 	last   string // the last token issued
 }
 
-func (t *installationToken) source(p permissions) *keptToken {
+func (t *installationToken) source(p permissions) *cachedToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kept[p]
 	if k == nil {
 		// An AppsTransport keeps state per user, so each token source gets its own copy.
 		apps := *t.apps
-		k = &keptToken{source: ghinstallation.NewFromAppsTransport(&apps, t.installation)}
+		k = &cachedToken{source: ghinstallation.NewFromAppsTransport(&apps, t.installation)}
 		k.source.BaseURL = t.baseURL
 		k.source.Client = t.client
 		k.source.InstallationTokenOptions = p.options(t.repo) //control:least-rights
@@ -158,7 +158,7 @@ func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		req, err := again(r)
+		req, err := rewind(r)
 		if err != nil {
 			return nil, &notSent{err}
 		}
@@ -171,8 +171,8 @@ func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// again returns a copy of r with its body rewound to the start.
-func again(r *http.Request) (*http.Request, error) {
+// rewind returns a copy of r with its body rewound to the start.
+func rewind(r *http.Request) (*http.Request, error) {
 	c := r.Clone(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		return c, nil

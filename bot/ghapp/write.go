@@ -98,7 +98,7 @@ func operations() map[WriteKind]operation {
 		WriteBranchGone:  {lacksBranch, deleteBranch, isGone},
 		WriteReviewers:   {nil, requestReviewers, hasReviewers},
 		WriteReview:      {lacksReview, createReview, findReview},
-		WriteResolve:     {lacksTalk, resolve, never},
+		WriteResolve:     {lacksTalk, resolve, findNever},
 		WriteCheck:       {lacksCheck, createCheck, findCheck},
 		WriteEditCheck:   {lacksCheck, updateCheck, checkIs},
 	}

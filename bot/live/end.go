@@ -37,7 +37,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 		if err != nil {
 			return err
 		}
-		l.Data.Told = approval.Told{End: v.EndedAt, URL: url}
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: url}
 		return l.Save(ctx)
 	}
 	var whom []string
@@ -53,7 +53,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
-	l.Data.Told = approval.Told{End: v.EndedAt, URL: ref.URL}
+	l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: ref.URL}
 	return l.Save(ctx) // before the progress comment links to it
 }
 
@@ -115,7 +115,7 @@ func (l *Session) Conclude(ctx context.Context) error {
 		return err
 	}
 	if green := l.Data.Seen.greenAt(l.State); len(green) > 0 {
-		note = strings.TrimSpace(note + "\n\n" + render.SawGreen(green))
+		note = strings.TrimSpace(note + "\n\n" + render.GreenChecks(green))
 	}
 	coverage, err := l.review(ctx)
 	if err != nil {
@@ -143,5 +143,5 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err := l.SaveState(ctx); err != nil || l.Data.Pull.Late == 0 {
 		return err
 	}
-	return l.Wake(ctx, l.cfg.Now().Add(min(l.Settle<<l.Data.Pull.Late, longestWait))) //control:labels-are-tried-again
+	return l.Wake(ctx, l.cfg.Now().Add(min(l.Settle<<l.Data.Pull.Late, maxWait))) //control:labels-are-tried-again
 }

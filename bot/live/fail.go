@@ -50,9 +50,9 @@ func (l *Session) EndWith(ctx context.Context, status session.Status, why string
 	return l.SaveState(ctx)
 }
 
-// mostTries is the maximum number of consecutive runs that fail for a possibly
+// maxTries is the maximum number of consecutive runs that fail for a possibly
 // temporary reason, without a new answer of the model in between.
-const mostTries = 5
+const maxTries = 5
 
 // final is an error that a retry cannot fix.
 type final interface{ Final() bool }
@@ -95,16 +95,16 @@ func (l *Session) tryAgain(ctx context.Context) (bool, error) {
 		r.Tries = 0
 	}
 	r.Tries, r.TriesAt = r.Tries+1, turns
-	again := r.Tries < mostTries
+	again := r.Tries < maxTries
 	if !again {
 		r.Tries = 0 // a manual retry gets the full number
 	}
 	return again, l.SaveState(ctx)
 }
 
-// Faulted ends a session that can do nothing more than report the fault. It does not
+// EndFaulty ends a session that can do nothing more than report the fault. It does not
 // read the log, which may itself be unreadable.
-func (l *Session) Faulted(ctx context.Context, cause error) error {
+func (l *Session) EndFaulty(ctx context.Context, cause error) error {
 	phase, status, turns, seq := session.PhaseCrashed, session.StatusCrashed, 0, int64(0)
 	if l.State != nil {
 		turns, seq = l.State.Turns, l.State.Seq
@@ -131,9 +131,9 @@ func (l *Session) Faulted(ctx context.Context, cause error) error {
 	return l.Save(ctx)
 }
 
-// Forbidden ends a session if the server no longer allows its mode or its model. It
+// EndIfForbidden ends a session if the server no longer allows its mode or its model. It
 // reports whether it did.
-func (l *Session) Forbidden(ctx context.Context) (bool, error) {
+func (l *Session) EndIfForbidden(ctx context.Context) (bool, error) {
 	v := l.State
 	err := l.config().Permits(policy.Choice{Mode: cmp.Or(v.ModeName(), "code"), Model: v.ModelName()})
 	var no *policy.NotAllowed

@@ -28,7 +28,7 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 		Pull:   row.Pull,
 		Review: func(id string) int { return data.Reviews[id].Pull },
 		Asked:  func(id string) string { return data.Reviews[id].URL },
-		Told:   data.Told.Of(v),
+		Told:   data.Told.URLFor(v),
 		Green:  data.Seen.greenAt(v),
 	}
 }
@@ -36,15 +36,15 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 // ProgressKey returns the write key of a session's first progress comment.
 func ProgressKey(id string) string { return "progress-" + id }
 
-// mostAnew is the maximum number of progress comments of a session. A comment that is
+// maxProgressComments is the maximum number of progress comments of a session. A comment that is
 // deleted again and again is considered unwanted.
-const mostAnew = 5
+const maxProgressComments = 5
 
 // progressKeys returns the keys of the session's newest progress comment and of its
 // replacement after a deletion. next is empty if the limit is reached.
 func (l *Session) progressKeys(ctx context.Context) (key, next string, err error) {
 	key = ProgressKey(l.Row.ID)
-	for n := 2; n <= mostAnew; n++ {
+	for n := 2; n <= maxProgressComments; n++ {
 		next = fmt.Sprintf("%s-%d", ProgressKey(l.Row.ID), n)
 		_, err := l.cfg.Store.Effects.Effect(ctx, next)
 		if err != nil {
@@ -92,14 +92,14 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	return p, nil
 }
 
-// quietFor is the time that a question on a line may take without a progress comment.
-const quietFor = 10 * time.Second
+// quietPeriod is the time that a question on a line may take without a progress comment.
+const quietPeriod = 10 * time.Second
 
 // Quiet reports whether a session of this age needs no progress comment. An instruction
 // on a line of a diff is answered there, and the conversation stays clean, unless the
 // session takes long, asks a question or changes files.
 func Quiet(v *session.State, age time.Duration) bool {
-	return v.Place.DiffThread != 0 && age < quietFor && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
+	return v.Place.DiffThread != 0 && age < quietPeriod && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
 }
 
 // progressRef returns the progress comment and the key of its write, and posts the
@@ -149,9 +149,9 @@ func (p *Progress) Event(e session.Event) {
 	p.tell()
 }
 
-// moved is the delay before an update that comes with no event, such as a new place in
+// updateDelay is the delay before an update that comes with no event, such as a new place in
 // the queue. Such updates are frequent, and edits are limited.
-const moved = 30 * time.Second
+const updateDelay = 30 * time.Second
 
 // Waiting sets the number of runs ahead of this one at the model.
 func (p *Progress) Waiting(before int) {
@@ -163,7 +163,7 @@ func (p *Progress) Waiting(before int) {
 		p.tell()
 		return
 	}
-	time.AfterFunc(moved, p.tell)
+	time.AfterFunc(updateDelay, p.tell)
 }
 
 // running is the state of the tool at work.
@@ -180,7 +180,7 @@ func (p *Progress) Setup(how string) {
 	defer p.mu.Unlock()
 	first := p.setup == ""
 	p.setup = how
-	p.note(first)
+	p.scheduleUpdate(first)
 }
 
 // Printed reports output of the tool at work. The first output is shown like an event,
@@ -190,23 +190,23 @@ func (p *Progress) Printed(last func() string) {
 	defer p.mu.Unlock()
 	first := p.now.last == nil
 	p.now.last, p.now.printed = last, p.l.cfg.Now()
-	p.note(first)
+	p.scheduleUpdate(first)
 }
 
-// note schedules an update without an event, at once or after a delay. The caller holds
+// scheduleUpdate schedules an update without an event, at once or after a delay. The caller holds
 // the lock.
-func (p *Progress) note(atOnce bool) {
+func (p *Progress) scheduleUpdate(atOnce bool) {
 	switch {
 	case atOnce:
 		p.tell()
 	case !p.due: //control:output-is-no-event
 		p.due = true
-		time.AfterFunc(moved, p.reprint)
+		time.AfterFunc(updateDelay, p.updateOutput)
 	}
 }
 
-// reprint updates the comment with the latest output.
-func (p *Progress) reprint() {
+// updateOutput updates the comment with the latest output.
+func (p *Progress) updateOutput() {
 	p.mu.Lock()
 	p.due = false
 	p.mu.Unlock()
@@ -222,7 +222,7 @@ func (p *Progress) tell() {
 
 func (p *Progress) run(ctx context.Context) {
 	defer close(p.ended)
-	late := time.After(quietFor)
+	late := time.After(quietPeriod)
 	for {
 		select {
 		case <-ctx.Done():
@@ -303,10 +303,10 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.Thread.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
-		p.l.Edits.Lost()
+		p.l.Edits.MarkLost()
 	}
 	if ghapp.KindOf(err) == ghapp.Permanent && errors.Is(err, ghapp.ErrNotFound) { //control:progress-anew
-		err = p.anew(ctx, text)
+		err = p.repost(ctx, text)
 	}
 	if err == nil {
 		p.last = says
@@ -328,11 +328,11 @@ func (p *Progress) speakUp(ctx context.Context) (err error) {
 	return err
 }
 
-// Said reports whether the comment was edited. It is valid after End or Flush.
-func (p *Progress) Said() bool { return p.last != "" }
+// Edited reports whether the comment was edited. It is valid after End or Flush.
+func (p *Progress) Edited() bool { return p.last != "" }
 
-// anew posts a deleted progress comment again.
-func (p *Progress) anew(ctx context.Context, text render.Post) error {
+// repost posts a deleted progress comment again.
+func (p *Progress) repost(ctx context.Context, text render.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0

@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// mostInline is the default maximum number of line comments of a review.
-const mostInline = 10
+// maxInline is the default maximum number of line comments of a review.
+const maxInline = 10
 
 // review posts the session's findings. The posted review also announces the end of the
 // run, so no other comment does.
@@ -24,7 +24,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 		return "", nil
 	}
 	s := reviewer.Session{
-		ID: l.Row.ID, State: v, After: l.Data.Reviewed, Most: cmp.Or(l.config().Comments.Inline, mostInline), Client: l.Thread.Client, Ensure: l.Ensure, Later: l.Later, Keyed: l.cfg.keyed,
+		ID: l.Row.ID, State: v, After: l.Data.Reviewed, MaxComments: cmp.Or(l.config().Comments.Inline, maxInline), Client: l.Thread.Client, Ensure: l.Ensure, Later: l.Later, Keyed: l.cfg.keyed,
 		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
 		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
 	}
@@ -34,7 +34,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	}
 	l.Data.Reviewed = v.Seq
 	if address != "" {
-		l.Data.Told = approval.Told{End: v.EndedAt, URL: address}
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: address}
 	}
 	return coverage, l.Save(ctx)
 }

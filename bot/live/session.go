@@ -28,8 +28,8 @@ type Data struct {
 
 	Shown string `json:"shown,omitempty"` // digest of the progress comment while no run is active
 
-	Progress string        `json:"progress,omitempty"` // address of the progress comment
-	Told     approval.Told `json:"told,omitzero"`      // the message that announced the last end
+	Progress string             `json:"progress,omitempty"` // address of the progress comment
+	Told     approval.EndNotice `json:"told,omitzero"`      // the message that announced the last end
 
 	Waits   int   `json:"waits,omitempty"`    // number of consecutive waits during an outage
 	Deaths  int   `json:"deaths,omitempty"`   // number of consecutive runs without a recorded end
@@ -44,11 +44,11 @@ type Data struct {
 	Reviewed int64 `json:"reviewed,omitempty"` // event up to which findings are posted
 
 	Pull pull.Kept `json:"pull,omitzero"`
-	Unasked
+	Unattended
 }
 
-// Unasked is the part of Data that comes from no user.
-type Unasked struct {
+// Unattended is the part of Data that comes from no user.
+type Unattended struct {
 	Seen     Seen       `json:"seen,omitzero"`
 	Schedule *Scheduled `json:"schedule,omitempty"` // the schedule that started it; nil if a user did
 }
@@ -237,14 +237,14 @@ func (l *Session) Requests() approval.Requests {
 	return r
 }
 
-// mostEarlier is the maximum number of earlier sessions of a thread to look through.
-const mostEarlier = 20
+// maxEarlier is the maximum number of earlier sessions of a thread to look through.
+const maxEarlier = 20
 
 // earlier returns the states of the thread's sessions before s, newest first.
 func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: mostSessions})
+	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: maxSessions})
 	for _, e := range list {
-		if e.Thread != s.Thread || len(out) == mostEarlier {
+		if e.Thread != s.Thread || len(out) == maxEarlier {
 			continue
 		}
 		v, err := c.Fold(ctx, e)

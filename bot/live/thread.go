@@ -63,7 +63,7 @@ func (t *Thread) Elsewhere(ctx context.Context) (thread.Ref, bool, error) {
 	if t.Pull == nil {
 		return thread.Ref{}, false, nil
 	}
-	return approval.Of(ctx, t.Client, *t.Pull)
+	return approval.ReviewThread(ctx, t.Client, *t.Pull)
 }
 
 // commitURL returns the address of a commit's page.

@@ -45,12 +45,12 @@ func (u *Use) waited() time.Duration {
 	return u.cfg.Now().Sub(u.waits)
 }
 
-// note records the session's total use so far. It reports whether days, turns or tokens
+// scheduleUpdate records the session's total use so far. It reports whether days, turns or tokens
 // changed.
 func (u *Use) note(now policy.Limits) bool {
 	before := u.Data.Used
 	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began)-u.waited()) //control:waiting-is-free
-	u.Data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
+	u.Data.Used = before.Advance(now, u.cfg.Now().UTC().Format(dayForm))
 	return before.Day != u.Data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
@@ -72,16 +72,16 @@ func (u *Use) Count(ctx context.Context) error {
 // most one turn.
 func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
-		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
+		if err := u.publish(ctx); err != nil { //control:used-while-it-runs
 			return nil, fmt.Errorf("note what was used: %w", err)
 		}
 	}
 	return u.shares(ctx)
 }
 
-// tell writes the use to the stored row. It leaves u.Row alone, because other
+// publish writes the use to the stored row. It leaves u.Row alone, because other
 // goroutines read it during a run.
-func (u *Use) tell(ctx context.Context) error {
+func (u *Use) publish(ctx context.Context) error {
 	for {
 		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
 		if err != nil {
@@ -98,9 +98,9 @@ func (u *Use) tell(ctx context.Context) error {
 	}
 }
 
-// mostSessions is the maximum number of sessions to look through for their use, newest
+// maxSessions is the maximum number of sessions to look through for their use, newest
 // first.
-const mostSessions = 1000
+const maxSessions = 1000
 
 // shares returns the budgets that the session shares: with the other sessions of its
 // thread, and with today's sessions of its requester.
@@ -112,7 +112,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: mostSessions})
+	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: maxSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
@@ -121,7 +121,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 			thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
 		}
 	}
-	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: mostSessions})
+	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: maxSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}

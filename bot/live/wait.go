@@ -13,10 +13,10 @@ import (
 // waiting lists the phases of a session that resumes by itself after an outage.
 var waiting = []session.Phase{session.PhaseWaitingModel, session.PhaseWaitingGitHub, session.PhaseWaitingChecks}
 
-// mostDeaths is the maximum number of consecutive crashes of the server during a
+// maxDeaths is the maximum number of consecutive crashes of the server during a
 // session, without a model answer in between. Beyond it, the session counts as their
 // cause.
-const mostDeaths = 8
+const maxDeaths = 8
 
 // Begin begins a run and reports whether the server has crashed too often during this
 // session. A waiting session keeps its phase until it makes progress, so that its
@@ -26,7 +26,7 @@ func (l *Session) Begin() (deadly bool) {
 		l.Data.Deaths, l.Data.DeadAt = 0, turns
 	}
 	l.Data.Deaths++
-	if l.Data.Deaths > mostDeaths { //control:deadly-session
+	if l.Data.Deaths > maxDeaths { //control:deadly-session
 		return true
 	}
 	if slices.Contains(waiting, l.Row.State) {
@@ -37,20 +37,20 @@ func (l *Session) Begin() (deadly bool) {
 	return false
 }
 
-// Died ends a session that crashes the server, because it would stop all others with
+// EndCrashing ends a session that crashes the server, because it would stop all others with
 // it.
-func (l *Session) Died(ctx context.Context) error {
-	l.Log.ErrorContext(ctx, "the server died at a session again and again", "session", l.Row.ID, "times", mostDeaths)
+func (l *Session) EndCrashing(ctx context.Context) error {
+	l.Log.ErrorContext(ctx, "the server died at a session again and again", "session", l.Row.ID, "times", maxDeaths)
 	l.Data.Deaths = 0 // a manual retry gets the full number
 	if err := l.Save(ctx); err != nil {
 		return err
 	}
-	out := session.Outcome{Status: session.StatusCrashed, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: render.Died(mostDeaths)}
+	out := session.Outcome{Status: session.StatusCrashed, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: render.ServerDied(maxDeaths)}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
 }
 
-// longestWait is the maximum time between two checks whether an outage is over.
-const longestWait = time.Minute
+// maxWait is the maximum time between two checks whether an outage is over.
+const maxWait = time.Minute
 
 // Wait reports that the session waits, and schedules the next try. The thread is
 // released meanwhile, so new requests are processed. went means that the progress
@@ -61,7 +61,7 @@ func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error
 		l.Data.Shown, l.Data.Waits = "", 0
 	}
 	l.State.Phase = away.For
-	pause := min(l.cfg.Every<<min(l.Data.Waits, 10), longestWait)
+	pause := min(l.cfg.Every<<min(l.Data.Waits, 10), maxWait)
 	l.Data.Waits++
 	p, err := l.Follow(ctx)
 	if err != nil {
@@ -76,9 +76,9 @@ func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error
 	return l.Wake(ctx, l.cfg.Now().Add(pause))
 }
 
-// Standing returns the phase of a session: that of its log, or a waiting phase if its
+// CurrentPhase returns the phase of a session: that of its log, or a waiting phase if its
 // last try met an outage.
-func Standing(row *store.Session, v *session.State) session.Phase {
+func CurrentPhase(row *store.Session, v *session.State) session.Phase {
 	if v.Phase == session.PhaseRunning && slices.Contains(waiting, row.State) && int64(v.AllTurns()) <= DataOf(row).DeadAt { //control:status-says-waiting
 		return row.State
 	}

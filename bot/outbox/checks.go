@@ -122,14 +122,14 @@ func (k Checks) unlessPermanent(ctx context.Context, err error) error {
 
 func (k Checks) key(v *session.State) string { return fmt.Sprintf("check-%s-%d", k.Fence.Key, v.Seq) }
 
-// mostNotes is the maximum number of annotations in one request to GitHub.
-const mostNotes = 50
+// maxNotes is the maximum number of annotations in one request to GitHub.
+const maxNotes = 50
 
 // notes returns annotations for the findings since an event. Findings on removed lines
 // are skipped, because those lines are in no file of the commit.
 func notes(list []session.Reported, since int64) (out []ghapp.Annotation) {
 	for _, f := range list {
-		if f.Seq <= since || f.Old || f.Refuted != "" || len(out) == mostNotes {
+		if f.Seq <= since || f.Old || f.Refuted != "" || len(out) == maxNotes {
 			continue
 		}
 		level := "warning"

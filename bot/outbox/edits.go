@@ -14,8 +14,8 @@ type Edits struct {
 	unsure atomic.Int64  // end of that delay for the last one, in Unix microseconds
 }
 
-// Lost records that the answer to an edit was lost.
-func (e *Edits) Lost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
+// MarkLost records that the answer to an edit was lost.
+func (e *Edits) MarkLost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
 
 // Wait waits until a lost edit can no longer take effect.
 func (e *Edits) Wait(ctx context.Context) error {

@@ -44,8 +44,8 @@ type Leases struct {
 	taken atomic.Pointer[lease]
 }
 
-// Taken returns the fence of the current lease, and false if there is none.
-func (s *Leases) Taken() (store.Fence, bool) {
+// Current returns the fence of the current lease, and false if there is none.
+func (s *Leases) Current() (store.Fence, bool) {
 	if l := s.taken.Load(); l != nil {
 		return l.fence, true
 	}

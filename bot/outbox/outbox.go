@@ -51,7 +51,7 @@ func (e Outbox) Finish(ctx context.Context) error {
 	}
 	for _, in := range open {
 		_, err := e.Perform(ctx, in)
-		if ghapp.UnlessRefused(err) == nil || e.Later(ctx, in.Kind, err) && in.Attempts < mostTries {
+		if ghapp.UnlessRefused(err) == nil || e.Later(ctx, in.Kind, err) && in.Attempts < maxTries {
 			continue
 		}
 		if e.Later(ctx, in.Kind, err) {
@@ -64,9 +64,9 @@ func (e Outbox) Finish(ctx context.Context) error {
 	return nil
 }
 
-// Left returns the time of the next attempt at a deferred write, or zero if there is
+// NextRetry returns the time of the next attempt at a deferred write, or zero if there is
 // none. The pause doubles from a second to five minutes.
-func (e Outbox) Left(ctx context.Context) (time.Time, error) {
+func (e Outbox) NextRetry(ctx context.Context) (time.Time, error) {
 	open, err := e.Store.Open(ctx, e.Fence.Key)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read intents: %w", err)
@@ -84,26 +84,26 @@ func (e Outbox) Left(ctx context.Context) (time.Time, error) {
 	return first, nil
 }
 
-// mostTries is the maximum number of attempts at a deferrable write.
-const mostTries = 20
+// maxTries is the maximum number of attempts at a deferrable write.
+const maxTries = 20
 
-// beside lists the deferrable kinds of writes: if GitHub is unavailable, the work
+// deferrable lists the deferrable kinds of writes: if GitHub is unavailable, the work
 // continues without them.
-var beside = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
+var deferrable = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
 
 // Later reports whether a write of this kind is deferred because of err. The work
 // continues then, and [Outbox.Finish] retries the write.
 func (e Outbox) Later(ctx context.Context, kind string, err error) bool {
-	later := err != nil && ctx.Err() == nil && ghapp.KindOf(err) != ghapp.Permanent && slices.Contains(beside, ghapp.WriteKind(kind)) //control:nothing-waits-for-labels
+	later := err != nil && ctx.Err() == nil && ghapp.KindOf(err) != ghapp.Permanent && slices.Contains(deferrable, ghapp.WriteKind(kind)) //control:nothing-waits-for-labels
 	if later {
 		e.Log.WarnContext(ctx, "left for later", "thread", e.At.Key(), "kind", kind, "err", err)
 	}
 	return later
 }
 
-// errSoon means that the answer to a write was lost, and that the write may still
+// errUnsettled means that the answer to a write was lost, and that the write may still
 // arrive.
-var errSoon = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
+var errUnsettled = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
 
 // Ensure carries out a write exactly once and returns its result. The error is a
 // [ghapp.Refusal] if GitHub will never accept the write.
@@ -133,15 +133,15 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	case store.Done:
 		return RefOf(in), nil
 	case store.Failed:
-		return e.below(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
+		return e.postOnThread(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
-		if slices.Contains(beside, wr.Kind) && e.Now().Before(in.NotBefore) {
-			return ghapp.Ref{}, errSoon // deferrable: do not block
+		if slices.Contains(deferrable, wr.Kind) && e.Now().Before(in.NotBefore) {
+			return ghapp.Ref{}, errUnsettled // deferrable: do not block
 		}
 		ref, ok, err := e.lookUp(ctx, in, wr)
 		switch {
 		case errors.Is(err, ghapp.ErrNotFound):
-			return e.below(ctx, in, wr, e.refused(ctx, in, err))
+			return e.postOnThread(ctx, in, wr, e.refused(ctx, in, err))
 		case err != nil:
 			return ref, err
 		case ok:
@@ -160,14 +160,14 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	case err == nil:
 		return ref, e.done(ctx, in.Key, ref)
 	case ghapp.KindOf(err) == ghapp.Permanent, fault.Is(err):
-		return e.below(ctx, in, wr, e.refused(ctx, in, err))
+		return e.postOnThread(ctx, in, wr, e.refused(ctx, in, err))
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)
 }
 
-// below posts a refused reply on the diff as a comment on the thread, so that its text
+// postOnThread posts a refused reply on the diff as a comment on the thread, so that its text
 // is not lost. For any other write it returns cause.
-func (e Outbox) below(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
+func (e Outbox) postOnThread(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
 	var no *ghapp.Refusal
 	if wr.Kind != ghapp.WriteReply || !errors.As(cause, &no) { //control:answer-not-lost
 		return ghapp.Ref{}, cause
@@ -214,7 +214,7 @@ func (e Outbox) done(ctx context.Context, key string, ref ghapp.Ref) error {
 func (e Outbox) refused(ctx context.Context, in store.Intent, cause error) error {
 	e.Log.ErrorContext(ctx, "write refused", "thread", e.At.Key(), "kind", in.Kind, "key", in.Key, "err", cause)
 	why := cause.Error()
-	if told := (fault.Told{}); errors.As(fault.InWords(cause), &told) {
+	if told := (fault.UserError{}); errors.As(fault.InWords(cause), &told) {
 		why = told.Text
 	}
 	if err := e.Store.Failed(ctx, e.Fence, in.Key, why); err != nil {

@@ -16,10 +16,10 @@ import (
 // deliveriesKey is the store key of the poll position.
 const deliveriesKey = "deliveries polled"
 
-// read is the position up to which an App's deliveries were read, by GitHub's clock.
+// position is the position up to which an App's deliveries were read, by GitHub's clock.
 // First is the newest delivery of the first poll: deliveries accepted before it belong
 // to an earlier receiver. Before lists the deliveries of that same second.
-type read struct {
+type position struct {
 	First, Newest time.Time
 	Before        []string
 }
@@ -28,7 +28,7 @@ type read struct {
 // marks as delivered: a placeholder webhook address may answer anything. The first poll
 // takes in only failed ones, like the sweep.
 func (p *Poller) deliveries(ctx context.Context) error {
-	var was read
+	var was position
 	text, err := p.Store.Meta.Get(ctx, deliveriesKey)
 	first := errors.Is(err, store.ErrNotFound)
 	if !first {
@@ -40,7 +40,7 @@ func (p *Poller) deliveries(ctx context.Context) error {
 		}
 	}
 	since := was.Newest.Add(-overlap)
-	if oldest := time.Now().Add(-reach); since.Before(oldest) {
+	if oldest := time.Now().Add(-maxAge); since.Before(oldest) {
 		since = oldest
 	}
 	list, err := p.GitHub.Deliveries(ctx, since)
@@ -96,7 +96,7 @@ func (p *Poller) fetch(ctx context.Context, list []ghapp.Delivery) error {
 		if _, seen := p.seen[d.GUID]; seen || !slices.Contains(unknown, d.GUID) {
 			continue
 		}
-		payload, err := p.GitHub.Sent(ctx, d.ID)
+		payload, err := p.GitHub.DeliveryPayload(ctx, d.ID)
 		if errors.Is(err, ghapp.ErrNotFound) { // GitHub no longer keeps it
 			p.seen[d.GUID] = d.At
 			continue

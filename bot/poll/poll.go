@@ -45,11 +45,11 @@ const (
 	// overlap is the time by which two polls overlap, because GitHub lists some deliveries
 	// late.
 	overlap = 5 * time.Minute
-	// reach is the maximum age of a polled delivery. GitHub keeps deliveries no longer, and
+	// maxAge is the maximum age of a polled delivery. GitHub keeps deliveries no longer, and
 	// older requests are out of date.
-	reach = 72 * time.Hour
-	// longest is the maximum pause after failures, unless GitHub asks for more.
-	longest = 5 * time.Minute
+	maxAge = 72 * time.Hour
+	// maxPause is the maximum pause after failures, unless GitHub asks for more.
+	maxPause = 5 * time.Minute
 )
 
 // Run polls at once and then after each pause, until ctx ends.
@@ -73,7 +73,7 @@ func (p *Poller) Run(ctx context.Context) {
 func (p *Poller) pause(err error, failures int) time.Duration {
 	pause := p.Every
 	for range failures {
-		pause = max(p.Every, min(2*pause, longest))
+		pause = max(p.Every, min(2*pause, maxPause))
 	}
 	var refused *ghapp.Error
 	if errors.As(err, &refused) {

@@ -13,11 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Over returns the pull request with a session's work if it is merged or closed and the
+// ClosedPull returns the pull request with a session's work if it is merged or closed and the
 // session has ended, so that a further request starts a new session. It returns nil
 // while the session can continue. of is the pull request of the session's own thread,
 // or nil for an issue.
-func Over(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.State, of *ghapp.Pull) (*ghapp.Pull, error) {
+func ClosedPull(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.State, of *ghapp.Pull) (*ghapp.Pull, error) {
 	if !v.Over() {
 		return nil, nil
 	}
@@ -39,12 +39,12 @@ func Over(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.S
 	return &p, nil //control:merged-begins-anew
 }
 
-// mostSaid is the maximum length of a quoted text of the previous session, in bytes.
-const mostSaid = 6000
+// maxQuoted is the maximum length of a quoted text of the previous session, in bytes.
+const maxQuoted = 6000
 
-// Before returns an account of the previous session, its requests and results, for a
+// PreviousSession returns an account of the previous session, its requests and results, for a
 // new session.
-func Before(v *session.State, p *ghapp.Pull) session.Item {
+func PreviousSession(v *session.State, p *ghapp.Pull) session.Item {
 	name := fmt.Sprintf("The session before this one in this thread; its pull request #%d was ", p.Ref.Number)
 	switch {
 	case p.Merged:
@@ -56,7 +56,7 @@ func Before(v *session.State, p *ghapp.Pull) session.Item {
 	part := func(title, text string) {
 		text, _ = untrusted.CleanPlain(text)
 		if text = strings.TrimSpace(text); text != "" {
-			fmt.Fprintf(&b, "%s\n%s\n\n", title, cutText(text, mostSaid))
+			fmt.Fprintf(&b, "%s\n%s\n\n", title, cutText(text, maxQuoted))
 		}
 	}
 	part("What was asked first:", session.Command(v.Task.Text))
@@ -74,7 +74,7 @@ func Before(v *session.State, p *ghapp.Pull) session.Item {
 			fmt.Fprintf(&b, "- %s +%d -%d\n", f.Path, f.Added, f.Removed)
 		}
 	}
-	return session.Item{Kind: session.ItemThread, Name: name, Text: cutText(strings.TrimSpace(b.String()), 3*mostSaid)}
+	return session.Item{Kind: session.ItemThread, Name: name, Text: cutText(strings.TrimSpace(b.String()), 3*maxQuoted)}
 }
 
 // cutText truncates a text to n bytes.

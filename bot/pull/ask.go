@@ -59,15 +59,15 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 			return "", err
 		}
 	}
-	if s.Kept.Late++; late && s.Kept.Late < mostLate {
+	if s.Kept.Late++; late && s.Kept.Late < maxAttempts {
 		return "", nil
 	}
 	s.Kept.For, s.Kept.Late = s.Number, 0
 	return render.NotAsked(missing, unasked), nil
 }
 
-// mostLate is the maximum number of attempts at labels and reviewers during an outage.
-const mostLate = 7
+// maxAttempts is the maximum number of attempts at labels and reviewers during an outage.
+const maxAttempts = 7
 
 // askAgain repeats ask after an outage. Final failures are reported in the pull
 // request.
@@ -85,15 +85,15 @@ func (s *Session) askAgain(ctx context.Context) error {
 	return s.Save(ctx, s.Number, s.Kept)
 }
 
-// mostLabelPages is the maximum number of pages of labels to read, at 100 labels each.
-const mostLabelPages = 10
+// maxLabelPages is the maximum number of pages of labels to read, at 100 labels each.
+const maxLabelPages = 10
 
 // labels splits the configured labels into those that exist in the repository and the
 // missing ones, which GitHub would create.
 func (s *Session) labels(ctx context.Context) (there, missing []string, err error) {
 	missing = slices.Clone(s.Config.PullRequest.Labels)
-	for page := 1; page != 0 && page <= mostLabelPages && len(missing) > 0; {
-		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), Most: 1 << 20})
+	for page := 1; page != 0 && page <= maxLabelPages && len(missing) > 0; {
+		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), MaxBytes: 1 << 20})
 		if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
 			return there, missing, nil
 		}

@@ -11,14 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// handed is the prefix of the id and the key of a delivery handed to another thread.
-const handed = "handed "
+// handedPrefix is the prefix of the id and the key of a delivery handed to another thread.
+const handedPrefix = "handed "
 
 // KeyOf returns the key of a delivery's text, independent of its thread.
-func KeyOf(d *store.Delivery) string { return strings.TrimPrefix(d.Key, handed) }
+func KeyOf(d *store.Delivery) string { return strings.TrimPrefix(d.Key, handedPrefix) }
 
-// Away returns the number of from if it is another thread than home, and 0 otherwise.
-func Away(from, home thread.Ref) int {
+// OtherNumber returns the number of from if it is another thread than home, and 0 otherwise.
+func OtherNumber(from, home thread.Ref) int {
 	if from.Same(home) {
 		return 0
 	}
@@ -45,7 +45,7 @@ func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delive
 		return false, store.Unless(err, store.ErrNotFound)
 	}
 	there := *d
-	there.ID, there.Key, there.Thread = handed+d.ID, handed+d.Key, of.Thread
+	there.ID, there.Key, there.Thread = handedPrefix+d.ID, handedPrefix+d.Key, of.Thread
 	if d.Key == "" {
 		there.Key += d.ID
 	}

@@ -16,8 +16,8 @@ import (
 // formRE matches GitHub's file names for a pull request template. Case is ignored.
 var formRE = pattern.Lazy(`(?i)^pull_request_template(\.md|\.txt|\.markdown)?$`)
 
-// mostForm is the maximum size of a template, in bytes. Longer ones are not used.
-const mostForm = 30_000
+// maxForm is the maximum size of a template, in bytes. Longer ones are not used.
+const maxForm = 30_000
 
 // readForm returns the repository's pull request template on a branch, or "" if there
 // is none. The search order is GitHub's: .github, the root, docs.
@@ -47,7 +47,7 @@ func readForm(ctx context.Context, c *ghapp.Client, branch string) (string, erro
 			continue
 		}
 		text, err := c.FileAt(ctx, at, dir+entries[i].Path)
-		if err != nil || len(text) > mostForm || !utf8.Valid(text) {
+		if err != nil || len(text) > maxForm || !utf8.Valid(text) {
 			return "", unlessPermanent(err)
 		}
 		return string(text), nil
@@ -68,7 +68,7 @@ func unlessPermanent(err error) error {
 type entry struct{ Path, Type, SHA string }
 
 func list(ctx context.Context, c *ghapp.Client, tree string) ([]entry, error) {
-	got, err := c.Ask(ctx, ghapp.Ask{Op: "list files", Path: "git/trees/" + url.PathEscape(tree), Most: 8 << 20})
+	got, err := c.Ask(ctx, ghapp.Ask{Op: "list files", Path: "git/trees/" + url.PathEscape(tree), MaxBytes: 8 << 20})
 	if err != nil {
 		return nil, err
 	}

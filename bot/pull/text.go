@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// mostTitle is GitHub's maximum length of a title, in characters.
-const mostTitle = 256
+// maxTitle is GitHub's maximum length of a title, in characters.
+const maxTitle = 256
 
 // spec returns the desired pull request. Its text follows the configured template, the
 // repository's template, or else ours.
@@ -42,7 +42,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 		Summary: render.PullSummary(v, s.Thread.Number), Files: render.PullFiles(v),
 	}
 	if title := words.Line(set.Title); title != "" { //control:title-template
-		out.Title = cut(title, mostTitle)
+		out.Title = cut(title, maxTitle)
 	}
 	switch {
 	case set.Body != "":

@@ -18,8 +18,8 @@ import (
 // delivery. Without it, the work would be repeated forever.
 var errUnfinished = errors.New("work ended without finishing its delivery")
 
-// longestOutage is the maximum pause of a thread after a failure unrelated to its work.
-const longestOutage = time.Minute
+// maxOutagePause is the maximum pause of a thread after a failure unrelated to its work.
+const maxOutagePause = time.Minute
 
 // postponed is an error that only delays the work until a time.
 type postponed interface {
@@ -289,7 +289,7 @@ func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	q.Log.ErrorContext(ctx, "work on thread", "thread", l.Key, "attempt", attempt, "err", err)
 	pause, later := q.Backoff(attempt), q.Later(err)
 	if later { // an outage may end at any time
-		pause = min(pause, longestOutage)
+		pause = min(pause, maxOutagePause)
 	}
 	if attempt < q.Limits.Attempts || later {
 		q.release(ctx, l, q.Now().Add(pause))

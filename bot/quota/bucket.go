@@ -80,8 +80,8 @@ func (b *Bucket) count(by string) int {
 	return n
 }
 
-// mostBuckets is the maximum number of buckets of a group, to limit memory.
-const mostBuckets = 10_000
+// maxBuckets is the maximum number of buckets of a group, to limit memory.
+const maxBuckets = 10_000
 
 // Group is a set of named buckets with equal parameters. If there are too many, it
 // drops full ones, and then the least recently used one. A Group is not safe for
@@ -100,7 +100,7 @@ func (g *Group) Of(name string, now time.Time) *Bucket {
 	if g.byName == nil {
 		g.byName = map[string]*Bucket{}
 	}
-	if len(g.byName) >= mostBuckets {
+	if len(g.byName) >= maxBuckets {
 		g.makeRoom(now)
 	}
 	b := &Bucket{Size: g.Size, Per: g.Per, Share: g.Share}
@@ -120,7 +120,7 @@ func (g *Group) makeRoom(now time.Time) {
 			oldest, used = name, last
 		}
 	}
-	if len(g.byName) >= mostBuckets {
+	if len(g.byName) >= maxBuckets {
 		delete(g.byName, oldest)
 	}
 }

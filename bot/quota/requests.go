@@ -66,14 +66,14 @@ func (q *Requests) Take(now time.Time, r Request) {
 	}
 }
 
-// takenBy is a bucket with its taker.
-type takenBy struct {
+// takerBucket is a bucket with its taker.
+type takerBucket struct {
 	*Bucket
 	by string
 }
 
-func (q *Requests) buckets(now time.Time, r Request) []takenBy {
-	return []takenBy{
+func (q *Requests) buckets(now time.Time, r Request) []takerBucket {
+	return []takerBucket{
 		{q.sender.Of(r.Sender, now), ""},
 		{q.thread.Of(r.Thread, now), r.Sender},
 		{q.repo.Of(r.Repository, now), r.Sender},

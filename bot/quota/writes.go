@@ -64,15 +64,15 @@ func NewWrites(l Limits) *Writes {
 func (w *Writes) Wait(now time.Time, c Class, repo string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	longest := max(w.minute.Wait(now, repo, w.kept(c, w.minute.Size)), w.hour.Wait(now, repo, w.kept(c, w.hour.Size)))
+	longest := max(w.minute.Wait(now, repo, w.reserved(c, w.minute.Size)), w.hour.Wait(now, repo, w.reserved(c, w.hour.Size)))
 	if c == Outsider {
 		longest = max(longest, w.outsider.Wait(now, repo, 0)) //control:outsiders-apart
 	}
 	return longest
 }
 
-// kept returns the part of a bucket that is closed to a class.
-func (w *Writes) kept(c Class, size int) int {
+// reserved returns the part of a bucket that is closed to a class.
+func (w *Writes) reserved(c Class, size int) int {
 	switch c {
 	case First:
 		return 0

@@ -46,8 +46,8 @@ type trouble struct {
 // patience is the timeout of a part's check.
 const patience = 10 * time.Second
 
-// noted is the lifetime of a problem that Note reported, unless it is reported again.
-const noted = 5 * time.Minute
+// noteTTL is the lifetime of a problem that Note reported, unless it is reported again.
+const noteTTL = 5 * time.Minute
 
 // New returns a watch. It checks nothing before Run.
 func New(c Config) *Watch {
@@ -109,12 +109,12 @@ func (w *Watch) look(ctx context.Context) {
 // Note records the result of work for a part without a check of its own; a nil err
 // means that it works.
 func (w *Watch) Note(ctx context.Context, name string, err error) {
-	w.set(ctx, name, err, time.Now().Add(noted))
+	w.set(ctx, name, err, time.Now().Add(noteTTL))
 }
 
-// Met records that work found a checked part unavailable. The server counts as not
+// NoteOutage records that work found a checked part unavailable. The server counts as not
 // ready from then on, and the parts are checked soon.
-func (w *Watch) Met(ctx context.Context, name string, err error) {
+func (w *Watch) NoteOutage(ctx context.Context, name string, err error) {
 	w.set(ctx, name, err, time.Time{}) //control:not-ready-at-once
 	w.Soon()
 }

@@ -8,13 +8,13 @@ import (
 )
 
 const (
-	mostInline = 20000 // maximum characters of an answer inside other comments
+	maxInline  = 20000 // maximum characters of an answer inside other comments
 	answerRoom = 60000 // maximum characters of an answer in its own comment, before filtering
-	mostParts  = 12    // maximum number of comments of one answer
+	maxParts   = 12    // maximum number of comments of one answer
 )
 
 // long reports whether an answer needs comments of its own.
-func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > mostInline }
+func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > maxInline }
 
 // Answer returns the comments with a run's answer if it is too long for another
 // comment, and none otherwise.
@@ -22,22 +22,22 @@ func Answer(s *session.State) []string {
 	if !long(s.Outcome) {
 		return nil
 	}
-	parts := fitting(clean(s.Outcome.Summary), answerRoom)
+	parts := splitToFit(clean(s.Outcome.Summary), answerRoom)
 	missing := 0
-	for len(parts) > mostParts {
+	for len(parts) > maxParts {
 		last := len(parts) - 1
 		missing += utf8.RuneCountInString(parts[last])
 		parts = parts[:last]
 	}
-	parts = counted("Answer", parts)
+	parts = numberParts("Answer", parts)
 	if missing > 0 {
-		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", mostParts, plural(missing, "character"))
+		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", maxParts, plural(missing, "character"))
 	}
 	return parts
 }
 
-// counted numbers the parts, if there are several.
-func counted(what string, parts []string) []string {
+// numberParts numbers the parts, if there are several.
+func numberParts(what string, parts []string) []string {
 	for i := range parts {
 		if len(parts) > 1 {
 			parts[i] = fmt.Sprintf("**%s, %d of %d**\n\n%s", what, i+1, len(parts), parts[i]) //control:answer-parts
@@ -47,14 +47,14 @@ func counted(what string, parts []string) []string {
 	return parts
 }
 
-// fitting splits a text so that each part fits into a comment after filtering, which
+// splitToFit splits a text so that each part fits into a comment after filtering, which
 // can lengthen it.
-func fitting(s string, room int) []string {
+func splitToFit(s string, room int) []string {
 	var out []string
 	for _, part := range markdown(s, room) {
 		safe := clean(part)
 		if size := utf8.RuneCountInString(safe); size > maxBody-500 && room > 2000 {
-			out = append(out, fitting(part, room/2)...)
+			out = append(out, splitToFit(part, room/2)...)
 			continue
 		}
 		out = append(out, safe)
@@ -68,16 +68,16 @@ func summary(o *session.Outcome) string {
 	case o == nil:
 		return ""
 	case o.Summary == "":
-		return tested(o)
+		return testResults(o)
 	case long(o):
-		return "The answer is long, so it stands in comments of its own.\n\n" + tested(o)
+		return "The answer is long, so it stands in comments of its own.\n\n" + testResults(o)
 	}
-	return clean(o.Summary) + "\n\n" + tested(o)
+	return clean(o.Summary) + "\n\n" + testResults(o)
 }
 
-// tested returns the test results observed by Handrail. It contains no text of the
+// testResults returns the test results observed by Handrail. It contains no text of the
 // model.
-func tested(o *session.Outcome) string {
+func testResults(o *session.Outcome) string {
 	if o.Tests == "" {
 		return ""
 	}
@@ -90,6 +90,6 @@ func summaryFor(o *session.Outcome, thread int) string {
 	if !long(o) {
 		return summary(o)
 	}
-	beginning := fitting(clean(o.Summary), mostInline)[0]
-	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + tested(o)
+	beginning := splitToFit(clean(o.Summary), maxInline)[0]
+	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + testResults(o)
 }

@@ -52,7 +52,7 @@ func Approval(a session.Asked, requester string) string {
 // question returns the text of the agent's question.
 func question(a session.Asked) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedIn(a))
+	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedText(a))
 	for i, c := range a.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 	}
@@ -137,32 +137,32 @@ func detail(a session.Asked) string {
 // TooLongToShow reports whether a request does not fit into one comment. It cannot be
 // approved then. A plan or a question may take several.
 func TooLongToShow(a session.Asked) bool {
-	return len(before(a)) > mostParts || utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
+	return len(before(a)) > maxParts || utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
 }
 
 // roomForRest is the room for mentions, the link and a fold in a request.
 const roomForRest = 1600
 
-// settledAs returns the fold title of a settled request: the verdict, the approver and
+// settledTitle returns the fold title of a settled request: the verdict, the approver and
 // the outcome.
-func settledAs(r Request) string {
+func settledTitle(r Request) string {
 	icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
 	out := fmt.Sprintf("%s %s%s: %s", icon, map[bool]string{true: "Plan "}[r.Kind == session.AskPlan], r.ID, verdictOf(r))
-	if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != us) {
+	if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != programName) {
 		out += " by " + line(r.Answer.By, 60)
 	}
 	switch {
 	case r.Kind == session.AskPlan:
 	case r.Answer.Verdict == policy.Approved:
-		out += cmp.Or(cameOf(r.Request), "; not carried out so far")
+		out += cmp.Or(outcomeOf(r.Request), "; not carried out so far")
 	case r.Answer.Verdict != policy.Answered && r.Answer.Reason != "":
 		out += " (" + line(r.Answer.Reason, 120) + ")"
 	}
 	return out
 }
 
-// cameOf returns the outcome of an approved request, or "" if there is none yet.
-func cameOf(r *session.Request) string {
+// outcomeOf returns the outcome of an approved request, or "" if there is none yet.
+func outcomeOf(r *session.Request) string {
 	switch {
 	case r.Commit != "":
 		return fmt.Sprintf("; it is on the branch with %.7s", r.Commit)

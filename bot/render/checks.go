@@ -49,17 +49,17 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// mostGreen is the maximum number of listed checks.
-const mostGreen = 20
+// maxGreen is the maximum number of listed checks.
+const maxGreen = 20
 
-// SawGreen lists the checks that passed on the commit.
-func SawGreen(names []string) string {
+// GreenChecks lists the checks that passed on the commit.
+func GreenChecks(names []string) string {
 	var out []string
-	for _, n := range names[:min(len(names), mostGreen)] {
+	for _, n := range names[:min(len(names), maxGreen)] {
 		out = append(out, code(line(n, 80)))
 	}
 	more := ""
-	if n := len(names) - mostGreen; n > 0 {
+	if n := len(names) - maxGreen; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return "Checks that were green: " + strings.Join(out, ", ") + more + "."

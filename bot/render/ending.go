@@ -24,7 +24,7 @@ func Ending(s *session.State, progress string, pull int, note string) string {
 		said.Reason = "" // of an earlier end
 	}
 	outcome(&b, &said)
-	whereWorkIs(&b, s.Sent, "this thread")
+	locateWork(&b, s.Sent, "this thread")
 	if progress == "" {
 		files(&b, s.Files, since(s))
 	}

@@ -19,7 +19,7 @@ func okFor(commit string) string { return fmt.Sprintf("`/agent ok %s`", commit) 
 // or shows the outcome of that request.
 func ForkRequest(r *session.Request) string {
 	switch {
-	case r.Approval.Waits():
+	case r.Approval.IsPending():
 		since := ""
 		for _, why := range r.Reasons {
 			since = "What was asked or allowed here before does not count any more: " + why + ".\n\n"

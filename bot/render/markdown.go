@@ -50,7 +50,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	waiting(&b, s.Open(), l)
 	if l.Told == "" {
 		b.WriteString(summary(s.Outcome))
-		whereWorkIs(&b, s.Sent, "this thread")
+		locateWork(&b, s.Sent, "this thread")
 	}
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
@@ -61,7 +61,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
 	}
 	if len(l.Green) > 0 {
-		b.WriteString(SawGreen(l.Green) + "\n\n")
+		b.WriteString(GreenChecks(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
@@ -129,8 +129,8 @@ func todo(b *strings.Builder, list []session.Todo) {
 	}
 }
 
-// mostListed bounds lists; what is left out is counted.
-const mostListed = 50
+// maxListed bounds lists; what is left out is counted.
+const maxListed = 50
 
 // files lists what was changed. whose says by what, where that is not plain.
 func files(b *strings.Builder, list []session.FileChange, whose string) {
@@ -139,7 +139,7 @@ func files(b *strings.Builder, list []session.FileChange, whose string) {
 	}
 	fmt.Fprintf(b, "**%s changed**%s %s\n\n", plural(len(list), "file"), whose, counts(total(list)))
 	for i, f := range list {
-		if i == mostListed {
+		if i == maxListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
 			break
 		}
@@ -204,7 +204,7 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 		return
 	}
 	names := make([]string, 0, len(list))
-	for _, c := range list[max(0, len(list)-mostListed):] {
+	for _, c := range list[max(0, len(list)-maxListed):] {
 		short := fmt.Sprintf("`%.7s`", c.Commit)
 		if l.Commit != nil {
 			short = fmt.Sprintf("[%s](%s)", short, l.Commit(c.Commit))
@@ -248,13 +248,13 @@ const goOn = "Go on with `/agent …` in this thread."
 // outcome writes what a run came to.
 func outcome(b *strings.Builder, o *session.Outcome) {
 	if o.Reason != "" {
-		b.WriteString(clean(limit(o.Reason, mostReason)) + "\n\n")
+		b.WriteString(clean(limit(o.Reason, maxReason)) + "\n\n")
 	}
 	b.WriteString(summary(o))
 }
 
-// mostReason is the longest reason of an end, in characters. It holds what a server said.
-const mostReason = 10000
+// maxReason is the longest reason of an end, in characters. It holds what a server said.
+const maxReason = 10000
 
 func paths(list []string) string {
 	out := make([]string, 0, len(list))

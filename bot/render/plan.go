@@ -13,25 +13,25 @@ import (
 // planText returns the comment that presents a plan for approval.
 func planText(a session.Asked, requester string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedIn(a))
+	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedText(a))
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }
 
-// longestAsked is the maximum number of characters of a plan or question in the comment
+// maxAsked is the maximum number of characters of a plan or question in the comment
 // that asks; longer texts get comments of their own.
-const longestAsked = 40000
+const maxAsked = 40000
 
 // before splits a plan or question that is too long for the asking comment into
 // comments. It returns nil for a shorter one.
 func before(a session.Asked) []string {
 	whole := clean(a.Display)
-	if !apart(a.Kind) || utf8.RuneCountInString(whole) <= longestAsked {
+	if !hasOwnComment(a.Kind) || utf8.RuneCountInString(whole) <= maxAsked {
 		return nil
 	}
-	return counted(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], fitting(whole, answerRoom))
+	return numberParts(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], splitToFit(whole, answerRoom))
 }
 
 // Before returns the comments that precede the asking one, see [Requests]. They are
@@ -41,17 +41,17 @@ func Before(r Request) []untrusted.Post {
 	out := make([]untrusted.Post, 0, len(parts))
 	for i, text := range parts {
 		p := untrusted.Post{Text: text}
-		if !r.waits() {
-			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledAs(r), i+1, len(parts)), Text: text}}}
+		if !r.isOpen() {
+			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledTitle(r), i+1, len(parts)), Text: text}}}
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// askedIn returns a plan or question for the asking comment, or a pointer to the comments
+// askedText returns a plan or question for the asking comment, or a pointer to the comments
 // before it.
-func askedIn(a session.Asked) string {
+func askedText(a session.Asked) string {
 	if n := len(before(a)); n > 0 {
 		return fmt.Sprintf("It is long, so it stands before this, in %s.", plural(n, "comment"))
 	}
@@ -66,9 +66,9 @@ func PlanIsPast(r, newest *session.Request) string {
 		by = " by " + line(clean(r.Answer.By), 60)
 	}
 	switch {
-	case r.Approval.State == policy.Used, r.Approval.Stands():
+	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		return fmt.Sprintf("Plan `%s` was approved%s already, and a plan is carried out once. Nothing was done.", r.ID, by)
-	case newest != r && newest.Approval.Waits():
+	case newest != r && newest.Approval.IsPending():
 		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` has me carry out that one.", r.ID, newest.ID, newest.ID)
 	case newest != r:
 		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`, which was %s. Nothing was done.", r.ID, newest.ID, planEnd(newest))
@@ -80,14 +80,14 @@ func PlanIsPast(r, newest *session.Request) string {
 // the request that replaced it, empty if there is none.
 func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) string {
 	by := ""
-	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != us) {
+	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != programName) {
 		by = " by " + line(clean(r.Answer.By), 60)
 	}
 	said := fmt.Sprintf("`%s` was ", r.ID)
 	switch r.Answer.Verdict {
 	case policy.Approved:
 		said += "already approved" + by
-		if verdict == policy.Denied && cameOf(r) != "" {
+		if verdict == policy.Denied && outcomeOf(r) != "" {
 			said += " and carried out, so it cannot be refused any more"
 		}
 	case policy.Denied:
@@ -105,15 +105,15 @@ func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) st
 	return said + "."
 }
 
-// OfEarlier explains why a request of an earlier session cannot be answered.
-func OfEarlier(r *session.Request, v *session.State) string {
+// EarlierRequest explains why a request of an earlier session cannot be answered.
+func EarlierRequest(r *session.Request, v *session.State) string {
 	what, again := "Request", "write `/agent` and what you want"
 	if r.Kind == session.AskPlan {
 		what, again = "Plan", "`/agent plan` and what you want makes a new one"
 	}
 	said := fmt.Sprintf("%s `%s` was of an earlier session of this thread, which is over", what, r.ID)
 	switch {
-	case r.Approval.State == policy.Used, r.Approval.Stands():
+	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		said += "; it was approved there"
 	case v.Outcome != nil && v.Outcome.Reason != "":
 		said += ": " + strings.TrimRight(line(clean(v.Outcome.Reason), 200), ".")

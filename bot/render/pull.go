@@ -46,7 +46,7 @@ func PullBody(s *session.State, requester string, from Origin) string {
 	if summary := PullSummary(s, from.Number); summary != "" {
 		b.WriteString(summary + "\n\n")
 	}
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	b.WriteString(PullFiles(s) + from.words())
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
@@ -79,15 +79,15 @@ func PullSummary(s *session.State, thread int) string {
 	if o := s.Outcome; o != nil && (!s.Over() || len(out) == 0) && o.Wish == "" {
 		add(*o)
 	}
-	out = append(out[max(0, len(out)-mostSummaries):], takenBack...)
-	if text := strings.TrimSpace(tested(&last)); text != "" {
+	out = append(out[max(0, len(out)-maxSummaries):], takenBack...)
+	if text := strings.TrimSpace(testResults(&last)); text != "" {
 		out = append(out, text)
 	}
 	return strings.Join(out, "\n\n")
 }
 
-// mostSummaries is the number of newest summaries that a pull request shows.
-const mostSummaries = 3
+// maxSummaries is the number of newest summaries that a pull request shows.
+const maxSummaries = 3
 
 // PullFiles lists the files that the session changed.
 func PullFiles(s *session.State) string {
@@ -103,7 +103,7 @@ func PullFiles(s *session.State) string {
 // is a separate one.
 func PullNotices(s *session.State, from Origin) string {
 	var b strings.Builder
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	return b.String() + from.words()
 }
 

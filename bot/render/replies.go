@@ -99,9 +99,9 @@ func NoneRuns(p session.Phase) string {
 	return fmt.Sprintf("There is nothing to stop: the session is over (%s).", p)
 }
 
-// OrTask explains, after the reply to a command that did nothing, how to write a task
+// TaskHint explains, after the reply to a command that did nothing, how to write a task
 // that begins with the same word.
-func OrTask(command, words string) string {
+func TaskHint(command, words string) string {
 	if words == "" {
 		return ""
 	}
@@ -140,8 +140,8 @@ func Diff(v *session.State, page string) string {
 	return b.String() + fmt.Sprintf("[See all of it on the branch](%s), with what others pushed to it in between.", page)
 }
 
-// MostDiff is the maximum size of a diff shown in comments, in bytes.
-const MostDiff = 300_000
+// MaxDiff is the maximum size of a diff shown in comments, in bytes.
+const MaxDiff = 300_000
 
 // DiffParts returns a diff as posts; the first belongs to the comment with [Diff].
 func DiffParts(diff string) []untrusted.Post {
@@ -178,8 +178,8 @@ func Status(at time.Time, progress untrusted.Post) untrusted.Post {
 	return progress
 }
 
-// Touched replies when the text that started a session is edited or deleted.
-func Touched(deleted bool) string {
+// SourceChanged replies when the text that started a session is edited or deleted.
+func SourceChanged(deleted bool) string {
 	what := "edited"
 	if deleted {
 		what = "deleted"
@@ -195,8 +195,8 @@ func StoppedBefore(login string) string {
 // EditedIn replies to a command that was edited into an existing text.
 const EditedIn = "I read a text when it is written, and not again when it is edited, so the `/agent` line that came into this one does not count. Write it as a new comment."
 
-// Died is the reason for ending a session after repeated server crashes.
-func Died(times int) string {
+// ServerDied is the reason for ending a session after repeated server crashes.
+func ServerDied(times int) string {
 	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)
 }
 
@@ -245,9 +245,9 @@ func NotOpen(verb, id string, open []session.Asked) string {
 // request.
 func NothingLeft(past string) string { return NothingAsked + " " + past }
 
-// Taken says to which request an answer without an id was applied. A later lookup
+// AnswerTaken says to which request an answer without an id was applied. A later lookup
 // searches for these very words, so where, the text with the answer, is part of them.
-func Taken(id, who, where string) string {
+func AnswerTaken(id, who, where string) string {
 	return fmt.Sprintf("`%s`: approved by %s in %s.", id, who, where)
 }
 
@@ -313,9 +313,9 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
 }
 
-// Stays tells the author of plain words that the requests stay open and how to answer
+// RequestsStayOpen tells the author of plain words that the requests stay open and how to answer
 // them. With asks, it also gives their reasons. url returns the address of a request.
-func Stays(open []session.Asked, asks bool, url func(id string) string) string {
+func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) string) string {
 	var b strings.Builder
 	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
 		fmt.Fprintf(&b, "`%s` stays open", a.ID)

@@ -28,7 +28,7 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	var open []session.Asked
 	sorted := bySeverity(list, func(r Request) session.Asked { return r.Asked }) //control:severe-first
 	for _, r := range sorted {
-		if r.waits() {
+		if r.isOpen() {
 			open = append(open, r.Asked)
 		}
 	}
@@ -42,19 +42,19 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	}
 	for _, r := range sorted {
 		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
-		if r.waits() {
+		if r.isOpen() {
 			b.WriteString(text + "\n")
 			continue
 		}
 		text += "\n" + detail(r.Asked)
-		folds = append(folds, untrusted.Fold{Title: settledAs(r), Text: text})
+		folds = append(folds, untrusted.Fold{Title: settledTitle(r), Text: text})
 	}
 	b.WriteString(toProgress(progress))
 	return untrusted.Post{Text: strings.TrimRight(b.String(), "\n") + "\n", Folds: append(details(open), folds...)}
 }
 
-// waits reports whether a request is still open.
-func (r Request) waits() bool { return r.Approval.Waits() || r.Answer == nil }
+// isOpen reports whether a request is still open.
+func (r Request) isOpen() bool { return r.Approval.IsPending() || r.Answer == nil }
 
 // toProgress links to the progress comment.
 func toProgress(address string) string {
@@ -64,8 +64,8 @@ func toProgress(address string) string {
 	return "\nHow the work stands: " + address + "\n"
 }
 
-// apart reports whether a request of this kind gets a comment of its own.
-func apart(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }
+// hasOwnComment reports whether a request of this kind gets a comment of its own.
+func hasOwnComment(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }
 
 // verdictOf returns the word for the outcome of a request.
 func verdictOf(r Request) string {
@@ -82,7 +82,7 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 	room, last := 0, session.AskApproval
 	for _, a := range bySeverity(list, func(a session.Asked) session.Asked { return a }) {
 		size := len([]rune(Approval(a, requester))) + utf8.RuneCountInString(detail(a)) + 600 // room for folding and a note
-		if size > room || apart(a.Kind) || apart(last) {
+		if size > room || hasOwnComment(a.Kind) || hasOwnComment(last) {
 			out, room = append(out, nil), maxBody-roomForRest/2
 		}
 		out[len(out)-1] = append(out[len(out)-1], a)

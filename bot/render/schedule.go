@@ -7,8 +7,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// NobodyHere is the reason for refusing an approval in a scheduled session.
-const NobodyHere = "Nobody is here to say yes in a scheduled run (unattended: deny). Do without it."
+// NoApprover is the reason for refusing an approval in a scheduled session.
+const NoApprover = "Nobody is here to say yes in a scheduled run (unattended: deny). Do without it."
 
 // ReviewDependencies is the task of reviewing a repository's dependencies.
 const ReviewDependencies = "Look at what this repository depends on: manifests and lock files. Say which dependencies are declared and not used, used and not declared, " +

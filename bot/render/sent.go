@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// whereWorkIs locates work that is not in its expected place.
-func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
+// locateWork locates work that is not in its expected place.
+func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 	for i, s := range list {
 		again := i > 0 && list[i-1].How == s.How && list[i-1].To == s.To
 		switch {
@@ -24,22 +24,22 @@ func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
 		case s.How == session.SentFallback:
 			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.To), code(s.Branch), why(s))
 		case s.How == session.SentPatch:
-			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), where(s, "The work", thread))
+			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), patchPlace(s, "The work", thread))
 			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
 		}
 		if len(s.Held) > 0 {
-			withheld(b, s, thread)
+			writeWithheld(b, s, thread)
 		}
 	}
 }
 
-// withheld lists files that the bot may not push, and asks the reader to apply them.
-func withheld(b *strings.Builder, s *session.Push, thread string) {
+// writeWithheld lists files that the bot may not push, and asks the reader to apply them.
+func writeWithheld(b *strings.Builder, s *session.Push, thread string) {
 	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
 	for _, f := range s.Held {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
-	b.WriteString("\n" + where(s, "It", thread))
+	b.WriteString("\n" + patchPlace(s, "It", thread))
 	b.WriteString("Please apply it yourself. For me to do that, the token that I push with needs the permission *Workflows: read and write*: the owner of a GitHub App gives it to the App and accepts it for this repository. The own token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
 }
 
@@ -58,8 +58,8 @@ func why(s *session.Push) string {
 	return ". The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
 }
 
-// where locates the patch.
-func where(s *session.Push, what, thread string) string {
+// patchPlace locates the patch.
+func patchPlace(s *session.Push, what, thread string) string {
 	n := len(Patches(s.Patch))
 	switch {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
@@ -84,9 +84,9 @@ func size(n int) string {
 }
 
 const (
-	patchRoom   = 60000 // characters of a patch in one comment
-	mostPlain   = 6     // maximum number of comments with a plain patch
-	mostPatches = 30    // maximum number of comments with a packed patch
+	patchRoom  = 60000 // characters of a patch in one comment
+	maxPlain   = 6     // maximum number of comments with a plain patch
+	maxPatches = 30    // maximum number of comments with a packed patch
 )
 
 // Patches returns the comments that hold a patch, nil if there is none or it is too
@@ -129,7 +129,7 @@ func plainParts(patch string) ([]string, bool) {
 		part.WriteString(l)
 	}
 	parts = append(parts, part.String())
-	return parts, len(parts) <= mostPlain
+	return parts, len(parts) <= maxPlain
 }
 
 // packedParts compresses and encodes a patch, in parts with lines of 76 characters.
@@ -160,7 +160,7 @@ func packedParts(patch string) ([]string, bool) {
 		code = code[end:]
 	}
 	parts = append(parts, part.String())
-	return parts, len(parts) <= mostPatches
+	return parts, len(parts) <= maxPatches
 }
 
 // patchKind describes the format of a patch and the command that applies it.

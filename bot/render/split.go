@@ -23,7 +23,7 @@ import (
 // part is readable alone: it repeats the head of a table or the info string of a code
 // block.
 func markdown(s string, room int) []string {
-	room = max(room, leastRoom)
+	room = max(room, minRoom)
 	var out []string
 	for _, chunk := range chunks(s) {
 		out = append(out, pack(blocksOf(noFootnotes(chunk), 0), room)...)
@@ -31,8 +31,8 @@ func markdown(s string, room int) []string {
 	return out
 }
 
-// leastRoom is the minimum room of a part.
-const leastRoom = 500
+// minRoom is the minimum room of a part.
+const minRoom = 500
 
 // block is a Markdown block: a heading, a list, a table.
 type block struct {
@@ -44,7 +44,7 @@ type block struct {
 	size  int
 }
 
-func splitSize(s string) int { return utf8.RuneCountInString(s) }
+func runeCount(s string) int { return utf8.RuneCountInString(s) }
 
 func sizes(list []block) (n int) {
 	for _, b := range list {
@@ -111,8 +111,8 @@ func packBroken(b block, room int, open *[]block, done func(int)) block {
 		done(len(*open))
 		left = room
 	}
-	pieces := broken(b, left, room)
-	if splitSize(pieces[0]) > left { // no piece fits the rest of the part
+	pieces := splitBlock(b, left, room)
+	if runeCount(pieces[0]) > left { // no piece fits the rest of the part
 		done(len(*open))
 	}
 	last := len(pieces) - 1
@@ -120,7 +120,7 @@ func packBroken(b block, room int, open *[]block, done func(int)) block {
 		*open = append(*open, block{src: p})
 		done(len(*open))
 	}
-	return block{src: pieces[last] + "\n\n", size: splitSize(pieces[last]) + 2}
+	return block{src: pieces[last] + "\n\n", size: runeCount(pieces[last]) + 2}
 }
 
 // cutAt returns the number of blocks to emit before next, which does not fit behind all
@@ -167,18 +167,18 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 func blocksOf(s string, depth int) (out []block) {
 	defer func() {
 		if recover() != nil {
-			out = []block{{src: s, depth: depth, size: splitSize(s)}}
+			out = []block{{src: s, depth: depth, size: runeCount(s)}}
 		}
 	}()
 	src := []byte(s)
 	top := blockParser().Parse(text.NewReader(src))
 	starts, nodes := places(s, top)
 	if len(nodes) == 0 || strings.TrimSpace(s[:starts[0]]) != "" {
-		return []block{{src: s, depth: depth, size: splitSize(s)}}
+		return []block{{src: s, depth: depth, size: runeCount(s)}}
 	}
 	for i, n := range nodes {
 		b := block{src: part(s, starts, i), node: n, depth: depth}
-		b.size = splitSize(b.src)
+		b.size = runeCount(b.src)
 		switch n := n.(type) {
 		case *ast.Heading:
 			b.level = n.Level
@@ -225,15 +225,15 @@ func (b block) isTable() bool {
 	return ok && strings.Count(b.src, "\n") >= 2
 }
 
-// mostParsed is the maximum length of a text that is parsed at once, in bytes.
-const mostParsed = 200 << 10
+// maxParsed is the maximum length of a text that is parsed at once, in bytes.
+const maxParsed = 200 << 10
 
 // chunks cuts an overlong text into parseable chunks, at empty lines outside of code.
 func chunks(s string) []string {
 	var out []string
-	for len(s) > mostParsed {
+	for len(s) > maxParsed {
 		at, fence, n := 0, "", 0
-		for line := range strings.Lines(s[:mostParsed]) {
+		for line := range strings.Lines(s[:maxParsed]) {
 			n += len(line)
 			fence = fenceAfter(fence, line)
 			if fence == "" && strings.TrimSpace(line) == "" {
@@ -241,10 +241,10 @@ func chunks(s string) []string {
 			}
 		}
 		if at == 0 {
-			at = strings.LastIndexByte(s[:mostParsed], '\n') + 1
+			at = strings.LastIndexByte(s[:maxParsed], '\n') + 1
 		}
 		if at == 0 {
-			for at = mostParsed; !utf8.RuneStart(s[at]); {
+			for at = maxParsed; !utf8.RuneStart(s[at]); {
 				at--
 			}
 		}

@@ -119,12 +119,12 @@ var answers = map[policy.ApprovalState]string{
 	policy.Expired: "Nobody answered in time", policy.Stale: "No longer what was shown; asked again",
 }
 
-// us is the author of answers given by the program itself.
-const us = "handrail"
+// programName is the author of answers given by the program itself.
+const programName = "handrail"
 
 func resolvedStep(p *session.Resolved) step {
 	text := answers[p.Verdict]
-	if p.By != "" && (p.ByID != 0 || p.By != us) {
+	if p.By != "" && (p.ByID != 0 || p.By != programName) {
 		text += " by @" + p.By
 	}
 	return step{text: text, detail: "`" + p.ID + "`", bad: p.Verdict != policy.Approved && p.Verdict != policy.Answered}
@@ -137,8 +137,8 @@ const askTool = "ask_followup_question"
 // the session.
 const taskTool = "new_task"
 
-// inWords describes tools in words, for calls without a title.
-var inWords = map[string]string{
+// toolWords describes tools in words, for calls without a title.
+var toolWords = map[string]string{
 	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize", taskTool: "work on a sub-task",
 	"write_file": "write the file", "edit_file": "edit the file", "apply_diff": "edit the file", "insert_content": "edit the file", "search_and_replace": "edit the file",
 	"delete_file": "delete the file", "read_file": "read the file", "run_terminal_command": "run the command",
@@ -146,7 +146,7 @@ var inWords = map[string]string{
 
 func toolStep(t *session.ToolRun) step {
 	s := step{text: t.Title, how: asCode, inside: t.Inside}
-	if what := inWords[t.Title]; what != "" { // the title is only the tool's name
+	if what := toolWords[t.Title]; what != "" { // the title is only the tool's name
 		s.text, s.how = strings.ToUpper(what[:1])+what[1:], asMarkdown
 	}
 	if t.Result == nil {
@@ -161,7 +161,7 @@ func toolStep(t *session.ToolRun) step {
 			s.how = asWords
 		}
 	case t.Title == "":
-		s.text = "Did not " + cmp.Or(inWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
+		s.text = "Did not " + cmp.Or(toolWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
 		s.how = asMarkdown
 	}
 	if n := counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {

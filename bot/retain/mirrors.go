@@ -33,16 +33,16 @@ func (k Keeper) needs(ctx context.Context, m gitops.Unused) (bool, error) {
 		if !ok { // not a session's ref: its purpose is unknown
 			return true, nil
 		}
-		if kept, err := k.holds(ctx, id); err != nil || kept { //control:saved-work-stays
+		if kept, err := k.mayResume(ctx, id); err != nil || kept { //control:saved-work-stays
 			return true, err
 		}
 	}
-	return k.awaited(ctx, m)
+	return k.hasUnfinished(ctx, m)
 }
 
-// holds reports whether a session may resume from its saved work. A stopped, failed or
+// mayResume reports whether a session may resume from its saved work. A stopped, failed or
 // crashed session may, on a user's command.
-func (k Keeper) holds(ctx context.Context, id string) (bool, error) {
+func (k Keeper) mayResume(ctx context.Context, id string) (bool, error) {
 	s, err := k.Store.Sessions.Session(ctx, id)
 	if err == nil {
 		return !s.State.Over() || s.State == session.PhaseStopped || s.State == session.PhaseFailed || s.State == session.PhaseCrashed, nil //control:broken-off-work-stays
@@ -59,8 +59,8 @@ func (k Keeper) holds(ctx context.Context, id string) (bool, error) {
 	return true, err // an unknown session may still need it
 }
 
-// awaited reports whether the mirror's repository has an unfinished session.
-func (k Keeper) awaited(ctx context.Context, m gitops.Unused) (bool, error) {
+// hasUnfinished reports whether the mirror's repository has an unfinished session.
+func (k Keeper) hasUnfinished(ctx context.Context, m gitops.Unused) (bool, error) {
 	q := store.Query{Limit: page}
 	for _, p := range session.Phases() {
 		if !p.Over() {

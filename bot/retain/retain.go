@@ -47,7 +47,7 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 	if err != nil {
 		return err
 	}
-	old, err := k.old(ctx, limit)
+	old, err := k.oldSessions(ctx, limit)
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -67,8 +67,8 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 	return nil
 }
 
-// old returns the finished sessions without a write since limit.
-func (k Keeper) old(ctx context.Context, limit time.Time) (old []*store.Session, err error) {
+// oldSessions returns the finished sessions without a write since limit.
+func (k Keeper) oldSessions(ctx context.Context, limit time.Time) (old []*store.Session, err error) {
 	q := store.Query{Before: limit, Limit: page}
 	for _, p := range session.Phases() {
 		if p.Over() {

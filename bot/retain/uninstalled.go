@@ -24,13 +24,13 @@ type Uninstalled struct {
 	Keep time.Duration // from uninstallation to deletion; 0 keeps the data for ever
 	App  int64         // the App's id: absence from another App means nothing
 
-	Ask    func(context.Context) (Installed, error)             // returns all installations of the App
-	There  func(ctx context.Context, repo string) (bool, error) // checks one repository, also by a former name
-	Ended  func(ctx context.Context, repos []string)            // ends the sessions of repositories
-	Others func(context.Context) ([]string, error)              // lists repositories with other data than sessions
-	Forget func(ctx context.Context, repo string) error         // deletes that data
-	Unused func(time.Duration) error                            // removes shared data not used for this time
-	Git    *gitops.Store
+	Ask         func(context.Context) (Installed, error)             // returns all installations of the App
+	Exists      func(ctx context.Context, repo string) (bool, error) // checks one repository, also by a former name
+	EndSessions func(ctx context.Context, repos []string)            // ends the sessions of repositories
+	Others      func(context.Context) ([]string, error)              // lists repositories with other data than sessions
+	Forget      func(ctx context.Context, repo string) error         // deletes that data
+	Unused      func(time.Duration) error                            // removes shared data not used for this time
+	Git         *gitops.Store
 }
 
 // Installed lists the repositories with the App, as owner/name in lower case.
@@ -62,9 +62,9 @@ type known struct {
 
 const knownKey = "installed"
 
-// mostBetween is the maximum time that one interval between answers adds to an absence,
+// maxBetween is the maximum time that one interval between answers adds to an absence,
 // so that a clock jump or a long downtime deletes nothing.
-const mostBetween = 24 * time.Hour
+const maxBetween = 24 * time.Hour
 
 // change updates the stored record atomically; with is called again after a conflict.
 func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, err error) {
@@ -91,40 +91,40 @@ func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, e
 	}
 }
 
-// Heard records that GitHub reported an uninstallation. The retention time begins.
-func (u *Uninstalled) Heard(ctx context.Context, repos ...string) error {
+// NoteRemoval records that GitHub reported an uninstallation. The retention time begins.
+func (u *Uninstalled) NoteRemoval(ctx context.Context, repos ...string) error {
 	var lost []string
 	_, err := u.change(ctx, func(k *known) {
 		lost = nil
 		for _, repo := range repos {
-			if repo = strings.ToLower(repo); k.miss(repo, u.now().UTC()) {
+			if repo = strings.ToLower(repo); k.markMissing(repo, u.now().UTC()) {
 				lost = append(lost, repo)
 			}
 		}
 	})
 	if err == nil {
-		u.lost(ctx, lost)
+		u.reportLost(ctx, lost)
 	}
 	return err
 }
 
-// lost logs newly missing repositories and ends their sessions.
-func (u *Uninstalled) lost(ctx context.Context, repos []string) {
+// reportLost logs newly missing repositories and ends their sessions.
+func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 	if len(repos) == 0 {
 		return
 	}
 	u.Log.WarnContext(ctx, "the App is not installed on repositories any more: their data goes when its time is over", "repositories", repos, "keep", u.Keep.String())
-	u.Ended(ctx, repos)
+	u.EndSessions(ctx, repos)
 }
 
-// miss records that a repository is gone, and reports whether that is new.
-func (k *known) miss(repo string, now time.Time) bool {
+// markMissing records that a repository is gone, and reports whether that is new.
+func (k *known) markMissing(repo string, now time.Time) bool {
 	a := k.Gone[repo]
 	if a == nil {
 		k.Gone[repo] = &absence{Since: now, Last: now}
 		return true
 	}
-	a.For += min(max(now.Sub(a.Last), 0), mostBetween) //control:time-that-was-watched
+	a.For += min(max(now.Sub(a.Last), 0), maxBetween) //control:time-that-was-watched
 	a.Last = now
 	return false
 }
@@ -136,7 +136,7 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 	if err != nil { //control:no-answer-deletes-nothing
 		return fmt.Errorf("ask what the App is installed on: %w", err)
 	}
-	kept, err := u.kept(ctx)
+	kept, err := u.storedRepositories(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,15 +148,15 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		}
 		for repo, a := range k.Gone {
 			kept[repo] = true
-			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, mostBetween) // each server had time to delete its own data
-			if is.has(repo) || forgotten {                                              //control:installed-again
+			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween) // each server had time to delete its own data
+			if is.has(repo) || forgotten {                                             //control:installed-again
 				delete(kept, repo)
 				delete(k.Gone, repo)
 			}
 		}
 		lost = nil
 		for repo := range kept {
-			if !is.has(repo) && k.miss(repo, now) {
+			if !is.has(repo) && k.markMissing(repo, now) {
 				lost = append(lost, repo)
 			}
 		}
@@ -166,7 +166,7 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		return err
 	}
 	slices.Sort(lost)
-	u.lost(ctx, lost)
+	u.reportLost(ctx, lost)
 	var gone []string
 	for _, repo := range slices.Sorted(maps.Keys(k.Gone)) {
 		if u.Keep > 0 && k.Gone[repo].For >= u.Keep { //control:uninstalled-for-its-time
@@ -179,8 +179,8 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 	return u.remove(ctx, k, gone)
 }
 
-// kept returns the repositories with stored data.
-func (u *Uninstalled) kept(ctx context.Context) (map[string]bool, error) {
+// storedRepositories returns the repositories with stored data.
+func (u *Uninstalled) storedRepositories(ctx context.Context) (map[string]bool, error) {
 	others, err := u.Others(ctx)
 	kept := map[string]bool{}
 	for _, repo := range others {
@@ -208,7 +208,7 @@ func (u *Uninstalled) remove(ctx context.Context, k known, gone []string) error 
 	var done []string
 	for _, repo := range gone {
 		if k.Gone[repo].Done.IsZero() { // otherwise another server asked, and local copies remain
-			if there, err := u.There(ctx, repo); err != nil || there { //control:asked-of-itself
+			if there, err := u.Exists(ctx, repo); err != nil || there { //control:asked-of-itself
 				errs = append(errs, err)
 				continue
 			}

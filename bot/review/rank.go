@@ -16,7 +16,7 @@ const (
 	Logic Rank = iota
 	Tests
 	Words
-	Made // generated: needs no review
+	Generated // generated: needs no review
 )
 
 var testName = pattern.Lazy(`(?i)(?:^|/)(?:tests?|testdata|__tests__|__mocks__|fixtures|specs?)/|[._-](?:test|spec)\.\w+$|(?:^|/)(?:test_[^/]*\.py|conftest\.py)$|Tests?\.(?:java|kt|cs)$`)
@@ -32,7 +32,7 @@ func RankOf(name string) Rank {
 		slices.Contains([]string{".lock", ".svg", ".map", ".snap"}, path.Ext(base)),
 		strings.Contains(base, ".min."), strings.Contains(base, ".pb."), strings.Contains(base, "_generated"), strings.HasSuffix(base, "_pb2.py"),
 		in("vendor/", "node_modules/", "third_party/"), strings.HasPrefix(name, "dist/"):
-		return Made
+		return Generated
 	case testName().MatchString(name):
 		return Tests
 	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc"}, path.Ext(base)):

@@ -26,18 +26,18 @@ type File struct {
 
 // Input holds the facts from which a review is composed.
 type Input struct {
-	Findings []session.Finding // of this look, in order
-	Said     []session.Finding // of earlier looks, and not withdrawn
-	No       []session.Finding // of those, rejected by an authorized reply
-	Marks    []string          // of comments rejected that way, see [Mark]
-	Files    []File
-	Link     func(f session.Finding) string // address of its lines
-	Most     int                            // maximum number of comments on lines
-	Words    string                         // the reviewer's own text, at the end
-	Again    bool                           // the pull request was reviewed before
-	Read     int                            // number of files that were read
-	Unread   []string                       // files that were not read
-	Moved    string                         // commit that was read, if it is no longer the newest
+	Findings    []session.Finding // of this look, in order
+	Said        []session.Finding // of earlier looks, and not withdrawn
+	No          []session.Finding // of those, rejected by an authorized reply
+	Marks       []string          // of comments rejected that way, see [Mark]
+	Files       []File
+	Link        func(f session.Finding) string // address of its lines
+	MaxComments int                            // maximum number of comments on lines
+	Words       string                         // the reviewer's own text, at the end
+	Again       bool                           // the pull request was reviewed before
+	Read        int                            // number of files that were read
+	Unread      []string                       // files that were not read
+	Moved       string                         // commit that was read, if it is no longer the newest
 }
 
 // Comment is a finding on lines of the diff. From is 0 for a single line.
@@ -62,7 +62,7 @@ func (r Review) Empty() bool { return len(r.Comments)+len(r.Elsewhere) == 0 }
 
 // Compose composes the review.
 func Compose(in Input) Review {
-	fresh := in.fresh()
+	fresh := in.newFindings()
 	slices.SortStableFunc(fresh, heavier)
 	shown := map[string]shownLines{}
 	for _, f := range in.Files {
@@ -70,8 +70,8 @@ func Compose(in Input) Review {
 	}
 	var out Review
 	for _, f := range fresh {
-		c, ok := on(shown[f.Path], f)
-		if !ok || len(out.Comments) == in.Most { //control:inline-maximum
+		c, ok := place(shown[f.Path], f)
+		if !ok || len(out.Comments) == in.MaxComments { //control:inline-maximum
 			out.Elsewhere = append(out.Elsewhere, f)
 			continue
 		}
@@ -96,24 +96,24 @@ func (in Input) Without(r Review, refused func(Comment) bool) Review {
 	return out
 }
 
-// fresh returns the findings to post: neither refuted nor reported before.
-func (in Input) fresh() (out []session.Finding) {
+// newFindings returns the findings to post: neither refuted nor reported before.
+func (in Input) newFindings() (out []session.Finding) {
 	for _, f := range in.Findings {
 		if f.Refuted != "" { //control:refuted-is-dropped
 			continue
 		}
-		if in.said(f) { //control:said-twice
+		if in.reported(f) { //control:said-twice
 			continue
 		}
-		if !slices.ContainsFunc(out, func(e session.Finding) bool { return twin(e, f) }) {
+		if !slices.ContainsFunc(out, func(e session.Finding) bool { return sameInLook(e, f) }) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// said reports whether a finding was reported before.
-func (in Input) said(f session.Finding) bool {
+// reported reports whether a finding was reported before.
+func (in Input) reported(f session.Finding) bool {
 	if slices.ContainsFunc(in.No, func(e session.Finding) bool { return e.Path == f.Path && alike(e, f) }) { //control:answered-no
 		return true // even if its lines have moved
 	}
@@ -136,8 +136,8 @@ func weight(f session.Finding) int {
 	return slices.Index([]session.Severity{session.High, session.Medium, session.Low}, f.Severity)
 }
 
-// on places a finding on its lines, as far as a single hunk shows them.
-func on(shown shownLines, f session.Finding) (Comment, bool) {
+// place places a finding on its lines, as far as a single hunk shows them.
+func place(shown shownLines, f session.Finding) (Comment, bool) {
 	from, to, ok := shown.part(f.Old, f.Line, f.Last())
 	if !ok { //control:only-lines-of-the-diff
 		return Comment{}, false

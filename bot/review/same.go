@@ -19,7 +19,7 @@ func IsMark(key string) bool { return strings.HasPrefix(key, markBegins) }
 // Mark returns the fingerprint of a finding: of its file, the enclosing definition and
 // its claim. Line numbers are left out, since every push moves them.
 func Mark(f session.Finding) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Path, f.In, strings.Join(telling(f.Claim), " ")}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Path, f.In, strings.Join(significantWords(f.Claim), " ")}, "\x00")))
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
@@ -29,14 +29,14 @@ func Same(a, b session.Finding) bool {
 	return a.Path == b.Path && a.Old == b.Old && a.In == b.In && alike(a, b)
 }
 
-// twin reports whether findings of one look make the same claim on overlapping lines.
-func twin(a, b session.Finding) bool {
+// sameInLook reports whether findings of one look make the same claim on overlapping lines.
+func sameInLook(a, b session.Finding) bool {
 	return Same(a, b) && a.Line <= b.Last() && b.Line <= a.Last()
 }
 
 // alike reports whether two claims share at least half of their significant words.
 func alike(a, b session.Finding) bool {
-	x, y := telling(a.Claim), telling(b.Claim)
+	x, y := significantWords(a.Claim), significantWords(b.Claim)
 	common := 0
 	for _, w := range x {
 		if slices.Contains(y, w) {
@@ -47,8 +47,8 @@ func alike(a, b session.Finding) bool {
 	return all == 0 || 2*common >= all
 }
 
-// telling returns the significant words of a claim, sorted and without duplicates.
-func telling(claim string) []string {
+// significantWords returns the significant words of a claim, sorted and without duplicates.
+func significantWords(claim string) []string {
 	words := strings.FieldsFunc(strings.ToLower(claim), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 	})

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	mostTold   = 50     // maximum number of findings in a summary
-	mostWords  = 1500   // maximum length of the reviewer's own text, in characters
-	mostUnread = 20     // maximum number of file names
+	maxTold    = 50     // maximum number of findings in a summary
+	maxWords   = 1500   // maximum length of the reviewer's own text, in characters
+	maxUnread  = 20     // maximum number of file names
 	maxSummary = 60_000 // characters; GitHub accepts 65,536
 )
 
@@ -80,14 +80,14 @@ func (in Input) summary(r Review) string {
 	var b strings.Builder
 	b.WriteString(in.count(r) + "\n")
 	for i, f := range r.Elsewhere {
-		if i == mostTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
+		if i == maxTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
 			fmt.Fprintf(&b, "\nand %d more of less weight.\n", len(r.Elsewhere)-i)
 			break
 		}
 		fmt.Fprintf(&b, "\n%s [%s](%s)\n\n%s\n", claim(f), untrusted.EscapeLine(where(f)), in.Link(f), why(f))
 	}
 	if words := strings.TrimSpace(in.Words); words != "" {
-		b.WriteString("\n" + untrusted.CleanOutput(short(words, mostWords), untrusted.OutputOptions{}) + "\n")
+		b.WriteString("\n" + untrusted.CleanOutput(short(words, maxWords), untrusted.OutputOptions{}) + "\n")
 	}
 	if told := in.Coverage(); told != "" {
 		b.WriteString("\n" + told + "\n")
@@ -137,7 +137,7 @@ func findings(n int) string {
 func (in Input) Coverage() string {
 	var unread, made []string
 	for _, p := range in.Unread {
-		if RankOf(p) == Made {
+		if RankOf(p) == Generated {
 			made = append(made, p)
 			continue
 		}
@@ -167,7 +167,7 @@ func (in Input) Coverage() string {
 
 func names(paths []string) string {
 	var list []string
-	for _, p := range paths[:min(len(paths), mostUnread)] {
+	for _, p := range paths[:min(len(paths), maxUnread)] {
 		list = append(list, "`"+strings.ReplaceAll(untrusted.EscapeLine(p), "`", "'")+"`")
 	}
 	more := ""

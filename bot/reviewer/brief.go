@@ -17,10 +17,10 @@ import (
 const rules = ".github/agent/review.md"
 
 const (
-	mostRules  = 8 << 10  // maximum size of the rules, in bytes
-	mostRuled  = 1000     // maximum number of files matched against rules
-	mostNew    = 24 << 10 // maximum size of newly pushed diffs, in bytes
-	mostBefore = 60       // maximum number of earlier findings
+	maxRules      = 8 << 10  // maximum size of the rules, in bytes
+	maxRuledFiles = 1000     // maximum number of files matched against rules
+	maxNew        = 24 << 10 // maximum size of newly pushed diffs, in bytes
+	maxBefore     = 60       // maximum number of earlier findings
 )
 
 // Brief is the context of a review besides its thread.
@@ -38,9 +38,9 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	text, err := b.Client.FileAt(ctx, b.Pull.Base, rules)
 	switch {
 	case err == nil:
-		words, _ := untrusted.Clean(string(text[:min(len(text), mostRules)]), "")
+		words, _ := untrusted.Clean(string(text[:min(len(text), maxRules)]), "")
 		if review.PathRules(words) {
-			files, err := reads.Files(ctx, b.Client, b.Thread, mostRuled)
+			files, err := reads.Files(ctx, b.Client, b.Thread, maxRuledFiles)
 			if err != nil {
 				return nil, err
 			}
@@ -54,21 +54,21 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	case ghapp.KindOf(err) != ghapp.Permanent:
 		return nil, err
 	}
-	found, err := b.found(ctx)
+	found, err := b.earlierFindings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out = append(out, found...)
-	fresh, err := b.pushed(ctx)
+	fresh, err := b.newDiffs(ctx)
 	return append(out, fresh...), err
 }
 
-// found lists earlier findings with their outcome.
-func (b Brief) found(ctx context.Context) ([]session.Item, error) {
+// earlierFindings lists earlier findings with their outcome.
+func (b Brief) earlierFindings(ctx context.Context) ([]session.Item, error) {
 	var list []session.Finding
 	for _, v := range b.Before {
 		for _, f := range v.Findings {
-			if f.Refuted == "" && len(list) < mostBefore {
+			if f.Refuted == "" && len(list) < maxBefore {
 				list = append(list, *f.Finding)
 			}
 		}
@@ -93,9 +93,9 @@ func (b Brief) found(ctx context.Context) ([]session.Item, error) {
 	return []session.Item{{Kind: session.ItemThread, Name: "What was reported before in this pull request; the author knows it, so do not report it again in any words", Text: text.String()}}, err
 }
 
-// pushed returns the diffs since the commit that was read last, which limits the new
+// newDiffs returns the diffs since the commit that was read last, which limits the new
 // review to them.
-func (b Brief) pushed(ctx context.Context) (out []session.Item, err error) {
+func (b Brief) newDiffs(ctx context.Context) (out []session.Item, err error) {
 	if b.Since == "" || b.Since == b.Pull.HeadSHA {
 		return nil, nil
 	}
@@ -103,7 +103,7 @@ func (b Brief) pushed(ctx context.Context) (out []session.Item, err error) {
 	if errors.Is(err, ghapp.ErrNotFound) {
 		return nil, nil // that commit is gone: review everything
 	}
-	room := mostNew
+	room := maxNew
 	for _, f := range files {
 		patch, _ := untrusted.CleanPlain(f.Patch)
 		if patch == "" || len(patch) > room {

@@ -27,19 +27,19 @@ type Place struct {
 // Session is the part of a session that its review needs.
 type Session struct {
 	Place
-	ID      string
-	State   *session.State
-	After   int64 // last event with posted findings
-	Most    int   // maximum number of comments on lines
-	Client  *ghapp.Client
-	Earlier func(context.Context) ([]*session.State, error) // earlier sessions of the thread
-	Keyed   func(body string) string                        // returns the key that a text claims to have
-	Ensure  func(context.Context, ghapp.Write) (ghapp.Ref, error)
-	Later   func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
+	ID          string
+	State       *session.State
+	After       int64 // last event with posted findings
+	MaxComments int   // maximum number of comments on lines
+	Client      *ghapp.Client
+	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
+	Keyed       func(body string) string                        // returns the key that a text claims to have
+	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	Later       func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
 }
 
-// mostDiff is the maximum size of a diff, in bytes.
-const mostDiff = 8 << 20
+// maxDiff is the maximum size of a diff, in bytes.
+const maxDiff = 8 << 20
 
 // Post posts the findings since the last review, and resolves the bot's own threads about
 // code that is gone. It returns the review's address; without findings to post, it
@@ -49,7 +49,7 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	if err != nil {
 		return "", "", err
 	}
-	talks, err := s.heard(ctx, &in)
+	talks, err := s.earlierOutcomes(ctx, &in)
 	if err != nil {
 		return "", "", err
 	}
@@ -64,14 +64,14 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	return ref.URL, "", s.settle(ctx, in, talks)
 }
 
-// heard reads the outcome of earlier findings. A rejected finding is never repeated. One
+// earlierOutcomes reads the outcome of earlier findings. A rejected finding is never repeated. One
 // that the bot resolved because its code was gone is reported again if the code is back.
-func (s Session) heard(ctx context.Context, in *review.Input) ([]talk, error) {
+func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk, error) {
 	if s.Pull == nil {
 		return nil, nil
 	}
 	talks, err := s.talks(ctx, s.Client, s.Keyed, s.commit())
-	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.look() }) // left by an interrupted attempt
+	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.postingID() }) // left by an interrupted attempt
 	isNo, open, ended := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range talks {
 		if t.isNo {
@@ -124,7 +124,7 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 
 // input collects the facts for a review.
 func (s Session) input(ctx context.Context) (in review.Input, err error) {
-	in = review.Input{Most: s.Most, Link: s.link}
+	in = review.Input{MaxComments: s.MaxComments, Link: s.link}
 	for _, f := range s.State.Findings {
 		if f.Seq <= s.After {
 			in.Said = append(in.Said, *f.Finding)
@@ -174,7 +174,7 @@ func (s Session) diff(ctx context.Context) (files []reads.File, moved bool, err 
 		files, err = reads.Compare(ctx, s.Client, s.Thread, now.BaseSHA, s.commit())
 		return files, true, err
 	}
-	d, err := reads.PullDiff(ctx, s.Client, s.Thread, mostDiff, nil)
+	d, err := reads.PullDiff(ctx, s.Client, s.Thread, maxDiff, nil)
 	return append(d.Files, d.Left...), false, err
 }
 
@@ -196,14 +196,14 @@ func (s Session) read(path string) bool {
 	})
 }
 
-// mostTries is the maximum number of attempts to post a review.
-const mostTries = 6
+// maxTries is the maximum number of attempts to post a review.
+const maxTries = 6
 
 // put posts a review in one piece. GitHub refuses a whole review for one bad comment and
 // need not say which one. Each further attempt therefore moves one group of comments to
 // the summary. Each attempt is a write with its own key, so a crash repeats none of them.
 func (s Session) put(ctx context.Context, in review.Input, r review.Review) (ghapp.Ref, error) {
-	key := "review-" + s.look()
+	key := "review-" + s.postingID()
 	parts := suspects(r.Comments)
 	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
 		now, at := r, key
@@ -233,7 +233,7 @@ func suspects(list []review.Comment) (parts [][]string) {
 		return 1
 	}
 	slices.SortStableFunc(list, func(a, b review.Comment) int { return doubtful(a) - doubtful(b) })
-	n := min(len(list), mostTries-2) // without the first attempt and the last, which has no comments
+	n := min(len(list), maxTries-2) // without the first attempt and the last, which has no comments
 	for i := range n {
 		var part []string
 		for _, c := range list[i*len(list)/n : (i+1)*len(list)/n] {
@@ -250,13 +250,13 @@ func (s Session) spec(r review.Review) *ghapp.ReviewSpec {
 		spec.Commit = "" // it may be gone, and no line needs it
 	}
 	for _, c := range r.Comments {
-		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.look()})
+		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.postingID()})
 	}
 	return spec
 }
 
-// look identifies one posting of findings.
-func (s Session) look() string { return fmt.Sprintf("%s-%d", s.ID, s.State.EndedAt) }
+// postingID identifies one posting of findings.
+func (s Session) postingID() string { return fmt.Sprintf("%s-%d", s.ID, s.State.EndedAt) }
 
 // commit returns the commit that was read.
 func (s Session) commit() string { return s.State.Published }

@@ -42,7 +42,7 @@ func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body strin
 	if err != nil {
 		return nil, err
 	}
-	counts := p.counting(c)
+	counts := p.rejectionCounts(c)
 	var out []talk
 	for _, t := range list {
 		if len(t.Comments) == 0 || !strings.EqualFold(t.Comments[0].Author, self) { //control:only-own-threads
@@ -53,16 +53,16 @@ func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body strin
 		if !review.IsMark(one.mark) {
 			continue
 		}
-		if err := one.hear(ctx, self, keyed, counts); err != nil {
+		if err := one.readReplies(ctx, self, keyed, counts); err != nil {
 			return nil, err
 		}
 		out = append(out, one)
 	}
-	return out, p.lookFor(ctx, c, out, head)
+	return out, p.markGone(ctx, c, out, head)
 }
 
-// hear reads the replies. The newest one that rejects or accepts the finding counts.
-func (t *talk) hear(ctx context.Context, self string, keyed func(string) string, counts func(context.Context, string) (bool, error)) error {
+// readReplies reads the replies. The newest one that rejects or accepts the finding counts.
+func (t *talk) readReplies(ctx context.Context, self string, keyed func(string) string, counts func(context.Context, string) (bool, error)) error {
 	bot := strings.TrimSuffix(self, "[bot]")
 	for _, cm := range t.Comments[1:] {
 		if strings.EqualFold(cm.Author, self) {
@@ -98,9 +98,9 @@ func (t *talk) hear(ctx context.Context, self string, keyed func(string) string,
 	return nil
 }
 
-// counting returns a function that reports whether an account's rejection counts: that of
+// rejectionCounts returns a function that reports whether an account's rejection counts: that of
 // the author, or of an account with push access. Each account is looked up once.
-func (p Place) counting(c *ghapp.Client) func(context.Context, string) (bool, error) {
+func (p Place) rejectionCounts(c *ghapp.Client) func(context.Context, string) (bool, error) {
 	known := map[string]bool{strings.ToLower(p.Pull.Author): true}
 	return func(ctx context.Context, login string) (bool, error) {
 		login = strings.ToLower(login)
@@ -117,9 +117,9 @@ func (p Place) counting(c *ghapp.Client) func(context.Context, string) (bool, er
 	}
 }
 
-// lookFor marks the threads about code that is gone. Code that was moved to another file
+// markGone marks the threads about code that is gone. Code that was moved to another file
 // of the pull request is not gone.
-func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head string) error {
+func (p Place) markGone(ctx context.Context, c *ghapp.Client, list []talk, head string) error {
 	text := map[string][]string{}
 	for i, t := range list {
 		if t.Left || !t.Outdated || t.Resolved {
@@ -156,7 +156,7 @@ func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head s
 // added returns the new side of the pull request's diff, one text for each file. whole is
 // false if part of the diff is missing.
 func (p Place) added(ctx context.Context, c *ghapp.Client) (out []string, whole bool, err error) {
-	d, err := reads.PullDiff(ctx, c, p.Thread, mostDiff, nil)
+	d, err := reads.PullDiff(ctx, c, p.Thread, maxDiff, nil)
 	for _, f := range d.Files {
 		var b strings.Builder
 		for l := range strings.SplitSeq(f.Patch, "\n") {

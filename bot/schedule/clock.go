@@ -37,21 +37,21 @@ type Table struct {
 
 // State is the state of one schedule.
 type State struct {
-	Last   time.Time  `json:"last"`             // last time of the clock that was handled
-	Times  string     `json:"times,omitempty"`  // configured times, to detect a change
-	Commit string     `json:"commit,omitempty"` // last reviewed commit of the default branch
-	Result string     `json:"result,omitempty"` // digest of the last reported result
-	Past   []Happened `json:"past,omitempty"`   // newest last
+	Last   time.Time      `json:"last"`             // last time of the clock that was handled
+	Times  string         `json:"times,omitempty"`  // configured times, to detect a change
+	Commit string         `json:"commit,omitempty"` // last reviewed commit of the default branch
+	Result string         `json:"result,omitempty"` // digest of the last reported result
+	Past   []HistoryEntry `json:"past,omitempty"`   // newest last
 }
 
-// Happened is one entry in a schedule's history.
-type Happened struct {
+// HistoryEntry is one entry in a schedule's history.
+type HistoryEntry struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
 }
 
-// mostPast is the maximum length of a schedule's history.
-const mostPast = 20
+// maxPast is the maximum length of a schedule's history.
+const maxPast = 20
 
 // Book stores schedules and their states.
 type Book struct{ Meta store.Meta }
@@ -151,10 +151,10 @@ func (b Book) Forget(ctx context.Context, repo string) error {
 
 // note adds an entry to a schedule's history. keep may change the rest of its state; nil
 // leaves it.
-func (b Book) note(ctx context.Context, repo, name string, h Happened, keep func(*State)) error {
+func (b Book) note(ctx context.Context, repo, name string, h HistoryEntry, keep func(*State)) error {
 	return change(ctx, b, stateKey(repo, name), func(s *State) bool {
-		if s.Past = append(s.Past, h); len(s.Past) > mostPast {
-			s.Past = s.Past[len(s.Past)-mostPast:]
+		if s.Past = append(s.Past, h); len(s.Past) > maxPast {
+			s.Past = s.Past[len(s.Past)-maxPast:]
 		}
 		if keep != nil {
 			keep(s)
@@ -225,14 +225,14 @@ func (c Clock) start(ctx context.Context, e Entry, installation int64) error {
 		if !now.Last.Before(d.At) {
 			return false // another server was faster
 		}
-		now.Last, now.Past = d.At, append(now.Past, Happened{c.Now(), what})
-		now.Past = now.Past[max(0, len(now.Past)-mostPast):]
+		now.Last, now.Past = d.At, append(now.Past, HistoryEntry{c.Now(), what})
+		now.Past = now.Past[max(0, len(now.Past)-maxPast):]
 		return true
 	})
 }
 
-// nothing reports whether a result is empty or says that there is nothing to report.
-func nothing(result string) bool {
+// isEmptyResult reports whether a result is empty or says that there is nothing to report.
+func isEmptyResult(result string) bool {
 	words := strings.ToLower(strings.Trim(strings.TrimSpace(result), ".!*_`\" "))
 	return words == "" || words == nothingWords
 }

@@ -18,15 +18,15 @@ import (
 // Watcher starts scheduled sessions, and rereads schedules if the default branch changes.
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
 
-// learns reports whether an event is a push to the default branch, which may have changed
+// pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
 // the schedules.
-func learns(ev ghapp.Event) bool {
+func pushesDefaultBranch(ev ghapp.Event) bool {
 	return ev.Kind == "push" && !ev.Deleted && ev.DefaultBranch != "" && ev.Ref == "refs/heads/"+ev.DefaultBranch && ev.Thread.Repo != ""
 }
 
 // where returns the repository of an event that changes its default branch.
 func where(_ context.Context, _ *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
-	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, learns(ev), nil
+	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, pushesDefaultBranch(ev), nil
 }
 
 // readEvent is the event type of deliveries that have schedules read, see [Event].
@@ -64,7 +64,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 			return &watch.Answer{Note: "the repository is not reached"}, err
 		}
 		return learn(ctx, h, id, "")
-	case learns(h.Event):
+	case pushesDefaultBranch(h.Event):
 		return learn(ctx, h, h.Event.Installation, h.Event.After)
 	}
 	return nil, nil
@@ -106,9 +106,9 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	look := sight{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
+	look := subject{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
 	note := func(what string, keep func(*State)) error {
-		return look.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: what}, keep)
+		return look.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: what}, keep)
 	}
 	was, err := look.State(ctx, s.Entry.Repository, s.Entry.Name)
 	if err != nil {
@@ -147,7 +147,7 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
 	if h.Session != nil && !h.Session.State.Over() { //control:runs-do-not-overlap
 		const what = "the run before has not ended"
-		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: "left out: " + what}, unread(s.Range))
+		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: "left out: " + what}, readAgain(s.Range))
 		return &watch.Answer{Note: what}, err
 	}
 	if err := h.At.Connect(ctx, h.GitHub, s.Installation); err != nil {
@@ -171,7 +171,7 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
-	case nothing(said):
+	case isEmptyResult(said):
 	case st.Result == digest:
 		what = "the same as before"
 	default:
@@ -189,18 +189,18 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 			return "", err
 		}
 	}
-	return url, book.note(ctx, s.Repository, s.Name, Happened{At: c.Now(), What: what}, func(st *State) {
-		if !nothing(said) {
+	return url, book.note(ctx, s.Repository, s.Name, HistoryEntry{At: c.Now(), What: what}, func(st *State) {
+		if !isEmptyResult(said) {
 			st.Result = digest
 		}
 		if out.Status.Failed() {
-			unread(s.Range)(st)
+			readAgain(s.Range)(st)
 		}
 	})
 }
 
-// unread returns to the previous commit, so that the next run reads the range again.
-func unread(r live.Range) func(*State) {
+// readAgain returns to the previous commit, so that the next run reads the range again.
+func readAgain(r live.Range) func(*State) {
 	return func(st *State) {
 		if st.Commit == r.To { //control:unread-is-read-again
 			st.Commit = r.From

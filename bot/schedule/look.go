@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// sight is the subject of a schedule at the moment, in one repository.
-type sight struct {
+// subject is the subject of a schedule at the moment, in one repository.
+type subject struct {
 	Book
 	Client       *ghapp.Client
 	Now          time.Time
@@ -27,7 +27,7 @@ type sight struct {
 const defaultDays = 14
 
 // about returns the subject of an entry, or why there is nothing to do.
-func (l sight) about(ctx context.Context, e Entry, from string) (what, nothing string, err error) {
+func (l subject) about(ctx context.Context, e Entry, from string) (what, nothing string, err error) {
 	switch e.Kind {
 	case "review":
 		if from == l.Head {
@@ -49,7 +49,7 @@ func (l sight) about(ctx context.Context, e Entry, from string) (what, nothing s
 
 // issue returns the number of an entry's issue. A closed one stays closed until there is
 // a new result; a deleted one is replaced.
-func (l sight) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
+func (l subject) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
 	for n := 1; ; n++ {
 		key := fmt.Sprintf("schedule-%s-%d", ghapp.Digest(strings.ToLower(e.Repository), e.Name), n)
 		made, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteIssue, Title: render.ScheduleTitle(e.Name), Body: render.ScheduleBody(e.Name, "")})

@@ -29,10 +29,10 @@ type Entry struct {
 }
 
 const (
-	mostEntries = 5               // default maximum of schedules in one repository
-	leastPause  = time.Hour       // default minimum between two runs of one schedule
-	lateAfter   = 5 * time.Minute // delay after which a time counts as missed
-	mostTimes   = 200_000         // maximum number of times examined for one schedule
+	maxEntries = 5               // default maximum of schedules in one repository
+	minPause   = time.Hour       // default minimum between two runs of one schedule
+	lateAfter  = 5 * time.Minute // delay after which a time counts as missed
+	maxTimes   = 200_000         // maximum number of times examined for one schedule
 )
 
 // Of returns the schedules of a repository: those of the server's file, and those of the
@@ -46,13 +46,13 @@ func Of(repository string, server, repo policy.Config) []Entry {
 	limits := server.ScheduleLimits
 	for i, s := range repo.Schedules {
 		e := Entry{Schedule: s, Repository: repository, Refused: wrongMode(s, limits.Modes)}
-		switch most := cmp.Or(limits.Most, mostEntries); {
+		switch most := cmp.Or(limits.Most, maxEntries); {
 		case known[s.Name]:
 			e.Refused = "the server has a schedule of this name"
 		case i >= most: //control:most-schedules
 			e.Refused = fmt.Sprintf("a repository may have %d", most)
-		case e.tooOften(cmp.Or(time.Duration(limits.Every), leastPause)): //control:schedules-not-too-often
-			e.Refused = fmt.Sprintf("it may run every %s at most", cmp.Or(time.Duration(limits.Every), leastPause))
+		case e.tooOften(cmp.Or(time.Duration(limits.Every), minPause)): //control:schedules-not-too-often
+			e.Refused = fmt.Sprintf("it may run every %s at most", cmp.Or(time.Duration(limits.Every), minPause))
 		}
 		out = append(out, e)
 	}
@@ -100,21 +100,21 @@ func (e Entry) times() cron.Schedule {
 		return spec
 	}
 	spec.Location = time.UTC
-	return hands{spec, at} //control:hours-that-are-there-twice
+	return localHours{spec, at} //control:hours-that-are-there-twice
 }
 
 // everyHour is the bit with which cron marks * in the field of hours.
 const everyHour = 1 << 63
 
-// hands is a schedule at named hours of local time. The hour that autumn repeats starts
+// localHours is a schedule at named hours of local time. The hour that autumn repeats starts
 // nothing the second time; times in the hour that spring skips start right after it.
-type hands struct {
+type localHours struct {
 	show *cron.SpecSchedule // in UTC, which has no daylight saving time
 	at   *time.Location
 }
 
 // Next implements [cron.Schedule].
-func (h hands) Next(after time.Time) time.Time {
+func (h localHours) Next(after time.Time) time.Time {
 	l := after.In(h.at)
 	w := time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 	for {
@@ -127,8 +127,8 @@ func (h hands) Next(after time.Time) time.Time {
 	}
 }
 
-// Wrong returns the fault of the cron expression, or "".
-func (e Entry) Wrong() string {
+// CronFault returns the fault of the cron expression, or "".
+func (e Entry) CronFault() string {
 	if e.Cron == "" {
 		return ""
 	}
@@ -144,8 +144,8 @@ func Never(s policy.Schedule) bool {
 	return at != nil && at.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Unread returns the fault of a schedule's cron expression, or "".
-func Unread(s policy.Schedule) string { return Entry{Schedule: s}.Wrong() }
+// CronFaultOf returns the fault of a schedule's cron expression, or "".
+func CronFaultOf(s policy.Schedule) string { return Entry{Schedule: s}.CronFault() }
 
 // tooOften reports whether the interval between two upcoming times is below pause.
 func (e Entry) tooOften(pause time.Duration) bool {
@@ -167,8 +167,8 @@ func (e Entry) tooOften(pause time.Duration) bool {
 	return false
 }
 
-// late returns the jitter of an occurrence. It is the same on every server.
-func (e Entry) late(at time.Time) time.Duration {
+// jitter returns the jitter of an occurrence. It is the same on every server.
+func (e Entry) jitter(at time.Time) time.Duration {
 	if e.Jitter <= 0 {
 		return 0
 	}
@@ -187,7 +187,7 @@ func (e Entry) Next(after time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
-	return at.Add(e.late(at))
+	return at.Add(e.jitter(at))
 }
 
 // due is an occurrence to start now. At is its scheduled time, and Missed the number of
@@ -205,17 +205,17 @@ func (e Entry) due(last, now time.Time) (d due, ok bool) {
 	if s == nil || e.Refused != "" {
 		return d, false
 	}
-	for at := s.Next(last); !at.IsZero() && !at.Add(e.late(at)).After(now); at = s.Next(at) {
+	for at := s.Next(last); !at.IsZero() && !at.Add(e.jitter(at)).After(now); at = s.Next(at) {
 		if ok {
 			d.Missed++
 		}
 		d.At, ok = at, true
-		if d.Missed >= mostTimes {
+		if d.Missed >= maxTimes {
 			d.At = now.Truncate(time.Minute) // a clock that was years behind
 			break
 		}
 	}
-	d.Skip = ok && e.Missed == "skip" && now.Sub(d.At.Add(e.late(d.At))) > lateAfter //control:missed-is-skipped
+	d.Skip = ok && e.Missed == "skip" && now.Sub(d.At.Add(e.jitter(d.At))) > lateAfter //control:missed-is-skipped
 	return d, ok
 }
 

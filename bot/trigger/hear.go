@@ -40,7 +40,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ours, _ := h.GitHub.Written(ev.Body); ownDeed(ev, self, ours) {
+	if ours, _ := h.GitHub.Written(ev.Body); byBot(ev, self, ours) {
 		return &watch.Answer{Note: "own deed"}, nil
 	}
 	if why, err := h.MayBegin(ctx, ev); err != nil || why != "" { //control:trigger-by-right
@@ -54,7 +54,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if task == nil {
 		return &watch.Answer{Note: why}, nil
 	}
-	if why := notNow(h, task); why != "" {
+	if why := skipReason(h, task); why != "" {
 		return &watch.Answer{Note: why}, nil
 	}
 	is := h.At.Issue
@@ -67,9 +67,9 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	return &watch.Answer{Task: payload}, err
 }
 
-// notNow returns why a configured review is skipped: the agent made the pull request, or
+// skipReason returns why a configured review is skipped: the agent made the pull request, or
 // works on it. Labels and assignments are explicit requests and never skipped.
-func notNow(h *watch.Heard, task *Task) string {
+func skipReason(h *watch.Heard, task *Task) string {
 	ev := h.Event
 	if ev.Kind != "pull_request" || ev.Action == "labeled" || ev.Action == "assigned" {
 		return ""
@@ -94,7 +94,7 @@ func openFor(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if task == nil {
 		return &watch.Answer{Note: why}, nil
 	}
-	if err := task.MayOpen(ctx, h.At.Client); errors.Is(err, ErrNobody) {
+	if err := task.MayOpen(ctx, h.At.Client); errors.Is(err, ErrNoRights) {
 		return &watch.Answer{Note: task.By.Login + " " + err.Error()}, nil
 	} else if err != nil {
 		return nil, err

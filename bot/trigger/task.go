@@ -97,8 +97,8 @@ func (t *Task) Event(is ghapp.Issue, payload []byte, name string) ([]byte, error
 	return json.Marshal(out)
 }
 
-// ErrNobody means that the user behind a task has no rights in the repository.
-var ErrNobody = errors.New("has no rights in this repository")
+// ErrNoRights means that the user behind a task has no rights in the repository.
+var ErrNoRights = errors.New("has no rights in this repository")
 
 // MayOpen returns an error if no issue may be opened for the task: its user has no rights
 // in the repository, or is not the account that the event names.
@@ -106,7 +106,7 @@ func (t *Task) MayOpen(ctx context.Context, c *ghapp.Client) error {
 	if who, err := c.Sender(ctx, t.By.Login); err != nil {
 		return err
 	} else if !policy.Insider(who) && !t.By.Bot || who.ID != t.By.ID { //control:strangers-open-nothing
-		return ErrNobody
+		return ErrNoRights
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 		}
 		task.Mode, task.Why = "review", who+" asked "+ev.Requested+" to review this"
 	case !slices.Contains(t.Review, ev.Action):
-		return nil, fmt.Sprintf("a pull request is not reviewed when it is %s: triggers.review does not name that", done(ev.Action))
+		return nil, fmt.Sprintf("a pull request is not reviewed when it is %s: triggers.review does not name that", describeAction(ev.Action))
 	case ev.Pull.Draft && slices.Contains(t.Review, "ready_for_review"):
 		return nil, "a draft is reviewed when it is ready"
 	default:
@@ -118,13 +118,13 @@ func labelled(labels map[string]string, name string) (mode string, ok bool) {
 	return "", false
 }
 
-// done describes an action on a pull request.
-func done(action string) string {
+// describeAction describes an action on a pull request.
+func describeAction(action string) string {
 	return map[string]string{"synchronize": "pushed to", "ready_for_review": "ready for review"}[action] + map[bool]string{true: action}[action == "opened"]
 }
 
-// ownDeed reports whether the bot itself caused an event, if it uses the token of the
+// byBot reports whether the bot itself caused an event, if it uses the token of the
 // account self: changes of its own post, and its own pushes.
-func ownDeed(ev ghapp.Event, self string, ownPost bool) bool {
+func byBot(ev ghapp.Event, self string, ownPost bool) bool {
 	return strings.EqualFold(ev.Sender.Login, self) && (ownPost || ev.Action == "synchronize" || ev.Action == "opened" || ev.Action == "ready_for_review") //control:own-deeds-start-nothing
 }

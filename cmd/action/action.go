@@ -116,13 +116,13 @@ func Read(getenv func(string) string) (Run, error) {
 	return r, errors.Join(wrong...)
 }
 
-// longestJob is the default time limit of a job, in minutes.
-const longestJob = 360
+// defaultMinutes is the default time limit of a job, in minutes.
+const defaultMinutes = 360
 
 // Ends returns the time at which the run stops its work, early enough to save it before
 // the runner ends the job. The job began when the runner wrote its event.
 func (r Run) Ends(getenv func(string) string) (time.Time, error) {
-	minutes := float64(longestJob)
+	minutes := float64(defaultMinutes)
 	if r.Inputs.Timeout != "" {
 		var err error
 		if minutes, err = strconv.ParseFloat(r.Inputs.Timeout, 64); err != nil || !(minutes > 0) {
@@ -130,7 +130,7 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 		}
 	}
 	now := time.Now()
-	began, all := now, time.Duration(min(minutes, 100*longestJob)*float64(time.Minute))
+	began, all := now, time.Duration(min(minutes, 100*defaultMinutes)*float64(time.Minute))
 	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) && written.ModTime().Add(all).After(now) { // a copied file has no usable time
 		began = written.ModTime()
 	}

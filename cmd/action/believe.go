@@ -49,12 +49,12 @@ func NewInbox(kept *store.Store, at thread.Ref, log *slog.Logger) *Inbox {
 // Put implements [store.Deliveries].
 func (i *Inbox) Put(ctx context.Context, all ...*store.Delivery) ([]bool, error) {
 	for _, d := range all {
-		i.believe(*d)
+		i.trust(*d)
 	}
 	return i.Deliveries.Put(ctx, all...)
 }
 
-func (i *Inbox) believe(d store.Delivery) {
+func (i *Inbox) trust(d store.Delivery) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.sure == nil {
@@ -63,7 +63,7 @@ func (i *Inbox) believe(d store.Delivery) {
 	i.sure[d.ID] = d
 }
 
-func (i *Inbox) believed(d *store.Delivery) bool {
+func (i *Inbox) trusted(d *store.Delivery) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	known, ok := i.sure[d.ID]
@@ -124,12 +124,12 @@ func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int6
 
 // check returns why a delivery is not trusted, or "".
 func (i *Inbox) check(ctx context.Context, d *store.Delivery) (why string, err error) {
-	if sure := i.believed(d); sure || d.Event == schedule.Event {
+	if sure := i.trusted(d); sure || d.Event == schedule.Event {
 		return i.scheduled(d, sure), nil
 	}
-	why, err = i.doubt(ctx, d) //control:inbox-is-read-again
+	why, err = i.compare(ctx, d) //control:inbox-is-read-again
 	if why == "" && err == nil {
-		i.believe(*d)
+		i.trust(*d)
 	}
 	return why, err
 }
@@ -157,8 +157,8 @@ func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
 	return "nothing of this is scheduled"
 }
 
-// doubt compares a delivery with GitHub.
-func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err error) {
+// compare compares a delivery with GitHub.
+func (i *Inbox) compare(ctx context.Context, d *store.Delivery) (why string, err error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	switch {
 	case err != nil:
@@ -171,17 +171,17 @@ func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err e
 		return "it is about something else", nil
 	case ev.Comment.ID != 0:
 		c, err := i.Client.GetComment(ctx, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff})
-		is := says{c.AuthorID, c.Body, strings.Contains(c.URL, fmt.Sprintf("/%d#", ev.Thread.Number))}
-		return is.unlike(ev, says{ev.Comment.Author.ID, ev.Comment.Body, true}, err)
+		is := statement{c.AuthorID, c.Body, strings.Contains(c.URL, fmt.Sprintf("/%d#", ev.Thread.Number))}
+		return is.difference(ev, statement{ev.Comment.Author.ID, ev.Comment.Body, true}, err)
 	case ev.Review.ID != 0:
 		list, err := i.Client.ListReviews(ctx, ev.Thread)
-		var is says
+		var is statement
 		for _, r := range list {
 			if r.ID == ev.Review.ID {
-				is = says{r.AuthorID, r.Body + r.Commit, strings.EqualFold(r.State, ev.Review.State)}
+				is = statement{r.AuthorID, r.Body + r.Commit, strings.EqualFold(r.State, ev.Review.State)}
 			}
 		}
-		return is.unlike(ev, says{ev.Review.Author.ID, ev.Review.Body + ev.Review.Commit, true}, err)
+		return is.difference(ev, statement{ev.Review.Author.ID, ev.Review.Body + ev.Review.Commit, true}, err)
 	}
 	return i.wordless(ctx, d, ev)
 }
@@ -194,12 +194,12 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return "", err
 	case by.ID == 0 || by.ID != ev.Sender.ID:
 		return "no run was started by " + ev.Sender.Login, nil
-	case time.Since(by.Updated) > longestLeft:
+	case time.Since(by.Updated) > maxRunAge:
 		return "its run is long over", nil
 	}
 	post, err := i.Client.Issue(ctx, ev.Thread)
-	is := says{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
-	if why, err = is.unlike(ev, says{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
+	is := statement{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
+	if why, err = is.difference(ev, statement{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
 		return why, err
 	}
 	p, err := i.Client.GetPull(ctx, ev.Thread)
@@ -209,8 +209,8 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	return why, err
 }
 
-// longestLeft is the time after the end of a run for which its events are accepted.
-const longestLeft = 24 * time.Hour
+// maxRunAge is the time after the end of a run for which its events are accepted.
+const maxRunAge = 24 * time.Hour
 
 // runOf returns the run in the id of a delivery, or 0.
 func runOf(id string) (run int64) {
@@ -218,15 +218,15 @@ func runOf(id string) (run int64) {
 	return run
 }
 
-// says is an author with a text; here means that it is in its claimed place.
-type says struct {
+// statement is an author with a text; here means that it is in its claimed place.
+type statement struct {
 	who  int64
 	what string
 	here bool
 }
 
-// unlike returns the difference between GitHub's data and an event's, or "".
-func (s says) unlike(ev ghapp.Event, as says, err error) (why string, _ error) {
+// difference returns the difference between GitHub's data and an event's, or "".
+func (s statement) difference(ev ghapp.Event, as statement, err error) (why string, _ error) {
 	var e *ghapp.Error
 	switch {
 	case errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusGone):

@@ -13,12 +13,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/trigger"
 )
 
-// heard are the events that are read like a server's deliveries. With the input task,
+// deliveryEvents are the events that are read like a server's deliveries. With the input task,
 // those without a comment bring a task.
-var heard = []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"}
+var deliveryEvents = []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"}
 
-// begun are the events that only start a task.
-var begun = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
+// taskEvents are the events that only start a task.
+var taskEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
 
 // checks are the events of checks. A failed check may bring a task.
 var checks = []string{"check_run", "check_suite", "workflow_run"}
@@ -53,7 +53,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is no account and has no rights
 		t.By = ghapp.User{ID: id, Login: getenv("GITHUB_ACTOR"), Bot: strings.HasSuffix(getenv("GITHUB_ACTOR"), "[bot]")}
 		t.Why = "the clock of a workflow started it"
-	case slices.Contains(begun, r.Event):
+	case slices.Contains(taskEvents, r.Event):
 		said, err := trigger.Dispatched(ev)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Event, err)
@@ -68,7 +68,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 		return nil, nil
 	}
 	t.Text, t.Mode = cmp.Or(t.Text, r.Inputs.Task), cmp.Or(t.Mode, r.Inputs.Mode)
-	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(begun, r.Event)) {
+	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(taskEvents, r.Event)) {
 		if err := t.In(r.Inputs.Issue); err != nil {
 			return nil, err
 		}
@@ -96,8 +96,8 @@ func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	return c.Pulls[0], nil
 }
 
-// opens returns the first paragraph of a task's issue: the user and the cause.
-func (r Run) opens(t *Task) string {
+// issueIntro returns the first paragraph of a task's issue: the user and the cause.
+func (r Run) issueIntro(t *Task) string {
 	if r.Event == "schedule" {
 		return "A workflow starts this by the clock, each time in this issue while it is open. Who last changed the time of the schedule is who asks: `" + t.By.Login + "`."
 	}
@@ -114,12 +114,12 @@ func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) 
 	if err != nil {
 		return nil, err
 	}
-	return t.Event(is, r.Payload, r.named(t))
+	return t.Event(is, r.Payload, r.taskName(t))
 }
 
-// named identifies a task within its run, which may have several. A restarted run gets
+// taskName identifies a task within its run, which may have several. A restarted run gets
 // the same names.
-func (r Run) named(t *Task) string {
+func (r Run) taskName(t *Task) string {
 	return fmt.Sprintf("run-%d-%s", r.ID, ghapp.Digest(t.Text, t.Mode, t.Model, r.Inputs.Model)) //control:tasks-of-a-run
 }
 
@@ -130,13 +130,13 @@ func (r Run) thread(ctx context.Context, c *ghapp.Client, t *Task) (ghapp.Issue,
 	if at.Number = t.Thread; at.Number != 0 {
 		return c.Issue(ctx, at)
 	}
-	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNobody) {
+	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNoRights) {
 		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: %s, who started it, %v.", r.Event, t.By.Login, err))
 	} else if err != nil {
 		return ghapp.Issue{}, err
 	}
 	for n := 1; ; n++ {
-		w := t.Task.Issue(r.Repo, fmt.Sprintf("%s-%d", t.Issue, n), r.opens(t))
+		w := t.Task.Issue(r.Repo, fmt.Sprintf("%s-%d", t.Issue, n), r.issueIntro(t))
 		ref, known, err := c.Find(ctx, w) //control:issue-of-a-run-once
 		if err == nil && !known {
 			ref, err = c.Perform(ctx, w)

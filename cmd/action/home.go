@@ -26,10 +26,10 @@ type Home struct {
 // in the name of its branch.
 var numbers = pattern.Lazy(`#([1-9]\d{0,8})\b|/([1-9]\d{0,8})(?:-|$)`)
 
-// mostHomes is the maximum number of candidates, mostPulls of a check's pull requests.
+// maxHomes is the maximum number of candidates, maxPulls of a check's pull requests.
 const (
-	mostHomes = 8
-	mostPulls = 3
+	maxHomes = 8
+	maxPulls = 3
 )
 
 // Of returns the thread of an event: that of the session that opened its pull request, or
@@ -51,7 +51,7 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	tried := map[string]bool{}
 	for _, m := range numbers().FindAllStringSubmatch("/"+ev.Pull.Head+" "+ev.Body, -1) {
 		number := m[1] + m[2]
-		if tried[number] || len(tried) == mostHomes {
+		if tried[number] || len(tried) == maxHomes {
 			continue
 		}
 		tried[number] = true
@@ -68,7 +68,7 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 // its pull requests and branches, and the pull requests themselves.
 func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, err error) {
 	named, here := "/"+strings.Join(ev.Check.Branches, " /"), []string{}
-	for _, n := range ev.Check.Pulls[:min(len(ev.Check.Pulls), mostPulls)] {
+	for _, n := range ev.Check.Pulls[:min(len(ev.Check.Pulls), maxPulls)] {
 		at := ev.Thread
 		at.Number = n
 		is, err := h.Client.Issue(ctx, at)
@@ -82,7 +82,7 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 	for _, m := range numbers().FindAllStringSubmatch(named, -1) {
 		known = append(known, m[1]+m[2])
 	}
-	for _, number := range append(known[:min(len(known), mostHomes)], here...) {
+	for _, number := range append(known[:min(len(known), maxHomes)], here...) {
 		at := ev.Thread
 		at.Number, _ = strconv.Atoi(number) // at most nine digits
 		if !slices.Contains(out, at) {

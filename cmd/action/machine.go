@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// own are the variables that name the runner's private directories: the event, the
+// privateVariables are the variables that name the runner's private directories: the event, the
 // outputs, checkouts with a token in their configuration.
-var own = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"}
+var privateVariables = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"}
 
 // system are directories that never count as a tool cache.
 var system = strings.Fields("/ /bin /boot /cache /dev /etc /handrail /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /tmp /usr /var /var/lib /var/tmp /workspace")
@@ -29,7 +29,7 @@ func Machine(environ []string) *workspace.Machine {
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	private := runnersOwn(env)
+	private := privateDirs(env)
 	m := &workspace.Machine{}
 	if isDir("/opt") && !slices.Contains(private, "/opt") {
 		m.Dirs = []string{"/opt"}
@@ -76,8 +76,8 @@ func places(env map[string]string, shown []string) map[string]string {
 	return out
 }
 
-// runnersOwn returns the runner's private directories, with their symlinks and targets.
-func runnersOwn(env map[string]string) (out []string) {
+// privateDirs returns the runner's private directories, with their symlinks and targets.
+func privateDirs(env map[string]string) (out []string) {
 	add := func(dir string) {
 		target, err := filepath.EvalSymlinks(dir)
 		for _, dir := range []string{filepath.Clean(dir), target} {
@@ -86,7 +86,7 @@ func runnersOwn(env map[string]string) (out []string) {
 			}
 		}
 	}
-	for _, name := range own {
+	for _, name := range privateVariables {
 		dir := env[name]
 		if !isDir(dir) {
 			dir = filepath.Dir(dir)

@@ -24,7 +24,7 @@ func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read f
 	ends := time.Now().Add(most)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		out, err = read()
-		wait, passes := passing(err)
+		wait, passes := isTemporary(err)
 		if wait = max(wait, pause); !passes || time.Now().Add(wait).After(ends) { //control:outages-are-waited-for
 			return out, err
 		}
@@ -37,8 +37,8 @@ func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read f
 	}
 }
 
-// passing reports whether an error may pass without intervention, and the minimum wait.
-func passing(err error) (wait time.Duration, ok bool) {
+// isTemporary reports whether an error may pass without intervention, and the minimum wait.
+func isTemporary(err error) (wait time.Duration, ok bool) {
 	var e *ghapp.Error
 	if !errors.As(err, &e) {
 		return 0, errors.Is(err, gitops.ErrUnavailable)

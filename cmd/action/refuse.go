@@ -18,9 +18,9 @@ import (
 // inBase are the events that run with the base's rights, even for changes of strangers.
 var inBase = map[string]string{"pull_request_target": "pull_request", "workflow_run": "workflow_run"}
 
-// Walled returns an error if commands would run beside the job's token in a public
+// CheckIsolation returns an error if commands would run beside the job's token in a public
 // repository.
-func (r Run) Walled() error {
+func (r Run) CheckIsolation() error {
 	var ev struct {
 		Repository struct{ Private bool }
 	}
@@ -37,7 +37,7 @@ func (r Run) Walled() error {
 // is refused. getenv reads the runner's environment.
 func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event string, err error) {
 	as, ok := inBase[r.Event]
-	if all := slices.Concat(heard, begun, checks); !slices.Contains(all, r.Event) {
+	if all := slices.Concat(deliveryEvents, taskEvents, checks); !slices.Contains(all, r.Event) {
 		return "", fmt.Errorf("the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s", r.Event, strings.Join(all, ", "))
 	}
 	if !ok {

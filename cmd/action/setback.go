@@ -39,7 +39,7 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 	}
 	var posted []ghapp.Comment
 	for _, t := range threads {
-		said, err := w.Client.Posted(ctx, t, "", false)
+		said, err := w.Client.OwnComments(ctx, t, "", false)
 		if err != nil {
 			return err
 		}

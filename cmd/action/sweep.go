@@ -18,24 +18,24 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// usualDays is the default number of days to keep the ref of a closed thread, and
-// mostSwept the maximum number of refs that a run checks.
+// defaultDays is the default number of days to keep the ref of a closed thread, and
+// maxSwept the maximum number of refs that a run checks.
 const (
-	usualDays = 90
-	mostSwept = 5
-	mostDays  = 36500 // longer times overflow a duration
+	defaultDays = 90
+	maxSwept    = 5
+	maxDays     = 36500 // longer times overflow a duration
 )
 
 // keepDays parses the input; 0 means for ever.
 func keepDays(input string) (int, error) {
 	if input == "" {
-		return usualDays, nil
+		return defaultDays, nil
 	}
 	n, err := strconv.Atoi(input)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("keep-days: %q is not a number of days; 0 keeps all", input)
 	}
-	return min(n, mostDays), nil
+	return min(n, maxDays), nil
 }
 
 // Sweep deletes the refs of threads that are closed and inactive for KeepDays. Each run
@@ -46,7 +46,7 @@ func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here 
 	}
 	refs, err := m.RemoteRefs(ctx, gitref.Prefix+"thread-")
 	names := slices.Sorted(maps.Keys(refs))
-	for i := range min(len(names), mostSwept) {
+	for i := range min(len(names), maxSwept) {
 		name := names[(int(r.ID%int64(len(names)))+i)%len(names)]
 		if name != Ref(gitref.Prefix, here) {
 			err = errors.Join(err, r.sweep(ctx, c, m, gitops.Push{Ref: name, Old: refs[name]}))

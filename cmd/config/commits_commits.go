@@ -50,11 +50,11 @@ func (j Job) signer() (func(string) gitops.Signer, error) {
 	case !j.Rules.Signs():
 		return nil, nil
 	case kind == "api" && !j.App:
-		return nil, fault.Told{Text: render.WhySignedByApps}
+		return nil, fault.UserError{Text: render.WhySignedByApps}
 	case kind == "api":
 		return j.byGitHub(), nil
 	case j.Key == nil || j.Key.Kind != kind:
-		return nil, fault.Told{Text: render.WhyNoSigningKey(kind)}
+		return nil, fault.UserError{Text: render.WhyNoSigningKey(kind)}
 	}
 	return func(string) gitops.Signer { return j.Key.Commit }, nil
 }

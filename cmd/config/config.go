@@ -95,8 +95,8 @@ func (g GitHub) Served() []string {
 	return append([]string{g.Repository}, g.Repositories...)
 }
 
-// AtOnce is the default maximum number of concurrent sessions.
-const AtOnce = 8
+// DefaultAtOnce is the default maximum number of concurrent sessions.
+const DefaultAtOnce = 8
 
 // Sessions is `sessions:` in the server's file; 0 means the default.
 type Sessions struct {
@@ -154,7 +154,7 @@ func load(path string) (Server, *problems, error) {
 		cfg.source.Document, cfg.source.unread = doc, err != nil && doc.Empty()
 		bad.hint = otherKind(data, serverKeys, repositoryKeys)
 		bad.read = err
-		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), clocks(cfg.Policy)), "policy"))
+		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), cronFaults(cfg.Policy)), "policy"))
 	}
 	bad.source = cfg.source
 	bad.when(cfg.Model.Ollama != "" && cfg.Model.BaseURL != "", "model.ollama", "model.ollama and model.base_url are both set; keep the one where the model runs")

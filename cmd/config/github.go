@@ -32,7 +32,7 @@ func (j Job) byGitHub() func(branch string) gitops.Signer {
 				return made, err
 			}
 			if j.Must { //control:unsigned-stays-away
-				return nil, fault.Told{Text: render.WhyNotSigned}
+				return nil, fault.UserError{Text: render.WhyNotSigned}
 			}
 			unsigned = true
 			return commit, j.Unsigned(ctx) //control:unsigned-is-told

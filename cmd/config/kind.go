@@ -85,18 +85,18 @@ func CheckCommands(file string) error {
 // CheckRepositoryFile parses and checks a repository's configuration file.
 func CheckRepositoryFile(name string, data []byte) (policy.Config, *strict.Document, error) {
 	cfg, doc, err := policy.Load(data)
-	err = strict.Both(err, doc.Locate(errors.Join(cfg.CheckEffect(), cfg.CheckRepository(), clocks(cfg))))
+	err = strict.Both(err, doc.Locate(errors.Join(cfg.CheckEffect(), cfg.CheckRepository(), cronFaults(cfg))))
 	if err != nil {
 		err = fmt.Errorf("parse config %s: %w%s", name, err, otherKind(data, repositoryKeys, serverKeys))
 	}
 	return cfg, doc, err
 }
 
-// clocks returns a fault for each invalid cron expression.
-func clocks(cfg policy.Config) error {
+// cronFaults returns a fault for each invalid cron expression.
+func cronFaults(cfg policy.Config) error {
 	var bad strict.Faults
 	for i, s := range cfg.Schedules {
-		if text := schedule.Unread(s); text != "" {
+		if text := schedule.CronFaultOf(s); text != "" {
 			bad = append(bad, strict.At(strings.TrimPrefix(text, "cron: "), "schedules", i, "cron"))
 		}
 	}

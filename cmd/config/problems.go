@@ -36,8 +36,8 @@ func (c *Server) Locate(err error) error { return c.source.Locate(err) }
 // Unread reports whether no part of the file could be read: its settings are unknown.
 func (c *Server) Unread() bool { return c.source.unread }
 
-// SaysWhere reports whether the configuration names GitHub or a model.
-func (c *Server) SaysWhere() bool {
+// NamesServices reports whether the configuration names GitHub or a model.
+func (c *Server) NamesServices() bool {
 	g := c.GitHub
 	return g.AppID != 0 || g.PrivateKeyFile != "" || g.Repository != "" || g.API != "" || c.Model.Name != "" || c.Policy.Model != ""
 }

@@ -47,21 +47,21 @@ func Transport(also *x509.CertPool, headers map[string]secret.Value) http.RoundT
 	if len(headers) == 0 {
 		return t
 	}
-	return headed{t, headers}
+	return headerTransport{t, headers}
 }
 
-// Unknown reports whether err means that a server's certificate is from an untrusted
+// UnknownAuthority reports whether err means that a server's certificate is from an untrusted
 // authority.
-func Unknown(err error) bool { return errors.As(err, new(x509.UnknownAuthorityError)) }
+func UnknownAuthority(err error) bool { return errors.As(err, new(x509.UnknownAuthorityError)) }
 
-// headed adds headers to each request.
-type headed struct {
+// headerTransport adds headers to each request.
+type headerTransport struct {
 	next    http.RoundTripper
 	headers map[string]secret.Value
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	for name, value := range h.headers {
 		r.Header.Set(name, value.Reveal())

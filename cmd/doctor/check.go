@@ -97,7 +97,7 @@ func serverFile(name string) (strict.Faults, error) {
 		return nil, err
 	}
 	var w warnings
-	w.when(!cfg.SaysWhere(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
+	w.warnIf(!cfg.NamesServices(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
 	return append(w.all, Server(&cfg)...), nil
 }
 
@@ -170,12 +170,12 @@ func (c *schemaCmd) Run(w *door.Console) error {
 	return err
 }
 
-// says matches faults that name their own remedy.
-var says = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+// namesRemedy matches faults that name their own remedy.
+var namesRemedy = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
 
 // Remedy names the documentation of a fault, "" if the fault names its own remedy.
 func Remedy(f strict.Fault) string {
-	if f.Line == 0 || says().MatchString(f.Text) {
+	if f.Line == 0 || namesRemedy().MatchString(f.Text) {
 		return ""
 	}
 	if f.Key != "" {

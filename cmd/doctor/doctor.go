@@ -61,8 +61,8 @@ func (c *Config) now() time.Time {
 	return time.Now()
 }
 
-// well returns the finding of a passed check.
-func well(name, format string, args ...any) Finding {
+// passed returns the finding of a passed check.
+func passed(name, format string, args ...any) Finding {
 	return Finding{Name: name, OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
@@ -143,7 +143,7 @@ func (c *Config) database(ctx context.Context) []Finding {
 				bad.Name = name
 				return []Finding{*bad}
 			}
-			return []Finding{well(name, "%s is made when the server starts", path)}
+			return []Finding{passed(name, "%s is made when the server starts", path)}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -160,13 +160,13 @@ func (c *Config) database(ctx context.Context) []Finding {
 		return []Finding{wrong(name, "Look at the disk.", "it cannot be closed: %v", err)}
 	}
 	if config.IsPostgres(c.Server.Database) {
-		return []Finding{well(name, "PostgreSQL answers, with the tables of this version")}
+		return []Finding{passed(name, "PostgreSQL answers, with the tables of this version")}
 	}
-	return []Finding{well(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
+	return []Finding{passed(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
 }
 
-// littleRoom is the free space below which a disk is reported as nearly full, in bytes.
-const littleRoom = 2 << 30
+// minFree is the free space below which a disk is reported as nearly full, in bytes.
+const minFree = 2 << 30
 
 // writable returns the existing part of a directory's path, and a finding if it is not
 // writable. keys names the settings for another directory.
@@ -204,15 +204,15 @@ func (c *Config) data(context.Context) []Finding {
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(at, &s); err != nil {
-		return []Finding{well(name, "%s can be written", dir)}
+		return []Finding{passed(name, "%s can be written", dir)}
 	}
 	free := int64(s.Bavail) * int64(s.Bsize)
-	if free < littleRoom {
+	if free < minFree {
 		f := wrong(name, "Make room there; bases.size says how much of it files of commits may take.", "%s has %d MiB left", dir, free>>20)
-		f.Needed = free < littleRoom/64
+		f.Needed = free < minFree/64
 		return []Finding{f}
 	}
-	return []Finding{well(name, "%s can be written, %d GiB are left", dir, free>>30)}
+	return []Finding{passed(name, "%s can be written, %d GiB are left", dir, free>>30)}
 }
 
 // onePerLine joins the lines of a text into one.

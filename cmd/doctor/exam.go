@@ -48,8 +48,8 @@ type Figures struct {
 	Calls         string  `json:"calls"`             // "native", "text" or "none"
 }
 
-// least is the minimum context for a session, in tokens.
-const least = 8192
+// minContext is the minimum context for a session, in tokens.
+const minContext = 8192
 
 // Sessions are slow below slow tokens per second over all trials, and summarized early
 // below the initial context of sessions, comfortable.
@@ -222,8 +222,8 @@ func (x *exam) context(ctx context.Context, size int) (string, bool) {
 		return counted + ": the server cut the prompt", false
 	case !knows:
 		return counted + "; the model does not know what stood at the beginning", false
-	case size < least:
-		return fmt.Sprintf("%s; %d tokens are too few for a session, which needs %d", counted, size, least), false
+	case size < minContext:
+		return fmt.Sprintf("%s; %d tokens are too few for a session, which needs %d", counted, size, minContext), false
 	}
 	return counted + "; the beginning is still known", true
 }
@@ -374,7 +374,7 @@ func (x *exam) advise() {
 	if f.PerSecond > 0 && f.PerSecond < slow {
 		say(fmt.Sprintf("Slow: at %.1f tokens a second, reading of the prompts included, a session takes many minutes. A smaller model or a graphics card helps.", f.PerSecond))
 	}
-	if f.ContextLength >= least && f.ContextLength < comfortable {
+	if f.ContextLength >= minContext && f.ContextLength < comfortable {
 		say(fmt.Sprintf("The model holds %d tokens, less than the %d that sessions begin with: long tasks are summarized early.", f.ContextLength, comfortable))
 	}
 	if !f.Vision {

@@ -31,13 +31,13 @@ func (c *Config) github(ctx context.Context) []Finding {
 		address = "api.github.com"
 	}
 	if g.AppID == 0 {
-		found := well("GitHub", "%s takes the token, which may push to %s", address, g.Repository)
+		found := passed("GitHub", "%s takes the token, which may push to %s", address, g.Repository)
 		if !answer.Push {
 			found = wrong("GitHub", "Give the token write access to contents, issues and pull requests of this repository.", "the token may not push to %s", g.Repository)
 		}
 		return append([]Finding{found}, clock...)
 	}
-	out := append([]Finding{well("GitHub", "%s knows the App %s", address, untrusted.EscapeLine(answer.Name))}, clock...)
+	out := append([]Finding{passed("GitHub", "%s knows the App %s", address, untrusted.EscapeLine(answer.Name))}, clock...)
 	return append(out, c.grants(answer)...)
 }
 
@@ -72,7 +72,7 @@ func (c *Config) grants(a granted.Answer) []Finding {
 		}
 	}
 	if len(good) > 0 && len(permissions) == 0 {
-		out = append(out, well("installations", "%s: with all permissions", strings.Join(good, ", ")))
+		out = append(out, passed("installations", "%s: with all permissions", strings.Join(good, ", ")))
 	}
 	return out
 }
@@ -94,7 +94,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 			err = why.Err
 		}
 		remedy := "Can this machine reach it? github.api is its address; HTTPS_PROXY names a proxy."
-		if config.Unknown(err) {
+		if config.UnknownAuthority(err) {
 			remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in github.ca_file."
 		}
 		return wrong("GitHub", remedy, "it does not answer: %v", err)
@@ -109,7 +109,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 		}
 		return wrong("GitHub", remedy, "%v", err)
 	case http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
-		if better, ok := granted.Elsewhere(ctx, refused.Address, c.GitHub); ok && !strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
+		if better, ok := granted.FindEnterpriseAPI(ctx, refused.Address, c.GitHub); ok && !strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
 			return wrong("GitHub", "Set github.api to "+better, "%v: the API of GitHub Enterprise Server is below /api/v3", err)
 		}
 		if g.AppID == 0 {
@@ -120,9 +120,9 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 	return wrong("GitHub", "Try again later; githubstatus.com says how github.com is.", "%v", err)
 }
 
-// aheadMost is the maximum difference of the clocks: GitHub refuses an App's signature
+// maxClockSkew is the maximum difference of the clocks: GitHub refuses an App's signature
 // from the future, or older than ten minutes.
-const aheadMost = 30 * time.Second
+const maxClockSkew = 30 * time.Second
 
 // clock compares this machine's clock with GitHub's.
 func (c *Config) clock(theirs time.Time) []Finding {
@@ -130,14 +130,14 @@ func (c *Config) clock(theirs time.Time) []Finding {
 		return nil
 	}
 	off := c.now().Sub(theirs).Round(time.Second)
-	if off > aheadMost || off < -aheadMost {
+	if off > maxClockSkew || off < -maxClockSkew {
 		side := "ahead of"
 		if off < 0 {
 			side, off = "behind", -off
 		}
 		return []Finding{wrong("clock", "Have it set by NTP: timedatectl set-ntp true.", "this machine's clock is %s %s GitHub's", off, side)}
 	}
-	return []Finding{well("clock", "agrees with GitHub's")}
+	return []Finding{passed("clock", "agrees with GitHub's")}
 }
 
 // deliveries looks for failed webhook deliveries.
@@ -180,9 +180,9 @@ func events(list []ghapp.Delivery) Finding {
 	}
 	switch {
 	case len(arrived) == 0:
-		return well("deliveries", "none within a day")
+		return passed("deliveries", "none within a day")
 	case failed == 0:
-		return well("deliveries", "all %d of a day arrived", len(arrived))
+		return passed("deliveries", "all %d of a day arrived", len(arrived))
 	}
 	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? Where it cannot be, set github.poll.", "%d of %d of a day did not arrive; nobody answered", failed, len(arrived))
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest {

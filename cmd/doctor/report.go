@@ -66,7 +66,7 @@ func (r *Trial) conclude() {
 		}
 		late = late || row.LeftOut == "" && row.ranOut()
 	}
-	r.OK = most >= enough
+	r.OK = most >= minSolved
 	switch {
 	case !r.OK && late:
 		r.say("The time was over before all was tried. --time 10m gives more; a smaller model or a graphics card helps.")

@@ -140,12 +140,12 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 func serverSettings(cfg *config.Server, file string) []setting {
 	var out []setting
 	walk(reflect.ValueOf(*cfg), "", func(key string, v reflect.Value, def string) {
-		s := setting{Key: key, From: inforce.Default, At: place(cfg, file, key)}
+		s := setting{Key: key, From: inforce.Default, At: locationOf(cfg, file, key)}
 		if s.At != nil {
 			s.From = inforce.Server
 		}
 		if s.Value = def; !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
-			s.Value = shown(key, v)
+			s.Value = formatValue(key, v)
 		}
 		if s.Value != "" {
 			out = append(out, s)
@@ -154,8 +154,8 @@ func serverSettings(cfg *config.Server, file string) []setting {
 	return out
 }
 
-// place returns the location of a server setting: a variable, or a line of the file.
-func place(cfg *config.Server, file, key string) []string {
+// locationOf returns the location of a server setting: a variable, or a line of the file.
+func locationOf(cfg *config.Server, file, key string) []string {
 	variable, line := cfg.From(key)
 	switch {
 	case variable != "":
@@ -166,8 +166,8 @@ func place(cfg *config.Server, file, key string) []string {
 	return nil
 }
 
-// shown formats a value, without the password of a database URL.
-func shown(key string, v reflect.Value) string {
+// formatValue formats a value, without the password of a database URL.
+func formatValue(key string, v reflect.Value) string {
 	text := inforce.Shown(v)
 	if u, err := url.Parse(text); key == "database" && strings.Contains(text, "://") && err == nil {
 		return u.Redacted()
@@ -200,7 +200,7 @@ func (l layer) settings(cfg *config.Server, file string) []setting {
 			if s.Key == "model" && cfg.Policy.Model == "" {
 				key = "model.name"
 			}
-			one.At = place(cfg, file, key)
+			one.At = locationOf(cfg, file, key)
 		}
 		if s.From == inforce.Repository || s.From == inforce.Both {
 			if line, ok := l.doc.Has(path...); ok {

@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Shown is Ollama's description of a model.
-type Shown struct {
+// ModelInfo is Ollama's description of a model.
+type ModelInfo struct {
 	Template string `json:"template"`
 	Renderer string `json:"renderer"` // built into the server; replaces the template
 	Remote   string `json:"remote_host"`
@@ -26,7 +26,7 @@ type Shown struct {
 const maxShown = 64 << 20 // large, because the answer lists all tensors
 
 // Show asks an Ollama server for its description of a model.
-func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s Shown, err error) {
+func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s ModelInfo, err error) {
 	body, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return s, err
@@ -48,7 +48,7 @@ func Show(ctx context.Context, client *http.Client, server *url.URL, model strin
 
 // KnowsRoles reports whether the prompt separates instructions, requests and answers. It
 // reports true if Ollama does not show the template.
-func (s Shown) KnowsRoles() bool {
+func (s ModelInfo) KnowsRoles() bool {
 	if s.Template == "" || s.Renderer != "" || s.Remote != "" {
 		return true
 	}
@@ -65,8 +65,8 @@ var examples = map[string]string{
 	"qwen2": "qwen2.5-coder:1.5b", "qwen3": "qwen3:4b", "llama": "llama3.2:3b", "gemma2": "gemma2:2b", "gemma3": "gemma3:4b", "phi3": "phi4-mini",
 }
 
-// TellRoles adds to the report that the model's template has no roles, and a remedy.
-func (r *Trial) TellRoles(s Shown) {
+// ReportNoRoles adds to the report that the model's template has no roles, and a remedy.
+func (r *Trial) ReportNoRoles(s ModelInfo) {
 	r.NoRoles = true
 	family := s.Details.Family
 	from := "a model of its family from ollama.com"

@@ -36,8 +36,8 @@ type TrialConfig struct {
 	Tell   func(line string) // receives progress messages; nil discards them
 }
 
-// enough is the minimum number of solved tasks that makes a form usable.
-const enough = 2
+// minSolved is the minimum number of solved tasks that makes a form usable.
+const minSolved = 2
 
 const (
 	maxTurns = 8
@@ -184,7 +184,7 @@ func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, 
 		Task: session.Task{
 			Session: session.NewID(), Text: task.request, Mode: "code", Model: t.Model.Name(), Base: base, Branch: "agent/trial", Turns: maxTurns,
 		},
-		Name: task.name, Log: &session.Memory{}, Repo: repo, RulesAt: base, Approver: nobody{}, Commits: work.Commits{Author: author},
+		Name: task.name, Log: &session.Memory{}, Repo: repo, RulesAt: base, Approver: denyAll{}, Commits: work.Commits{Author: author},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -209,15 +209,15 @@ func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, 
 	return out, err
 }
 
-// nobody is an approver that denies every request.
-type nobody struct{}
+// denyAll is an approver that denies every request.
+type denyAll struct{}
 
 // Approve implements [agent.Approver].
-func (nobody) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
+func (denyAll) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
 	for _, a := range asked {
 		out = append(out, session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "nobody can be asked in a trial"})
 	}
 	return out, nil
 }
 
-var _ agent.Approver = nobody{}
+var _ agent.Approver = denyAll{}

@@ -26,9 +26,9 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 	return with, note, nil
 }
 
-// GoOn returns t's text as the next message of the recorded session, and makes t the task
+// ContinueSession returns t's text as the next message of the recorded session, and makes t the task
 // of that session. A mode applies to the message only; other choices stay the session's.
-func GoOn(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
+func ContinueSession(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
 	was, err := session.Fold(events)
 	if err != nil {
 		return session.Message{}, err

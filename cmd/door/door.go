@@ -60,10 +60,10 @@ func PlainEnvironment() []string {
 	return env
 }
 
-// Hyphened moves a command line or path that begins with a hyphen behind "--", so that
+// SeparateHyphens moves a command line or path that begins with a hyphen behind "--", so that
 // scripts can pass any text to `policy explain`. A word that looks like a flag is not
 // moved.
-func Hyphened(args []string) []string {
+func SeparateHyphens(args []string) []string {
 	at := explainArgs(args)
 	if at < 0 || slices.Contains(args, "--") {
 		return args

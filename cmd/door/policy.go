@@ -97,7 +97,7 @@ func (c *explainCommandCmd) Run(w *Console) error {
 	case c.JSON:
 		return JSONLine(w.Out, p.ExplainCommandFully(mode, *c.Line))
 	}
-	e := ruled{p.ExplainCommandFully(mode, *c.Line)}
+	e := decisionText{p.ExplainCommandFully(mode, *c.Line)}
 	e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
 	return nil
 }
@@ -130,7 +130,7 @@ func (c *explainFileCmd) Run(w *Console) error {
 	if c.Path == nil {
 		return Usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
 	}
-	e := ruled{p.ExplainFileFully(mode, *c.Path)}
+	e := decisionText{p.ExplainFileFully(mode, *c.Path)}
 	switch f := p.ExplainFile(mode, *c.Path); {
 	case c.JSON && c.Full:
 		return JSONLine(w.Out, e)
@@ -144,11 +144,11 @@ func (c *explainFileCmd) Run(w *Console) error {
 	return nil
 }
 
-// ruled prints a decision as text.
-type ruled struct{ policy.Explanation }
+// decisionText prints a decision as text.
+type decisionText struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
-func (e ruled) say(w *Console, head string) {
+func (e decisionText) say(w *Console, head string) {
 	if e.Auto {
 		head += ", without asking anybody"
 	}

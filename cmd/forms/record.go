@@ -23,9 +23,9 @@ type outcome struct {
 }
 
 const (
-	maxLast = 8   // outcomes kept per form
-	fades   = 0.8 // weight of an outcome relative to the next newer one
-	again   = 20  // outcomes of other forms before a failed form is retried
+	maxLast    = 8   // outcomes kept per form
+	decay      = 0.8 // weight of an outcome relative to the next newer one
+	retryAfter = 20  // outcomes of other forms before a failed form is retried
 )
 
 // ranked lists every form, the most demanding for the model first.
@@ -67,7 +67,7 @@ func (o outcome) well() bool {
 			good += weight
 		}
 		all += weight
-		weight *= fades
+		weight *= decay
 	}
 	return all > 0 && good >= all/2
 }
@@ -85,7 +85,7 @@ func (r *record) best(caps llm.Capabilities) llm.Form {
 		if !known || f == llm.FormNative && !caps.Tools { // without tool support the server would refuse native calls
 			continue
 		}
-		if o.well() || o.Others >= again && i >= rank(llm.FormOf(caps)) {
+		if o.well() || o.Others >= retryAfter && i >= rank(llm.FormOf(caps)) {
 			return f
 		}
 		least = f.Simpler()

@@ -25,11 +25,11 @@ import (
 
 type actionCmd struct{}
 
-// actionLease is the duration of a lease without renewal; actionLook is the interval
+// actionLease is the duration of a lease without renewal; actionPoll is the interval
 // between reads of other runs' writes to the ref.
 const (
 	actionLease = 10 * time.Minute
-	actionLook  = 3 * time.Second
+	actionPoll  = 3 * time.Second
 	actionWait  = 5 * time.Minute // for an unavailable service; work due later waits for another run
 )
 
@@ -64,11 +64,11 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	if untold != nil || !errors.Is(err, door.ErrFailed) {
 		action.Fault.Print(w.raw, err.Error())
 	}
-	return said(err)
+	return printedError(err)
 }
 
-// said returns the exit-code error for an error that was already printed.
-func said(err error) error {
+// printedError returns the exit-code error for an error that was already printed.
+func printedError(err error) error {
 	if errors.As(err, new(door.UsageError)) {
 		return door.UsageError{Err: door.ErrFailed}
 	}
@@ -92,7 +92,7 @@ type actor struct {
 func act(ctx context.Context, w *console, run action.Run) (err error) {
 	event, err := run.Webhook(ctx, os.Getenv)
 	if err == nil && !w.options.unlimited {
-		err = run.Walled()
+		err = run.CheckIsolation()
 	}
 	ends, wrong := run.Ends(os.Getenv)
 	if err = errors.Join(err, wrong); err != nil {
@@ -139,7 +139,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	if event == "schedule" && run.Inputs.Task == "" {
-		return a.byClock(ctx, w, r)
+		return a.runSchedules(ctx, w, r)
 	}
 	found, err := action.Patient(ctx, w.raw, actionWait, func() (*store.Delivery, error) { return a.take(ctx, event) })
 	if err != nil {
@@ -224,9 +224,9 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	if err := a.queue.Start(ctx); err != nil {
 		return err
 	}
-	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
+	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionPoll, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionLook, 10*a.opt.sweep)
+	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionPoll, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })

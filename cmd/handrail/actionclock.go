@@ -20,15 +20,15 @@ import (
 	"github.com/handrail-bot/handrail/cmd/watchers"
 )
 
-// byClock begins the scheduled sessions that are due. The state of the schedules has a
+// runSchedules begins the scheduled sessions that are due. The state of the schedules has a
 // ref of its own; each session is stored in the ref of its result's thread.
-func (a *actor) byClock(ctx context.Context, w *console, r *serveRunner) error {
+func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) error {
 	begun, entries, err := a.due(ctx, w, r)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if no := cmp.Or(e.Refused, e.Wrong()); no != "" {
+		if no := cmp.Or(e.Refused, e.CronFault()); no != "" {
 			action.Warning.Print(w.raw, fmt.Sprintf("The schedule %s of .github/agent.yml is not started: %s", e.Name, no))
 		}
 	}
@@ -85,7 +85,7 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	a.inbox.Scheduled = entries
 	work := func(ctx context.Context) error { return a.bot.Work(ctx, key) }
 	read := func(ctx context.Context) error { return watchers.Read(ctx, a.redactedStore, name) }
-	hand := func(ctx context.Context) (err error) { begun, err = a.handOn(ctx); return err }
+	hand := func(ctx context.Context) (err error) { begun, err = a.takeDeliveries(ctx); return err }
 	for _, step := range []func(context.Context) error{read, work, watchers.Look(a.redactedStore), work, hand} {
 		if err == nil {
 			err = step(ctx)
@@ -95,8 +95,8 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	return begun, entries, errors.Join(err, e, a.state.Flush(ctx))
 }
 
-// handOn removes the deliveries of other threads from the ref of the schedules.
-func (a *actor) handOn(ctx context.Context) (out []*store.Delivery, err error) {
+// takeDeliveries removes the deliveries of other threads from the ref of the schedules.
+func (a *actor) takeDeliveries(ctx context.Context) (out []*store.Delivery, err error) {
 	waiting, err := a.redactedStore.Wakes.Waiting(ctx, 100)
 	for _, t := range waiting {
 		for {

@@ -12,15 +12,15 @@ type failure struct {
 	Error string `json:"error"`
 }
 
-// answered notes whether anything was written, so that a failure is printed as JSON only
+// writeTracker notes whether anything was written, so that a failure is printed as JSON only
 // if nothing else was.
-type answered struct {
+type writeTracker struct {
 	io.Writer
 	yes bool
 }
 
 // Write implements [io.Writer].
-func (a *answered) Write(p []byte) (int, error) {
+func (a *writeTracker) Write(p []byte) (int, error) {
 	a.yes = a.yes || len(p) > 0
 	return a.Writer.Write(p)
 }

@@ -68,7 +68,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	}
 	server, err := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
-	if config.Unknown(err) {
+	if config.UnknownAuthority(err) {
 		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
 	} else if errors.Is(err, errKey) {
 		d.Advice = append(d.Advice, "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that the model server takes.")
@@ -202,7 +202,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFindin
 		f.Detail = err.Error()
 		return f, err
 	}
-	trusted, err := c.trusted()
+	trusted, err := c.authorities()
 	if err != nil {
 		f.Detail = err.Error()
 		return f, err
@@ -382,13 +382,13 @@ func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, nam
 	if err != nil {
 		return err
 	}
-	trusted, err := c.trusted()
+	trusted, err := c.authorities()
 	if err != nil {
 		return err
 	}
 	shown, err := doctor.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
 	if err == nil && !shown.KnowsRoles() {
-		report.TellRoles(shown)
+		report.ReportNoRoles(shown)
 	}
 	return err
 }

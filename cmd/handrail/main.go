@@ -97,8 +97,8 @@ func mainExit(args []string) int {
 	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version})
 }
 
-// exited carries kong's request to exit (help, version) out of Parse.
-type exited int
+// exitRequest carries kong's request to exit (help, version) out of Parse.
+type exitRequest int
 
 func execute(ctx context.Context, args []string, w *console) int {
 	asJSON := wantsJSON(args)
@@ -108,11 +108,11 @@ func execute(ctx context.Context, args []string, w *console) int {
 	if len(args) == 0 || args[0] != "toolhost" { // the output of toolhost is a protocol
 		w.out, w.err = &untrusted.InertWriter{To: w.out, JSON: asJSON}, &untrusted.InertWriter{To: w.err} //control:runner-lines-of-doors
 	}
-	out := &answered{Writer: w.out}
+	out := &writeTracker{Writer: w.out}
 	if asJSON {
 		w.out = out
 	}
-	err := fullDisk(perform(ctx, door.Hyphened(args), w))
+	err := fullDisk(perform(ctx, door.SeparateHyphens(args), w))
 	code := exitCode(w, err)
 	if asJSON && code != exitDone && !out.yes {
 		_ = door.JSONLine(out, failure{Error: err.Error()}) // the exit code reports the failure, too
@@ -125,7 +125,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case exited:
+		case exitRequest:
 			err = helpError(e)
 		default:
 			panic(e)
@@ -134,29 +134,29 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	var c cli
 	k, err := kong.New(&c, kong.Name("handrail"), kong.Writers(w.out, w.err),
 		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
-		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Exit(func(n int) { panic(exitRequest(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	if len(args) > 0 && args[0] == terminal.Asks {
+	if len(args) > 0 && args[0] == terminal.CompleteVerb {
 		return terminal.Complete(w.out, k.Model.Node, args[1:], local.Words)
 	}
-	parsed, err := k.Parse(terminal.Helped(k.Model.Node, args))
+	parsed, err := k.Parse(terminal.RewriteHelp(k.Model.Node, args))
 	if err != nil && len(args) == 0 { // no arguments: print help
-		return terminal.Nothing(k, w.err)
+		return terminal.ShowVerbs(k, w.err)
 	}
 	if err != nil {
-		return terminal.Wrong(k.Model.Node, args, err)
+		return terminal.UsageErrorOf(k.Model.Node, args, err)
 	}
 	w.logs = terminal.NewLog(w.err)
-	w.log = w.logs.Unsaid(logger(w.logs, c.LogLevel))
+	w.log = w.logs.WithoutShown(logger(w.logs, c.LogLevel))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w, w.door(), doctor.Of(doctorOf))
 	return parsed.Run()
 }
 
 // helpError returns the error for kong's own exit, nil after --help.
-func helpError(code exited) error {
+func helpError(code exitRequest) error {
 	if code == 0 {
 		return nil
 	}

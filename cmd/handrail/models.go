@@ -48,7 +48,7 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	if m.Key, err = runKey(f.BaseURL, os.Getenv); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
-	if m.Trusted, err = f.trusted(); err != nil {
+	if m.Trusted, err = f.authorities(); err != nil {
 		return nil, err
 	}
 	m.Temperature, m.Context, m.MaxTokens = t.Temperature, t.Context, t.MaxTokens
@@ -64,8 +64,8 @@ func (f modelFlags) model() config.Model {
 	return config.Model{Provider: f.Provider, BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}
 }
 
-// trusted returns the trusted certificate authorities; nil means those of the system.
-func (f modelFlags) trusted() (*x509.CertPool, error) {
+// authorities returns the trusted certificate authorities; nil means those of the system.
+func (f modelFlags) authorities() (*x509.CertPool, error) {
 	pool, err := config.Authorities(f.CAFile)
 	if err != nil {
 		return nil, door.Usage("--ca-file: %w", err)

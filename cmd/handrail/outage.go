@@ -96,7 +96,7 @@ func (s *server) lister() sweep.Lister {
 				if err != nil {
 					return nil, err
 				}
-				said, err := reads.SaidIn(ctx, c, at, since)
+				said, err := reads.TextsSince(ctx, c, at, since)
 				if err != nil {
 					return nil, err
 				}

@@ -147,7 +147,7 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		if err == nil {
 			err = llm.Reach(ctx, m)
 		}
-		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.Unknown(err)) && no.Public != "" {
+		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) && no.Public != "" {
 			return door.Usage("%s", no.Public)
 		} else if no.Kind == llm.Unreachable {
 			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. It is waited for; Ctrl-C ends that\n", c.server())
@@ -174,7 +174,7 @@ func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	out, err := s.Work(ctx, e)
-	if err == nil && !local.Fine(out) {
+	if err == nil && !local.Succeeded(out) {
 		err = door.ErrFailed
 	}
 	return err

@@ -79,7 +79,7 @@ func (r *serveRunner) ready() error {
 		return nil
 	}
 	r.opt.fault(r.unready)
-	return fault.Told{Text: render.NoWorkspace(r.unready.Error())}
+	return fault.UserError{Text: render.NoWorkspace(r.unready.Error())}
 }
 
 // StartPoint implements bot.Runner.
@@ -100,7 +100,7 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 	if at.Pull == nil && set.Base != "" { //control:base-of-the-configuration
 		p.Target = set.Base
 		if p.Base, err = work.HeadOf(ctx, m, set.Base); err == nil && p.Base == "" {
-			err = fault.Told{Text: render.NoBase(set.Base)}
+			err = fault.UserError{Text: render.NoBase(set.Base)}
 		}
 		return p, err
 	}
@@ -197,11 +197,11 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 	if errors.Is(err, workspace.ErrNoImage) {
-		err = fault.Told{Text: render.NoImage(err.Error())} //control:no-image-is-told
+		err = fault.UserError{Text: render.NoImage(err.Error())} //control:no-image-is-told
 	}
 	away := &session.Away{}
 	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // the watch asks for this model only
-		r.watch.Met(ctx, "model", err)
+		r.watch.NoteOutage(ctx, "model", err)
 	}
 	return out, err
 }
@@ -229,7 +229,7 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 	}
 	cfg, err = work.ReadConfig(ctx, m, head)
 	if err != nil && !fault.Temporary(err) {
-		err = fault.Told{Text: err.Error()} // the participants of the thread can correct the file
+		err = fault.UserError{Text: err.Error()} // the participants of the thread can correct the file
 	}
 	return branch, head, cfg, err
 }
@@ -237,7 +237,7 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 // defaults is [defaults]. It reports a fault of the configuration to opt.fault.
 func (r *serveRunner) defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
 	branch, head, cfg, err = defaults(ctx, m)
-	if r.opt.fault != nil && errors.As(err, new(fault.Told)) {
+	if r.opt.fault != nil && errors.As(err, new(fault.UserError)) {
 		r.opt.fault(err)
 	}
 	return branch, head, cfg, err

@@ -46,7 +46,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	}
 	look, enough := context.WithCancel(ctx)
 	defer enough()
-	s.wait.Go(func() { s.firstLook(look) })
+	s.wait.Go(func() { s.logUnmet(look) })
 	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.workspace, cfg.Model.Name)
 	select {
 	case <-ctx.Done():
@@ -107,9 +107,9 @@ func (c *serveCmd) check(ctx context.Context) error {
 	return nil
 }
 
-// firstLook logs unmet requirements of the server with their remedies. The server runs
+// logUnmet logs unmet requirements of the server with their remedies. The server runs
 // anyway: most of them can be met later.
-func (s *server) firstLook(ctx context.Context) {
+func (s *server) logUnmet(ctx context.Context) {
 	d := doctorOf(s.cfg, s.log)
 	for _, f := range d.Quick(ctx) {
 		if !f.OK && ctx.Err() == nil {

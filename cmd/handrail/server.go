@@ -236,8 +236,8 @@ func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 func (s *server) work(ctx context.Context, thread string) error {
 	err := s.bot.Work(ctx, thread)
 	s.note(ctx, thread, err)
-	if errors.Is(err, syscall.ENOSPC) && roomLeft(s.cfg.Data) < littleRoom {
-		return &noRoom{s.cfg.Data, err}
+	if errors.Is(err, syscall.ENOSPC) && bytesLeft(s.cfg.Data) < minServerSpace {
+		return &diskFullError{s.cfg.Data, err}
 	}
 	return fullDisk(err)
 }
@@ -279,7 +279,7 @@ func (s *server) start(ctx context.Context) error {
 	})
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
-		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.Hears(s.bot.Source), Log: s.log})
+		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.WatchRemovals(s.bot.Source), Log: s.log})
 		if err != nil {
 			return err
 		}
@@ -305,12 +305,12 @@ func (s *server) start(ctx context.Context) error {
 			s.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
-	s.beside(ctx, keeper)
+	s.startLoops(ctx, keeper)
 	return nil
 }
 
-// beside starts the loops that run beside the queue.
-func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
+// startLoops starts the loops that run beside the queue.
+func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() {
@@ -323,7 +323,7 @@ func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.Hears(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
+		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.WatchRemovals(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
 		s.wait.Go(func() { p.Run(ctx) })
 		return
 	}

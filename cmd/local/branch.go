@@ -15,8 +15,8 @@ import (
 
 func refOf(branch string) string { return "refs/heads/" + branch }
 
-// free returns an error if branch exists, or is not allowed for a result.
-func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) error {
+// checkFree returns an error if branch exists, or is not allowed for a result.
+func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tree) error {
 	if branch == "" {
 		return nil
 	}
@@ -33,11 +33,11 @@ func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) e
 	case err != nil:
 		return err
 	}
-	return s.taken(branch)
+	return s.takenError(branch)
 }
 
-// taken returns the error for an existing branch. It names the branch's session if known.
-func (s *Session) taken(branch string) error {
+// takenError returns the error for an existing branch. It names the branch's session if known.
+func (s *Session) takenError(branch string) error {
 	list, _ := List(50) // best effort: the session is only a hint
 	for _, r := range list {
 		if t := r.State.Task; t.Branch == branch && t.Clone.Path == s.Task.Clone.Path {
@@ -55,7 +55,7 @@ func (s *Session) reserve(ctx context.Context, template string) error {
 	if name := s.Task.Branch; name != "" {
 		err := set(name)
 		if errors.Is(err, gitops.ErrStale) {
-			err = s.taken(name)
+			err = s.takenError(name)
 		}
 		if err != nil {
 			s.Task.Branch = "" // it is not ours

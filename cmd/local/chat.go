@@ -69,9 +69,9 @@ func Run(ctx context.Context, cfg Config) (err error) {
 			break
 		}
 		if err == nil {
-			err = c.hear(ctx, strings.TrimSpace(line))
+			err = c.handleLine(ctx, strings.TrimSpace(line))
 		}
-		if err := c.told(err); err != nil {
+		if err := c.report(err); err != nil {
 			return err
 		}
 	}
@@ -113,9 +113,9 @@ func (c *chat) prompt() string {
 	return "\n" + cmp.Or(c.mode, "code") + "> "
 }
 
-// told prints a usage error, so that the chat continues. In a pipe, an error that keeps
+// report prints a usage error, so that the chat continues. In a pipe, an error that keeps
 // the session from beginning is returned instead: later lines cannot correct it.
-func (c *chat) told(err error) error {
+func (c *chat) report(err error) error {
 	var use door.UsageError
 	if err == nil || !errors.As(err, &use) || c.Editor == nil && errors.As(err, new(notBegun)) {
 		return err
@@ -146,13 +146,13 @@ func (c *chat) greet() error {
 	return nil
 }
 
-// hear runs the command or the request of a line.
-func (c *chat) hear(ctx context.Context, line string) error {
+// handleLine runs the command or the request of a line.
+func (c *chat) handleLine(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
 	if name, rest, ok := lineCommand(line); ok {
-		return c.obey(ctx, name, rest)
+		return c.runCommand(ctx, name, rest)
 	}
 	return c.request(ctx, line, c.mode)
 }
@@ -162,7 +162,7 @@ func (c *chat) request(ctx context.Context, text, mode string) error {
 	w := c.Wish
 	w.Text, w.With = text, policy.Choice{Mode: mode, Model: c.Wish.With.Model, Turns: c.Wish.With.Turns}
 	var err error
-	if w.Context, w.Images, err = c.named(text); err != nil {
+	if w.Context, w.Images, err = c.namedFiles(text); err != nil {
 		return err
 	}
 	w.Images = append(c.images, w.Images...)
@@ -197,7 +197,7 @@ func (c *chat) work(ctx context.Context, w Wish) error {
 		}
 		c.s, c.engine, c.end = s, e, end
 		c.Wish.Session = s.Task.Session
-	} else if err := c.s.tell(ctx, w); err != nil {
+	} else if err := c.s.addMessage(ctx, w); err != nil {
 		return err
 	}
 	if c.Editor != nil {
@@ -206,7 +206,7 @@ func (c *chat) work(ctx context.Context, w Wish) error {
 	}
 	var err error
 	c.last, err = c.s.Work(ctx, c.engine)
-	c.failed = c.failed || err == nil && !Fine(c.last)
+	c.failed = c.failed || err == nil && !Succeeded(c.last)
 	return err
 }
 

@@ -72,7 +72,7 @@ func (c Clone) Diff(ctx context.Context, at live.Thread, from, to string) (strin
 	if err != nil {
 		return "", err
 	}
-	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MostDiff})
+	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MaxDiff})
 	return text, err
 }
 
@@ -117,8 +117,8 @@ func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 		f := custom.File{Path: e.Path}
 		if e.Kind == gitops.IsDir || e.Kind == gitops.IsSymlink || e.Kind == gitops.IsSubmodule {
 			f.Err = fmt.Errorf("%s: it is no plain file", e.Path)
-		} else if f.Data, err = m.ReadFile(ctx, head, e.Path, custom.MostBytes); errors.Is(err, gitops.ErrTooLarge) {
-			f.Err = fmt.Errorf("%s: more than %d bytes are not read", e.Path, custom.MostBytes)
+		} else if f.Data, err = m.ReadFile(ctx, head, e.Path, custom.MaxBytes); errors.Is(err, gitops.ErrTooLarge) {
+			f.Err = fmt.Errorf("%s: more than %d bytes are not read", e.Path, custom.MaxBytes)
 		} else if err != nil {
 			return nil, err
 		}

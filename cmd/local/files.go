@@ -30,7 +30,7 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	if err != nil || len(changed) == 0 {
 		return head, err
 	}
-	what := fmt.Sprintf("changes that are not committed (%s)", some(changed))
+	what := fmt.Sprintf("changes that are not committed (%s)", firstFiles(changed))
 	if !w.Include && w.Person {
 		if w.Include, err = s.term.Confirm(ctx, "There are "+what+". Work on them too?"); err != nil {
 			return "", err
@@ -52,8 +52,8 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	return commit, nil
 }
 
-// some names the first few of a list of files.
-func some(files []string) string {
+// firstFiles names the first few of a list of files.
+func firstFiles(files []string) string {
 	const most = 5
 	text := untrusted.EscapeLine(strings.Join(files[:min(len(files), most)], ", "))
 	if more := len(files) - most; more > 0 {

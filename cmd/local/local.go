@@ -91,7 +91,7 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
 		return s, door.Usage("the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`", before.State.Branch, at)
 	}
-	return s, s.goOn(ctx, w, before)
+	return s, s.continueRun(ctx, w, before)
 }
 
 // here selects the clone of a continued session, and tells the user if it is another one.
@@ -137,7 +137,7 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
 	}
-	if err := s.free(ctx, w.Branch, tree); err != nil {
+	if err := s.checkFree(ctx, w.Branch, tree); err != nil {
 		return err
 	}
 	if s.Rules, err = s.rules(ctx, head); err != nil {
@@ -173,8 +173,8 @@ func (s *Session) rules(ctx context.Context, at string) (policy.Config, error) {
 	return cfg.WithDefaults(), err
 }
 
-// goOn continues a session. New text becomes a message.
-func (s *Session) goOn(ctx context.Context, w Wish, before *StoredRun) error {
+// continueRun continues a session. New text becomes a message.
+func (s *Session) continueRun(ctx context.Context, w Wish, before *StoredRun) error {
 	if w.Branch != "" {
 		return door.Usage("--branch goes with a new task: the session has one")
 	}
@@ -198,11 +198,11 @@ func (s *Session) goOn(ctx context.Context, w Wish, before *StoredRun) error {
 	if s.log, err = openRuns(w.Session); err != nil {
 		return err
 	}
-	return s.tell(ctx, w)
+	return s.addMessage(ctx, w)
 }
 
-// tell records the user's message to an existing session.
-func (s *Session) tell(ctx context.Context, w Wish) error {
+// addMessage records the user's message to an existing session.
+func (s *Session) addMessage(ctx context.Context, w Wish) error {
 	events, err := s.log.Events(ctx, 0)
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *Session) tell(ctx context.Context, w Wish) error {
 	s.Task.Text = w.Text
 	path := s.Task.Clone.Path
 	defer func() { s.Task.Clone.Path = path }()
-	said, err := door.GoOn(s.Rules, events, &s.Task, w.With)
+	said, err := door.ContinueSession(s.Rules, events, &s.Task, w.With)
 	if err != nil {
 		return err
 	}
@@ -276,8 +276,8 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	return s.end, nil
 }
 
-// Fine reports whether a run was successful.
-func Fine(out session.Outcome) bool {
+// Succeeded reports whether a run was successful.
+func Succeeded(out session.Outcome) bool {
 	if out.Wish != "" {
 		return out.Wish != session.Keep
 	}

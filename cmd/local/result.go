@@ -112,7 +112,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		}
 		err = r.tree.Apply(ctx, patch, false)
 		if err == nil {
-			return errors.Join(r.run.setApplied(r.run.State.Published), r.said(ctx, out, from))
+			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from))
 		}
 		if !errors.As(err, new(*worktree.Conflict)) {
 			return err
@@ -155,8 +155,8 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	return errors.Join(r.run.setApplied(""), err)
 }
 
-// said prints the applied files, and the command that reverts them.
-func (r *result) said(ctx context.Context, out io.Writer, from string) error {
+// printApplied prints the applied files, and the command that reverts them.
+func (r *result) printApplied(ctx context.Context, out io.Writer, from string) error {
 	_, stats, err := r.repo.Diff(ctx, from, r.run.State.Published, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return err
@@ -165,6 +165,6 @@ func (r *result) said(ctx context.Context, out io.Writer, from string) error {
 	for _, s := range stats {
 		list = append(list, s.Path)
 	}
-	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), some(list), terminal.Command("undo", r.run.ID, "--applied"))
+	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), firstFiles(list), terminal.Command("undo", r.run.ID, "--applied"))
 	return err
 }

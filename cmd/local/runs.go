@@ -68,7 +68,7 @@ func Read(id string) (*StoredRun, error) {
 	r := &StoredRun{ID: id, File: filepath.Join(dir, id+logEnd)}
 	f, err := os.Open(r.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, door.Usage("there is no session %s on this machine%s", id, nearest(id))
+		return nil, door.Usage("there is no session %s on this machine%s", id, suggestSession(id))
 	}
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Read(id string) (*StoredRun, error) {
 	return r, err
 }
 
-// nearest suggests the session that was probably meant.
-func nearest(id string) string {
+// suggestSession suggests the session that was probably meant.
+func suggestSession(id string) string {
 	list, err := ids()
 	if near := policy.Nearest(id, list); err == nil && near != "" {
 		return ", did you mean " + near + "?"
@@ -197,10 +197,10 @@ func openRuns(id string) (*logOf, error) {
 		return nil, fmt.Errorf("make the directory of sessions: %w", err)
 	}
 	path := filepath.Join(dir, id+logEnd)
-	lock, err := hold(path)
+	lock, err := tryLock(path)
 	for n := 0; err == nil && lock == nil && n < 50; n++ { // a status query may hold the lock for a moment
 		<-time.After(10 * time.Millisecond) // the end of a query cannot be awaited
-		lock, err = hold(path)
+		lock, err = tryLock(path)
 	}
 	if err != nil {
 		return nil, err
@@ -218,9 +218,9 @@ func openRuns(id string) (*logOf, error) {
 // Close closes the log and releases the session's lock.
 func (l *logOf) Close() error { return errors.Join(l.File.Close(), l.lock.Close()) }
 
-// hold takes the lock of a log, which ends with the process. It returns nil if another
+// tryLock takes the lock of a log, which ends with the process. It returns nil if another
 // process has the lock.
-func hold(path string) (*os.File, error) {
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(strings.TrimSuffix(path, logEnd)+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
@@ -237,7 +237,7 @@ func isLocked(path string) (bool, error) {
 	if _, err := os.Stat(strings.TrimSuffix(path, logEnd) + lockEnd); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	f, err := hold(path)
+	f, err := tryLock(path)
 	if err != nil || f == nil {
 		return err == nil, err
 	}
@@ -257,15 +257,15 @@ func (r *StoredRun) applied() (string, error) {
 // setApplied records the applied commit; empty records that nothing is applied.
 func (r *StoredRun) setApplied(commit string) error {
 	if commit == "" {
-		return gone(os.Remove(r.appliedFile()))
+		return ignoreMissing(os.Remove(r.appliedFile()))
 	}
 	return os.WriteFile(r.appliedFile(), []byte(commit+"\n"), 0o600)
 }
 
 func (r *StoredRun) appliedFile() string { return strings.TrimSuffix(r.File, logEnd) + appliedEnd }
 
-// gone returns the error of a removal, nil if the file was missing.
-func gone(err error) error {
+// ignoreMissing returns the error of a removal, nil if the file was missing.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -274,7 +274,7 @@ func gone(err error) error {
 
 // Delete deletes the log of a session that is not running.
 func (r *StoredRun) Delete() error {
-	lock, err := hold(r.File)
+	lock, err := tryLock(r.File)
 	if err != nil {
 		return err
 	}

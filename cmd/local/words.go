@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// named matches a file in a request: @ at the beginning of a word and the path, in quotes
+// fileReference matches a file in a request: @ at the beginning of a word and the path, in quotes
 // if it has spaces.
-var named = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
+var fileReference = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
 
-// mostFile is the maximum size of a file in a request, in bytes.
-const mostFile = 256 << 10
+// maxFile is the maximum size of a file in a request, in bytes.
+const maxFile = 256 << 10
 
-// named returns the files and pictures that a text names. A missing file is an error only
+// fileReference returns the files and pictures that a text names. A missing file is an error only
 // if the word looks like a path: @name may be a user.
-func (c *chat) named(text string) (items []session.Item, images []session.Blob, err error) {
-	for _, m := range named().FindAllStringSubmatch(text, -1) {
+func (c *chat) namedFiles(text string) (items []session.Item, images []session.Blob, err error) {
+	for _, m := range fileReference().FindAllStringSubmatch(text, -1) {
 		name := m[1]
 		if name == "" {
 			name = strings.TrimRight(m[2], ".,;:!?)")
@@ -43,8 +43,8 @@ func (c *chat) named(text string) (items []session.Item, images []session.Blob, 
 			}
 			images = append(images, found...)
 			continue
-		case info.Size() > mostFile:
-			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), mostFile)
+		case info.Size() > maxFile:
+			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), maxFile)
 		}
 		data, err := os.ReadFile(expand(name))
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 )
 
-// mostPosts is the maximum number of writes of a session's model to its thread.
-const mostPosts = 10
+// maxPosts is the maximum number of writes of a session's model to its thread.
+const maxPosts = 10
 
 // Board writes to a session's own thread. It implements [github.Board].
 type Board struct {
@@ -38,8 +38,8 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 	if err != nil {
 		return err
 	}
-	if v.Posts >= mostPosts {
-		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", mostPosts)
+	if v.Posts >= maxPosts {
+		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", maxPosts)
 	}
 	if p.Comment != "" {
 		return nil

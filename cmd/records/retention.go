@@ -61,7 +61,7 @@ func New(c Config) *Keeper {
 	book := schedule.Book{Meta: c.Store.Meta}
 	k.gone = &retain.Uninstalled{
 		Keeper: k.keep, Keep: time.Duration(c.Server.Retain.Uninstalled), App: c.Server.GitHub.AppID,
-		Ask: k.installed, There: k.there, Ended: c.Bot.TakenAway, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
+		Ask: k.installed, Exists: k.isInstalled, EndSessions: c.Bot.RepositoriesRemoved, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
 		Forget: func(ctx context.Context, repo string) error {
 			return errors.Join(book.Forget(ctx, repo), layer.Forget(ctx, c.Store.Meta, repo), c.Bot.Forget(ctx, repo))
 		},
@@ -75,8 +75,8 @@ func (k *Keeper) installed(ctx context.Context) (retain.Installed, error) {
 	return retain.Installed(all), err
 }
 
-// there reports whether the App is installed on a repository.
-func (k *Keeper) there(ctx context.Context, repo string) (bool, error) {
+// isInstalled reports whether the App is installed on a repository.
+func (k *Keeper) isInstalled(ctx context.Context, repo string) (bool, error) {
 	at, err := thread.Parse(repo + "#1")
 	if err != nil {
 		return true, err
@@ -105,9 +105,9 @@ func (k *Keeper) Run(ctx context.Context) {
 // Source turns an event into a delivery.
 type Source func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
 
-// Hears wraps next, and tells the keeper about repositories that the App was removed
+// WatchRemovals wraps next, and tells the keeper about repositories that the App was removed
 // from.
-func (k *Keeper) Hears(next Source) Source {
+func (k *Keeper) WatchRemovals(next Source) Source {
 	return func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 		d, ok, err := next(ctx, event, payload)
 		if err != nil || k.gone == nil || !strings.HasPrefix(event, "installation") {
@@ -121,6 +121,6 @@ func (k *Keeper) Hears(next Source) Source {
 		for _, at := range ev.Removed {
 			repos = append(repos, at.Repository())
 		}
-		return d, ok, k.gone.Heard(ctx, repos...)
+		return d, ok, k.gone.NoteRemoval(ctx, repos...)
 	}
 }

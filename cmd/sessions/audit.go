@@ -124,7 +124,7 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 		return err
 	}
 	fmt.Fprintf(w.Out, "%d logs, %s\n", n, sum)
-	bad, err := c.deleted(ctx, w, s, keys.Signing)
+	bad, err := c.verifyDeleted(ctx, w, s, keys.Signing)
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 	return nil
 }
 
-// deleted verifies the records of deleted sessions, and prints their number for each
+// verifyDeleted verifies the records of deleted sessions, and prints their number for each
 // reason of a deletion. It returns the number of broken records.
-func (c *verifyCmd) deleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
+func (c *verifyCmd) verifyDeleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
 	list, err := s.Deleted(ctx)
 	if err != nil {
 		return 0, err

@@ -124,7 +124,7 @@ func printStory(w *door.Console, events []session.Event) error {
 // printEvents prints a line for each event. Sealed contents of files are printed if the
 // key opens them, and counted otherwise.
 func printEvents(out io.Writer, events []session.Event, key *secret.Key) error {
-	events = work.Unsealed(key, events)
+	events = work.Unseal(key, events)
 	for _, e := range events {
 		if _, err := fmt.Fprintf(out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
 			return err

@@ -81,7 +81,7 @@ func (d desk) list(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lately(st)); err != nil {
+			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)); err != nil {
 				return err
 			}
 		}
@@ -97,8 +97,8 @@ func (d desk) next(e schedule.Entry, st schedule.State) string {
 	switch at := e.Next(later(d.now, st.Last)); {
 	case e.Refused != "":
 		return "refused: " + e.Refused
-	case e.Wrong() != "":
-		return e.Wrong()
+	case e.CronFault() != "":
+		return e.CronFault()
 	case e.On != "":
 		return "on " + e.On
 	case at.IsZero():
@@ -115,7 +115,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func lately(st schedule.State) string {
+func lastResult(st schedule.State) string {
 	if len(st.Past) == 0 {
 		return "not run yet"
 	}

@@ -31,8 +31,8 @@ func (f files) doctor() string {
 // quoted quotes a path for a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
-// free returns an error if one of the files exists, or cannot be created.
-func (f files) free() error {
+// checkFree returns an error if one of the files exists, or cannot be created.
+func (f files) checkFree() error {
 	for _, name := range []string{f.Config, f.Environment, f.Key} {
 		if _, err := os.Lstat(name); err == nil {
 			return fmt.Errorf("%s is there already: move it away, or write into another directory with --dir", name)
@@ -48,8 +48,8 @@ func (f files) free() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// keep writes all files, the key first: GitHub sends it only once.
-func (f files) keep(v *Verb, app granted.App) (files, error) {
+// writeAll writes all files, the key first: GitHub sends it only once.
+func (f files) writeAll(v *Verb, app granted.App) (files, error) {
 	v.secrets = map[string]string{"HANDRAIL_LOG_KEY": rand.Text() + rand.Text()}
 	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + v.secrets["HANDRAIL_LOG_KEY"] + "\n"
 	hook := app.WebhookSecret.Reveal()

@@ -71,12 +71,12 @@ func choose(ctx context.Context, w *door.Console, client *http.Client, host stri
 	if err != nil {
 		return "", door.Usage("which of these models? %s", how)
 	}
-	return picked(names, strings.TrimSpace(line))
+	return pickModel(names, strings.TrimSpace(line))
 }
 
-// picked returns the model for an answer: a number or a name. An empty answer picks the
+// pickModel returns the model for an answer: a number or a name. An empty answer picks the
 // first model.
-func picked(names []string, answer string) (string, error) {
+func pickModel(names []string, answer string) (string, error) {
 	if answer == "" {
 		return names[0], nil
 	}

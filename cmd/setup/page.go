@@ -78,8 +78,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// made returns the App, and whether it exists.
-func (p *page) made() (granted.App, bool) {
+// createdApp returns the App, and whether it exists.
+func (p *page) createdApp() (granted.App, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.app, p.over

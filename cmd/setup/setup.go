@@ -54,7 +54,7 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 		ollama = ""
 	}
 	v.ollama = ollama
-	if err := v.reads(); err != nil {
+	if err := v.readSettings(); err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {
@@ -65,13 +65,13 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 		return err
 	}
 	f := filesIn(dir)
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if v.Model == "" && v.BaseURL != "" {
 		return door.Usage("which model of %s? name it: handrail init --model NAME", v.BaseURL)
 	}
-	if err := v.enter(ctx, w, f); err != nil {
+	if err := v.ensureAccess(ctx, w, f); err != nil {
 		return err
 	}
 	if v.Model == "" {
@@ -87,14 +87,14 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if err != nil {
 		return err
 	}
-	return v.after(w, app, f, of).goOn(ctx)
+	return v.after(w, app, f, of).guide(ctx)
 }
 
 // create serves the page, and returns the created App.
 func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (granted.App, error) {
 	done, end := context.WithCancel(ctx)
 	defer end()
-	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.keep(v, app) }, end)
+	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.writeAll(v, app) }, end)
 	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
 		fmt.Fprintln(w.Err, "Others can read what goes to this address on its way, unless TLS is in front of it.")
@@ -111,7 +111,7 @@ func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f fi
 	defer cancel()
 	err := s.Shutdown(grace)
 	<-failed
-	app, made := p.made()
+	app, made := p.createdApp()
 	switch {
 	case err != nil:
 		return app, fmt.Errorf("close the page: %w", errors.Join(err, s.Close()))

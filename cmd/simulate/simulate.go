@@ -157,8 +157,8 @@ func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 	return r
 }
 
-// pushed returns why a push starts nothing, or "".
-func (Result) pushed(ev ghapp.Event) string {
+// whyIgnored returns why a push starts nothing, or "".
+func (Result) whyIgnored(ev ghapp.Event) string {
 	if ev.Deleted || ev.DefaultBranch == "" || ev.Ref != "refs/heads/"+ev.DefaultBranch {
 		return "only changes of the default branch start anything"
 	}
@@ -167,7 +167,7 @@ func (Result) pushed(ev ghapp.Event) string {
 
 // push adds the effect of a push: the schedules for changes of the default branch.
 func (r Result) push(in Input, ev ghapp.Event) Result {
-	if why := r.pushed(ev); why != "" {
+	if why := r.whyIgnored(ev); why != "" {
 		return r.none("push", "%s", why)
 	}
 	for _, e := range schedule.Of(ev.Thread.Repository(), in.Server, in.Repository) {
@@ -214,7 +214,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 		return err
 	}
 	kept := db.Store
-	kept.Deliveries = &heard{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
+	kept.Deliveries = &noteRecorder{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
 	b, err := bot.New(bot.Config{
 		Store: kept, GitHub: github, Runner: t, Watchers: watchers.All(), Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
 		Repositories: t.in.Repositories, Apps: t.in.Apps, Log: slog.New(slog.DiscardHandler),
@@ -222,7 +222,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	if err != nil {
 		return err
 	}
-	payload, err := t.world.installed(t.in.Payload)
+	payload, err := t.world.withInstallation(t.in.Payload)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	case ci.Ended(t.ev):
 		t.res = t.res.check(t.in, t.ev, taken)
 		return nil
-	case t.ev.Kind == "push" && (taken || t.res.pushed(t.ev) != ""):
+	case t.ev.Kind == "push" && (taken || t.res.whyIgnored(t.ev) != ""):
 		t.res = t.res.push(t.in, t.ev)
 		return nil
 	case !taken:
@@ -289,7 +289,7 @@ func (t *trial) work(ctx context.Context, b *bot.Bot, kept store.Store, thread s
 		if err != nil || len(waiting) == 0 {
 			return nil, err
 		}
-		thread, t.ev.Thread = waiting[0].Thread, t.world.opened(t.ev.Thread)
+		thread, t.ev.Thread = waiting[0].Thread, t.world.openedThread(t.ev.Thread)
 		if err := b.Work(ctx, thread); err != nil && t.task == nil {
 			return nil, err
 		}
@@ -334,7 +334,7 @@ func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 		}
 		*would = append(*would, e)
 	}
-	texts, reactions := t.world.said(t.ev.Thread)
+	texts, reactions := t.world.contents(t.ev.Thread)
 	for _, text := range texts {
 		ours, key := app.Written(text)
 		if !ours || row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
@@ -347,15 +347,15 @@ func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 	}
 	switch {
 	case len(*would) > 0:
-	case t.res.spoken():
+	case t.res.hasReason():
 		*would = []Effect{{Kind: "none"}}
 	default:
 		*would = []Effect{{Kind: "wake", Text: t.ev.Thread.Key()}}
 	}
 }
 
-// spoken reports whether the bot gave a reason for ignoring the payload.
-func (r *Result) spoken() bool {
+// hasReason reports whether the bot gave a reason for ignoring the payload.
+func (r *Result) hasReason() bool {
 	return slices.ContainsFunc(r.Because, func(b Reason) bool { return b.Rule == "delivery" })
 }
 
@@ -382,15 +382,15 @@ func (t *trial) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 	return session.Outcome{}, ctx.Err()
 }
 
-// heard reports the notes of finished deliveries.
-type heard struct {
+// noteRecorder reports the notes of finished deliveries.
+type noteRecorder struct {
 	store.Deliveries
 
 	why func(note string)
 }
 
 // Done implements [store.Deliveries].
-func (h *heard) Done(ctx context.Context, note string, ids ...string) error {
+func (h *noteRecorder) Done(ctx context.Context, note string, ids ...string) error {
 	if note != "" && note != "done" {
 		h.why(note)
 	}

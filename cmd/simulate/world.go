@@ -146,8 +146,8 @@ func (w *world) text(is *hub.Issue) {
 	}
 }
 
-// installed returns the payload with the id of the fake GitHub's installation.
-func (w *world) installed(payload []byte) ([]byte, error) {
+// withInstallation returns the payload with the id of the fake GitHub's installation.
+func (w *world) withInstallation(payload []byte) ([]byte, error) {
 	var p map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func (w *world) installed(payload []byte) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// said returns the texts and the reactions in the thread.
-func (w *world) said(at thread.Ref) (texts, reactions []string) {
+// contents returns the texts and the reactions in the thread.
+func (w *world) contents(at thread.Ref) (texts, reactions []string) {
 	if at.Number == 0 {
 		return nil, nil
 	}
@@ -175,8 +175,8 @@ func (w *world) said(at thread.Ref) (texts, reactions []string) {
 	return texts, reactions
 }
 
-// opened returns the thread that the bot opened, the only one in the repository.
-func (w *world) opened(at thread.Ref) thread.Ref {
+// openedThread returns the thread that the bot opened, the only one in the repository.
+func (w *world) openedThread(at thread.Ref) thread.Ref {
 	w.gh.Do(func() {
 		for n := range w.gh.FindRepo(at.Owner, at.Repo).Issues {
 			at.Number = max(at.Number, n)

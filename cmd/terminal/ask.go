@@ -131,8 +131,8 @@ func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 	return out, nil
 }
 
-// theirs is the approver's name in resolutions.
-const theirs = "the person at the terminal"
+// approverName is the approver's name in resolutions.
+const approverName = "the person at the terminal"
 
 func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	if err := ctx.Err(); err != nil {
@@ -146,7 +146,7 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 		severity = ", severity " + a.Severity
 	}
 	l := t.screen.look
-	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, wanted(a))))
+	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, purposeOf(a))))
 	t.Say("%s", l.exact(a.Display))
 	for _, r := range a.Reasons {
 		t.Say("%s", l.item("  because ", r))
@@ -164,15 +164,15 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 	case err != nil:
 		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}, nil
 	case isYes(line):
-		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: theirs}, nil
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName}, nil
 	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
 		line = ""
 	}
-	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: theirs, Reason: line}, nil
+	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: approverName, Reason: line}, nil
 }
 
-// wanted describes the purpose of a request.
-func wanted(a session.Asked) string {
+// purposeOf describes the purpose of a request.
+func purposeOf(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
 		return "the repository wants to be set up, once for all sessions"
@@ -187,7 +187,7 @@ func wanted(a session.Asked) string {
 }
 
 func pathList(paths []string) string {
-	shown := paths[:min(len(paths), mostFilesShown)]
+	shown := paths[:min(len(paths), maxFilesShown)]
 	out := untrusted.EscapeLine(strings.Join(shown, ", "))
 	if more := len(paths) - len(shown); more > 0 {
 		out += fmt.Sprintf(" and %d more", more)
@@ -197,7 +197,7 @@ func pathList(paths []string) string {
 
 func (t *Terminal) question(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	l := t.screen.look
-	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.barred(a.Display))
+	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.withBars(a.Display))
 	for i, c := range a.Choices {
 		t.Say("%s", l.line(fmt.Sprintf("  %d. %s", i+1, untrusted.EscapeLine(c))))
 	}

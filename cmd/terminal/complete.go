@@ -15,8 +15,8 @@ const (
 	dirs  = ":dirs"
 )
 
-// Asks is the hidden verb with which shell scripts ask for completions.
-const Asks = "__complete"
+// CompleteVerb is the hidden verb with which shell scripts ask for completions.
+const CompleteVerb = "__complete"
 
 // Complete writes the possible next words, one per line, each with its help after a tab.
 // The last of words is the one being typed. A line ":files" or ":dirs" leaves the

@@ -22,7 +22,7 @@ type Editor struct {
 	t       *term.Terminal
 	fresh   func() // recreates t
 	log     *Log
-	past    *past
+	past    *history
 	waiting chan read // result of a read that outlived its Line
 }
 
@@ -129,18 +129,18 @@ func (e *Editor) lines() read {
 // Remember adds a line to the history.
 func (e *Editor) Remember(line string) error { return e.past.keep(line) }
 
-// past is the history, oldest line first. It implements [term.History], and leaves out
+// history is the history, oldest line first. It implements [term.History], and leaves out
 // answers to questions.
-type past struct {
+type history struct {
 	file  string
 	lines []string
 }
 
-// mostPast is the maximum number of lines in the history.
-const mostPast = 500
+// maxHistory is the maximum number of lines in the history.
+const maxHistory = 500
 
-func openPast(file string) *past {
-	p := &past{file: file}
+func openPast(file string) *history {
+	p := &history{file: file}
 	if data, err := os.ReadFile(file); err == nil {
 		p.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	}
@@ -148,21 +148,21 @@ func openPast(file string) *past {
 }
 
 // Add implements [term.History].
-func (p *past) Add(string) {}
+func (p *history) Add(string) {}
 
 // Len implements [term.History].
-func (p *past) Len() int { return len(p.lines) }
+func (p *history) Len() int { return len(p.lines) }
 
 // At implements [term.History]; 0 is the newest.
-func (p *past) At(n int) string { return p.lines[len(p.lines)-1-n] }
+func (p *history) At(n int) string { return p.lines[len(p.lines)-1-n] }
 
-func (p *past) keep(line string) error {
+func (p *history) keep(line string) error {
 	line = strings.ReplaceAll(strings.TrimSpace(line), "\n", " ")
 	if line == "" || len(p.lines) > 0 && p.lines[len(p.lines)-1] == line {
 		return nil
 	}
 	p.lines = append(p.lines, line)
-	p.lines = slices.Clone(p.lines[max(0, len(p.lines)-mostPast):])
+	p.lines = slices.Clone(p.lines[max(0, len(p.lines)-maxHistory):])
 	if p.file == "" {
 		return nil
 	}

@@ -43,16 +43,16 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
 	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
-		t.Say("%s", l.barred(out.Reason))
+		t.Say("%s", l.withBars(out.Reason))
 	}
 	if out.Summary != "" && strings.TrimSpace(out.Summary) != t.said {
-		t.Say("%s", l.barred(out.Summary))
+		t.Say("%s", l.withBars(out.Summary))
 	}
 	if out.Tests != "" {
 		t.Say("%s", l.item("Seen by Handrail: ", out.Tests))
 	}
 	for i, f := range out.Files {
-		if i == mostFilesShown {
+		if i == maxFilesShown {
 			t.Say("  … and %d more files", len(out.Files)-i)
 			break
 		}
@@ -85,7 +85,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	}
 	switch {
 	case out.Wish != "":
-	case out.Turns == 0 && wellDone(out) && !t.tells:
+	case out.Turns == 0 && succeeded(out) && !t.tells:
 		t.more(task, "It is "+end+" already")
 	case out.Turns == 0 && out.Status == session.StatusNoChanges && !t.tells:
 		t.more(task, "It ended without changes")
@@ -102,8 +102,8 @@ func (t *Terminal) more(task session.Task, how string) {
 	}
 }
 
-// wellDone reports whether a session was successful.
-func wellDone(out session.Outcome) bool {
+// succeeded reports whether a session was successful.
+func succeeded(out session.Outcome) bool {
 	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 

@@ -37,18 +37,20 @@ func (l *Log) Write(p []byte) (int, error) {
 	return l.to.Write(p)
 }
 
-// Unsaid returns a logger that drops messages that the terminal shows itself.
-func (l *Log) Unsaid(of *slog.Logger) *slog.Logger { return slog.New(unsaid{of.Handler(), l}) }
+// WithoutShown returns a logger that drops messages that the terminal shows itself.
+func (l *Log) WithoutShown(of *slog.Logger) *slog.Logger {
+	return slog.New(filterHandler{of.Handler(), l})
+}
 
-// unsaid drops messages that the terminal shows itself.
-type unsaid struct {
+// filterHandler drops messages that the terminal shows itself.
+type filterHandler struct {
 	slog.Handler
 
 	log *Log
 }
 
 // Handle implements [slog.Handler].
-func (u unsaid) Handle(ctx context.Context, r slog.Record) error {
+func (u filterHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == agent.TriesAgain && u.log.screen.Load() != nil {
 		return nil
 	}
@@ -56,11 +58,11 @@ func (u unsaid) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements [slog.Handler].
-func (u unsaid) WithAttrs(list []slog.Attr) slog.Handler {
-	return unsaid{u.Handler.WithAttrs(list), u.log}
+func (u filterHandler) WithAttrs(list []slog.Attr) slog.Handler {
+	return filterHandler{u.Handler.WithAttrs(list), u.log}
 }
 
 // WithGroup implements [slog.Handler].
-func (u unsaid) WithGroup(name string) slog.Handler {
-	return unsaid{u.Handler.WithGroup(name), u.log}
+func (u filterHandler) WithGroup(name string) slog.Handler {
+	return filterHandler{u.Handler.WithGroup(name), u.log}
 }

@@ -80,9 +80,9 @@ func (l Look) fit(s string, more int) string {
 // bar is the prefix of each line of foreign text.
 const bar = "  │ "
 
-// barred shows a text of several lines, each with a bar, so that none of them looks like
+// withBars shows a text of several lines, each with a bar, so that none of them looks like
 // a line of the terminal's own.
-func (l Look) barred(s string) string { return strings.Join(l.behindBar(s, l.words, plain), "\n") }
+func (l Look) withBars(s string) string { return strings.Join(l.barLines(s, l.words, plain), "\n") }
 
 // exact shows the text of a request in full: the approver must see every character.
 func (l Look) exact(s string) string {
@@ -94,8 +94,8 @@ func (l Look) words(s string, width int) string { return ansi.Wrap(s, width, "")
 // tabStop is the number of columns between tab stops.
 const tabStop = 4
 
-// spaced replaces tabs with spaces.
-func spaced(s string) string {
+// expandTabs replaces tabs with spaces.
+func expandTabs(s string) string {
 	if !strings.Contains(s, "\t") {
 		return s
 	}
@@ -126,12 +126,12 @@ func (l Look) item(before, s string) string {
 	if !more {
 		return before + first
 	}
-	return before + first + "\n" + l.barred(strings.ReplaceAll(rest, "\n", " "))
+	return before + first + "\n" + l.withBars(strings.ReplaceAll(rest, "\n", " "))
 }
 
-// behindBar returns the lines of a text, each with a bar, and its tabs as spaces.
-func (l Look) behindBar(s string, wrap func(s string, width int) string, c tone) []string {
-	return l.escaped(spaced(strings.TrimSpace(s)), wrap, c)
+// barLines returns the lines of a text, each with a bar, and its tabs as spaces.
+func (l Look) barLines(s string, wrap func(s string, width int) string, c tone) []string {
+	return l.escaped(expandTabs(strings.TrimSpace(s)), wrap, c)
 }
 
 // escaped returns the lines of a text, each with a bar. Control characters are made

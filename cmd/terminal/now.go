@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// goingOn is the current activity: a running tool, or an answer of the model.
-type goingOn struct {
+// activity is the current activity: a running tool, or an answer of the model.
+type activity struct {
 	tool  string // title of the running tool; empty during an answer
 	since time.Time
 	live  agent.Live // progress of the answer
@@ -23,8 +23,8 @@ type goingOn struct {
 	frame int
 }
 
-func (g *goingOn) begin(title string, at time.Time) { *g = goingOn{tool: title, since: at} }
-func (g *goingOn) wait(at time.Time)                { *g = goingOn{since: at} }
+func (g *activity) begin(title string, at time.Time) { *g = activity{tool: title, since: at} }
+func (g *activity) wait(at time.Time)                { *g = activity{since: at} }
 
 // Live takes the progress of an answer. Waits for the model's server are printed, the
 // rest is shown in the live lines. Silence is shown there too, if the terminal has live
@@ -66,8 +66,8 @@ func (t *Terminal) Printed(last func() string) {
 	t.goingOn.last = last
 }
 
-// mostLive is the maximum number of lines shown of a growing answer.
-const mostLive = 8
+// maxLive is the maximum number of lines shown of a growing answer.
+const maxLive = 8
 
 var frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
@@ -79,8 +79,8 @@ func (t *Terminal) now() (out []string) {
 	}
 	tail := func(s string, c tone) {
 		if strings.TrimSpace(s) != "" {
-			lines := l.behindBar(lastOf(s), l.words, c)
-			out = append(out, lines[max(0, len(lines)-mostLive):]...)
+			lines := l.barLines(lastOf(s), l.words, c)
+			out = append(out, lines[max(0, len(lines)-maxLive):]...)
 		}
 	}
 	what, more := "waiting for the model", ""
@@ -113,7 +113,7 @@ func (t *Terminal) now() (out []string) {
 		g.line, g.asked = g.last(), at
 	}
 	if g.line != "" {
-		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(spaced(g.line)))))
+		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(expandTabs(g.line)))))
 	}
 	turn := t.view.AllTurns()
 	if g.tool == "" {

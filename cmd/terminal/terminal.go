@@ -54,7 +54,7 @@ type Terminal struct {
 	quiet   bool // take events without showing them
 	todo    []session.Todo
 	warned  string // the last warning
-	goingOn goingOn
+	goingOn activity
 }
 
 // New returns a terminal.
@@ -206,7 +206,7 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 	}
 	t.said = strings.TrimSpace(a.Content)
 	if a.Content != "" {
-		out = append(out, l.barred(a.Content))
+		out = append(out, l.withBars(a.Content))
 	}
 	for _, why := range a.Errors {
 		out = append(out, l.line(l.in(red, "✗")+" a tool call could not be understood: "+untrusted.EscapeLine(firstLineOf(why))))
@@ -223,7 +223,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	case session.NoteTookBack: // it is how the run ends
 		if t.tells {
 			t.said = strings.TrimSpace(n.Text)
-			out = append(out, l.barred(n.Text))
+			out = append(out, l.withBars(n.Text))
 		}
 	case session.NoteContext:
 		for _, label := range n.Labels() {
@@ -284,11 +284,11 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	case strings.HasPrefix(title, "Set up: "):
 		return t.setUp(title, r)
 	case !r.OK && l.Live:
-		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", spaced(firstLineOf(r.Content)))}
+		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", expandTabs(firstLineOf(r.Content)))}
 	case !r.OK:
-		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(spaced(firstLineOf(r.Content)))}
+		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(expandTabs(firstLineOf(r.Content)))}
 	case failed:
-		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.barLines(lastLinesOf(r.Content), l.words, dim)...)
 	case l.Live:
 		if !strings.Contains(title, "−") {
 			title += t.changed(r.Changes)
@@ -308,9 +308,9 @@ func (t *Terminal) setUp(title string, r *session.Result) []string {
 	l := t.screen.look
 	switch {
 	case !r.OK:
-		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.barLines(lastLinesOf(r.Content), l.words, dim)...)
 	case t.tells:
-		return append([]string{l.line(l.in(green, "✔ ") + title)}, l.behindBar(r.Content, l.words, dim)...)
+		return append([]string{l.line(l.in(green, "✔ ") + title)}, l.barLines(r.Content, l.words, dim)...)
 	case l.Live:
 		return []string{l.line(l.in(green, "✔ ") + title)}
 	}
@@ -361,8 +361,8 @@ func firstLineOf(s string) string {
 // Limits for the output of a failed command: the number of last lines, and runes per
 // line.
 const (
-	mostLastLines = 6
-	mostOfALine   = 300
+	maxLastLines = 6
+	maxLineRunes = 300
 )
 
 // lastLinesOf returns the end of a command's output, without the trailing notes for the
@@ -372,23 +372,23 @@ func lastLinesOf(content string) string {
 	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
 		lines = lines[:len(lines)-1]
 	}
-	lines = lines[max(0, len(lines)-mostLastLines):]
+	lines = lines[max(0, len(lines)-maxLastLines):]
 	for i, line := range lines {
-		if r := []rune(line); len(r) > mostOfALine {
-			lines[i] = string(r[:mostOfALine]) + "…"
+		if r := []rune(line); len(r) > maxLineRunes {
+			lines[i] = string(r[:maxLineRunes]) + "…"
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// mostFilesShown is the maximum number of files listed of a change; the branch has them
+// maxFilesShown is the maximum number of files listed of a change; the branch has them
 // all.
-const mostFilesShown = 100
+const maxFilesShown = 100
 
 func (t *Terminal) fileList(files []session.FileChange) string {
 	var parts []string
 	for i, f := range files {
-		if i == mostFilesShown {
+		if i == maxFilesShown {
 			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
 			break
 		}

@@ -23,9 +23,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Helped replaces the word help, before or after a verb, with the flag --help. After a
+// RewriteHelp replaces the word help, before or after a verb, with the flag --help. After a
 // verb with arguments, help is an argument.
-func Helped(app *kong.Node, args []string) []string {
+func RewriteHelp(app *kong.Node, args []string) []string {
 	at := app
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
@@ -71,20 +71,20 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 
 func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
-// Wrong turns kong's err about a command line into a usage error of one line, with a
+// UsageErrorOf turns kong's err about a command line into a usage error of one line, with a
 // suggestion.
-func Wrong(app *kong.Node, args []string, err error) error {
+func UsageErrorOf(app *kong.Node, args []string, err error) error {
 	at := app
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		at = parse.Context.Selected()
 	}
-	said := reworded(app, at, args, err.Error())
+	said := rewordError(app, at, args, err.Error())
 	return door.Usage("%s (see `%s --help`)", untrusted.EscapeLine(said), path(at))
 }
 
-// Nothing lists the verbs if the command line has none.
-func Nothing(k *kong.Kong, out io.Writer) error {
+// ShowVerbs lists the verbs if the command line has none.
+func ShowVerbs(k *kong.Kong, out io.Writer) error {
 	ctx, err := kong.Trace(k, nil)
 	if err != nil {
 		return door.UsageError{Err: err}
@@ -106,8 +106,8 @@ var (
 	hyphened   = pattern.Lazy(`^(--\S+): expected .* but got "(-.*)" \(`)
 )
 
-// reworded rewrites an error of kong's for the user.
-func reworded(app, at *kong.Node, args []string, said string) string {
+// rewordError rewrites an error of kong's for the user.
+func rewordError(app, at *kong.Node, args []string, said string) string {
 	var found []string
 	has := func(r func() *regexp.Regexp) bool {
 		found = r().FindStringSubmatch(said)
@@ -115,13 +115,13 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 	}
 	switch {
 	case strings.HasPrefix(said, "expected ") && len(verbs(at)) > 0:
-		return fmt.Sprintf("`%s` needs a verb: %s", path(at), listed(names(at)))
+		return fmt.Sprintf("`%s` needs a verb: %s", path(at), joinOr(names(at)))
 	case strings.HasPrefix(said, "expected "):
 		return needs(at, strings.TrimPrefix(said, "expected "))
 	case len(verbs(at)) > 0 && has(unexpected):
 		return noVerb(app, at, args, found[1])
 	case has(unexpected):
-		return "unexpected argument " + found[1] + together(at)
+		return "unexpected argument " + found[1] + unexpectedHint(at)
 	case has(noNumber):
 		return found[1] + " takes a number, not " + found[2]
 	case has(hyphened):
@@ -130,16 +130,16 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 		return found[1] + " needs a value"
 	case has(noneOf):
 		list := strings.Split(strings.TrimPrefix(strings.ReplaceAll(found[2], `"`, ""), ","), ",") // none is a word, too
-		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], listed(list), found[3], meant(found[3], list, ""))
+		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], joinOr(list), found[3], suggestName(found[3], list, ""))
 	case has(unknown):
-		return "unknown flag " + found[1] + meant(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
+		return "unknown flag " + found[1] + suggestName(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
 	}
 	return said
 }
 
-// together explains an unexpected argument: usually a flag, or the quotes around a text,
+// unexpectedHint explains an unexpected argument: usually a flag, or the quotes around a text,
 // are missing.
-func together(at *kong.Node) string {
+func unexpectedHint(at *kong.Node) string {
 	for _, f := range at.Flags {
 		if f.Name == "task" {
 			return `: what to do goes behind --task, in quotes, as in --task "fix it"`
@@ -161,9 +161,9 @@ func needs(at *kong.Node, what string) string {
 	return fmt.Sprintf("`%s` needs %s", path(at), what)
 }
 
-// meant suggests the name that was probably meant by word: a similar one, or one that
+// suggestName suggests the name that was probably meant by word: a similar one, or one that
 // begins with word. It is empty if there is none.
-func meant(word string, names []string, before string) string {
+func suggestName(word string, names []string, before string) string {
 	near := policy.Nearest(word, names)
 	for _, name := range names {
 		if len(word) > 1 && strings.HasPrefix(name, word) && !strings.HasPrefix(near, word) {
@@ -180,7 +180,7 @@ func meant(word string, names []string, before string) string {
 // node, or one of the same name elsewhere.
 func noVerb(app, at *kong.Node, args []string, word string) string {
 	said := "`" + path(at) + "` has no verb \"" + word + "\""
-	if near := meant(word, names(at), path(at)+" "); near != "" {
+	if near := suggestName(word, names(at), path(at)+" "); near != "" {
 		return said + near
 	}
 	for _, other := range verbs(app) {
@@ -190,7 +190,7 @@ func noVerb(app, at *kong.Node, args []string, word string) string {
 	}
 	const most = 8 // readable on one line
 	if list := names(at); len(list) <= most {
-		said += ": it has " + listed(list)
+		said += ": it has " + joinOr(list)
 	}
 	return said
 }
@@ -234,8 +234,8 @@ func path(at *kong.Node) string {
 	return path(at.Parent) + " " + at.Name
 }
 
-// listed joins words as in a sentence: a, b or c.
-func listed(words []string) string {
+// joinOr joins words as in a sentence: a, b or c.
+func joinOr(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

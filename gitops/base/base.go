@@ -80,7 +80,7 @@ func Open(cfg Config) (*Store, error) {
 			return nil, fmt.Errorf("open bases: %w", err)
 		}
 	}
-	if err := errors.Join(s.live(), s.clear()); err != nil {
+	if err := errors.Join(s.holdAlive(), s.clear()); err != nil {
 		return nil, fmt.Errorf("open bases: %w", err)
 	}
 	return s, nil
@@ -140,8 +140,8 @@ func (s *Store) Take(ctx context.Context, repo Repo, w Want) (*Base, error) {
 	return b, b.failed(b.make(ctx, repo, v, w.Layers))
 }
 
-// used records the time of the last use of a base.
-func used(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
+// markUsed records the time of the last use of a base.
+func markUsed(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
 
 func (b *Base) failed(err error) error {
 	if err == nil {
@@ -178,7 +178,7 @@ func (b *Base) take(ctx context.Context, key string) (bool, error) {
 		s.discard(key)
 		return false, nil //nolint:nilerr // as above
 	}
-	used(lock)
+	markUsed(lock)
 	if about.On != "" {
 		b.Over = s.at("bases/" + key + "/tree")
 	} else {

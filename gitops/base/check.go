@@ -77,13 +77,13 @@ func readStamps(file string) (list []stamp, err error) {
 	return list, err
 }
 
-// mostChecked is the maximum number of files and directories checked at each use. Of
+// maxChecked is the maximum number of files and directories checked at each use. Of
 // larger bases only the directories are checked, where a created or deleted name changes
 // the time. Their files are checked once a day and after each boot, which may have lost
 // data.
 const (
-	mostChecked = 10_000
-	checkEvery  = 24 * time.Hour
+	maxChecked = 10_000
+	checkEvery = 24 * time.Hour
 )
 
 // check returns an error unless a base is unchanged: the same names in each directory,
@@ -94,7 +94,7 @@ func (s *Store) check(ctx context.Context, key string) (about, error) {
 		return a, err
 	}
 	at := s.at("bases/" + key)
-	whole := a.Files+a.Dirs <= mostChecked || !s.checked(at+"/checked")
+	whole := a.Files+a.Dirs <= maxChecked || !s.checked(at+"/checked")
 	name := "/dirs"
 	if whole {
 		name = "/list"

@@ -12,11 +12,11 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// mostDiffers is the maximum number of files and directories in a layer; mostAsked is the
+// maxDiffers is the maximum number of files and directories in a layer; maxCandidates is the
 // maximum number of candidates in the search for the nearest tree.
 const (
-	mostDiffers = 2_000
-	mostAsked   = 8
+	maxDiffers    = 2_000
+	maxCandidates = 8
 )
 
 // errNoLayer means that a layer is not possible; a tree is made instead.
@@ -57,10 +57,10 @@ func (b *Base) layer(ctx context.Context, repo Repo, v view) (bool, error) {
 
 // nearest returns the tree with the fewest differences, and the differences.
 func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, best *differ, err error) {
-	most, asked := mostDiffers, 0
+	most, asked := maxDiffers, 0
 	for _, name := range s.newest("bases", 1<<20) {
 		a, err := s.about(name)
-		if err != nil || !strings.HasPrefix(name, "t-") || strings.Contains(name, ".bad-") || asked == mostAsked {
+		if err != nil || !strings.HasPrefix(name, "t-") || strings.Contains(name, ".bad-") || asked == maxCandidates {
 			continue
 		}
 		if a.Key != v.key { //control:rules-share-no-tree
@@ -69,7 +69,7 @@ func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, bes
 		asked++
 		d := &differ{}
 		err = s.read(ctx, repo, func(r reader) error {
-			*d = differ{r: r, plan: plan{most: most}}
+			*d = differ{r: r, plan: plan{limit: most}}
 			return d.trees(ctx, plumbing.NewHash(a.Tree), v.Tree, "")
 		})
 		if ctx.Err() != nil {
@@ -121,7 +121,7 @@ func (d *differ) trees(ctx context.Context, from, to plumbing.Hash, at string) e
 			d.gone = append(d.gone, at+name)
 		}
 	}
-	if len(d.dirs)+len(d.items)+len(d.gone) > d.most {
+	if len(d.dirs)+len(d.items)+len(d.gone) > d.limit {
 		return errNoLayer
 	}
 	if before == len(d.dirs)+len(d.items)+len(d.gone) {

@@ -11,15 +11,15 @@ import (
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
-// live takes a lock for the lifetime of the process.
-func (s *Store) live() error {
+// holdAlive takes a lock for the lifetime of the process.
+func (s *Store) holdAlive() error {
 	for {
 		f, err := os.CreateTemp(s.at("locks"), "alive-")
 		if err != nil {
 			return err
 		}
 		ok, err := flock.Try(f, true)
-		if ok && flock.Named(f) { // no other process removed it as stale
+		if ok && flock.HasName(f) { // no other process removed it as stale
 			s.alive = f
 			return nil
 		}
@@ -39,7 +39,7 @@ func (s *Store) lockNow(name string, alone bool) (*os.File, bool, error) {
 	return flock.Now(s.at("locks/"+name), alone)
 }
 
-// Temp makes a directory below dir that belongs to this process. [Store.Left] finds those
+// Temp makes a directory below dir that belongs to this process. [Store.Leftovers] finds those
 // of dead processes.
 func (s *Store) Temp(dir, prefix string) (string, error) {
 	return os.MkdirTemp(dir, prefix+"-"+s.id()+"-")
@@ -47,13 +47,13 @@ func (s *Store) Temp(dir, prefix string) (string, error) {
 
 func (s *Store) id() string { return strings.TrimPrefix(filepath.Base(s.alive.Name()), "alive-") }
 
-// Left returns the directories that dead processes made with [Store.Temp] in dir.
-func (s *Store) Left(dir, prefix string) (names []string, err error) {
+// Leftovers returns the directories that dead processes made with [Store.Temp] in dir.
+func (s *Store) Leftovers(dir, prefix string) (names []string, err error) {
 	list, err := os.ReadDir(dir)
 	for _, e := range list {
 		rest, ok := strings.CutPrefix(e.Name(), prefix+"-")
 		id, _, more := cutLast(rest)
-		if _, id, _ = cutLast(id); ok && more && !s.lives(id) {
+		if _, id, _ = cutLast(id); ok && more && !s.isAlive(id) {
 			names = append(names, filepath.Join(dir, e.Name()))
 		}
 	}
@@ -69,8 +69,8 @@ func cutLast(name string) (before, after string, found bool) {
 	return name[:i], name[i+1:], true
 }
 
-// lives reports whether a process still runs.
-func (s *Store) lives(id string) bool {
+// isAlive reports whether a process still runs.
+func (s *Store) isAlive(id string) bool {
 	f, err := os.Open(s.at("locks/alive-" + id))
 	if err != nil {
 		return false

@@ -57,7 +57,7 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 		}
 		if lock != nil {
 			at := s.at("bases/" + key + "/tree")
-			return errors.Join(give(at+"/objects", p.Objects, p.Share), give(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
+			return errors.Join(copyTree(at+"/objects", p.Objects, p.Share), copyTree(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
 		}
 		building, err := s.lock(ctx, key+".build", true)
 		if err != nil {
@@ -94,12 +94,12 @@ func (s *Store) takePast(ctx context.Context, key string) (*os.File, pastAbout, 
 		s.discard(key)
 		return nil, a, flock.Release(lock)
 	}
-	used(lock)
+	markUsed(lock)
 	return lock, a, nil
 }
 
-// give copies the files of one directory into another, or links them if share.
-func give(from, dir string, share bool) error {
+// copyTree copies the files of one directory into another, or links them if share.
+func copyTree(from, dir string, share bool) error {
 	link := share //control:past-is-not-shared
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {

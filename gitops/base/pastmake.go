@@ -119,7 +119,7 @@ func (h *historian) make(ctx context.Context, key string) (err error) {
 	defer near.Renew() // closes its files
 	var a pastAbout
 	err = h.s.read(ctx, h.repo, func(r reader) error {
-		return near.Once(ctx, func(had *objects.DB) error {
+		return near.Do(ctx, func(had *objects.DB) error {
 			a, err = h.pack(ctx, r, had, tree)
 			return err
 		})
@@ -259,7 +259,7 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 	}
 	asked := 0
 	for _, key := range h.s.newest("bases", 1<<20) {
-		if !strings.HasPrefix(key, "g-") || strings.Contains(key, ".bad-") || asked == mostAsked {
+		if !strings.HasPrefix(key, "g-") || strings.Contains(key, ".bad-") || asked == maxCandidates {
 			continue
 		}
 		about, err := h.s.about(key)
@@ -275,7 +275,7 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 		if err != nil || lock == nil {
 			continue
 		}
-		err = give(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
+		err = copyTree(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
 		if err == nil {
 			return pool, func() { _ = flock.Release(lock) }
 		}

@@ -87,7 +87,7 @@ func (c *collector) prefetch(ctx context.Context, steps []step) ([]step, error) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		lacks := c.r.repo.Lacks(objects.Contents(all.list))
+		lacks := c.r.repo.Missing(objects.Contents(all.list))
 		all.list = nil
 		if i > 0 {
 			former += len(lacks)

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// alone is the file in a base that lists contents that only its tree has. They are shared
+// writeAlone is the file in a base that lists contents that only its tree has. They are shared
 // when the next tree is made, so that the first tree of a repository is not delayed. If
 // all other bases are layers, that never happens.
 const alone = "alone"
 
-// alone writes the list for share: for each content its path in the pool and in the tree.
+// writeAlone writes the list for share: for each content its path in the pool and in the tree.
 // It returns the total size of these contents.
-func (m *maker) alone(file string, items []item) (bytes int64, err error) {
+func (m *maker) writeAlone(file string, items []item) (bytes int64, err error) {
 	var out strings.Builder
 	for i, it := range items[:len(m.fresh)] {
 		if m.fresh[i] {
-			out.WriteString(pooled(it) + " " + it.path + "\x00")
+			out.WriteString(poolPath(it) + " " + it.path + "\x00")
 			bytes += m.stamps[i].size
 		}
 	}

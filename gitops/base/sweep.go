@@ -35,15 +35,15 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 
 // clear removes the unfinished directories of dead processes.
 func (s *Store) clear() error {
-	left, err := s.Left(s.at("making"), "making")
+	left, err := s.Leftovers(s.at("making"), "making")
 	for _, name := range left {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
 	return err
 }
 
-// one is a base in a sweep.
-type one struct {
+// sweepEntry is a base in a sweep.
+type sweepEntry struct {
 	key  string
 	used time.Time
 }
@@ -61,7 +61,7 @@ func (s *Store) sweep(age time.Duration) error {
 	if err = errors.Join(err, readErr); err != nil {
 		return err
 	}
-	var kept []one
+	var kept []sweepEntry
 	for _, b := range list {
 		if strings.Contains(b.key, ".bad-") || time.Since(b.used) > age {
 			if ok, err := s.evict(b.key); ok || err != nil {
@@ -85,18 +85,18 @@ func (s *Store) sweep(age time.Duration) error {
 }
 
 // bases lists the bases, the least recently used first, and a layer before its tree.
-func (s *Store) bases() ([]one, error) {
+func (s *Store) bases() ([]sweepEntry, error) {
 	dirs, err := os.ReadDir(s.at("bases"))
-	var list []one
+	var list []sweepEntry
 	for _, d := range dirs {
-		b := one{key: d.Name()}
+		b := sweepEntry{key: d.Name()}
 		key, _, _ := strings.Cut(b.key, ".bad-")
 		if info, err := os.Stat(s.at("locks/" + key)); err == nil {
 			b.used = info.ModTime()
 		}
 		list = append(list, b)
 	}
-	slices.SortStableFunc(list, func(a, b one) int { return a.used.Compare(b.used) })
+	slices.SortStableFunc(list, func(a, b sweepEntry) int { return a.used.Compare(b.used) })
 	return list, err
 }
 
@@ -108,7 +108,7 @@ func (s *Store) evict(name string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = flock.Release(lock) }()
-	if err := os.RemoveAll(s.gone(name)); err != nil {
+	if err := os.RemoveAll(s.moveAway(name)); err != nil {
 		return false, err
 	}
 	for _, end := range []string{"", ".build"} {
@@ -119,9 +119,9 @@ func (s *Store) evict(name string) (bool, error) {
 	return true, nil
 }
 
-// gone renames a base, so that a half-deleted one is never found, and returns its new
+// moveAway renames a base, so that a half-deleted one is never found, and returns its new
 // path.
-func (s *Store) gone(name string) string {
+func (s *Store) moveAway(name string) string {
 	to := s.at("making/making-" + s.id() + "-" + random())
 	if os.Rename(s.at("bases/"+name), to) != nil {
 		return s.at("bases/" + name)

@@ -20,8 +20,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// mostBytes is the maximum size of a base.
-const mostBytes = 16 << 30
+// maxBytes is the maximum size of a base.
+const maxBytes = 16 << 30
 
 // item is one entry of a tree to be made.
 type item struct {
@@ -52,7 +52,7 @@ type plan struct {
 	dirs  []string // parents first
 	items []item   // all but directories
 	same  map[content]int
-	most  int
+	limit int
 }
 
 // add adds the entries of a tree, recursively. Submodules become empty directories, and
@@ -77,8 +77,8 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 	if r.refused(e.Name) {
 		return nil
 	}
-	if len(p.dirs)+len(p.items) >= p.most {
-		return fmt.Errorf("%w: there are more than %d files and directories", objects.ErrTooLarge, p.most)
+	if len(p.dirs)+len(p.items) >= p.limit {
+		return fmt.Errorf("%w: there are more than %d files and directories", objects.ErrTooLarge, p.limit)
 	}
 	it := item{path: name, mode: e.Mode, hash: e.Hash}
 	if it.isDir() {
@@ -104,7 +104,7 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	p := &plan{}
 	err := s.read(ctx, repo, func(r reader) error {
-		*p = plan{same: map[content]int{}, most: s.cfg.MaxFiles}
+		*p = plan{same: map[content]int{}, limit: s.cfg.MaxFiles}
 		return p.add(ctx, r, v.Tree, "")
 	})
 	if err != nil {
@@ -117,21 +117,21 @@ func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	if err != nil {
 		return err
 	}
-	m := &maker{s: s, repo: repo, nothing: len(kept) == 0, fresh: make([]bool, len(p.items))}
+	m := &maker{s: s, repo: repo, poolEmpty: len(kept) == 0, fresh: make([]bool, len(p.items))}
 	return m.make(ctx, p, "t-"+v.id(), about{Tree: v.Tree.String(), Key: v.key})
 }
 
 // maker writes a plan to the disk.
 type maker struct {
-	s       *Store
-	repo    Repo
-	dir     string
-	root    bool // change the owner of files
-	stamps  []stamp
-	bytes   atomic.Int64
-	nothing bool     // the pool is empty
-	fresh   []bool   // per item of a tree: its content was not in the pool
-	gone    []string // deleted paths of a layer
+	s         *Store
+	repo      Repo
+	dir       string
+	root      bool // change the owner of files
+	stamps    []stamp
+	bytes     atomic.Int64
+	poolEmpty bool     // the pool is empty
+	fresh     []bool   // per item of a tree: its content was not in the pool
+	gone      []string // deleted paths of a layer
 }
 
 func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err error) {
@@ -176,7 +176,7 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 	dirs := m.stamps[len(p.items):]
 	if a.On != "" {
 		a.Bytes = m.bytes.Load()
-	} else if a.Bytes, err = m.alone(filepath.Join(temp, alone), p.items); err != nil {
+	} else if a.Bytes, err = m.writeAlone(filepath.Join(temp, alone), p.items); err != nil {
 		return err
 	}
 	if err := errors.Join(writeStamps(filepath.Join(temp, "list"), m.stamps), writeStamps(filepath.Join(temp, "dirs"), dirs)); err != nil {
@@ -197,7 +197,7 @@ func (m *maker) prefetch(ctx context.Context, items []item) error {
 			if o.Has(it.hash) {
 				continue
 			}
-			if _, err := os.Lstat(m.s.at(pooled(it))); err != nil || it.own || it.mode == filemode.Symlink {
+			if _, err := os.Lstat(m.s.at(poolPath(it))); err != nil || it.own || it.mode == filemode.Symlink {
 				ids = append(ids, it.hash)
 			}
 		}
@@ -247,9 +247,9 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 		return m.write(o, it, to)
 	}
 	err, kept := fs.ErrNotExist, ""
-	if !m.nothing {
-		kept = m.s.at(pooled(it))
-		err = m.s.sound(kept, it)
+	if !m.poolEmpty {
+		kept = m.s.at(poolPath(it))
+		err = m.s.checkPooled(kept, it)
 	}
 	if err == nil {
 		err = m.s.link(kept, to)
@@ -269,8 +269,8 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	return st, nil
 }
 
-// sound returns an error unless a file in the pool is intact. It removes a damaged one.
-func (s *Store) sound(kept string, it item) error {
+// checkPooled returns an error unless a file in the pool is intact. It removes a damaged one.
+func (s *Store) checkPooled(kept string, it item) error {
 	f, err := os.OpenFile(kept, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -291,14 +291,14 @@ func (s *Store) sound(kept string, it item) error {
 }
 
 func (m *maker) count(n int64) error {
-	if m.bytes.Add(n) > mostBytes {
-		return fmt.Errorf("%w: there are more than %d bytes", objects.ErrTooLarge, int64(mostBytes))
+	if m.bytes.Add(n) > maxBytes {
+		return fmt.Errorf("%w: there are more than %d bytes", objects.ErrTooLarge, int64(maxBytes))
 	}
 	return nil
 }
 
-// pooled returns the path of a content in the pool.
-func pooled(it item) string {
+// poolPath returns the path of a content in the pool.
+func poolPath(it item) string {
 	h := it.hash.String()
 	return "pool/" + h[:2] + "/" + h + "-" + strconv.FormatUint(uint64(it.perm()), 8) + "-" + strconv.Itoa(it.nth)
 }
@@ -312,7 +312,7 @@ func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error)
 		err = os.Symlink(string(target), to)
 	}
 	if err == nil {
-		err = m.give(to)
+		err = m.chown(to)
 	}
 	if err != nil {
 		return st, err
@@ -381,9 +381,9 @@ func (d descriptor) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.give(dir)) }
+func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.chown(dir)) }
 
-func (m *maker) give(name string) error {
+func (m *maker) chown(name string) error {
 	if !m.root {
 		return nil
 	}
@@ -395,5 +395,5 @@ func (m *maker) whiteout(name string) error {
 	if err := syscall.Mknod(name, syscall.S_IFCHR, 0); err != nil {
 		return fmt.Errorf("%w: %w", errNoLayer, err)
 	}
-	return m.give(name)
+	return m.chown(name)
 }

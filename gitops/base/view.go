@@ -57,7 +57,7 @@ func (r reader) tree(h plumbing.Hash) ([]objects.Entry, error) {
 func (s *Store) read(ctx context.Context, repo Repo, fn func(r reader) error) error {
 	return repo.Objects().Use(ctx, func(o *objects.DB) error {
 		left := 4 * s.cfg.MaxFiles // a caller reads several trees
-		return s.own.Once(ctx, func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
+		return s.own.Do(ctx, func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
 	})
 }
 
@@ -71,10 +71,10 @@ func (s *Store) Find(ctx context.Context, repo Repo, commit, name string) (paths
 	return slices.Sorted(maps.Keys(entries)), nil
 }
 
-// named has the files of one name in a tree, by path.
-type named map[string]plumbing.Hash
+// pathsByName has the files of one name in a tree, by path.
+type pathsByName map[string]plumbing.Hash
 
-func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found named, err error) {
+func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found pathsByName, err error) {
 	id, err := repo.Resolve(ctx, commit)
 	if err != nil {
 		return nil, err
@@ -84,15 +84,15 @@ func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found
 		if err != nil {
 			return err
 		}
-		var known struct{ Found named }
+		var known struct{ Found pathsByName }
 		place := "names/" + digest(name)
-		if s.remembered(place, tree, &known) {
+		if s.recall(place, tree, &known) {
 			found = known.Found
 			return nil
 		}
-		f := &finder{r: r, name: name, found: named{}}
+		f := &finder{r: r, name: name, found: pathsByName{}}
 		old := s.older(r, place)
-		if s.remembered(place, old, &known) {
+		if s.recall(place, old, &known) {
 			f.known = known.Found
 		}
 		if err := f.dir(ctx, tree, old, ""); err != nil {
@@ -109,7 +109,7 @@ func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found
 type finder struct {
 	r            reader
 	name         string
-	known, found named
+	known, found pathsByName
 }
 
 func (f *finder) dir(ctx context.Context, now, old plumbing.Hash, at string) error {
@@ -193,13 +193,13 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 		case v.key == "":
 			v.Tree = tree
 			return nil
-		case s.remembered(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
+		case s.recall(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
 			return nil
 		}
 		sh := shaper{rules: sh.rules, theirs: sh.theirs, secret: sh.secret, r: r}
 		var old view
 		from := s.older(r, place)
-		if s.remembered(place, from, &old) {
+		if s.recall(place, from, &old) {
 			sh.known = old.Gone
 		} else {
 			from = plumbing.ZeroHash
@@ -229,7 +229,7 @@ func (c contents) key() string {
 type shaper struct {
 	r      reader
 	rules  Rules
-	theirs named // files with rules that replace the tree's own
+	theirs pathsByName // files with rules that replace the tree's own
 	secret contents
 	known  []string
 	gone   []string
@@ -312,7 +312,7 @@ func (s *Store) remember(place string, tree plumbing.Hash, what any) {
 	}
 }
 
-func (s *Store) remembered(place string, tree plumbing.Hash, into any) bool {
+func (s *Store) recall(place string, tree plumbing.Hash, into any) bool {
 	data, err := os.ReadFile(path.Join(s.at(place), tree.String()))
 	return err == nil && json.Unmarshal(data, into) == nil
 }

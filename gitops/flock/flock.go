@@ -33,7 +33,7 @@ func Now(name string, alone bool) (*os.File, bool, error) {
 		return nil, false, err
 	}
 	ok, err := Try(f, alone)
-	if ok && !Named(f) { // the previous holder removed the file
+	if ok && !HasName(f) { // the previous holder removed the file
 		ok = false
 	}
 	if !ok {
@@ -68,8 +68,8 @@ func Wait(ctx context.Context, name string, alone bool) (*os.File, error) {
 	}
 }
 
-// Named reports whether an open file still has its name.
-func Named(f *os.File) bool {
+// HasName reports whether an open file still has its name.
+func HasName(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false

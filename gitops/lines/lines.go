@@ -81,8 +81,8 @@ func Marked(base, ours, theirs []string, names [2]string) []string {
 		if slices.ContainsFunc(slices.Concat(mine, yours), func(l string) bool { return strings.HasSuffix(l, "\r\n") }) {
 			end = "\r\n"
 		}
-		out := append([]string{markOurs + " " + names[0] + end}, closed(mine, end)...)
-		out = append(append(out, markMiddle+end), closed(yours, end)...)
+		out := append([]string{markOurs + " " + names[0] + end}, withFinalEnd(mine, end)...)
+		out = append(append(out, markMiddle+end), withFinalEnd(yours, end)...)
 		return append(out, markTheirs+" "+names[1]+end)
 	})
 	return out
@@ -91,8 +91,8 @@ func Marked(base, ours, theirs []string, names [2]string) []string {
 // The conflict markers, as git writes them.
 const markOurs, markMiddle, markTheirs = "<<<<<<<", "=======", ">>>>>>>"
 
-// closed adds a missing line end to the last line.
-func closed(list []string, end string) []string {
+// withFinalEnd adds a missing line end to the last line.
+func withFinalEnd(list []string, end string) []string {
 	if n := len(list); n > 0 && !strings.HasSuffix(list[n-1], "\n") {
 		return append(slices.Clone(list[:n-1]), list[n-1]+end)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// MostBytes is the maximum size of a file that is merged line by line.
-const MostBytes = 4 << 20
+// MaxBytes is the maximum size of a file that is merged line by line.
+const MaxBytes = 4 << 20
 
 // ErrConflict means that both sides changed the same lines. See [Conflict].
 var ErrConflict = errors.New("conflict")
@@ -48,9 +48,9 @@ type merger struct {
 
 // Guard protects files that need approval of their exact content.
 type Guard struct {
-	Guarded func(path string) bool // files that are not merged by lines; nil guards none
-	Stay    bool                   // guarded files keep ours, regardless of theirs
-	Stayed  *[]string              // receives the paths at which Stay changed the result
+	Guarded  func(path string) bool // files that are not merged by lines; nil guards none
+	KeepOurs bool                   // guarded files keep ours, regardless of theirs
+	Kept     *[]string              // receives the paths at which Stay changed the result
 }
 
 // Trees applies the selected changes between the first and the third tree to the
@@ -81,7 +81,7 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	switch {
 	case ours == theirs || base == theirs:
 		return ours, nil
-	case base == ours && !m.Stay && m.sel.Whole(strings.TrimSuffix(at, "/")):
+	case base == ours && !m.KeepOurs && m.sel.Whole(strings.TrimSuffix(at, "/")):
 		return theirs, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -139,10 +139,10 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	switch {
 	case same(ours, theirs) || same(base, theirs) || !m.sel.Some(path):
 		return ours, nil
-	case m.stays(from, path): //control:dropped-stays-off
-		*m.Stayed = append(*m.Stayed, path)
+	case m.keepsOurs(from, path): //control:dropped-stays-off
+		*m.Kept = append(*m.Kept, path)
 		return ours, nil
-	case same(base, ours) && m.sel.Whole(path) && !m.below(from):
+	case same(base, ours) && m.sel.Whole(path) && !m.mayKeepBelow(from):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
@@ -163,14 +163,14 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	return ours, nil
 }
 
-// stays reports whether the guard keeps ours at path.
-func (m *merger) stays(from [3]objects.Entry, path string) bool {
-	return m.Stay && !from[1].IsDir() && !from[2].IsDir() && m.Guarded(path)
+// keepsOurs reports whether the guard keeps ours at path.
+func (m *merger) keepsOurs(from [3]objects.Entry, path string) bool {
+	return m.KeepOurs && !from[1].IsDir() && !from[2].IsDir() && m.Guarded(path)
 }
 
-// below reports whether the guard may keep a file in a directory.
-func (m *merger) below(from [3]objects.Entry) bool {
-	return m.Stay && (from[0].IsDir() || from[2].IsDir())
+// mayKeepBelow reports whether the guard may keep a file in a directory.
+func (m *merger) mayKeepBelow(from [3]objects.Entry) bool {
+	return m.KeepOurs && (from[0].IsDir() || from[2].IsDir())
 }
 
 func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error) {
@@ -223,7 +223,7 @@ func Content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error)
 	case e.Mode == filemode.Submodule:
 		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
 	}
-	data, err = o.Read(plumbing.BlobObject, e.Hash, MostBytes)
+	data, err = o.Read(plumbing.BlobObject, e.Hash, MaxBytes)
 	if errors.Is(err, objects.ErrTooLarge) {
 		return nil, false, nil
 	}

@@ -25,35 +25,35 @@ func (c checked) Reader() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &summed{ReadCloser: r, of: c, sum: sha1.New(), left: c.Size()}
+	s := &verifier{ReadCloser: r, of: c, sum: sha1.New(), left: c.Size()}
 	fmt.Fprintf(s.sum, "%s %d\x00", c.Type(), c.Size())
-	if err := s.wrong(nil); err != nil {
+	if err := s.verify(nil); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return s, nil
 }
 
-// summed hashes the bytes read. A caller that knows the size may not read up to EOF,
+// verifier hashes the bytes read. A caller that knows the size may not read up to EOF,
 // so the last bytes are returned only after the hash was verified.
-type summed struct {
+type verifier struct {
 	io.ReadCloser
 	of   checked
 	sum  hash.Hash
 	left int64
 }
 
-func (s *summed) Read(b []byte) (int, error) {
+func (s *verifier) Read(b []byte) (int, error) {
 	n, err := s.ReadCloser.Read(b)
 	s.sum.Write(b[:n])
 	s.left -= int64(n)
-	if wrong := s.wrong(err); wrong != nil {
+	if wrong := s.verify(err); wrong != nil {
 		return 0, wrong
 	}
 	return n, err
 }
 
-// wrong returns an error if all content was read and does not match the id.
-func (s *summed) wrong(read error) error {
+// verify returns an error if all content was read and does not match the id.
+func (s *verifier) verify(read error) error {
 	if s.left > 0 && !errors.Is(read, io.EOF) {
 		return nil
 	}

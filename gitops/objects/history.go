@@ -102,14 +102,14 @@ func Same(a, b *object.Commit) bool {
 	return a.TreeHash == b.TreeHash && slices.Equal(a.ParentHashes, b.ParentHashes) && strings.TrimSpace(a.Message) == strings.TrimSpace(b.Message)
 }
 
-// mostTwins is the maximum number of commits searched for a twin; others may have
+// maxTwinDepth is the maximum number of commits searched for a twin; others may have
 // pushed in the meantime.
-const mostTwins = 100
+const maxTwinDepth = 100
 
 // Twin searches the first-parent history of head for a signed commit that otherwise
 // equals the unsigned one, and returns its raw content. It returns nil if there is none.
 func (o *DB) Twin(ctx context.Context, head string, want *object.Commit) ([]byte, error) {
-	for range mostTwins {
+	for range maxTwinDepth {
 		c, err := o.Commit(head)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, err

@@ -58,9 +58,9 @@ type Pool struct {
 	// promised.
 	Bring func(ctx context.Context, ids []plumbing.Hash) error
 
-	// Theirs marks a user's own clone, in which nothing is deleted. Damaged files are
+	// UserClone marks a user's own clone, in which nothing is deleted. Damaged files are
 	// renamed with the suffix ".damaged".
-	Theirs bool
+	UserClone bool
 
 	partial atomic.Bool
 	dir     string
@@ -119,8 +119,8 @@ func (p *Pool) Busy() bool {
 	return p.used > 0
 }
 
-// Once runs fn on a view, without a retry if an object is missing.
-func (p *Pool) Once(ctx context.Context, fn func(o *DB) error) error {
+// Do runs fn on a view, without a retry if an object is missing.
+func (p *Pool) Do(ctx context.Context, fn func(o *DB) error) error {
 	o := p.get(ctx)
 	defer p.put(o)
 	return fn(o)
@@ -228,7 +228,7 @@ func (o *DB) Write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 
 func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
 	h := e.Hash()
-	if o.here(h) {
+	if o.existsAndNoted(h) {
 		return h, nil
 	}
 	if _, err := o.SetEncodedObject(e); err != nil {
@@ -273,7 +273,7 @@ func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	h := sum.Sum()
-	if o.here(h) {
+	if o.existsAndNoted(h) {
 		return h, nil
 	}
 	w, header, err := o.LazyWriter()

@@ -17,9 +17,9 @@ import (
 // so far. The remote promises the others. They are fetched on first read, see
 // [Pool.Bring]: one by one, or in a batch by [DB.Prefetch].
 
-// promiser is the configuration that git writes for a partial clone. With it, git
+// partialConfig is the configuration that git writes for a partial clone. With it, git
 // itself treats missing contents as promised.
-const promiser = "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = \"%s\"\n\tpromisor = true\n\tpartialclonefilter = blob:none\n"
+const partialConfig = "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = \"%s\"\n\tpromisor = true\n\tpartialclonefilter = blob:none\n"
 
 // promisedExt is the extension of the file that marks a pack as coming from a promisor.
 const promisedExt = ".promisor"
@@ -33,7 +33,7 @@ func (p *Pool) MakePartial(remote string) error {
 	}
 	data = bytes.Replace(data, []byte("repositoryformatversion = 0"), []byte("repositoryformatversion = 1"), 1)
 	temp := filepath.Join(p.dir, "tmp_config")
-	if err := os.WriteFile(temp, fmt.Appendf(data, promiser, remote), 0o600); err != nil {
+	if err := os.WriteFile(temp, fmt.Appendf(data, partialConfig, remote), 0o600); err != nil {
 		return err
 	}
 	if err := errors.Join(syncPath(temp), os.Rename(temp, name), SyncDirs(p.dir)); err != nil {
@@ -68,8 +68,8 @@ func (p *Pool) bringer(ctx context.Context) func([]plumbing.Hash) error {
 // Partial is [Pool.Partial] of the pool.
 func (o *DB) Partial() bool { return o.pool.Partial() }
 
-// Lacks returns the ids that do not exist locally, without duplicates.
-func (o *DB) Lacks(ids []plumbing.Hash) (list []plumbing.Hash) {
+// Missing returns the ids that do not exist locally, without duplicates.
+func (o *DB) Missing(ids []plumbing.Hash) (list []plumbing.Hash) {
 	seen := make(map[plumbing.Hash]bool, len(ids))
 	for _, h := range ids {
 		if !seen[h] && !h.IsZero() && !o.Has(h) {
@@ -86,7 +86,7 @@ func (o *DB) Prefetch(ids []plumbing.Hash) error {
 	if len(ids) == 0 || !o.pool.Partial() {
 		return nil
 	}
-	lacks := o.Lacks(ids)
+	lacks := o.Missing(ids)
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -97,8 +97,8 @@ func (o *DB) Prefetch(ids []plumbing.Hash) error {
 	return nil
 }
 
-// mostNear is the maximum size of a directory that is prefetched with one of its files.
-const mostNear = 32
+// maxNearFiles is the maximum size of a directory that is prefetched with one of its files.
+const maxNearFiles = 32
 
 // PrefetchNear fetches a promised content together with the other files of its
 // directory if that is small, as they are likely to be read next.
@@ -112,7 +112,7 @@ func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) erro
 		return err
 	}
 	list, err := o.Tree(dir.Hash)
-	if err == nil && len(list) <= mostNear {
+	if err == nil && len(list) <= maxNearFiles {
 		for _, e := range list {
 			if e.IsFile() {
 				ids = append(ids, e.Hash)
@@ -150,9 +150,9 @@ func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
 	return n, err
 }
 
-// promised returns an error unless the remote has the missing contents of a commit, or
+// checkPromised returns an error unless the remote has the missing contents of a commit, or
 // they could be fetched.
-func (o *DB) promised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
+func (o *DB) checkPromised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
 	if !o.pool.Partial() {
 		return plumbing.ErrObjectNotFound
 	}
@@ -168,7 +168,7 @@ func (o *DB) promised(ctx context.Context, commit plumbing.Hash, there map[strin
 	if err := o.Prefetch(lacks); err != nil {
 		return err
 	}
-	if len(o.Lacks(lacks)) > 0 { //control:lost-is-not-promised
+	if len(o.Missing(lacks)) > 0 { //control:lost-is-not-promised
 		return plumbing.ErrObjectNotFound
 	}
 	return nil

@@ -41,15 +41,15 @@ func (p *Pool) Sync() error {
 	return nil
 }
 
-// mostSyncs is the maximum number of files synced in parallel.
-const mostSyncs = 16
+// maxParallelSyncs is the maximum number of files synced in parallel.
+const maxParallelSyncs = 16
 
 func (p *Pool) sync(fresh map[plumbing.Hash]bool) error {
 	dirs := map[string]bool{}
 	var files errgroup.Group
-	files.SetLimit(mostSyncs)
+	files.SetLimit(maxParallelSyncs)
 	for h := range fresh {
-		path := p.loose(h)
+		path := p.loosePath(h)
 		files.Go(func() error {
 			err := syncPath(path)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +73,8 @@ func (p *Pool) note(h plumbing.Hash) {
 	p.fresh[h] = true
 }
 
-// loose returns the path of an object outside of packs.
-func (p *Pool) loose(h plumbing.Hash) string {
+// loosePath returns the path of an object outside of packs.
+func (p *Pool) loosePath(h plumbing.Hash) string {
 	id := h.String()
 	return filepath.Join(p.dir, "objects", id[:2], id[2:])
 }
@@ -85,7 +85,7 @@ func SyncDirs(dirs ...string) error {
 		return nil
 	}
 	var all errgroup.Group
-	all.SetLimit(mostSyncs)
+	all.SetLimit(maxParallelSyncs)
 	for _, dir := range dirs {
 		all.Go(func() error {
 			err := syncPath(dir)
@@ -106,17 +106,17 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// here reports whether an object need not be written. It schedules the object for
+// existsAndNoted reports whether an object need not be written. It schedules the object for
 // syncing in any case, because its writer may have died before that. An object torn by
 // a power failure is removed, so that it is written again.
-func (o *DB) here(h plumbing.Hash) bool {
+func (o *DB) existsAndNoted(h plumbing.Hash) bool {
 	o.pool.mu.Lock()
 	o.pool.note(h)
 	o.pool.mu.Unlock()
 	if !o.Has(h) {
 		return false
 	}
-	path := o.pool.loose(h)
+	path := o.pool.loosePath(h)
 	if _, err := os.Stat(path); err != nil || looseIsWhole(path, h) { //control:torn-object
 		return true
 	}
@@ -151,7 +151,7 @@ func (p *Pool) Mend() error {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 		switch {
 		case !IsID(id) || looseIsWhole(path, plumbing.NewHash(id)):
-		case p.Theirs: //control:their-objects-stay
+		case p.UserClone: //control:their-objects-stay
 			_ = os.Rename(path, path+".damaged") // if renaming fails, reads report the damage
 		default:
 			drop(path)
@@ -173,13 +173,13 @@ func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing
 		lacks, err = o.wholeTree(tree, map[plumbing.Hash]bool{}, nil)
 	}
 	if err == nil && len(lacks) > 0 {
-		err = o.promised(ctx, plumbing.NewHash(commit), there, lacks)
+		err = o.checkPromised(ctx, plumbing.NewHash(commit), there, lacks)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		if o.pool.Theirs { //control:their-commits-stay
+		if o.pool.UserClone { //control:their-commits-stay
 			return false, nil
 		}
-		drop(o.pool.loose(plumbing.NewHash(commit)))
+		drop(o.pool.loosePath(plumbing.NewHash(commit)))
 		return false, nil
 	}
 	return err == nil, err

@@ -31,7 +31,7 @@ type Limits struct {
 // loose objects, and every lookup searches all of them. No object is deleted.
 // Concurrent readers have the old files open, or retry, see [Pool.Use].
 func (p *Packs) Tidy(ctx context.Context, most Limits) error {
-	if old := time.Now().Add(-most.Age); p.looseNumber(old) > most.Loose {
+	if old := time.Now().Add(-most.Age); p.looseCount(old) > most.Loose {
 		if err := p.packLoose(ctx, old); err != nil {
 			return fmt.Errorf("pack loose objects: %w", err)
 		}
@@ -236,9 +236,9 @@ func (part *packFile) copy(w io.Writer) error {
 	return nil
 }
 
-// looseNumber estimates the number of loose objects older than before by counting one
+// looseCount estimates the number of loose objects older than before by counting one
 // of the 256 directories.
-func (p *Packs) looseNumber(before time.Time) int {
+func (p *Packs) looseCount(before time.Time) int {
 	list, err := os.ReadDir(filepath.Join(p.Dir, "objects", "17"))
 	if err != nil {
 		return 0

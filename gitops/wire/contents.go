@@ -28,11 +28,11 @@ func (e *MissingError) Error() string { return fmt.Sprintf("the remote does not 
 // Promises reports whether a remote supports partial clones: it sends commits without
 // contents, and contents by id.
 func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
-	s, err := w.second(ctx, remote)
+	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return false, err
 	}
-	body, err := s.advertised(ctx)
+	body, err := s.advertisement(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -52,8 +52,8 @@ func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
 	return false, scan.Err()
 }
 
-// second returns the fetch service with version 2 of the protocol.
-func (w *Wire) second(ctx context.Context, remote string) (*Service, error) {
+// fetchService returns the fetch service with version 2 of the protocol.
+func (w *Wire) fetchService(ctx context.Context, remote string) (*Service, error) {
 	s, err := w.service(ctx, remote, "git-upload-pack", Read)
 	if err == nil {
 		s.v2 = true
@@ -75,14 +75,14 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	if err = errors.Join(err, e.EncodeString("done\n"), e.Flush()); err != nil {
 		return nil, err
 	}
-	s, err := w.second(ctx, remote)
+	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return nil, err
 	}
 	res, err := s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
 	if errors.Is(err, errRedirect) { // the repository was renamed
 		var where io.ReadCloser
-		if where, err = s.advertised(ctx); err == nil {
+		if where, err = s.advertisement(ctx); err == nil {
 			where.Close()
 			res, err = s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
 		}
@@ -97,11 +97,11 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	line := strings.TrimSpace(string(scan.Bytes()))
 	switch {
 	case errors.As(err, &said):
-		err = declined(said.Text)
+		err = declinedError(said.Text)
 	case err == nil && line == "":
 		err = fmt.Errorf("%w: the answer ends before it begins", ErrUnavailable)
 	case err == nil && line != "packfile":
-		err = declined(line)
+		err = declinedError(line)
 	}
 	if err != nil {
 		return nil, errors.Join(err, res.Close())
@@ -115,8 +115,8 @@ type packOf struct {
 	io.Closer
 }
 
-// declined returns the error for a response without a pack.
-func declined(line string) error {
+// declinedError returns the error for a response without a pack.
+func declinedError(line string) error {
 	_, id, ok := strings.Cut(line, "not our ref ")
 	if id = strings.TrimSpace(id); ok && objects.IsID(id) {
 		return &MissingError{plumbing.NewHash(id)}

@@ -67,7 +67,7 @@ func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Servic
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.advertised(ctx)
+	body, err := s.advertisement(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (w *Wire) service(ctx context.Context, remote, name string, a Access) (*Ser
 	return s, nil
 }
 
-// advertised returns the service's advertisement, and updates base after redirects.
-func (s *Service) advertised(ctx context.Context) (io.ReadCloser, error) {
+// advertisement returns the service's advertisement, and updates base after redirects.
+func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/info/refs?service="+s.name, nil)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.Read
 	if err != nil {
 		return nil, err
 	}
-	return answer{res.Body}, nil
+	return responseBody{res.Body}, nil
 }
 
 func (s *Service) do(req *http.Request) (*http.Response, error) {
@@ -176,11 +176,11 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))
 }
 
-// answer is a response body. A truncated response is [ErrUnavailable], because it says
+// responseBody is a response body. A truncated response is [ErrUnavailable], because it says
 // nothing about the request, which can be retried.
-type answer struct{ io.ReadCloser }
+type responseBody struct{ io.ReadCloser }
 
-func (a answer) Read(p []byte) (int, error) {
+func (a responseBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)

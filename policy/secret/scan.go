@@ -72,7 +72,7 @@ func (s *Scanner) hits(text string) []hit {
 			continue
 		}
 		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
-			if s.counts(r, text, m) {
+			if s.isCredential(r, text, m) {
 				out = append(out, hit{secretSpan(r, m), Finding{Rule: r.RuleID, Text: r.Description}})
 			}
 		}
@@ -98,7 +98,7 @@ func (s *Scanner) Redact(text string) string {
 	for _, h := range s.hits(text) {
 		found = append(found, h.span)
 	}
-	text, _ = without(text, found)
+	text, _ = replaceSpans(text, found)
 	return text
 }
 
@@ -131,8 +131,8 @@ func AddedLines(diff string) (added string, lines []int) {
 
 func lineOf(s string, i int) int { return 1 + strings.Count(s[:i], "\n") }
 
-// counts reports whether a match is a credential: random enough and not excepted.
-func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
+// isCredential reports whether a match is a credential: random enough and not excepted.
+func (s *Scanner) isCredential(r *config.Rule, text string, m []int) bool {
 	sp := secretSpan(r, m)
 	secret := text[sp.start:sp.end]
 	if r.Entropy != 0 && entropy(secret) <= r.Entropy {
@@ -145,7 +145,7 @@ func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
 	}
 	for _, list := range [][]*config.Allowlist{s.exempt, r.Allowlists} {
 		for _, a := range list {
-			if excepted(a, secret, text[m[0]:m[1]], text[start:end]) {
+			if isExcepted(a, secret, text[m[0]:m[1]], text[start:end]) {
 				return false
 			}
 		}
@@ -163,9 +163,9 @@ func secretSpan(r *config.Rule, m []int) span {
 	return span{m[0], m[1]}
 }
 
-// excepted reports whether an allowlist covers a match. Exceptions by path or commit are
+// isExcepted reports whether an allowlist covers a match. Exceptions by path or commit are
 // ignored, because neither is known here.
-func excepted(a *config.Allowlist, secret, match, line string) bool {
+func isExcepted(a *config.Allowlist, secret, match, line string) bool {
 	target := secret
 	switch a.RegexTarget {
 	case "match":

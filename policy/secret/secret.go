@@ -139,10 +139,10 @@ func aligned(enc *base64.Encoding, value string, shift int) string {
 // Redact replaces every secret in s with [Redacted], and returns the number of
 // replacements. A secret split over lines or strings counts as one, from its first part
 // to its last.
-func (r *Redactor) Redact(s string) (string, int) { return without(s, r.find(s)) }
+func (r *Redactor) Redact(s string) (string, int) { return replaceSpans(s, r.find(s)) }
 
-// without replaces spans of s with [Redacted]. Spans that touch become one.
-func without(s string, found []span) (string, int) {
+// replaceSpans replaces spans of s with [Redacted]. Spans that touch become one.
+func replaceSpans(s string, found []span) (string, int) {
 	if len(found) == 0 {
 		return s, 0
 	}

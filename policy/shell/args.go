@@ -46,9 +46,9 @@ func strip(s string) string {
 	}, s)
 }
 
-// opaque returns the marks of text that is computed from s in an unknown way: unknown,
+// opaqueMarks returns the marks of text that is computed from s in an unknown way: unknown,
 // and the other marks of s.
-func opaque(s string) string {
+func opaqueMarks(s string) string {
 	if m := of(s); strings.Contains(m, unknown) {
 		return m
 	}

@@ -133,13 +133,13 @@ func formatted(args []string) string {
 		}
 	}
 	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) || wide().MatchString(format) {
-		return opaque(strings.Join(args, ""))
+		return opaqueMarks(strings.Join(args, ""))
 	}
 	var b strings.Builder
 	for range maxItems {
 		out, n, err := expand.Format(&expand.Config{}, format, rest)
 		if err != nil {
-			return opaque(strings.Join(args, ""))
+			return opaqueMarks(strings.Join(args, ""))
 		}
 		b.WriteString(out)
 		if n == 0 || n >= len(rest) {

@@ -61,7 +61,7 @@ func (c *command) follow() string {
 	if words, ok := known.Tables().Setup[c.name]; ok && c.fitsAll(words) {
 		return ""
 	}
-	c.namedByOptions()
+	c.rateNamingOptions()
 	out := ruleOf(c)(c) + seen
 	if seen != "" && known.In("transformers", c.name) {
 		f.leaked = true // its output contains the credential
@@ -136,14 +136,14 @@ func (c *command) settings() []string {
 	return out
 }
 
-// namedByOptions rates the values of options that the tables describe: a program, a
+// rateNamingOptions rates the values of options that the tables describe: a program, a
 // command, a library, settings that run programs, or an output file.
-func (c *command) namedByOptions() {
+func (c *command) rateNamingOptions() {
 	t := known.Tables()
 	for _, o := range t.Options[c.name] {
 		for _, name := range o.Options {
 			if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
-				c.named(o.Kind, name, value)
+				c.rateNamedValue(o.Kind, name, value)
 			}
 		}
 	}
@@ -183,8 +183,8 @@ func (c *command) namedByOptions() {
 	}
 }
 
-// named rates the value of an option according to its kind in the tables.
-func (c *command) named(kind, name, value string) {
+// rateNamedValue rates the value of an option according to its kind in the tables.
+func (c *command) rateNamedValue(kind, name, value string) {
 	outside := ownPlace(value) && zoneOf(c.resolve(value)) != workspace
 	switch kind {
 	case "text":
@@ -310,15 +310,15 @@ func (w *walk) mayRun(texts []string) {
 			continue
 		}
 		w.onlyCritical(argsOf("sh", "-c", text), text)
-		for _, words := range spoken(text) {
+		for _, words := range embeddedCommands(text) {
 			w.onlyCritical(argsOf(words...), text)
 		}
 	}
 }
 
-// spoken returns the commands that a text in another notation may contain: from the name
+// embeddedCommands returns the commands that a text in another notation may contain: from the name
 // of a destructive program on, without quotes, brackets and commas.
-func spoken(text string) [][]string {
+func embeddedCommands(text string) [][]string {
 	var out [][]string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;|&", r) }) {
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\"'`,()[]{}<>\\", r) })

@@ -624,7 +624,7 @@ func pathTool(c *command) string {
 	for _, a := range ops {
 		switch {
 		case !isKnown(a.s):
-			b.WriteString(opaque(a.s))
+			b.WriteString(opaqueMarks(a.s))
 		case c.is("basename"):
 			b.WriteString(path.Base(a.s))
 		case c.is("dirname"):

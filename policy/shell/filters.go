@@ -11,7 +11,7 @@ func textTool(c *command) string {
 	if size, ok := c.option("c", "bytes"); ok && c.is("head") && c.filed && hugeSize(size) {
 		c.hit("exhaust")
 	}
-	return converted(c, textInput(c))
+	return convertText(c, textInput(c))
 }
 
 // hugeSize reports whether a size may fill the disk.
@@ -59,9 +59,9 @@ func textInput(c *command) string {
 	return b.String()
 }
 
-// converted returns the output of a text tool for an input, as far as possible. Changing
+// convertText returns the output of a text tool for an input, as far as possible. Changing
 // a known text hides it.
-func converted(c *command, in string) string {
+func convertText(c *command, in string) string {
 	c.found.step(len(in))
 	grep := strings.HasSuffix(c.name, "grep") || c.is("rg")
 	decodes := c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode") || c.is("xxd") && c.has("r", "revert")
@@ -73,13 +73,13 @@ func converted(c *command, in string) string {
 	case grep && c.has("l", "files-with-matches", "L", "files-without-match", "files"):
 		return "found-" + unknown + "\n"
 	case decodes:
-		return opaque(in) + hidden
+		return opaqueMarks(in) + hidden
 	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "sponge"), grep && isKnown(in):
 		return in
 	case isKnown(in) && strings.TrimSpace(in) != "" && !c.is("strings"):
 		return unknown + hidden
 	}
-	return opaque(in)
+	return opaqueMarks(in)
 }
 
 func tee(c *command) string {

@@ -196,7 +196,7 @@ func pythonModule(c *command, mod string) string {
 	case "pip", "twine", "poetry", "build", "pipx", "uv", "hatch", "flit", "conda":
 		return ruleOf(m)(m)
 	case "base64":
-		return converted(m, c.stdin())
+		return convertText(m, c.stdin())
 	case "timeit", "trace", "pdb", "cProfile", "profile", "runpy":
 		for _, text := range m.settings() {
 			scanCode(c.with("python", nil), text)
@@ -218,9 +218,9 @@ func commandTexts(c *command) string {
 	return unknown
 }
 
-// scripted handles editors, debuggers and similar programs. Their commands and input can
+// scriptableTool handles editors, debuggers and similar programs. Their commands and input can
 // run programs after a special sign.
-func scripted(c *command) string {
+func scriptableTool(c *command) string {
 	args := c.list
 	if at := c.index("--args"); at >= 0 {
 		c.exec(c.list[at+1:])

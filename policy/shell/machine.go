@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// format handles programs that create a file system. In an image file in the workspace,
+// makeFilesystem handles programs that create a file system. In an image file in the workspace,
 // only the image is lost.
-func format(c *command) string {
+func makeFilesystem(c *command) string {
 	if c.asksHelp() {
 		return unknown
 	}
@@ -94,8 +94,8 @@ func fuser(c *command) string {
 	return unknown
 }
 
-// namespaces handles ip, which can run a command in another namespace.
-func namespaces(c *command) string {
+// ipTool handles ip, which can run a command in another namespace.
+func ipTool(c *command) string {
 	if len(c.list) > 3 && c.at(0) == "netns" && c.at(1) == "exec" {
 		c.hit("namespace")
 		return c.exec(c.list[3:])
@@ -103,8 +103,8 @@ func namespaces(c *command) string {
 	return tabled(c)
 }
 
-// sessions handles loginctl. Ending root's sessions makes the machine unusable.
-func sessions(c *command) string {
+// loginctlTool handles loginctl. Ending root's sessions makes the machine unusable.
+func loginctlTool(c *command) string {
 	if c.exactly("terminate-user", "kill-user") && (c.exactly("root", "0", "") || c.contains(unknown)) {
 		c.hit("machine-stop")
 	}
@@ -168,7 +168,7 @@ func dd(c *command) string {
 		text = c.stdin()
 	}
 	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") || strings.Contains(conv, "ascii") || strings.Contains(conv, "ebcdic") || strings.Contains(conv, "ibm") {
-		text = opaque(text)
+		text = opaqueMarks(text)
 	}
 	if to == "" {
 		return text
@@ -342,12 +342,12 @@ func cloud(c *command) string {
 		sendsSecret(c, "")
 		c.hit("infrastructure")
 	}
-	return stored(c)
+	return storedObject(c)
 }
 
-// stored returns a client's output for an object in cloud storage, and records the file
+// storedObject returns a client's output for an object in cloud storage, and records the file
 // to which the object is copied.
-func stored(c *command) string {
+func storedObject(c *command) string {
 	if file, ok := c.option("f", "file"); ok && c.exactly("download") {
 		c.hit("download")
 		c.write(file)

@@ -47,7 +47,7 @@ func download(c *command) string {
 	}
 	urls := c.operandsAfter(takes...)
 	if c.is("http", "https", "xh") {
-		urls = requested(urls)
+		urls = requestURL(urls)
 	}
 	here := len(urls) > 0
 	for _, u := range urls {
@@ -67,12 +67,12 @@ func download(c *command) string {
 	if v, ok := c.option("config", "K"); ok && c.is("curl") && v != "" {
 		c.found.hit("opaque-request", v)
 	}
-	return saved(c, urls)
+	return saveDownload(c, urls)
 }
 
-// requested returns the URL among the operands of httpie, which may follow a method and
+// requestURL returns the URL among the operands of httpie, which may follow a method and
 // precede fields.
-func requested(ops list) list {
+func requestURL(ops list) list {
 	if len(ops) > 1 && strings.ToUpper(ops[0].s) == ops[0].s && strings.Trim(ops[0].s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		ops = ops[1:]
 	}
@@ -127,8 +127,8 @@ func sends(c *command) bool {
 	return false
 }
 
-// saved records the files written by a download, and returns its output.
-func saved(c *command, urls list) string {
+// saveDownload records the files written by a download, and returns its output.
+func saveDownload(c *command, urls list) string {
 	keep := func(name string) {
 		p := c.resolve(name)
 		c.found.write(p)
@@ -206,7 +206,7 @@ func isShellText(s string) bool { return known.In("shells", programName(firstWor
 func openssl(c *command) string {
 	switch {
 	case c.exactly("base64", "-base64", "enc") && c.has("d") && c.exactly("base64", "-base64", "-a"):
-		return converted(c.with("base64", argsOf("-d")), c.stdin())
+		return convertText(c.with("base64", argsOf("-d")), c.stdin())
 	case c.exactly("s_client", "s_server"):
 		return netcat(c)
 	}
@@ -279,7 +279,7 @@ func copyBetween(c *command, ops list) string {
 	sshPrograms(c)
 	c.hit("remote-copy")
 	sent := false
-	arrive(c)
+	recordFetched(c)
 	for i, a := range ops {
 		last := i == len(ops)-1
 		if last && i > 0 && strings.Contains(ops[0].s, ":") {
@@ -303,9 +303,9 @@ func copyBetween(c *command, ops list) string {
 	return unknown
 }
 
-// arrive records the files that a copying program may fetch: those named in its arguments
+// recordFetched records the files that a copying program may fetch: those named in its arguments
 // after a host name, or in its script.
-func arrive(c *command) {
+func recordFetched(c *command) {
 	text := strings.Join(c.words(), " ") + " " + c.waiting()
 	if !strings.Contains(text, ":") && !c.is("ftp", "lftp", "tftp", "sftp") || c.is("rcp", "croc", "wormhole", "magic-wormhole") {
 		return

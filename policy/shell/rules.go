@@ -22,7 +22,7 @@ func families() map[string]rule {
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
 		// Interpreters, and wrappers of commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scripted, "tmux screen expect hyperfine pee": commandTexts,
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool, "tmux screen expect hyperfine pee": commandTexts,
 		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
 		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
@@ -32,7 +32,7 @@ func families() map[string]rule {
 		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
 		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": format, "ip": namespaces, "loginctl": sessions, "crontab": crontab,
+		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "ip": ipTool, "loginctl": loginctlTool, "crontab": crontab,
 		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": plain,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
@@ -107,7 +107,7 @@ func unlisted(c *command) string {
 	}
 	c.mayRun(append(c.settings(), c.waiting())) //control:said-texts
 	statements(c)
-	destroying(c)
+	rateDestructive(c)
 	return plain(c)
 }
 
@@ -131,10 +131,10 @@ func finds(c *command) []string {
 	return nil
 }
 
-// destroying rates destructive sub-commands of clients without sub-commands in the
+// rateDestructive rates destructive sub-commands of clients without sub-commands in the
 // tables, and D-Bus calls that stop the machine. A program of the project may delete the
 // project's own data.
-func destroying(c *command) {
+func rateDestructive(c *command) {
 	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
 		busCall(c)
 		return
@@ -216,7 +216,7 @@ func subcommands(c *command) string {
 		return out
 	}
 	if known.In("remote-clients", c.name) {
-		destroying(c)
+		rateDestructive(c)
 	}
 	return plain(c)
 }
@@ -234,7 +234,7 @@ func subcommand(c *command) (string, bool) {
 			if len(r.Rule) == 0 || c.exactly(r.Unless...) {
 				return c.passedOn(), true
 			}
-			return implied(c, r.Rule[0], ops), true
+			return applySubRule(c, r.Rule[0], ops), true
 		}
 	}
 	if readings[0].at(0) == unknown {
@@ -300,9 +300,9 @@ func fitsWord(s string, ops list, anywhere bool) bool {
 	return false
 }
 
-// implied records the rule of a sub-command, and rates the other arguments of the
+// applySubRule records the rule of a sub-command, and rates the other arguments of the
 // command.
-func implied(c *command, name string, ops list) string {
+func applySubRule(c *command, name string, ops list) string {
 	c.found.network = c.found.network || known.In("network-rules", name)
 	switch name {
 	case "infrastructure-delete":

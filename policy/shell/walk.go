@@ -285,7 +285,7 @@ func (w *walk) maybe(f func() string) string {
 	w.decided--
 	for name, old := range before {
 		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
-			w.vars[name] = []string{opaque(strings.Join(old, "") + strings.Join(now, ""))}
+			w.vars[name] = []string{opaqueMarks(strings.Join(old, "") + strings.Join(now, ""))}
 			if all := append(slices.Clone(old), now...); len(all) == 2 && slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
 				w.vars[name] = []string{all[0] + unknown} // keep the more dangerous value
 				if zoneOf(clean(all[1])) == vital {
@@ -388,7 +388,7 @@ func (w *walk) assign(a *syntax.Assign) {
 		value = secret + value
 	}
 	if a.Index != nil {
-		w.evaluated(a.Index)
+		w.evaluate(a.Index)
 		if name == "BASH_CMDS" || name == "BASH_ALIASES" { // the shell looks up programs there
 			w.found.hit("shadow", name+"="+value)
 		}
@@ -535,7 +535,7 @@ func (w *walk) clause(c syntax.Command) string {
 	case *syntax.TestDecl:
 		return w.stmt(c.Body)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
-		w.evaluated(c)
+		w.evaluate(c)
 	}
 	return ""
 }

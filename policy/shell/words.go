@@ -166,7 +166,7 @@ func (w *walk) pieces(out []piece, parts []syntax.WordPart, quoted bool) []piece
 		case *syntax.CmdSubst:
 			out = append(out, piece{s: w.output(p), quoted: quoted, split: !quoted})
 		case *syntax.ArithmExp:
-			w.evaluated(p.X)
+			w.evaluate(p.X)
 			out = append(out, piece{s: aNumber, quoted: true})
 		case *syntax.ProcSubst:
 			out = append(out, piece{s: w.openProcess(p), quoted: true})
@@ -248,10 +248,10 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 	case p.Length:
 		return []string{strconv.Itoa(len([]rune(strings.Join(vals, ""))))}, 0
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
-		out, list := w.defaulted(p.Exp, name, vals, list, set)
+		out, list := w.expandDefault(p.Exp, name, vals, list, set)
 		odd := p.Exp.Word != nil && strings.ContainsAny(printed(p.Exp.Word), `'"\`)
 		if odd && (quoted || strings.Contains(strings.Join(out, ""), " ")) { // quotes have another meaning there
-			return []string{opaque(strings.Join(out, ""))}, 0
+			return []string{opaqueMarks(strings.Join(out, ""))}, 0
 		}
 		return out, list
 	case !set && isPosition(name):
@@ -260,16 +260,16 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 		return []string{unsetValue(name)}, 0
 	case p.Slice != nil || p.Repl != nil || p.Exp != nil:
 		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // the fields are joined differently
-			return []string{opaque(strings.Join(vals, ""))}, 0
+			return []string{opaqueMarks(strings.Join(vals, ""))}, 0
 		}
-		return w.changed(p, name, vals, list != 0), list
+		return w.applyExpansion(p, name, vals, list != 0), list
 	}
 	return vals, list
 }
 
-// defaulted returns a parameter with an operator such as ${a:-b}. A parameter that the
+// expandDefault returns a parameter with an operator such as ${a:-b}. A parameter that the
 // line does not set may be set in the environment.
-func (w *walk) defaulted(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
+func (w *walk) expandDefault(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
 	set = set && (list == 0 || len(vals) > 0)
 	null := strings.Join(vals, "") == "" && (e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
 	word := w.wordText(e.Word)
@@ -322,7 +322,7 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 	if !ok || index == nil {
 		return vals[:min(1, len(vals))], 0, ok
 	}
-	w.evaluated(index)
+	w.evaluate(index)
 	key := literalIndex(index)
 	if key == "@" || key == "*" {
 		return vals, key[0], true
@@ -332,7 +332,7 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 		n += len(vals)
 	}
 	if err != nil || n < 0 || n >= len(vals) {
-		return []string{opaque(strings.Join(vals, ""))}, 0, true
+		return []string{opaqueMarks(strings.Join(vals, ""))}, 0, true
 	}
 	return vals[n : n+1], 0, true
 }
@@ -367,9 +367,9 @@ func (w *walk) substitutions(n syntax.Node) {
 	})
 }
 
-// evaluated follows an expression: its substitutions, and those in texts that bash
+// evaluate follows an expression: its substitutions, and those in texts that bash
 // evaluates as numbers.
-func (w *walk) evaluated(n syntax.Node) {
+func (w *walk) evaluate(n syntax.Node) {
 	w.substitutions(n)
 	numbers := true
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -395,9 +395,9 @@ func (w *walk) evaluated(n syntax.Node) {
 	})
 }
 
-// changed applies the operator of an expansion to known values, using the library. Of
+// applyExpansion applies the operator of an expansion to known values, using the library. Of
 // other values, only the marks remain.
-func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool) []string {
+func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string, list bool) []string {
 	all, plain := strings.Join(vals, ""), true
 	word := func(word *syntax.Word) *syntax.Word {
 		s := w.wordText(word)
@@ -411,7 +411,7 @@ func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool
 		if x == nil {
 			return nil
 		}
-		w.evaluated(x)
+		w.evaluate(x)
 		s := literalIndex(x)
 		_, err := strconv.Atoi(s)
 		plain = plain && err == nil
@@ -435,20 +435,20 @@ func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool
 		q.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: word(p.Exp.Word)}
 	}
 	if !plain || !isKnown(all) {
-		return []string{opaque(all)}
+		return []string{opaqueMarks(all)}
 	}
 	out := make([]string, len(vals))
 	for i, s := range spelledOut(name, vals) {
 		w.found.step(len(s) * 64)
-		out[i] = operated(q, s)
+		out[i] = expandWith(q, s)
 		w.found.step(len(out[i]))
 	}
 	return out
 }
 
-// operated applies an operator to a text with the library, which panics on some words and
+// expandWith applies an operator to a text with the library, which panics on some words and
 // has patterns that end at newlines. The result is unknown then.
-func operated(q *syntax.ParamExp, s string) (out string) {
+func expandWith(q *syntax.ParamExp, s string) (out string) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = unknown

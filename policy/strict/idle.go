@@ -40,7 +40,7 @@ func idle(n *yaml.Node, t reflect.Type, path []any, out *Faults) {
 				continue
 			}
 			below := append(path[:len(path):len(path)], key.Value)
-			if text := says(value, f); text != "" {
+			if text := idleMessage(value, f); text != "" {
 				one := At(text, below...)
 				one.Line, one.Column = key.Line, key.Column
 				*out = append(*out, one)
@@ -51,8 +51,8 @@ func idle(n *yaml.Node, t reflect.Type, path []any, out *Faults) {
 	}
 }
 
-// says returns a message if a value has no effect, or "".
-func says(n *yaml.Node, f reflect.StructField) string {
+// idleMessage returns a message if a value has no effect, or "".
+func idleMessage(n *yaml.Node, f reflect.StructField) string {
 	if n.Kind != yaml.ScalarNode {
 		return ""
 	}

@@ -55,11 +55,11 @@ func Single(data []byte) (*yaml.Node, error) {
 	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, placed(err, data)
+		return nil, adviseOn(err, data)
 	}
 	if err := loader.Load(&second); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, placed(err, data)
+			return nil, adviseOn(err, data)
 		}
 		return nil, Faults{on(&second, nil, "a second document begins; put everything into one")}
 	}
@@ -93,8 +93,8 @@ func plain(err error) error {
 // startless is the decoder's message about a character that cannot begin a token.
 const startless = "found character that cannot start any token"
 
-// placed adds advice to syntax errors about the character at their location.
-func placed(err error, data []byte) error {
+// adviseOn adds advice to syntax errors about the character at their location.
+func adviseOn(err error, data []byte) error {
 	err = plain(err)
 	var all Faults
 	if !errors.As(err, &all) {
@@ -224,7 +224,7 @@ func (r *reader) mapping(n *yaml.Node, t reflect.Type, path []any) {
 		case key.Value == "<<":
 			r.faults = append(r.faults, on(key, below, "merge keys (<<) are not supported; write the keys out"))
 		case !ok:
-			r.faults = append(r.faults, on(key, below, "unknown key %q%s", key.Value, r.meant(key.Value, t)))
+			r.faults = append(r.faults, on(key, below, "unknown key %q%s", key.Value, r.suggestion(key.Value, t)))
 		default:
 			r.node(n.Content[i+1], field, below)
 		}
@@ -250,8 +250,8 @@ var renamed = map[string]string{
 	"sensitivefilepatterns": `did you mean "sensitive_files"? Its entries are {pattern, approve: auto|required}`,
 }
 
-// meant returns a suggestion for an unknown key.
-func (r *reader) meant(word string, t reflect.Type) string {
+// suggestion returns a suggestion for an unknown key.
+func (r *reader) suggestion(word string, t reflect.Type) string {
 	var names []string
 	for _, k := range Keys(t) {
 		names = append(names, k.Name)

@@ -1,15 +1,15 @@
 // Package typo counts typing errors in a word.
 package typo
 
-// longest is the maximum length of words that are compared, in bytes.
-const longest = 64
+// maxWord is the maximum length of words that are compared, in bytes.
+const maxWord = 64
 
 // Nearest returns the candidate with the fewest typing errors relative to word, or "" if
 // none is close enough. Of equally close ones, it prefers one of the same length.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 2*(1+max(1, len(word)/3))
 	for _, c := range candidates {
-		if len(word) > longest || len(c) > longest {
+		if len(word) > maxWord || len(c) > maxWord {
 			continue
 		}
 		d := 2 * Errors(word, c)

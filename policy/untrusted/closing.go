@@ -27,8 +27,8 @@ var (
 	})
 )
 
-// parted inserts a space into closing references.
-func parted(s string) string {
+// spaceClosing inserts a space into closing references.
+func spaceClosing(s string) string {
 	if !strings.ContainsAny(s, "#-/") {
 		return s
 	}

@@ -26,8 +26,8 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(extensions(extension.Strikethrough), rendering)
 })
 
-// unmarked parses no emphasis, because that parser is slow if there is a lot of it.
-var unmarked = sync.OnceValue(func() goldmark.Markdown {
+// withoutEmphasis parses no emphasis, because that parser is slow if there is a lot of it.
+var withoutEmphasis = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), func(p util.PrioritizedValue) bool {
@@ -52,7 +52,7 @@ func manyMarks(s string) bool {
 // markdownOf returns the parser for s.
 func markdownOf(s string) goldmark.Markdown {
 	if manyMarks(s) {
-		return unmarked()
+		return withoutEmphasis()
 	}
 	return markdown()
 }
@@ -62,12 +62,12 @@ func markdownOf(s string) goldmark.Markdown {
 func Page(s string) string {
 	root, _, ok := rendered(s)
 	if !ok {
-		return leftOut
+		return leftOutText
 	}
 	var b strings.Builder
 	for c := range root.ChildNodes() {
 		if err := dom.Render(&b, c); err != nil { // a malformed tree, such as text in a void element
-			return leftOut
+			return leftOutText
 		}
 	}
 	return b.String()

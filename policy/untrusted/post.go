@@ -60,8 +60,8 @@ func (o OutputOptions) Post(p Post) string {
 	return whom + text + end.String()
 }
 
-// mostMentioned is the maximum number of mentions in a post.
-const mostMentioned = 20
+// maxMentions is the maximum number of mentions in a post.
+const maxMentions = 20
 
 var account = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?$`)
 
@@ -71,7 +71,7 @@ func mentions(list []string) string {
 	var out []string
 	for _, name := range list {
 		at := "@" + strings.ToLower(name)
-		if account().MatchString(name) && !slices.Contains(out, at) && len(out) < mostMentioned { //control:mention-names
+		if account().MatchString(name) && !slices.Contains(out, at) && len(out) < maxMentions { //control:mention-names
 			out = append(out, at)
 		}
 	}
@@ -132,7 +132,7 @@ var otherRepo = pattern.Lazy(`([\w.-]+/[\w.-]+#)(\d)`)
 func Message(s string) string {
 	s, _ = CleanPlain(s)
 	s = plainMention().ReplaceAllString(s, "$1@ $2") //control:post-message
-	s = otherRepo().ReplaceAllString(parted(s), "$1 $2")
+	s = otherRepo().ReplaceAllString(spaceClosing(s), "$1 $2")
 	return NoRunnerCommands(s)
 }
 

@@ -20,7 +20,7 @@ type seen struct {
 func readPage(page string) seen {
 	root, err := fragment(page)
 	if err != nil { // happens only if the HTML is nested too deeply
-		return seen{text: leftOut}
+		return seen{text: leftOutText}
 	}
 	return read(root)
 }

@@ -75,8 +75,8 @@ func (n Removed) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// leftOut replaces an artificial text that cannot be read in reasonable time.
-const leftOut = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
+// leftOutText replaces an artificial text that cannot be read in reasonable time.
+const leftOutText = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
 
 // Clean returns the text that a reader of the rendered page sees of s, which is untrusted
 // Markdown. It removes invisible characters too, and marks collapsed blocks. Code is kept
@@ -91,7 +91,7 @@ func Clean(s, page string) (string, Removed) {
 	case ok:
 		got = read(root) //control:what-a-reader-sees
 	default:
-		got.text = leftOut
+		got.text = leftOutText
 	}
 	text, n := CleanPlain(got.text)
 	return text, n.Plus(hidden)

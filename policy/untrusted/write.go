@@ -74,7 +74,7 @@ var (
 // words that close an issue if the text becomes a commit message.
 func cleanCode(s string) string {
 	s = botCommand().ReplaceAllString(s, " /$1")
-	return NoRunnerCommands(parted(s))
+	return NoRunnerCommands(spaceClosing(s))
 }
 
 // NoRunnerCommands makes lines inert that an Actions runner would interpret as commands.
@@ -469,7 +469,7 @@ func (w *writer) codeSpan(n ast.Node) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		b.Write(c.(*ast.Text).Segment.Value(w.src)) // a code span has no other children
 	}
-	w.code(parted(strings.ReplaceAll(b.String(), "\n", " ")))
+	w.code(spaceClosing(strings.ReplaceAll(b.String(), "\n", " ")))
 }
 
 // code writes a code span.
@@ -540,7 +540,7 @@ func (w *writer) destination(to string) {
 	case angleAddress().MatchString(to):
 		w.add(address, "<"+to+">", to)
 	default:
-		w.code(parted(to))
+		w.code(spaceClosing(to))
 	}
 }
 
@@ -601,7 +601,7 @@ func (w *writer) print() string {
 	for i, t := range w.tokens {
 		out := t.out
 		if t.kind == prose && out == "" {
-			out = w.spelled(i)
+			out = w.spelling(i)
 		}
 		if strings.HasPrefix(out, "\n") {
 			b = bytes.TrimRight(b, " \t")
@@ -663,8 +663,8 @@ var (
 	lineNumber = pattern.Lazy(`^\d{1,9}[.)](?:\s|$)`)
 )
 
-// spelled returns a character such that every renderer shows it unchanged.
-func (w *writer) spelled(i int) string {
+// spelling returns a character such that every renderer shows it unchanged.
+func (w *writer) spelling(i int) string {
 	t := w.tokens[i]
 	r, _ := utf8.DecodeRuneInString(t.seen)
 	next := w.after(i)

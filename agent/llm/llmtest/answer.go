@@ -163,7 +163,7 @@ func (r *reply) send(b []byte) {
 
 // parts returns the pieces of the answer and its last message.
 func (r *reply) parts() ([]llm.Part, llm.Part) {
-	think, content, calls := r.said()
+	think, content, calls := r.turnParts()
 	size := orElse(r.t.Chunk, r.s.script.Chunk)
 	var parts []llm.Part
 	for _, piece := range Pieces(think, size) {
@@ -194,9 +194,9 @@ func (r *reply) parts() ([]llm.Part, llm.Part) {
 	return parts, last
 }
 
-// said returns the content of the turn for this request. Thinking is included only if the
+// turnParts returns the content of the turn for this request. Thinking is included only if the
 // model supports it and the request did not disable it.
-func (r *reply) said() (think, content string, calls []llm.ToolCall) {
+func (r *reply) turnParts() (think, content string, calls []llm.ToolCall) {
 	if r.s.script.Model.Thinking && (r.req.Think == nil || *r.req.Think) {
 		think = r.t.Think
 	}

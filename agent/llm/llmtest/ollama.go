@@ -57,7 +57,7 @@ func (s *Server) ModelName() string {
 }
 
 func (s *Server) listed() map[string]any {
-	name := tagged(s.ModelName())
+	name := withTag(s.ModelName())
 	return map[string]any{
 		"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1,
 		"digest": strings.Repeat("0", 64), "details": details(),
@@ -69,8 +69,8 @@ func details() map[string]any {
 		"families": []string{"scripted"}, "parameter_size": "0", "quantization_level": "unknown"}
 }
 
-// tagged returns a model's name with its tag, which defaults to latest.
-func tagged(name string) string {
+// withTag returns a model's name with its tag, which defaults to latest.
+func withTag(name string) string {
 	if strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ":") {
 		return name
 	}
@@ -80,7 +80,7 @@ func tagged(name string) string {
 // Has reports whether the server has a model of that name.
 func (s *Server) Has(model string) bool {
 	name := s.script.Model.Name
-	return name == "" || tagged(name) == tagged(model)
+	return name == "" || withTag(name) == withTag(model)
 }
 
 func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
@@ -235,7 +235,7 @@ func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 	case !s.Has(in.Model):
 		return http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)
 	case len(in.Tools) > 0 && !m.Tools:
-		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
+		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", withTag(in.Model))
 	case in.Think != nil && bool(*in.Think) && !m.Thinking:
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
 	}

@@ -122,15 +122,15 @@ func ParseScript(text []byte) (Script, error) {
 	if err := s.check(); err != nil {
 		return Script{}, fmt.Errorf("parse model script: %w", err)
 	}
-	sayOften(s.Turns)
+	expandRepeats(s.Turns)
 	for _, c := range s.Conversations {
-		sayOften(c.Turns)
+		expandRepeats(c.Turns)
 	}
 	return s, nil
 }
 
-// sayOften expands the repetitions of a turn.
-func sayOften(turns []Turn) {
+// expandRepeats expands the repetitions of a turn.
+func expandRepeats(turns []Turn) {
 	for i, t := range turns {
 		var b strings.Builder
 		for n := range t.Times {

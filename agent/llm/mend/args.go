@@ -1,7 +1,7 @@
 package mend
 
-// mostArguments is the maximum number of arguments of a call.
-const mostArguments = 200
+// maxArguments is the maximum number of arguments of a call.
+const maxArguments = 200
 
 // Arguments reads call arguments in Python syntax from after the opening parenthesis.
 // Positional arguments have an empty Key; if the first one is an object, its members take
@@ -16,7 +16,7 @@ func Arguments(s string, i int) ([]Field, Value) {
 
 func (r *reader) arguments() ([]Field, bool) {
 	var args []Field
-	for len(args) <= mostArguments {
+	for len(args) <= maxArguments {
 		r.space()
 		if r.atEnd() {
 			return args, true

@@ -30,7 +30,7 @@ func (r *reader) follows(i int, key bool) bool {
 	case '/', '#':
 		return strings.HasPrefix(r.s[i:], "//") || strings.HasPrefix(r.s[i:], "/*") || c == '#' && in != '('
 	case '<', '[', '`':
-		return r.marked(i) || r.marks != nil && c == '<' && r.marks.Cut(r.s, i)
+		return r.markAt(i) || r.marks != nil && c == '<' && r.marks.Cut(r.s, i)
 	case '+':
 		_, ok := r.joins(i)
 		return ok

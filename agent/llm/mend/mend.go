@@ -255,8 +255,8 @@ func (r *reader) member(mark int) bool {
 	return r.value()
 }
 
-// marked reports whether there is a mark at i.
-func (r *reader) marked(i int) bool { return r.marks != nil && r.marks.At(r.s, i) }
+// markAt reports whether there is a mark at i.
+func (r *reader) markAt(i int) bool { return r.marks != nil && r.marks.At(r.s, i) }
 
 // cutMark skips a mark that is cut off by the end of the text.
 func (r *reader) cutMark() bool {
@@ -278,7 +278,7 @@ func (r *reader) closedOutside(c byte) bool {
 	case ')':
 		opener = '('
 	case '<', '`', '[':
-		return r.marked(r.i)
+		return r.markAt(r.i)
 	default:
 		return false
 	}
@@ -460,5 +460,5 @@ func (r *reader) bare() bool {
 // placeholder reports whether there is something like ... or <path> here, as in an
 // explanation of a call.
 func (r *reader) placeholder() bool {
-	return r.has("...") || r.has("…") || r.has("<") && !r.marked(r.i)
+	return r.has("...") || r.has("…") || r.has("<") && !r.markAt(r.i)
 }

@@ -224,7 +224,7 @@ func (c *chunk) part() llm.Part {
 
 func (m *Model) read(ctx context.Context, resp *http.Response, numCtx int, yield func(llm.Part, error) bool) error {
 	lines := wire.NewLines(resp.Body)
-	var heard wire.Heard
+	var heard wire.Received
 	for {
 		line, whole, err := lines.Next()
 		if err != nil {

@@ -19,7 +19,7 @@ const defaultContext = 16384
 // limit the server would continue until the context is full.
 const (
 	answerShare = 4
-	leastAnswer = 4096 // in tokens; enough for a whole file
+	minAnswer   = 4096 // in tokens; enough for a whole file
 )
 
 // lowTemperature is the default for models without one in their Modelfile: the server's
@@ -68,7 +68,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 			chat.Think.Value = m.effort
 		}
 	}
-	chat.Options["num_predict"] = min(max(numCtx/answerShare, leastAnswer), numCtx) //control:bounded-answer
+	chat.Options["num_predict"] = min(max(numCtx/answerShare, minAnswer), numCtx) //control:bounded-answer
 	if req.MaxTokens > 0 {
 		chat.Options["num_predict"] = req.MaxTokens
 	}

@@ -20,21 +20,21 @@ import (
 // reload the model and lose its cache. It grows to the largest requested value. It is
 // safe for concurrent use.
 type window struct {
-	mu    sync.Mutex
-	asked int // largest size requested
-	had   int // largest size that fitted into the server's memory
-	most  int // limit set by the server's memory, 0 if unknown
+	mu          sync.Mutex
+	requested   int // largest size requested
+	fitted      int // largest size that fitted into the server's memory
+	memoryLimit int // limit set by the server's memory, 0 if unknown
 }
 
 // of adjusts the capabilities of a model to its current window.
 func (w *window) of(caps llm.Capabilities) llm.Capabilities {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.asked > llm.FirstWindow {
-		caps.ContextSet = max(caps.ContextSet, w.asked)
+	if w.requested > llm.FirstWindow {
+		caps.ContextSet = max(caps.ContextSet, w.requested)
 	}
-	if w.most > 0 {
-		caps.ContextSet, caps.ContextLength = w.most, w.most
+	if w.memoryLimit > 0 {
+		caps.ContextSet, caps.ContextLength = w.memoryLimit, w.memoryLimit
 	}
 	return caps
 }
@@ -43,16 +43,16 @@ func (w *window) of(caps llm.Capabilities) llm.Capabilities {
 func (w *window) widen(tokens int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.asked = max(w.asked, tokens); w.most > 0 {
-		w.asked = w.most
+	if w.requested = max(w.requested, tokens); w.memoryLimit > 0 {
+		w.requested = w.memoryLimit
 	}
-	return w.asked
+	return w.requested
 }
 
 func (w *window) loaded(tokens int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.had = max(w.had, tokens)
+	w.fitted = max(w.fitted, tokens)
 }
 
 // outgrown shrinks the window to the largest one that fitted into the server's memory,
@@ -60,8 +60,8 @@ func (w *window) loaded(tokens int) {
 func (w *window) outgrown() (size int, less bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if size = w.asked; w.had > 0 && w.had < size {
-		w.asked, w.most = w.had, w.had
+	if size = w.requested; w.fitted > 0 && w.fitted < size {
+		w.requested, w.memoryLimit = w.fitted, w.fitted
 		return size, true
 	}
 	return size, false

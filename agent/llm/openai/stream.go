@@ -66,7 +66,7 @@ type answer struct {
 	calls  calls
 	reason string
 	usage  goopenai.Usage
-	heard  wire.Heard
+	heard  wire.Received
 	drops  bool // the server is Ollama, which silently drops some calls
 }
 

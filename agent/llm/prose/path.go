@@ -202,9 +202,9 @@ func (r *reader) announcesExample() bool {
 	return len(lines) > 0 && isExample(lines[0])
 }
 
-// spelled returns the path in view that name means: the path itself, or the only path in
+// resolvePath returns the path in view that name means: the path itself, or the only path in
 // view with the same base name. Otherwise it returns name.
-func (r *reader) spelled(name string) string {
+func (r *reader) resolvePath(name string) string {
 	name = strings.TrimPrefix(path.Clean(strings.Trim(name, "`*\"' ")), "/")
 	if _, ok := r.view.file(name); ok {
 		return name
@@ -247,15 +247,15 @@ const (
 	tinyLines  = 3 // files below this number of lines are too short to compare
 )
 
-// alike returns the file in view of which text is a version, or "".
-func (v View) alike(text, lang string) string {
+// closestFile returns the file in view of which text is a version, or "".
+func (v View) closestFile(text, lang string) string {
 	best, second, found, fitting := 0.0, 0.0, "", 0
 	for _, f := range v {
 		if !fits(f.Path, lang) {
 			continue
 		}
 		fitting++
-		share := shared(f.Text, text)
+		share := sharedLines(f.Text, text)
 		if share > best {
 			best, second, found = share, best, f.Path
 		} else if share > second {
@@ -276,8 +276,8 @@ func (v View) alike(text, lang string) string {
 	return ""
 }
 
-// shared returns the share of the lines of old that are also in text.
-func shared(old, text string) float64 {
+// sharedLines returns the share of the lines of old that are also in text.
+func sharedLines(old, text string) float64 {
 	have := map[string]bool{}
 	for line := range strings.Lines(text) {
 		have[strings.TrimSpace(line)] = true

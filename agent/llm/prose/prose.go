@@ -226,15 +226,15 @@ func (r *reader) take(b block) {
 
 // whole accepts a block as the content of a file.
 func (r *reader) whole(b block, body []string, name, lang string) {
-	if p := inComment(body[0]); p != "" && (name == "" || r.spelled(p) == r.spelled(name)) {
+	if p := inComment(body[0]); p != "" && (name == "" || r.resolvePath(p) == r.resolvePath(name)) {
 		name = first(name, p)
-		if had, ok := r.view.file(r.spelled(name)); !ok || firstLine(had.Text) != body[0] {
+		if had, ok := r.view.file(r.resolvePath(name)); !ok || firstLine(had.Text) != body[0] {
 			body = body[1:]
 		}
 	}
 	text := strings.Join(body, "\n") + "\n"
 	if name == "" && !r.announcesExample() {
-		name = r.view.alike(text, lang)
+		name = r.view.closestFile(text, lang)
 	}
 	switch {
 	case r.announcesExample() && name == "":
@@ -257,7 +257,7 @@ func (r *reader) edit(a Act) {
 		r.doubts = append(r.doubts, "an edit without the path of its file was not taken")
 		return
 	}
-	a.Path = r.spelled(a.Path)
+	a.Path = r.resolvePath(a.Path)
 	if a.Kind == Whole {
 		before := len(r.acts)
 		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool { return old.Kind == Whole && old.Path == a.Path })
@@ -308,7 +308,7 @@ func (r *reader) request(line string) bool {
 		found := false
 		for _, w := range strings.FieldsFunc(m[1], func(c rune) bool { return c == ' ' || c == ',' || c == '`' }) {
 			if p := strings.Trim(w, "\"'*."); p != "" && looksLikePath(w) {
-				r.acts = append(r.acts, Act{Kind: Read, Path: r.spelled(p)})
+				r.acts = append(r.acts, Act{Kind: Read, Path: r.resolvePath(p)})
 				found = true
 			}
 		}

@@ -72,7 +72,7 @@ func (s *scanner) bareSegment(i int, it item) (segment, bool) {
 func (x *text) fieldFirst(i int) bool {
 	for range 3 {
 		j := x.space(i + 1)
-		if x.over(j) {
+		if x.pastEnd(j) {
 			return false
 		}
 		if x.s[i] == '[' || x.s[j] == '{' {
@@ -83,7 +83,7 @@ func (x *text) fieldFirst(i int) bool {
 			continue
 		}
 		for n := 1; n > 0; j += n {
-			if n = 0; x.over(j) {
+			if n = 0; x.pastEnd(j) {
 				return false
 			}
 			for _, q := range [...]string{`"`, "'", "“", "‘"} {
@@ -97,7 +97,7 @@ func (x *text) fieldFirst(i int) bool {
 			end++
 		}
 		word := x.s[j:end]
-		return !x.over(end) && (named(word, nameFields[:]) || named(word, argFields[:]) ||
+		return !x.pastEnd(end) && (named(word, nameFields[:]) || named(word, argFields[:]) ||
 			named(word, metaFields[:]) || named(word, wrapFields[:]) || slices.Contains(talkFields[:], word))
 	}
 	return false
@@ -106,7 +106,7 @@ func (x *text) fieldFirst(i int) bool {
 // barePython reads name(…) of a known tool.
 func barePython(s *scanner, i int) (segment, bool) {
 	name, j := s.word(i)
-	if !s.is(j, '(') || !s.spelled(name) {
+	if !s.is(j, '(') || !s.isProperName(name) {
 		return segment{}, false
 	}
 	return s.bareSegment(i, s.pythonCalls(i, false))
@@ -117,11 +117,11 @@ func barePython(s *scanner, i int) (segment, bool) {
 // At the start of the message it also accepts name(…).
 func bareNamed(s *scanner, i int) (segment, bool) {
 	name, j := s.word(i)
-	if s.over(j) {
+	if s.pastEnd(j) {
 		s.cut = s.mayBeTool(name)
 		return segment{}, false
 	}
-	if !s.spelled(name) || s.exhausted() {
+	if !s.isProperName(name) || s.exhausted() {
 		return segment{}, false
 	}
 	if s.s[j] == '(' && strings.TrimSpace(s.s[:i]) == "" {

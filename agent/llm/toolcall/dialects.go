@@ -51,7 +51,7 @@ func dialects() []dialect {
 		{name: "functionary", read: recipients, line: ">"},
 		{name: "qwen agent", read: qwenAgent, line: "\xe2"},
 		{name: "functools (phi, firefunction)", read: functools, line: "f"},
-		{name: "react, labels", read: labelled, line: "AaCcFfTt*"},
+		{name: "react, labels", read: labeledCall, line: "AaCcFfTt*"},
 		{name: "bare JSON (llama 3)", read: bareJSON, line: "{["},
 		{name: "name and JSON (glm 4), python (llama 4, gemma)", read: bareNamed, line: letters},
 		{name: "code fences", read: callFence, line: "`~"},

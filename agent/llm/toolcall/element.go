@@ -33,7 +33,7 @@ func (g *grammar) element(i int) item {
 	if ps.bad {
 		return item{}
 	}
-	return g.one(m.tag, ps.args, ps.next).marked(ps.repaired, ps.cut)
+	return g.oneCall(m.tag, ps.args, ps.next).withFlags(ps.repaired, ps.cut)
 }
 
 // namedTag reads <function=name>…, <invoke name="…">… and similar tags. The second result
@@ -49,7 +49,7 @@ func (g *grammar) namedTag(m mark) (item, bool) {
 		args := slices.DeleteFunc(attributeArguments(m, t), func(a mend.Field) bool {
 			return named(a.Key, nameFields[:]) || named(a.Key, metaFields[:])
 		})
-		return g.one(n, args, m.next), true
+		return g.oneCall(n, args, m.next), true
 	}
 	if it, closed := g.jsonBody(m, n); it.ok || g.is(g.space(m.next), '{') {
 		it.next = closed
@@ -59,7 +59,7 @@ func (g *grammar) namedTag(m mark) (item, bool) {
 	if ps.bad && len(ps.args) == 0 {
 		return g.lineElement(m, n), true
 	}
-	return g.one(n, ps.args, ps.next).marked(ps.repaired, ps.cut), true
+	return g.oneCall(n, ps.args, ps.next).withFlags(ps.repaired, ps.cut), true
 }
 
 // attributeArguments reads the attributes of a tag as arguments.
@@ -103,14 +103,14 @@ func (g *grammar) nameElement(m mark) item {
 	n, _ := g.p.Canonical(name)
 	// The rest is the body of the element around the name.
 	ps := g.params(mark{name: "<>", next: v.next}, frame{tool: g.p.tools[n]})
-	return g.one(n, ps.args, ps.next).marked(false, ps.cut)
+	return g.oneCall(n, ps.args, ps.next).withFlags(false, ps.cut)
 }
 
 // toolElement reads <tool_name>…</tool_name>, the element m of a known tool, if its
 // content is arguments or at least not prose.
 func (g *grammar) toolElement(m mark, ownLine bool) item {
 	name := g.known(m.tag)
-	t, own := g.p.tools[name], g.spelled(m.tag)
+	t, own := g.p.tools[name], g.isProperName(m.tag)
 	attrs := attributeArguments(m, t)
 	foreign := func(key string) bool { return !own && !t.has(key) && !pathKey(key) } // e.g. an HTML element of that name
 	pos := g.space(m.next)
@@ -119,7 +119,7 @@ func (g *grammar) toolElement(m mark, ownLine bool) item {
 	case m.selfEnd && slices.ContainsFunc(attrs, func(a mend.Field) bool { return foreign(a.Key) }):
 		return item{}
 	case m.selfEnd, m.closedBy(k):
-		it := g.one(name, attrs, m.next)
+		it := g.oneCall(name, attrs, m.next)
 		it.ok = len(attrs) > 0 || t.required == 0 && ownLine
 		if !m.selfEnd {
 			it.next = k.next
@@ -127,7 +127,7 @@ func (g *grammar) toolElement(m mark, ownLine bool) item {
 		return it
 	case g.is(pos, '{'):
 		it, closed := g.jsonBody(m, name)
-		it.ok = it.ok && it.err == "" && (closed > it.next || g.over(g.space(it.next)))
+		it.ok = it.ok && it.err == "" && (closed > it.next || g.pastEnd(g.space(it.next)))
 		it.next = closed
 		return it
 	case !k.opening():
@@ -155,7 +155,7 @@ func (g *grammar) elementArguments(m mark, name string, attrs []mend.Field) item
 			ps.next = end + len(m.raw) + 3
 		}
 	}
-	return g.one(name, ps.args, ps.next).marked(ps.repaired || ps.bad, ps.cut)
+	return g.oneCall(name, ps.args, ps.next).withFlags(ps.repaired || ps.bad, ps.cut)
 }
 
 // jsonBody reads the element m of a tool with JSON arguments. closed is the end of the
@@ -183,7 +183,7 @@ func (g *grammar) lineElement(m mark, name string) item {
 	closing := "</" + m.raw + ">"
 	value, _, ok := strings.Cut(g.s[m.next:stop], closing)
 	if !ok {
-		g.over(stop)
+		g.pastEnd(stop)
 	}
 	if !ok || strings.TrimSpace(value) == "" {
 		return item{}
@@ -191,5 +191,5 @@ func (g *grammar) lineElement(m mark, name string) item {
 	if m.named() && strings.Contains(value, "<param") {
 		return item{err: fmt.Sprintf("The parameters of %s could not be understood; send the call again.", name), next: m.next + len(value) + len(closing), ok: true}
 	}
-	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
+	return g.oneCall(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
 }

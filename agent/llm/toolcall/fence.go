@@ -15,7 +15,7 @@ type fence struct {
 // fenceAt reads the opening line of the fence at i.
 func (x *text) fenceAt(i int) (fence, bool) {
 	n := x.run(i)
-	if x.over(i+n) || n < 3 {
+	if x.pastEnd(i+n) || n < 3 {
 		return fence{}, false
 	}
 	eol := lineEnd(x.s, i+n)
@@ -28,7 +28,7 @@ func (x *text) fenceAt(i int) (fence, bool) {
 		f.info, _, _ = strings.Cut(info, " ")
 	}
 	if !f.oneLine || f.callable() {
-		x.over(eol)
+		x.pastEnd(eol)
 	}
 	return f, true
 }
@@ -80,7 +80,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 		return s.lineFence(f)
 	}
 	pos := s.fenceGap(f, f.body)
-	for ; !s.over(pos) && !s.has(pos, f.ticks); pos = s.fenceGap(f, pos) {
+	for ; !s.pastEnd(pos) && !s.has(pos, f.ticks); pos = s.fenceGap(f, pos) {
 		it := s.fenceItem(f, pos)
 		cut := it.err != "" && it.next >= len(s.s) // the last call of a list was cut off
 		if !it.ok || it.err != "" && !cut || !s.p.allKnown(it.calls) {
@@ -162,7 +162,7 @@ func (g *grammar) fencedCode(f fence, pos int) item {
 	name, k := g.word(pos)
 	k = g.indent(k)
 	assigned := g.is(k, '=') && f.announced()
-	called := g.known(name) != "" && !g.over(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 && (f.announced() || g.spelled(name))
+	called := g.known(name) != "" && !g.pastEnd(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 && (f.announced() || g.isProperName(name))
 	switch {
 	case assigned || called || name == "print":
 		return g.pythonCalls(pos, false)

@@ -94,7 +94,7 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 	if s.p.forms.guess && s.has(i, searchMark) {
 		name, pos = "NAME OF THE FILE", i
 	}
-	if name == "" || s.over(pos) {
+	if name == "" || s.pastEnd(pos) {
 		return segment{}, false
 	}
 	ticks := ""
@@ -130,7 +130,7 @@ func (x *text) fileName(i int) (name string, next int) {
 		return "", i
 	}
 	m := fileLine().FindStringSubmatch(x.s[i:eol])
-	if x.over(eol) || m == nil {
+	if x.pastEnd(eol) || m == nil {
 		return "", i
 	}
 	return m[1], x.space(eol)
@@ -152,7 +152,7 @@ func formFence(s *scanner, i int) (segment, bool) {
 	}
 	seg := segment{start: i, end: s.fenceEnd(i)}
 	last := strings.LastIndexByte(s.s[:seg.end], '\n') + 1
-	if s.over(seg.end) && (last <= i || !closesFence(s.s[last:seg.end], f.ticks)) {
+	if s.pastEnd(seg.end) && (last <= i || !closesFence(s.s[last:seg.end], f.ticks)) {
 		return segment{}, false // not closed
 	}
 	text := s.s[body:max(body, last)]

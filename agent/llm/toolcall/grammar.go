@@ -13,8 +13,8 @@ import (
 // share it, since models mix them.
 type grammar struct {
 	xml
-	names  map[string]string // names of known tools by spelling, "" for unknown ones
-	worded int               // number of errors that quote the broken JSON
+	names        map[string]string // names of known tools by spelling, "" for unknown ones
+	quotedErrors int               // number of errors that quote the broken JSON
 }
 
 // item is the result of reading one place in markup.
@@ -47,20 +47,20 @@ func (g *grammar) known(name string) string {
 	return n
 }
 
-// spelled reports whether a name is the proper name of a tool and not an alias.
-func (g *grammar) spelled(name string) bool {
+// isProperName reports whether a name is the proper name of a tool and not an alias.
+func (g *grammar) isProperName(name string) bool {
 	n := g.known(name)
 	return n != "" && fold(n) == fold(name)
 }
 
-// one returns an item with one call that ends at next.
-func (g *grammar) one(name string, args []mend.Field, next int) item {
+// oneCall returns an item with one call that ends at next.
+func (g *grammar) oneCall(name string, args []mend.Field, next int) item {
 	n, _ := g.p.Canonical(name)
 	return item{calls: []Call{{Name: n, Arguments: mend.Object(args)}}, next: next, ok: true}
 }
 
-// marked sets Repaired and Truncated of the calls in an item.
-func (it item) marked(repaired, truncated bool) item {
+// withFlags sets Repaired and Truncated of the calls in an item.
+func (it item) withFlags(repaired, truncated bool) item {
 	for i := range it.calls {
 		it.calls[i].Repaired, it.calls[i].Truncated = repaired || truncated, truncated
 	}
@@ -92,7 +92,7 @@ func (g *grammar) separators(i int) int {
 func (g *grammar) closers(i int) int {
 	for {
 		j := g.space(i)
-		if g.over(j) || g.s[j] != '<' && g.s[j] != '[' {
+		if g.pastEnd(j) || g.s[j] != '<' && g.s[j] != '[' {
 			return i
 		}
 		if n := stopWord(g.s[j:]); n > 0 {
@@ -109,7 +109,7 @@ func (g *grammar) closers(i int) int {
 
 // item reads a call or a list of calls at i.
 func (g *grammar) item(i int, first bool) item {
-	if g.over(i) {
+	if g.pastEnd(i) {
 		return item{}
 	}
 	switch c := g.s[i]; {
@@ -163,7 +163,7 @@ func (g *grammar) broken(i int) string {
 	if i >= len(g.s) {
 		return "the text ends inside its JSON"
 	}
-	if g.worded++; g.worded > maxErrors {
+	if g.quotedErrors++; g.quotedErrors > maxErrors {
 		return "its JSON is broken" // the place is no longer reported
 	}
 	return fmt.Sprintf("its JSON is broken at %q", strings.TrimSpace(clip(g.s[i:], 20)))
@@ -238,8 +238,8 @@ func (g *grammar) nameFirst(i int, first bool) item {
 	}
 	known := g.known(name) != ""
 	k := g.afterName(j)
-	if g.over(k) || name == "json" && !known {
-		it := g.one(name, nil, k).marked(true, true)
+	if g.pastEnd(k) || name == "json" && !known {
+		it := g.oneCall(name, nil, k).withFlags(true, true)
 		it.ok = first && known
 		return it
 	}
@@ -250,7 +250,7 @@ func (g *grammar) nameFirst(i int, first bool) item {
 		return g.pythonCalls(i, false)
 	case g.s[k] == '{' && strings.HasPrefix(name, "call:"): // unquoted by design
 		it := g.namedJSON(name, k)
-		return it.marked(false, it.truncated())
+		return it.withFlags(false, it.truncated())
 	case (first || known) && strings.IndexByte("{`", g.s[k]) >= 0:
 		it := g.jsonArguments(name, k)
 		if n, _ := g.p.Canonical(name); len(it.calls) > 0 && it.calls[0].Name != n {
@@ -267,7 +267,7 @@ func (g *grammar) nameAlone(name string, k int, first bool) item {
 	case m.name == "<arg_key>":
 		return g.argPairs(name, k)
 	case g.p.marks[m.name] == closes && first && (g.known(name) != "" || strings.Contains(name, "_")):
-		return g.one(name, nil, k)
+		return g.oneCall(name, nil, k)
 	}
 	return item{}
 }
@@ -324,7 +324,7 @@ func (g *grammar) namedJSON(name string, i int) item {
 			args, _ = mend.Fields(args[a].Value)
 		}
 	}
-	return g.one(n, args, in.Next).marked(mended || in.Mended, in.Open > 0)
+	return g.oneCall(n, args, in.Next).withFlags(mended || in.Mended, in.Open > 0)
 }
 
 // jsonArguments reads the arguments of a call at i, also in a code fence.
@@ -338,7 +338,7 @@ func (g *grammar) jsonArguments(name string, i int) item {
 	i += len("```")
 	end := min(len(g.s), i+maxMark)
 	b := strings.IndexAny(g.s[i:end], "{`")
-	if b < 0 && g.over(end) || b < 0 || g.s[i+b] == '`' {
+	if b < 0 && g.pastEnd(end) || b < 0 || g.s[i+b] == '`' {
 		return item{}
 	}
 	it := g.namedJSON(name, i+b)
@@ -361,8 +361,8 @@ func (g *grammar) looseCall(i int) item {
 	var args []mend.Field
 	for len(args) < maxArguments {
 		i = g.space(next)
-		if g.over(i) {
-			return g.one(name, args, i).marked(true, true)
+		if g.pastEnd(i) {
+			return g.oneCall(name, args, i).withFlags(true, true)
 		}
 		if strings.IndexByte("<[`", g.s[i]) >= 0 {
 			break
@@ -378,13 +378,13 @@ func (g *grammar) looseCall(i int) item {
 				return item{}
 			}
 			it := g.namedJSON(name, at)
-			return it.marked(true, it.truncated())
+			return it.withFlags(true, it.truncated())
 		case key == "" || value == "" || value == "|" || value == ">":
 			return item{}
 		}
 		args = mend.Put(args, mend.Field{Key: key, Value: t.typed(key, value)})
 	}
-	return g.one(name, args, i).marked(true, false)
+	return g.oneCall(name, args, i).withFlags(true, false)
 }
 
 // pair reads a line "key: value" at i; key is "" if there is none.
@@ -413,12 +413,12 @@ func (g *grammar) argPairs(name string, i int) item {
 	t := g.p.tools[n]
 	var args []mend.Field
 	repaired := false
-	end := func(at int, cut bool) item { return g.one(n, args, at).marked(repaired, cut) }
+	end := func(at int, cut bool) item { return g.oneCall(n, args, at).withFlags(repaired, cut) }
 	for {
 		i = g.space(i)
 		m := g.mark(i)
 		switch {
-		case g.over(i):
+		case g.pastEnd(i):
 			closed := strings.HasSuffix(strings.TrimRight(g.s, " \t\r\n"), "</arg_value>")
 			return end(i, !closed || t.lacks(args))
 		case m.growing:

@@ -24,7 +24,7 @@ func channel(s *scanner, i int) (segment, bool) {
 	}
 	pos := s.space(at)
 	switch {
-	case s.over(pos):
+	case s.pastEnd(pos):
 		seg.errs = []string{fmt.Sprintf("The answer was cut off before the arguments of %s; send the call again.", name)}
 		return seg, true
 	case s.s[pos] == '{':
@@ -33,7 +33,7 @@ func channel(s *scanner, i int) (segment, bool) {
 		seg.end = s.closers(it.next)
 		return seg, it.ok
 	case s.role(pos) == closes:
-		seg.add(s.one(n, nil, pos))
+		seg.add(s.oneCall(n, nil, pos))
 		seg.end = s.closers(pos)
 		return seg, true
 	}
@@ -50,7 +50,7 @@ func (x *text) header(i int) (string, int) {
 	end := min(len(x.s), i+maxHeader)
 	k := x.index(word, i)
 	if k < 0 || k+len(word) > end {
-		x.over(end)
+		x.pastEnd(end)
 		return x.s[i:end], -1
 	}
 	if strings.Contains(x.s[i:k], "\n\n") {

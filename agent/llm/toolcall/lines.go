@@ -39,14 +39,14 @@ func (x *text) label(i int, words []string) (word string, next int) {
 	return "", 0
 }
 
-// labelled reads the call after a label: an action, an object, or calls in Python syntax.
-func labelled(s *scanner, i int) (segment, bool) {
+// labeledCall reads the call after a label: an action, an object, or calls in Python syntax.
+func labeledCall(s *scanner, i int) (segment, bool) {
 	word, next := s.label(i, labels[:])
 	if word == "action" {
 		return s.afterAction(i, s.action(next, ""))
 	}
 	pos := s.indent(next)
-	if word == "" || s.over(pos) {
+	if word == "" || s.pastEnd(pos) {
 		return segment{}, false
 	}
 	seg, ok := segment{}, false
@@ -95,7 +95,7 @@ func (g *grammar) action(i int, label string) item {
 		return g.actionCall(i, end)
 	}
 	pos, ok := g.afterLabel(g.space(end), label)
-	if pos = g.space(pos); !ok || g.over(pos) {
+	if pos = g.space(pos); !ok || g.pastEnd(pos) {
 		return item{}
 	}
 	if it := g.jsonArguments(name, pos); it.ok || g.s[pos] == '{' {
@@ -107,7 +107,7 @@ func (g *grammar) action(i int, label string) item {
 	}
 	end = g.line(pos)
 	value := strings.Trim(strings.TrimSpace(g.s[pos:end]), `"'`)
-	return g.one(n, []mend.Field{{Key: only, Value: mend.Quote(value)}}, end)
+	return g.oneCall(n, []mend.Field{{Key: only, Value: mend.Quote(value)}}, end)
 }
 
 // afterLabel returns the offset of the text after the label at pos.
@@ -128,7 +128,7 @@ func (g *grammar) afterLabel(pos int, label string) (int, bool) {
 // actionCall reads name(…) and name[value] between i and the end of the line.
 func (g *grammar) actionCall(i, end int) item {
 	name, j := g.word(i)
-	if !g.spelled(name) || g.over(j) {
+	if !g.isProperName(name) || g.pastEnd(j) {
 		return item{}
 	}
 	if g.s[j] == '(' {
@@ -139,7 +139,7 @@ func (g *grammar) actionCall(i, end int) item {
 	if !ok || len(value) < 2 || value[0] != '[' || value[len(value)-1] != ']' {
 		return item{}
 	}
-	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.Trim(value[1:len(value)-1], `"'`))}}, end)
+	return g.oneCall(name, []mend.Field{{Key: only, Value: mend.Quote(strings.Trim(value[1:len(value)-1], `"'`))}}, end)
 }
 
 // functools reads functools[…] of Phi and Firefunction.

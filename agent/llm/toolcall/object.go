@@ -21,8 +21,8 @@ var (
 	emptyObject = json.RawMessage("{}")
 )
 
-// found is the meaning of a value: calls, or the reason that it is not a call.
-type found struct {
+// valueCalls is the meaning of a value: calls, or the reason that it is not a call.
+type valueCalls struct {
 	calls  []Call
 	err    string
 	strict bool // every call names a known tool and has its arguments in a separate member
@@ -45,12 +45,12 @@ func (s source) within(last bool) source {
 }
 
 // calls finds the calls in a valid JSON value.
-func (p *Parser) calls(in mend.Value, explicit bool) found {
+func (p *Parser) calls(in mend.Value, explicit bool) valueCalls {
 	return p.callsIn(in.JSON, source{in.Reading, explicit}, 0)
 }
 
-func (p *Parser) callsIn(v []byte, src source, depth int) found {
-	none := found{err: "it is not an object with \"name\" and \"arguments\""}
+func (p *Parser) callsIn(v []byte, src source, depth int) valueCalls {
+	none := valueCalls{err: "it is not an object with \"name\" and \"arguments\""}
 	if depth > 4 || len(v) == 0 {
 		return none
 	}
@@ -70,10 +70,10 @@ func (p *Parser) callsIn(v []byte, src source, depth int) found {
 	return none
 }
 
-func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
-	out := found{strict: true}
+func (p *Parser) callList(list []json.RawMessage, src source, depth int) valueCalls {
+	out := valueCalls{strict: true}
 	if len(list) == 0 {
-		return found{err: "it holds no call"}
+		return valueCalls{err: "it holds no call"}
 	}
 	for i, e := range list {
 		f := p.callsIn(e, src.within(i == len(list)-1), depth+1)
@@ -89,7 +89,7 @@ func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
 	return out
 }
 
-func (p *Parser) callObject(list []mend.Field, src source, depth int) found {
+func (p *Parser) callObject(list []mend.Field, src source, depth int) valueCalls {
 	for _, w := range wrapFields {
 		i := part(list, w)
 		if i < 0 {
@@ -108,7 +108,7 @@ func (p *Parser) callObject(list []mend.Field, src source, depth int) found {
 		return p.keyed(list, src)
 	}
 	if src.CutText && src.Open > 0 && at == len(list)-1 {
-		return found{err: "the answer was cut off inside the name of a tool"}
+		return valueCalls{err: "the answer was cut off inside the name of a tool"}
 	}
 	name, _ := mend.Text(list[at].Value)
 	return p.call(name, at, list, src)
@@ -170,8 +170,8 @@ func isName(s string) bool {
 }
 
 // keyed reads {"read_file": {"path": …}}, which counts only in markup.
-func (p *Parser) keyed(list []mend.Field, src source) found {
-	var out found
+func (p *Parser) keyed(list []mend.Field, src source) valueCalls {
+	var out valueCalls
 	for i, f := range list {
 		name, known := p.Canonical(f.Key)
 		if !src.explicit || !known || f.Value[0] != '{' && !mend.IsNull(f.Value) {
@@ -192,27 +192,27 @@ func (p *Parser) keyed(list []mend.Field, src source) found {
 }
 
 // call builds the call with its name in member at.
-func (p *Parser) call(written string, at int, list []mend.Field, src source) found {
+func (p *Parser) call(written string, at int, list []mend.Field, src source) valueCalls {
 	name, known := p.Canonical(written)
 	t := p.tools[name]
 	c := Call{Name: name, Repaired: src.Mended, Truncated: src.Open > 0}
 	inAt, rest := argumentField(list, at, t)
 	if inAt < 0 {
 		c.Arguments = mend.Object(topLevel(rest, t))
-		return found{calls: []Call{c}}
+		return valueCalls{calls: []Call{c}}
 	}
 	in := list[inAt].Value
 	if !src.explicit && (in[0] == '[' || in[0] == '"' && src.Open == 0 && !callText(in)) {
-		return found{err: fmt.Sprintf("in the call to %s its arguments are not a JSON object", name)}
+		return valueCalls{err: fmt.Sprintf("in the call to %s its arguments are not a JSON object", name)}
 	}
 	args, mended, err := arguments(in, t, src.CutText && inAt == len(list)-1)
 	if err != nil {
-		return found{err: fmt.Sprintf("in the call to %s %v", name, err)}
+		return valueCalls{err: fmt.Sprintf("in the call to %s %v", name, err)}
 	}
 	inner, kind := schemaOf(args, t)
 	switch kind {
 	case definition:
-		return found{definition: true}
+		return valueCalls{definition: true}
 	case filledIn:
 		args, mended = inner, true
 	}
@@ -222,7 +222,7 @@ func (p *Parser) call(written string, at int, list []mend.Field, src source) fou
 		}
 	}
 	c.Arguments, c.Repaired = mend.Object(args), c.Repaired || mended
-	return found{calls: []Call{c}, strict: known}
+	return valueCalls{calls: []Call{c}, strict: known}
 }
 
 // callText reports whether a JSON string may contain arguments, or is empty.

@@ -13,9 +13,9 @@ func containsAny(s string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// explicit accepts a segment with explicit markup that begins at i unless it is an
+// acceptExplicit accepts a segment with explicit markup that begins at i unless it is an
 // example.
-func (s *scanner) explicit(i int, seg segment, ok bool) (segment, bool) {
+func (s *scanner) acceptExplicit(i int, seg segment, ok bool) (segment, bool) {
 	if !ok || s.quotes(i, seg.end) || s.placeholders(i, seg) {
 		return seg, false
 	}
@@ -51,7 +51,7 @@ func (x *text) quotes(i, end int) bool {
 // proseAfter reports whether text follows on the same line.
 func (x *text) proseAfter(i int) bool {
 	i = x.indent(i)
-	return !x.over(i) && strings.IndexByte("\n\r<[", x.s[i]) < 0
+	return !x.pastEnd(i) && strings.IndexByte("\n\r<[", x.s[i]) < 0
 }
 
 // textWords indicate that a sentence is about text.

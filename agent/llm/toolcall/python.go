@@ -10,7 +10,7 @@ import (
 // pythonList reports whether there is [name(…), …] at i, and not JSON.
 func (g *grammar) pythonList(i int) bool {
 	j := g.space(i + 1)
-	if g.over(j) || !letter(g.s[j]) {
+	if g.pastEnd(j) || !letter(g.s[j]) {
 		return false
 	}
 	_, k := g.word(j)
@@ -23,7 +23,7 @@ func (g *grammar) pythonCalls(i int, list bool) item {
 	out := item{}
 	for {
 		i = g.separators(i)
-		if g.over(i) {
+		if g.pastEnd(i) {
 			break
 		}
 		if list && g.s[i] == ']' {
@@ -39,7 +39,7 @@ func (g *grammar) pythonCalls(i int, list bool) item {
 		}
 		out.calls = append(out.calls, c)
 		i = next
-		if j := g.space(i); !list && (g.over(j) || !letter(g.s[j]) && g.s[j] != ',' && g.s[j] != ';') {
+		if j := g.space(i); !list && (g.pastEnd(j) || !letter(g.s[j]) && g.s[j] != ',' && g.s[j] != ';') {
 			break
 		}
 	}

@@ -15,7 +15,7 @@ func region(s *scanner, i int) (segment, bool) {
 	if it, ok := s.namedTag(m); ok {
 		seg.add(it)
 		seg.end = s.closers(it.next)
-		return s.explicit(i, seg, it.ok)
+		return s.acceptExplicit(i, seg, it.ok)
 	}
 	if m.selfEnd {
 		return seg, false
@@ -28,7 +28,7 @@ func region(s *scanner, i int) (segment, bool) {
 		s.openTag = m.raw
 	}
 	seg, ok := s.judge(seg, m, pos, closed)
-	return s.explicit(i, seg, ok)
+	return s.acceptExplicit(i, seg, ok)
 }
 
 // body reads the calls after the mark m into seg. It returns the offset after them,
@@ -38,7 +38,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	pos = m.next
 	for first := true; ; {
 		pos = s.separators(pos)
-		if s.over(pos) {
+		if s.pastEnd(pos) {
 			return pos, false, false
 		}
 		k := s.mark(pos)
@@ -92,7 +92,7 @@ func (s *scanner) proseInside(i int, m mark, pos int) int {
 	at := strings.IndexAny(s.s[pos:end], "{<`")
 	if at < 0 || s.s[pos+at] != '{' {
 		if at < 0 {
-			s.over(end)
+			s.pastEnd(end)
 		}
 		return -1
 	}
@@ -117,7 +117,7 @@ func (s *scanner) strayText(i int) int {
 	if k := s.indent(i); s.has(k, "//") || s.has(k, "#") {
 		j = s.space(s.line(k))
 	}
-	if s.over(j) || s.role(j) != closes {
+	if s.pastEnd(j) || s.role(j) != closes {
 		return i
 	}
 	return j
@@ -142,7 +142,7 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 		seg.errs = []string{fmt.Sprintf("A %s is empty; it must hold a JSON object with \"name\" and \"arguments\".", show)}
 		return seg, true
 	}
-	if s.over(pos) {
+	if s.pastEnd(pos) {
 		seg.end = len(s.s)
 		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 || !blank(s.s[s.segs[n-1].end:seg.start]) { // otherwise the mark replaces a closing mark
 			seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", show)}
@@ -152,7 +152,7 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	near := s.index("\n\n", pos)
 	if near < 0 || near > pos+2000 {
 		near = min(len(s.s), pos+2000)
-		s.over(near)
+		s.pastEnd(near)
 	}
 	if seg.end = s.closingTag(m, m.next); seg.end < 0 || seg.end > near+maxMark {
 		return seg, false

@@ -112,11 +112,11 @@ func appendProse(b *strings.Builder, prose, gap string, first bool) string {
 	const white = " \t\r\n"
 	body := strings.Trim(prose, white)
 	if body == "" {
-		return wider(gap, prose)
+		return moreLines(gap, prose)
 	}
 	lead := prose[:strings.Index(prose, body[:1])]
 	if b.Len() > 0 {
-		b.WriteString(wider(gap, lead))
+		b.WriteString(moreLines(gap, lead))
 	} else if first {
 		b.WriteString(lead) // leading white space of the text is kept
 	}
@@ -124,8 +124,8 @@ func appendProse(b *strings.Builder, prose, gap string, first bool) string {
 	return prose[len(lead)+len(body):]
 }
 
-// wider returns the white space that has more lines.
-func wider(a, b string) string {
+// moreLines returns the white space that has more lines.
+func moreLines(a, b string) string {
 	if strings.Count(b, "\n") > strings.Count(a, "\n") || a == "" {
 		return b
 	}

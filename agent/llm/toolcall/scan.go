@@ -157,7 +157,7 @@ func toolTag(s *scanner, i int) (segment, bool) {
 	}
 	seg := segment{start: i, end: s.closers(it.next)}
 	seg.add(it)
-	return s.explicit(i, seg, true)
+	return s.acceptExplicit(i, seg, true)
 }
 
 // cutTag reports an error if the text ends within a tag that names a tool.
@@ -247,7 +247,7 @@ func (x *text) codeSpan(i int) int {
 		}
 		run := x.run(j + k)
 		if j += k + run; run == n {
-			x.over(j) // the run may continue
+			x.pastEnd(j) // the run may continue
 			return j
 		}
 	}
@@ -266,7 +266,7 @@ func (x *text) run(i int) int {
 // escaped reads markup with brackets written as HTML entities.
 func escaped(s *scanner, i int) (segment, bool) {
 	const lt, far = "&lt;", 6 * maxMark
-	if !s.has(i, lt) || s.exhausted() || s.over(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
+	if !s.has(i, lt) || s.exhausted() || s.pastEnd(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
 		return segment{}, false
 	}
 	head := s.s[i:min(len(s.s), i+far)]
@@ -276,7 +276,7 @@ func escaped(s *scanner, i int) (segment, bool) {
 	m := lexMark(unescapeHTML(head), 0)
 	if s.p.marks[m.name] != opens && (!m.opening() || s.known(m.tag) == "") {
 		if m.growing {
-			s.over(i + far)
+			s.pastEnd(i + far)
 		}
 		return segment{}, false
 	}

@@ -21,8 +21,8 @@ type text struct {
 // place is the first occurrence at or after from, or -1.
 type place struct{ from, at int }
 
-// over reports whether i is at or after the end, and sets cut if so.
-func (x *text) over(i int) bool {
+// pastEnd reports whether i is at or after the end, and sets cut if so.
+func (x *text) pastEnd(i int) bool {
 	if i < len(x.s) {
 		return false
 	}
@@ -31,7 +31,7 @@ func (x *text) over(i int) bool {
 }
 
 // is reports whether the byte at i is c.
-func (x *text) is(i int, c byte) bool { return !x.over(i) && x.s[i] == c }
+func (x *text) is(i int, c byte) bool { return !x.pastEnd(i) && x.s[i] == c }
 
 // has reports whether the text at i begins with lit.
 func (x *text) has(i int, lit string) bool {
@@ -46,7 +46,7 @@ func (x *text) has(i int, lit string) bool {
 // space skips white space.
 func (x *text) space(i int) int {
 	i = skipSpace(x.s, i)
-	x.over(i)
+	x.pastEnd(i)
 	return i
 }
 
@@ -55,14 +55,14 @@ func (x *text) indent(i int) int {
 	for i < len(x.s) && (x.s[i] == ' ' || x.s[i] == '\t') {
 		i++
 	}
-	x.over(i)
+	x.pastEnd(i)
 	return i
 }
 
 // line returns the end of the line that contains i.
 func (x *text) line(i int) int {
 	end := lineEnd(x.s, min(i, len(x.s)))
-	x.over(end)
+	x.pastEnd(end)
 	return end
 }
 
@@ -79,7 +79,7 @@ func (x *text) word(i int) (string, int) {
 	for j < len(x.s) && j-i < maxName && (isWord(x.s[j]) || strings.IndexByte(".:-", x.s[j]) >= 0) {
 		j++
 	}
-	x.over(j)
+	x.pastEnd(j)
 	return strings.TrimRight(x.s[min(i, j):j], ":"), j
 }
 

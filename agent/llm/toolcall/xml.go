@@ -146,7 +146,7 @@ func (x *xml) paramAfter(m mark, i int) int {
 	}
 	end := min(len(x.s), i+maxWords)
 	n := strings.IndexByte(x.s[i:end], '<')
-	if n < 0 && x.over(end) || n <= 0 || !x.has(i+n, "<param") {
+	if n < 0 && x.pastEnd(end) || n <= 0 || !x.has(i+n, "<param") {
 		return 0
 	}
 	return i + n
@@ -240,7 +240,7 @@ func (x *xml) cdata(k mark, pos int) node {
 		pos = x.space(v.next)
 	}
 	v.text = trimLines(b.String())
-	if v.cut = x.over(pos); v.cut {
+	if v.cut = x.pastEnd(pos); v.cut {
 		return v
 	}
 	c := x.mark(pos)
@@ -357,10 +357,10 @@ func (x *xml) insideCall(k mark, to int, in frame) bool {
 // ends reports whether a value can end before i.
 func (x *xml) ends(k mark, i int, in frame) bool {
 	j := x.space(i)
-	if x.over(j) {
+	if x.pastEnd(j) {
 		return true
 	}
-	if x.s[j] != '<' || x.over(j+1) {
+	if x.s[j] != '<' || x.pastEnd(j+1) {
 		return false
 	}
 	if x.has(j, "</"+in.outer) || x.p.marks[x.mark(j).name] == closes {
@@ -371,5 +371,5 @@ func (x *xml) ends(k mark, i int, in frame) bool {
 		n++
 	}
 	name := x.s[j+1 : n]
-	return x.over(n) || name != "" && (in.tool == nil || name == k.raw || in.tool.has(name))
+	return x.pastEnd(n) || name != "" && (in.tool == nil || name == k.raw || in.tool.has(name))
 }

@@ -2,10 +2,10 @@ package wire
 
 import "github.com/handrail-bot/handrail/agent/llm"
 
-// Heard measures an answer, to detect parts that the server left out. Servers that parse
+// Received measures an answer, to detect parts that the server left out. Servers that parse
 // calls silently drop one that they cannot read or do not know, but still count its
 // tokens.
-type Heard struct {
+type Received struct {
 	half  int // maximum number of tokens of the text, in halves
 	calls int
 }
@@ -18,7 +18,7 @@ const (
 )
 
 // Take adds a part.
-func (h *Heard) Take(p llm.Part) {
+func (h *Received) Take(p llm.Part) {
 	h.text(p.Content)
 	h.text(p.Thinking)
 	for _, c := range p.Calls {
@@ -30,7 +30,7 @@ func (h *Heard) Take(p llm.Part) {
 
 // text counts a letter or a space as half a token and any other byte as one, which is an
 // upper bound for common text.
-func (h *Heard) text(s string) {
+func (h *Received) text(s string) {
 	for i := range len(s) {
 		switch c := s[i] | 0x20; {
 		case c >= 'a' && c <= 'z', c == ' ':
@@ -43,6 +43,6 @@ func (h *Heard) text(s string) {
 
 // Dropped reports whether the server counted more tokens than the received parts can
 // have.
-func (h *Heard) Dropped(tokens int) bool {
+func (h *Received) Dropped(tokens int) bool {
 	return tokens > h.half/2+unseen+h.calls*unseenCall //control:dropped-call
 }

@@ -12,9 +12,9 @@ import (
 const (
 	defaultIdle = 5 * time.Minute
 	settling    = 2 * time.Minute // allowance for loading the model and for other requests
-	longest     = 45 * time.Minute
+	maxWait     = 45 * time.Minute
 	unknownRate = 100.0 // prompt bytes per second, for a server without measurements
-	leastBody   = 4000  // minimum prompt size in bytes for measuring the server's speed
+	minBody     = 4000  // minimum prompt size in bytes for measuring the server's speed
 	margin      = 4     // multiple of the expected time
 )
 
@@ -26,33 +26,33 @@ type patience struct {
 	slowest float64 // lowest measured prompt bytes per second; a cached prefix is read faster
 }
 
-// between returns the maximum pause within an answer.
-func (p *patience) between() time.Duration {
+// betweenLimit returns the maximum pause within an answer.
+func (p *patience) betweenLimit() time.Duration {
 	if p.fixed > 0 {
 		return p.fixed
 	}
 	return defaultIdle
 }
 
-// first returns the maximum time until the first byte of the answer to a body of the
+// firstLimit returns the maximum time until the first byte of the answer to a body of the
 // given size.
-func (p *patience) first(body int64) time.Duration {
-	if p.fixed > 0 || body < leastBody {
-		return p.between()
+func (p *patience) firstLimit(body int64) time.Duration {
+	if p.fixed > 0 || body < minBody {
+		return p.betweenLimit()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slowest == 0 { //control:measured-patience
-		return min(defaultIdle+seconds(float64(body)/unknownRate), longest)
+		return min(defaultIdle+seconds(float64(body)/unknownRate), maxWait)
 	}
-	return min(settling+seconds(margin*float64(body)/p.slowest), longest)
+	return min(settling+seconds(margin*float64(body)/p.slowest), maxWait)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// saw records the time until the first byte of an answer.
-func (p *patience) saw(body int64, took time.Duration) {
-	if body < leastBody {
+// record records the time until the first byte of an answer.
+func (p *patience) record(body int64, took time.Duration) {
+	if body < minBody {
 		return
 	}
 	p.mu.Lock()
@@ -62,9 +62,9 @@ func (p *patience) saw(body int64, took time.Duration) {
 	}
 }
 
-// ended discards the measurements: the server stayed silent for longer than they
+// reset discards the measurements: the server stayed silent for longer than they
 // allow.
-func (p *patience) ended() {
+func (p *patience) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = 0

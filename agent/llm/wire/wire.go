@@ -94,9 +94,9 @@ type idleTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	asked, limit := time.Now(), t.patience.first(req.ContentLength)
+	asked, limit := time.Now(), t.patience.firstLimit(req.ContentLength)
 	timer := time.AfterFunc(limit, func() {
-		t.patience.ended()
+		t.patience.reset()
 		cancel(errIdle)
 	})
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
@@ -109,8 +109,8 @@ func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = &idleBody{
 		ReadCloser: resp.Body, timer: timer, wait: max(limit-time.Since(asked), time.Second), cancel: cancel,
 		begun: func() time.Duration {
-			t.patience.saw(req.ContentLength, time.Since(asked))
-			return t.patience.between()
+			t.patience.record(req.ContentLength, time.Since(asked))
+			return t.patience.betweenLimit()
 		},
 		cause: func(err error) error { return causeOf(ctx, err) },
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// filesAround is the tree to read. The error for a missing file wraps
+// configFiles is the tree to read. The error for a missing file wraps
 // [fs.ErrNotExist].
-type filesAround interface {
+type configFiles interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 }
 
@@ -37,13 +37,13 @@ type containerConfig struct {
 // places are the possible paths of the file; the first existing one counts.
 var places = [...]string{".devcontainer/devcontainer.json", ".devcontainer.json"}
 
-// most is the maximum number of bytes to read from the file.
-const most = 256 << 10
+// maxConfig is the maximum number of bytes to read from the file.
+const maxConfig = 256 << 10
 
 // readConfig returns the configuration in a tree, or nil if it has none.
-func readConfig(ctx context.Context, files filesAround) (*containerConfig, error) {
+func readConfig(ctx context.Context, files configFiles) (*containerConfig, error) {
 	for _, name := range places {
-		data, _, err := files.ReadAll(ctx, name, most)
+		data, _, err := files.ReadAll(ctx, name, maxConfig)
 		if err != nil { // missing or unreadable
 			continue
 		}
@@ -91,7 +91,7 @@ func parse(name string, data []byte) (*containerConfig, error) {
 		for _, arg := range slices.Sorted(maps.Keys(said.Build.Args)) {
 			words = append(words, "--build-arg", fmt.Sprintf("%s=%v", arg, said.Build.Args[arg]))
 		}
-		c.Build = line(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
+		c.Build = shellLine(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
 	}
 	var err error
 	c.Commands, err = commands(said.Commands)
@@ -117,7 +117,7 @@ func commands(data json.RawMessage) (lines []string, err error) {
 			if json.Unmarshal(several[name], &words) != nil {
 				return nil, errCommand
 			}
-			text = line(words)
+			text = shellLine(words)
 		}
 		if strings.ContainsRune(text, 0) {
 			return nil, errors.New("postCreateCommand has a NUL character")
@@ -131,16 +131,16 @@ func commands(data json.RawMessage) (lines []string, err error) {
 
 var plainWord = pattern.Lazy(`^[A-Za-z0-9_./:@%+,-]+$`)
 
-// line quotes words for a shell.
-func line(words []string) string {
+// shellLine quotes words for a shell.
+func shellLine(words []string) string {
 	for i, w := range words {
-		words[i] = quoted(w)
+		words[i] = quoteWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted quotes a word for a shell.
-func quoted(word string) string {
+// quoteWord quotes a word for a shell.
+func quoteWord(word string) string {
 	if plainWord().MatchString(word) {
 		return word
 	}

@@ -14,20 +14,20 @@ import (
 
 // Limits of reading.
 const (
-	mostFiles = 5000
-	mostRead  = 256 << 10 // bytes per file
+	maxFiles = 5000
+	maxRead  = 256 << 10 // bytes per file
 )
 
 // Find returns the image for a repository, without a name if nothing determines it.
 // files must be the base branch: its content chooses among the images that allows
 // permits. Notes list the rejected choices.
 func Find(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error) {
-	l, err := files.List(ctx, ".", false, mostFiles)
+	l, err := files.List(ctx, ".", false, maxFiles)
 	if err != nil {
 		return session.Image{}, fmt.Errorf("find image: %w", err)
 	}
 	t := tree{names: make([]string, 0, len(l.Entries)), read: func(name string) string {
-		data, _, err := files.ReadAll(ctx, name, mostRead)
+		data, _, err := files.ReadAll(ctx, name, maxRead)
 		if err != nil { // missing or unreadable
 			return ""
 		}
@@ -50,7 +50,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 		out.Notes = append(out.Notes, err.Error())
 	}
 	if dev != nil {
-		out.Notes = append(out.Notes, beyond(*dev)...)
+		out.Notes = append(out.Notes, unsupported(*dev)...)
 		if dev.Image != "" && take(dev.Image, dev.Path+" names it") {
 			return out, nil
 		}
@@ -68,8 +68,8 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	return out, nil
 }
 
-// beyond returns notes on the unsupported parts of a development container.
-func beyond(dev containerConfig) (notes []string) {
+// unsupported returns notes on the unsupported parts of a development container.
+func unsupported(dev containerConfig) (notes []string) {
 	switch {
 	case dev.Compose:
 		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))

@@ -104,7 +104,7 @@ func (t tree) match(name, pattern string) (version, from string) {
 	return "", ""
 }
 
-// line returns the version at the beginning of a version file.
+// shellLine returns the version at the beginning of a version file.
 func (t tree) line(name, prefix string) (version, from string) {
 	text := strings.TrimPrefix(strings.TrimSpace(t.read(name)), prefix)
 	if v := number().FindString(text); v != "" && strings.HasPrefix(text, v) {

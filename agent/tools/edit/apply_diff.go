@@ -134,12 +134,12 @@ func oneFile(a tools.Args, name string, f map[string]json.RawMessage) ([]patch.E
 	if len(out) == 0 {
 		return nil, a.Wrong("missing argument %q", "diff")
 	}
-	return named(name, out), nil
+	return withPath(name, out), nil
 }
 
-// named adds the path of the call to edits. If the edits name several files, they keep
+// withPath adds the path of the call to edits. If the edits name several files, they keep
 // their own paths.
-func named(name string, edits []patch.Edit) []patch.Edit {
+func withPath(name string, edits []patch.Edit) []patch.Edit {
 	if name == "" {
 		return patch.Join(edits)
 	}
@@ -189,11 +189,11 @@ func diffObject(a tools.Args, f map[string]json.RawMessage) ([]patch.Edit, error
 		if err != nil {
 			return nil, a.Wrong("%v", err)
 		}
-		return located(named(name, edits), lineOf(f, "start_line", "line")), nil
+		return located(withPath(name, edits), lineOf(f, "start_line", "line")), nil
 	}
 	if s, ok := tools.Pick(f, "content"); ok {
 		if edits, err := patch.Parse(s); err == nil {
-			return located(named(name, edits), lineOf(f, "start_line", "line")), nil
+			return located(withPath(name, edits), lineOf(f, "start_line", "line")), nil
 		}
 	}
 	e, ok, err := readPair(a, f)
@@ -203,7 +203,7 @@ func diffObject(a tools.Args, f map[string]json.RawMessage) ([]patch.Edit, error
 	if !ok {
 		return nil, a.Wrong("every edit needs search and replace, or a diff")
 	}
-	return named(name, []patch.Edit{e}), nil
+	return withPath(name, []patch.Edit{e}), nil
 }
 
 func located(edits []patch.Edit, line int) []patch.Edit {
@@ -281,7 +281,7 @@ func xmlEdits(a tools.Args, s string) ([]patch.Edit, error) {
 			if err != nil {
 				return nil, a.Wrong("%v", err)
 			}
-			out = append(out, located(named(strings.TrimSpace(f.Path), edits), d.Line)...)
+			out = append(out, located(withPath(strings.TrimSpace(f.Path), edits), d.Line)...)
 		}
 	}
 	out = patch.Join(out)

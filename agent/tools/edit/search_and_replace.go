@@ -98,16 +98,16 @@ func readSubstitution(a tools.Args) (sub substitution, err error) {
 	}
 	if useRegex {
 		var unknown string
-		if sub.with, unknown = groups(sub.pattern, sub.with); unknown != "" {
+		if sub.with, unknown = convertGroups(sub.pattern, sub.with); unknown != "" {
 			return sub, a.Wrong("%s in %q means a group of the pattern, which has none like that; write $$ for a dollar sign", unknown, "replace")
 		}
 	}
 	return sub, nil
 }
 
-// groups converts \1, $1 and $& to the syntax of regexp. unknown is a reference to a
+// convertGroups converts \1, $1 and $& to the syntax of regexp. unknown is a reference to a
 // group that the pattern lacks, or "".
-func groups(pattern *regexp.Regexp, s string) (with, unknown string) {
+func convertGroups(pattern *regexp.Regexp, s string) (with, unknown string) {
 	refs := regexp.MustCompile(`\$\$|\$&|\\([0-9])|\$([0-9]+)|\$\{(\w+)\}|\$([\pL_][\pL\pN_]*)`)
 	with = refs.ReplaceAllStringFunc(s, func(ref string) string {
 		switch ref {

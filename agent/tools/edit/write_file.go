@@ -42,7 +42,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 		if err != nil {
 			return plan{}, err
 		}
-		if err := countsUp(a, content); err != nil {
+		if err := checkLineCount(a, content); err != nil {
 			return plan{}, err
 		}
 		c, err := current(ctx, k, rel)
@@ -56,9 +56,9 @@ func writeFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// countsUp returns an error if content has far fewer lines than the model declared, so
+// checkLineCount returns an error if content has far fewer lines than the model declared, so
 // part of it was omitted or cut off. A small difference is ignored: models count badly.
-func countsUp(a tools.Args, content string) error {
+func checkLineCount(a tools.Args, content string) error {
 	said, err := a.Number("line_count", 0)
 	has := strings.Count(strings.TrimSuffix(content, "\n"), "\n") + 1
 	if err != nil || has >= said-10 || has*5 >= said*4 {

@@ -31,7 +31,7 @@ const (
 )
 
 // binary shows the readable content of a file that is not text.
-func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *output) error {
+func (r reader) binary(ctx context.Context, w request, f workspace.File, o *output) error {
 	p := w.path
 	switch strings.ToLower(path.Ext(p)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp":
@@ -46,7 +46,7 @@ func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *outpu
 	} else if !errors.Is(err, errNotText) && !errors.Is(err, workspace.ErrTooLarge) {
 		return err
 	}
-	if done, err := r.other(ctx, w, f, o); done || err != nil {
+	if done, err := r.showDecoded(ctx, w, f, o); done || err != nil {
 		return err
 	}
 	fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: not shown]\n", f.Path, f.Size)
@@ -74,7 +74,7 @@ func (r reader) image(ctx context.Context, p string, f workspace.File, o *output
 }
 
 // document shows the text of a document as if it were a file.
-func (r reader) document(ctx context.Context, w wanted, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
+func (r reader) document(ctx context.Context, w request, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
 	text, err := extract(ctx, w.path)
 	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())

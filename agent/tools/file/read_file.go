@@ -29,7 +29,7 @@ const (
 	maxReadBytes = 120 << 10 // bytes of all files
 	maxReadLine  = 2000      // bytes of one line
 	fetchLines   = 1000      // lines per request to the workspace
-	mostOutline  = 2000      // bytes of the outline of omitted lines
+	maxOutline   = 2000      // bytes of the outline of omitted lines
 )
 
 func readFile(k *tools.Kit) tools.Tool {
@@ -61,7 +61,7 @@ func readFile(k *tools.Kit) tools.Tool {
 type reader struct{ *tools.Kit }
 
 func (r reader) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
-	list, err := r.wanted(ctx, a)
+	list, err := r.requests(ctx, a)
 	if err != nil {
 		return policy.Action{}, err
 	}
@@ -73,18 +73,18 @@ func (r reader) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 }
 
 func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
-	list, err := r.wanted(ctx, a)
+	list, err := r.requests(ctx, a)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	room := tools.Room(ctx, maxReadBytes)
-	o := &output{room: room - min(room/4, mostOutline), images: maxImages, emit: emit}
+	o := &output{room: room - min(room/4, maxOutline), images: maxImages, emit: emit}
 	var failed []error
 	for i, w := range list {
 		if i > 0 {
 			o.b.WriteByte('\n')
 		}
-		if err := r.one(ctx, w, o); err != nil {
+		if err := r.readOne(ctx, w, o); err != nil {
 			if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 				return tools.Result{}, err
 			}
@@ -115,8 +115,8 @@ type output struct {
 	emit   tools.Progress
 }
 
-// one reads one file.
-func (r reader) one(ctx context.Context, w wanted, o *output) error {
+// readOne reads one file.
+func (r reader) readOne(ctx context.Context, w request, o *output) error {
 	f, err := r.Files.Read(ctx, w.path, w.first())
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}
-	if unread(f) {
-		if done, err := r.other(ctx, w, f, o); done || err != nil {
+	if otherEncoding(f) {
+		if done, err := r.showDecoded(ctx, w, f, o); done || err != nil {
 			return err
 		}
 	}
@@ -136,11 +136,11 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if err != nil || from == 0 {
 		return err
 	}
-	return r.rest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
+	return r.writeRest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
 }
 
-// rest names the omitted lines, outlines their content, and tells how to continue.
-func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *output) error {
+// writeRest names the omitted lines, outlines their content, and tells how to continue.
+func (r reader) writeRest(ctx context.Context, name string, left workspace.Range, o *output) error {
 	next := min(left.To, left.From+max(o.lines, chunkLines)-1)
 	fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"", left.From, left.To, left.From, next)
 	if r.Search == nil {
@@ -157,7 +157,7 @@ func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *
 			if d.Line < left.From || d.Line > left.To {
 				continue
 			}
-			if defs.Len() > mostOutline-300 {
+			if defs.Len() > maxOutline-300 {
 				defs.WriteString("…\n")
 				break
 			}
@@ -172,15 +172,15 @@ func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *
 	return nil
 }
 
-// unread reports whether a file seems to have an encoding other than UTF-8.
-func unread(f workspace.File) bool {
+// otherEncoding reports whether a file seems to have an encoding other than UTF-8.
+func otherEncoding(f workspace.File) bool {
 	return slices.ContainsFunc(f.Chunks, func(c workspace.Chunk) bool {
 		return slices.ContainsFunc(c.Lines, func(s string) bool { return strings.ContainsRune(s, utf8.RuneError) })
 	})
 }
 
-// other shows a text in an encoding other than UTF-8. It reports false if f is none.
-func (r reader) other(ctx context.Context, w wanted, f workspace.File, o *output) (bool, error) {
+// showDecoded shows a text in an encoding other than UTF-8. It reports false if f is none.
+func (r reader) showDecoded(ctx context.Context, w request, f workspace.File, o *output) (bool, error) {
 	data, _, err := r.Files.ReadAll(ctx, w.path, maxDocument)
 	switch {
 	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
@@ -214,7 +214,7 @@ func linesOf(name, text string, r workspace.Range) workspace.File {
 }
 
 // first returns the range of the first read of a file.
-func (w wanted) first() workspace.Range {
+func (w request) first() workspace.Range {
 	if len(w.ranges) == 0 {
 		return fetchRange(1, 0)
 	}
@@ -250,7 +250,7 @@ func rangesText(ranges []workspace.Range, lines int) string {
 
 // show writes the numbered lines in chunks of 100. got has the first lines; read
 // fetches more. It returns the range that did not fit, or zeros.
-func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
+func (w request) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
 	if shown := rangesText(w.ranges, got.Lines); shown != "" {
 		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {

@@ -37,7 +37,7 @@ type Query struct {
 	Job    int64
 	Before int64 // upper bound: a comment's position, or a byte of a log
 	After  int64 // lower bound: a line of a diff
-	Most   int64 // maximum number of comments
+	Max    int64 // maximum number of comments
 	Bytes  int   // maximum size of the text in bytes
 }
 
@@ -77,11 +77,11 @@ var (
 	what   = tools.Param{Name: "what", Required: true, Doc: "Which.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
 	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
-	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
-	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
-	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
-	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
-	most   = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
+	path     = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
+	job      = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
+	before   = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
+	after    = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
+	maxParam = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
 )
 
 // doc is the description of the tool for models.
@@ -95,9 +95,9 @@ func Tools(source Source, nonce string) []tools.Tool {
 	needed := job
 	needed.Required, needed.Aliases = true, []string{"job_id", "id"}
 	return []tools.Tool{
-		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, most}}),
+		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, maxParam}}),
 		r.tool(Issue, tools.Sheet{Name: "github_issue", Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
-		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, most}}),
+		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, maxParam}}),
 		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
 		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number, path, after}}),
 		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
@@ -136,7 +136,7 @@ func (r reader) tool(part Part, s tools.Sheet) tools.Tool {
 }
 
 func query(part Part, a tools.Args) (Query, error) {
-	q := Query{Part: part, Bytes: maxBytes, Most: comments}
+	q := Query{Part: part, Bytes: maxBytes, Max: comments}
 	word, err := a.Text("what")
 	errs := []error{err}
 	if at := slices.Index(words[:], strings.ToLower(strings.TrimSpace(word))); at >= 0 {
@@ -144,7 +144,7 @@ func query(part Part, a tools.Args) (Query, error) {
 	} else if word != "" {
 		return q, a.Wrong("%q is none of %s", word, strings.Join(words[:], ", "))
 	}
-	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Most} {
+	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Max} {
 		s, err := a.Text(name)
 		if s = strings.TrimLeft(strings.TrimSpace(s), "#"); err == nil && s != "" {
 			if *to, err = strconv.ParseInt(s, 10, 64); err != nil || *to < 0 {

@@ -28,8 +28,8 @@ type Board interface {
 
 // Limits of one post.
 const (
-	longestComment = 4_000 // characters
-	mostLabels     = 5
+	maxComment = 4_000 // characters
+	maxLabels  = 5
 )
 
 // Posts returns the tools that write to the session's own thread.
@@ -42,8 +42,8 @@ func Posts(on Board) []tools.Tool {
 			Example: `{"body":"The test needs a database."}`,
 		}, func(a tools.Args) (Post, error) {
 			body, err := a.Need("body")
-			if n := utf8.RuneCountInString(body); err == nil && n > longestComment {
-				err = a.Wrong("the comment has %d characters, and the most are %d", n, longestComment)
+			if n := utf8.RuneCountInString(body); err == nil && n > maxComment {
+				err = a.Wrong("the comment has %d characters, and the most are %d", n, maxComment)
 			}
 			return Post{Comment: strings.TrimSpace(body)}, err
 		}),
@@ -74,8 +74,8 @@ func labels(a tools.Args) (p Post, err error) {
 			}
 		}
 	}
-	if n := len(p.Labels) + len(p.Off); n == 0 || n > mostLabels {
-		return p, a.Wrong("give 1 to %d labels", mostLabels)
+	if n := len(p.Labels) + len(p.Off); n == 0 || n > maxLabels {
+		return p, a.Wrong("give 1 to %d labels", maxLabels)
 	}
 	if slices.ContainsFunc(p.Off, func(off string) bool {
 		return slices.ContainsFunc(p.Labels, func(on string) bool { return strings.EqualFold(on, off) })
@@ -105,7 +105,7 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 				return tools.Result{}, err
 			}
 			if p.Comment == "" {
-				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.said("Labelled ", "took off "))}, nil
+				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.labelChanges("Labelled ", "took off "))}, nil
 			}
 			return tools.Result{Content: "The comment stands in this thread.", Title: "Commented"}, nil
 		})
@@ -114,13 +114,13 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 // display returns the post as shown for approval.
 func (p Post) display() string {
 	if p.Comment == "" {
-		return p.said("label this thread: ", "take labels off this thread: ")
+		return p.labelChanges("label this thread: ", "take labels off this thread: ")
 	}
 	return "comment in this thread:\n\n" + p.Comment
 }
 
-// said lists the label changes, with on and off as prefixes.
-func (p Post) said(on, off string) string {
+// labelChanges lists the label changes, with on and off as prefixes.
+func (p Post) labelChanges(on, off string) string {
 	var out []string
 	if len(p.Labels) > 0 {
 		out = append(out, on+strings.Join(p.Labels, ", "))

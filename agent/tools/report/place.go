@@ -30,8 +30,8 @@ func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (
 		return nil, nil, a.Wrong("line %d is no line; lines count from 1", f.Line)
 	case f.End != 0 && f.End < f.Line:
 		return nil, nil, a.Wrong("end_line %d is before line %d", f.End, f.Line)
-	case f.Last()-f.Line >= mostLines:
-		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), mostLines)
+	case f.Last()-f.Line >= maxLines:
+		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), maxLines)
 	}
 	if f.End == f.Line {
 		f.End = 0

@@ -28,9 +28,9 @@ var reportFindingDoc string
 func Tools(k *tools.Kit) []tools.Tool { return []tools.Tool{reportFinding(k)} }
 
 const (
-	mostClaim = 300  // characters
-	mostWhy   = 2000 // characters
-	mostLines = 60   // lines of one finding
+	maxClaim = 300  // characters
+	maxWhy   = 2000 // characters
+	maxLines = 60   // lines of one finding
 )
 
 type reporter struct{ *tools.Kit }
@@ -93,7 +93,7 @@ func (r reporter) read(ctx context.Context, a tools.Args) (f session.Finding, no
 	if f.Why, err = a.Need("why"); err != nil {
 		return f, nil, nil, err
 	}
-	f.Claim, f.Why = cut(strings.Join(strings.Fields(f.Claim), " "), mostClaim), cut(strings.TrimSpace(f.Why), mostWhy)
+	f.Claim, f.Why = cut(strings.Join(strings.Fields(f.Claim), " "), maxClaim), cut(strings.TrimSpace(f.Why), maxWhy)
 	word, err := a.Need("severity")
 	if err != nil {
 		return f, nil, nil, err

@@ -15,8 +15,8 @@ import (
 var secondLook string
 
 const (
-	around      = 40  // lines of code before and after a finding
-	mostVerdict = 500 // tokens of an answer
+	around     = 40  // lines of code before and after a finding
+	maxVerdict = 500 // tokens of an answer
 )
 
 // look asks the model to refute a finding, given only its code. A refuted finding is
@@ -30,7 +30,7 @@ func (r reporter) look(ctx context.Context, f *session.Finding, text []string) {
 		window = caps.Window()
 	}
 	var said strings.Builder
-	for p, err := range r.Model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: question(f, text)}}, Context: window, MaxTokens: mostVerdict}) {
+	for p, err := range r.Model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: question(f, text)}}, Context: window, MaxTokens: maxVerdict}) {
 		if err != nil {
 			f.Unsure = "nobody could take a second look, because the model did not answer."
 			return
@@ -77,7 +77,7 @@ func verdictOf(said string) (verdict, why string) {
 	if m == nil {
 		return "", "a second look came to no answer."
 	}
-	why = cut(strings.Join(strings.Fields(said[len(m[0]):]), " "), mostClaim)
+	why = cut(strings.Join(strings.Fields(said[len(m[0]):]), " "), maxClaim)
 	if why == "" {
 		why = "a second look does not say why."
 	}

@@ -28,7 +28,7 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	}
 	before := strings.Join(text, "\n") + "\n"
 	with := strings.TrimSuffix(strings.ReplaceAll(plainCode(f.Path, before, raw), "\r\n", "\n"), "\n")
-	with = indented(with, text[f.Line-1])
+	with = reindent(with, text[f.Line-1])
 	applied, err := patch.Lines(f.Line, f.Last(), with).Apply(before)
 	if err != nil {
 		return leftOut("it does not apply: " + err.Error()), nil
@@ -42,10 +42,10 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	switch {
 	case strings.ReplaceAll(applied.Text, "\r\n", "\n") == strings.ReplaceAll(before, "\r\n", "\n"):
 		return leftOut("it is what stands there already"), nil
-	case to-(f.Line-1) > 2*mostLines:
-		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*mostLines)), nil
+	case to-(f.Line-1) > 2*maxLines:
+		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*maxLines)), nil
 	}
-	if err := parses(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
+	if err := checkSyntax(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
 		return leftOut("the file would not parse with it: " + err.Error()), nil
 	}
 	got = strings.ReplaceAll(got, "\r", "") // GitHub uses the line endings of the file
@@ -66,9 +66,9 @@ func plainCode(name, before, raw string) string {
 	return s
 }
 
-// indented gives a suggestion the indentation of the replaced line, if the model omitted
+// reindent gives a suggestion the indentation of the replaced line, if the model omitted
 // it.
-func indented(with, first string) string {
+func reindent(with, first string) string {
 	margin := first[:len(first)-len(strings.TrimLeft(first, " \t"))]
 	if margin == "" || with == "" || with[0] == ' ' || with[0] == '\t' {
 		return with
@@ -85,10 +85,10 @@ func indented(with, first string) string {
 // change is a replacement of lines in a file, with the whole file before and after.
 type change struct{ name, before, after, old, with string }
 
-// parses returns an error if a change breaks the syntax of a file. For languages without a
+// checkSyntax returns an error if a change breaks the syntax of a file. For languages without a
 // parser here, the lexical check must do: the change must leave open the same brackets and
 // blocks as the old lines. That is no proof that the file parses.
-func parses(c change) error {
+func checkSyntax(c change) error {
 	check := func(string) error { return lexical(c) }
 	switch strings.ToLower(path.Ext(c.name)) {
 	case ".go":

@@ -24,8 +24,8 @@ var definitionsDoc string
 
 // Limits of the output of universal-ctags.
 const (
-	mostTags  = 400
-	mostTagOf = 120 // bytes of a line
+	maxTags    = 400
+	maxTagLine = 120 // bytes of a line
 )
 
 func listDefinitions(k *tools.Kit) tools.Tool {
@@ -159,7 +159,7 @@ func (d definer) others(ctx context.Context, q workspace.OutlineQuery, o workspa
 	case len(lines) == 0:
 		return say(known + ", and universal-ctags finds nothing in it")
 	}
-	left := len(lines) - min(len(lines), mostTags)
+	left := len(lines) - min(len(lines), maxTags)
 	text := fmt.Sprintf("%s (by universal-ctags)\n%s\n", q.Path, strings.Join(lines[:len(lines)-left], "\n"))
 	if left > 0 {
 		text += fmt.Sprintf("[%d more in this file]\n", left)
@@ -192,7 +192,7 @@ func (d definer) tags(ctx context.Context, p string) ([]string, error) {
 		if err != nil || line < 1 {
 			return nil, fs.ErrNotExist // another program of the same name
 		}
-		found = append(found, tag{line, strings.ToValidUTF8(tools.Shorten(text, mostTagOf), "\uFFFD")})
+		found = append(found, tag{line, strings.ToValidUTF8(tools.Shorten(text, maxTagLine), "\uFFFD")})
 	}
 	slices.SortStableFunc(found, func(a, b tag) int { return a.line - b.line })
 	out := make([]string, len(found))

@@ -16,8 +16,8 @@ import (
 
 // Limits of background commands: their number, and the bytes printed by each.
 const (
-	mostJobs    = 8
-	mostPrinted = 256 << 20
+	maxJobs    = 8
+	maxPrinted = 256 << 20
 )
 
 // launcher runs its first argument in the workspace's shell, with an empty stdin and
@@ -110,8 +110,8 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 	if r.Start == nil {
 		return tools.Result{}, errors.New("no command runs in the background here")
 	}
-	if r.running() >= mostJobs { //control:bounded-jobs
-		return tools.Result{}, fmt.Errorf("%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}", mostJobs)
+	if r.running() >= maxJobs { //control:bounded-jobs
+		return tools.Result{}, fmt.Errorf("%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}", maxJobs)
 	}
 	conn, err := r.Start.Start(ctx, workspace.Program{Argv: []string{"sh", "-c", launcher, cmd.Line}, Cwd: cmd.Cwd})
 	if err != nil {
@@ -143,7 +143,7 @@ func (b *job) follow() {
 func (b *job) take(p []byte) {
 	b.mu.Lock()
 	b.printed += int64(len(p))
-	tooMuch := b.printed > mostPrinted && b.stopped == ""
+	tooMuch := b.printed > maxPrinted && b.stopped == ""
 	n := min(max(workspace.MaxOutput/2-len(b.head), 0), len(p))
 	b.head = append(b.head, p[:n]...)
 	b.tail = append(b.tail, p[n:]...)
@@ -153,7 +153,7 @@ func (b *job) take(p []byte) {
 	b.mu.Unlock()
 	b.wake()
 	if tooMuch {
-		b.stop(fmt.Sprintf("stopped, because it printed more than %d MiB", mostPrinted>>20))
+		b.stop(fmt.Sprintf("stopped, because it printed more than %d MiB", maxPrinted>>20))
 	}
 }
 

@@ -20,10 +20,10 @@ var readOutputDoc string
 
 // Limits of one call.
 const (
-	pageLines   = 200
-	mostHits    = 100
-	hitContext  = 2
-	mostContext = 20
+	pageLines  = 200
+	maxHits    = 100
+	hitContext = 2
+	maxContext = 20
 )
 
 func readOutput(r runner) tools.Tool {
@@ -42,7 +42,7 @@ func readOutput(r runner) tools.Tool {
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
 			id, err := a.Need("id")
 			if err == nil {
-				_, err = wish(a)
+				_, err = readView(a)
 			}
 			return policy.Action{Kind: policy.Read, Display: "Reading the output " + id}, err
 		}, r.read)
@@ -61,8 +61,8 @@ type view struct {
 // "-5" for the last ones.
 var bounds = pattern.Lazy(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
 
-// span reads the lines that a call requests.
-func span(a tools.Args) (v view, err error) {
+// readSpan reads the lines that a call requests.
+func readSpan(a tools.Args) (v view, err error) {
 	raw, ok := a.Values["lines"]
 	if !ok {
 		return v, nil
@@ -88,9 +88,9 @@ func span(a tools.Args) (v view, err error) {
 	return v, nil
 }
 
-// wish reads the view that a call requests.
-func wish(a tools.Args) (v view, err error) {
-	if v, err = span(a); err != nil {
+// readView reads the view that a call requests.
+func readView(a tools.Args) (v view, err error) {
+	if v, err = readSpan(a); err != nil {
 		return v, err
 	}
 	if n, err := a.Number("tail", 0); err != nil || n < 0 {
@@ -103,7 +103,7 @@ func wish(a tools.Args) (v view, err error) {
 	if v.around, err = a.Number("context", hitContext); err != nil {
 		return v, err
 	}
-	v.around = min(max(v.around, 0), mostContext)
+	v.around = min(max(v.around, 0), maxContext)
 	pattern, err := a.Text("search")
 	if err != nil || pattern == "" {
 		return v, err
@@ -119,7 +119,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v, err := wish(a)
+	v, err := readView(a)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -135,7 +135,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 		}
 	}
 	if !ok {
-		return tools.Result{}, gone(r.Shelled, id)
+		return tools.Result{}, noOutput(r.Shelled, id)
 	}
 	return tools.Result{Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")), Title: "Read output " + id}, nil
 }
@@ -143,7 +143,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 // show formats the requested lines with their numbers.
 func (v view) show(id string, lines []string) string {
 	if v.search != nil {
-		return v.found(id, lines)
+		return v.matches(id, lines)
 	}
 	from, to := max(v.from, 1), v.to
 	if v.tail > 0 {
@@ -167,8 +167,8 @@ func (v view) show(id string, lines []string) string {
 	return b.String() + "]"
 }
 
-// found returns the matching lines with their context.
-func (v view) found(id string, lines []string) string {
+// matches returns the matching lines with their context.
+func (v view) matches(id string, lines []string) string {
 	var hits []int
 	for i, l := range lines {
 		if v.search.MatchString(l) && i+1 >= v.from && (v.to == 0 || i < v.to) {
@@ -180,7 +180,7 @@ func (v view) found(id string, lines []string) string {
 	}
 	var b strings.Builder
 	shown, next := 0, 0 // hits, and the first line not yet written
-	for _, h := range hits[:min(len(hits), mostHits)] {
+	for _, h := range hits[:min(len(hits), maxHits)] {
 		if b.Len() >= v.most {
 			break
 		}

@@ -87,7 +87,7 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 			return cmd, fmt.Errorf("the command was not run, because of its cwd: %w", err)
 		}
 	}
-	if r.long(line) {
+	if r.isSlow(line) {
 		cmd.Timeout = r.MaxTimeout
 	}
 	if d, ok, err := seconds(a, "timeout"); err != nil {
@@ -153,8 +153,8 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	return 0, false, a.WrongType(name, "a number of seconds")
 }
 
-// long reports whether a command line is known to take long.
-func (r runner) long(line string) bool {
+// isSlow reports whether a command line is known to take long.
+func (r runner) isSlow(line string) bool {
 	list := r.LongCommands
 	if list == nil {
 		list = []string{"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet", "go install", "make",
@@ -207,12 +207,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return r.missing(cmd, err)
 	}
-	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.moved(cmd, res)
+	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.update(cmd, res)
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
 	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
-	r.whole(&out, res.Output)
+	r.keepAll(&out, res.Output)
 	return out, nil
 }
 
@@ -258,7 +258,7 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 	default:
 		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
 	}
-	if worse := hidden(res); len(worse) > 0 {
+	if worse := failedParts(res); len(worse) > 0 {
 		fmt.Fprintf(&b, "\n[In this line: %s]", strings.Join(worse, "; "))
 	}
 	for _, line := range res.Refused {
@@ -276,13 +276,13 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 // killed is a shell's exit code for a command ended by SIGKILL.
 const killed = 137
 
-// mostHidden is the maximum number of commands of a line to name.
-const mostHidden = 5
+// maxHidden is the maximum number of commands of a line to name.
+const maxHidden = 5
 
-// hidden lists failed commands of a line that exited with another code than the line.
-func hidden(res workspace.CommandResult) (out []string) {
+// failedParts lists failed commands of a line that exited with another code than the line.
+func failedParts(res workspace.CommandResult) (out []string) {
 	for _, r := range res.Ran {
-		if r.Exit != 0 && r.Exit != res.Exit && len(out) < mostHidden {
+		if r.Exit != 0 && r.Exit != res.Exit && len(out) < maxHidden {
 			out = append(out, fmt.Sprintf("%s: exit code %d", firstLine(r.Line), r.Exit))
 		}
 	}

@@ -44,9 +44,9 @@ func (s *standing) missing(cmd workspace.Command, err error) (tools.Result, erro
 	return tools.Result{Dir: "."}, fmt.Errorf("the command was not run: %s, where the shell stood, is gone. The next command begins in the root", cmd.Cwd)
 }
 
-// moved records the directory after a command, and returns a note for the model. A
+// update records the directory after a command, and returns a note for the model. A
 // directory given for one command does not persist, unless the command changed it.
-func (s *standing) moved(cmd workspace.Command, res workspace.CommandResult) (say string) {
+func (s *standing) update(cmd workspace.Command, res workspace.CommandResult) (say string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.anew {
@@ -64,15 +64,15 @@ func (s *standing) moved(cmd workspace.Command, res workspace.CommandResult) (sa
 	}
 	switch {
 	case s.at != was && res.Left == "":
-		say += fmt.Sprintf("\n[The next command begins in %s.]", named(s.at))
+		say += fmt.Sprintf("\n[The next command begins in %s.]", dirName(s.at))
 	case s.at != path.Clean(cmd.Cwd) && s.at != "." || res.Dir == "" && s.at != ".":
-		say += fmt.Sprintf("\n[The next command begins in %s again.]", named(s.at))
+		say += fmt.Sprintf("\n[The next command begins in %s again.]", dirName(s.at))
 	}
 	return say
 }
 
-// named returns the display name of a directory.
-func named(dir string) string {
+// dirName returns the display name of a directory.
+func dirName(dir string) string {
 	if dir == "." {
 		return "the root"
 	}

@@ -158,7 +158,7 @@ func (s stage) binds(at string) string {
 	if s.spec.Git != "" {
 		lines = append(lines, "mkdir "+quote(at+"/git"), "mount --bind "+quote(s.spec.Git)+" "+quote(at+"/git"))
 	}
-	for i, dir := range s.shown() {
+	for i, dir := range s.visibleToolchains() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
 	}
@@ -176,7 +176,7 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 // so the directory must not contain anything that the sandbox needs.
 func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.engine.cfg.Binary}
-	need = append(need, s.shown()...)
+	need = append(need, s.visibleToolchains()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
 	}
@@ -216,7 +216,7 @@ func (s stage) sandbox(at string) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside, "--ro-bind", at+"/handrail", "/handrail/handrail")
-	shown, hidden := s.shown(), s.engine.cfg.Shows.Hidden
+	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
 	slices.Sort(places) // parents first
 	for _, dir := range places {

@@ -44,17 +44,17 @@ func Find(ctx context.Context, s System) (Place, error) {
 		s.Runtime = "/run/user/" + strconv.Itoa(s.UID)
 	}
 	if _, err := os.Stat(filepath.Join(s.Mount, "cgroup.controllers")); err != nil {
-		return s.first()
+		return s.version1()
 	}
 	own, err := s.own()
 	if err != nil {
 		return Place{}, err
 	}
-	err = delegated(own)
+	err = prepareParent(own)
 	if err == nil {
 		return Place{version: 2, dir: own}, nil
 	}
-	if s.UID == 0 && own != s.Mount && delegated(s.Mount) == nil {
+	if s.UID == 0 && own != s.Mount && prepareParent(s.Mount) == nil {
 		return Place{version: 2, dir: s.Mount}, nil
 	}
 	if p, ok := s.systemd(ctx); ok {
@@ -63,18 +63,18 @@ func Find(ctx context.Context, s System) (Place, error) {
 	return Place{}, fmt.Errorf("%w; with systemd write \"Delegate=yes\" into the service", err)
 }
 
-// first returns the place in version 1, in which each controller has its own tree.
-func (s System) first() (Place, error) {
+// version1 returns the place in version 1, in which each controller has its own tree.
+func (s System) version1() (Place, error) {
 	for _, name := range controllers {
-		if err := try(filepath.Join(s.Mount, name)); err != nil {
+		if err := tryGroup(filepath.Join(s.Mount, name)); err != nil {
 			return Place{}, err
 		}
 	}
 	return Place{version: 1, dir: s.Mount}, nil
 }
 
-// try makes a group and removes it.
-func try(dir string) error {
+// tryGroup makes a group and removes it.
+func tryGroup(dir string) error {
 	trial := filepath.Join(dir, "handrail-trial-"+strconv.Itoa(os.Getpid()))
 	err := os.Mkdir(trial, 0o755)
 	if err == nil {
@@ -100,9 +100,9 @@ func (s System) own() (string, error) {
 	return "", fmt.Errorf("find own control group: %s names none of version 2", s.Self)
 }
 
-// delegated prepares a group for subgroups, or returns an error that explains why it
+// prepareParent prepares a group for subgroups, or returns an error that explains why it
 // cannot.
-func delegated(dir string) error {
+func prepareParent(dir string) error {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return fmt.Errorf("read control group: %w", err)
@@ -112,7 +112,7 @@ func delegated(dir string) error {
 			return fmt.Errorf("the control group %s has no %q", dir, name)
 		}
 	}
-	if err := try(dir); err != nil {
+	if err := tryGroup(dir); err != nil {
 		return err
 	}
 	if err := enable(dir); err == nil {
@@ -138,7 +138,7 @@ func moveDown(dir string) error {
 	}
 	pids := strings.Fields(string(data))
 	for _, pid := range pids {
-		if pid != strconv.Itoa(os.Getpid()) && !child(pid) {
+		if pid != strconv.Itoa(os.Getpid()) && !isChild(pid) {
 			return fmt.Errorf("the control group %s is shared with other programs, such as process %s", dir, pid)
 		}
 	}
@@ -154,7 +154,7 @@ func moveDown(dir string) error {
 	return nil
 }
 
-func child(pid string) bool {
+func isChild(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
 		return true // it has ended

@@ -100,7 +100,7 @@ func (e *Engine) Check(ctx context.Context) error {
 		return nil
 	}
 	if lacks == nil && on.shows != nil && on.shows == e.cfg.Spare {
-		lacks = missing(e.cfg.Image)
+		lacks = missingImage(e.cfg.Image)
 	}
 	if errors.Is(lacks, workspace.ErrNoImage) {
 		var err error
@@ -110,7 +110,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	} else if lacks != nil {
 		return lacks
 	}
-	if err := e.sees(ctx, on.image); err != nil { //control:daemon-sees-files
+	if err := e.checkMounts(ctx, on.image); err != nil { //control:daemon-sees-files
 		return err
 	}
 	return lacks
@@ -178,7 +178,7 @@ func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, err
 	if spec.Image == "" && e.cfg.Image == "" {
 		return workspace.Programs(""), nil
 	}
-	on, err := e.found(ctx, spec)
+	on, err := e.resolve(ctx, spec)
 	if err != nil {
 		return "", err
 	}
@@ -192,9 +192,9 @@ func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, err
 	return res.ID, nil
 }
 
-// found is [Engine.base] for a specification. It pulls a missing image if spec allows
+// resolve is [Engine.base] for a specification. It pulls a missing image if spec allows
 // that.
-func (e *Engine) found(ctx context.Context, spec workspace.Spec) (on programs, err error) {
+func (e *Engine) resolve(ctx context.Context, spec workspace.Spec) (on programs, err error) {
 	on, err = e.base(ctx, spec.Image)
 	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
 		if err = e.get(ctx, on.image, spec); err == nil {
@@ -208,7 +208,7 @@ func (e *Engine) found(ctx context.Context, spec workspace.Spec) (on programs, e
 func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
 	res, err := e.docker.ImageInspect(ctx, image)
 	if errdefs.IsNotFound(err) {
-		return nil, missing(image)
+		return nil, missingImage(image)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find image %s: %w", image, err)
@@ -229,7 +229,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	on, err := e.found(ctx, spec)
+	on, err := e.resolve(ctx, spec)
 	if err == nil && on.image == "" {
 		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
 	}

@@ -51,7 +51,7 @@ func (l Logins) header(ctx context.Context, host string) (string, error) {
 	if err := json.Unmarshal(data, &known); err != nil {
 		return "", fmt.Errorf("read docker's logins: %s: %w", file, err)
 	}
-	auth, err := known.of(ctx, host)
+	auth, err := known.credentials(ctx, host)
 	if err != nil || auth == nil {
 		return "", err
 	}
@@ -59,15 +59,15 @@ func (l Logins) header(ctx context.Context, host string) (string, error) {
 	return base64.URLEncoding.EncodeToString(text), err
 }
 
-// of returns the credentials for a registry, or nil if there are none.
-func (l logins) of(ctx context.Context, host string) (*registry.AuthConfig, error) {
-	for _, name := range names(host) {
+// credentials returns the credentials for a registry, or nil if there are none.
+func (l logins) credentials(ctx context.Context, host string) (*registry.AuthConfig, error) {
+	for _, name := range registryNames(host) {
 		helper := l.Helpers[name]
 		if helper == "" {
 			helper = l.Store
 		}
 		if helper != "" {
-			if auth, err := ask(ctx, helper, name); err != nil || auth != nil {
+			if auth, err := askHelper(ctx, helper, name); err != nil || auth != nil {
 				return auth, err
 			}
 		}
@@ -85,16 +85,16 @@ func (l logins) of(ctx context.Context, host string) (*registry.AuthConfig, erro
 	return nil, nil
 }
 
-// names returns the possible names of a registry in docker's configuration.
-func names(host string) []string {
+// registryNames returns the possible names of a registry in docker's configuration.
+func registryNames(host string) []string {
 	if host == "docker.io" {
 		return []string{dockerHub, "index.docker.io", "docker.io"}
 	}
 	return []string{host, "https://" + host, "https://" + host + "/v1/", "https://" + host + "/v2/"}
 }
 
-// ask asks a credential helper of docker. It returns nil if that has no entry.
-func ask(ctx context.Context, helper, name string) (*registry.AuthConfig, error) {
+// askHelper asks a credential helper of docker. It returns nil if that has no entry.
+func askHelper(ctx context.Context, helper, name string) (*registry.AuthConfig, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]+$`).MatchString(helper) {
 		return nil, fmt.Errorf("ask for docker's logins: %q is no name of a program", helper)
 	}

@@ -98,7 +98,7 @@ func (e *Engine) canSpare(ctx context.Context) bool {
 	if !e.spare.known {
 		image, err := e.machineImage(ctx)
 		if err == nil {
-			err = e.sees(ctx, image, mounts(e.cfg.Spare)...)
+			err = e.checkMounts(ctx, image, mounts(e.cfg.Spare)...)
 		}
 		e.spare.known, e.spare.fits = ctx.Err() == nil, err == nil
 		if err != nil && e.cfg.Log != nil {
@@ -108,8 +108,8 @@ func (e *Engine) canSpare(ctx context.Context) bool {
 	return e.spare.fits
 }
 
-// sees returns an error if the daemon does not see this machine's files.
-func (e *Engine) sees(ctx context.Context, image string, also ...mount.Mount) error {
+// checkMounts returns an error if the daemon does not see this machine's files.
+func (e *Engine) checkMounts(ctx context.Context, image string, also ...mount.Mount) error {
 	program := mount.Mount{Type: mount.TypeBind, Source: e.cfg.Binary, Target: "/handrail/handrail", ReadOnly: true}
 	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config:     &container.Config{Image: image, Entrypoint: []string{"/handrail/handrail"}},

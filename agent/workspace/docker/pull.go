@@ -50,7 +50,7 @@ func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) err
 	}
 	p.wanted++
 	e.pulls.mu.Unlock()
-	defer p.hear(spec.Tell)()
+	defer p.subscribe(spec.Tell)()
 	if spec.Patience > 0 {
 		defer time.AfterFunc(spec.Patience, func() {
 			if !p.answered.Load() {
@@ -107,8 +107,8 @@ func (all *pulls) forget(image string, p *pull) {
 	}
 }
 
-// hear subscribes tell to a pull's progress until the returned function is called.
-func (p *pull) hear(tell func(string)) func() {
+// subscribe subscribes tell to a pull's progress until the returned function is called.
+func (p *pull) subscribe(tell func(string)) func() {
 	if tell == nil {
 		return func() {}
 	}
@@ -199,8 +199,8 @@ func remedy(image string, err error) string {
 	return fmt.Sprintf("run \"docker pull %s\" where the daemon runs, or name an image that is there", image)
 }
 
-// missing returns the error for a missing image, with a remedy.
-func missing(image string) error {
+// missingImage returns the error for a missing image, with a remedy.
+func missingImage(image string) error {
 	do := fmt.Sprintf("run \"docker pull %s\", or build it", image)
 	if image == workspace.DefaultImage {
 		do = fmt.Sprintf("nobody publishes it, you make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image", image)
@@ -217,8 +217,8 @@ func registryOf(image string) string {
 	return "docker.io"
 }
 
-// between is the minimum time between two reports of progress.
-const between = 3 * time.Second
+// reportInterval is the minimum time between two reports of progress.
+const reportInterval = 3 * time.Second
 
 // progress sums up the progress of an image's layers.
 type progress struct {
@@ -254,7 +254,7 @@ func (p *progress) add(m jsonstream.Message) bool {
 	case "Pull complete", "Already exists":
 		l.has, l.done = l.size, true
 	}
-	if now := time.Now(); now.Sub(p.told) >= between {
+	if now := time.Now(); now.Sub(p.told) >= reportInterval {
 		p.told = now
 		return true
 	}

@@ -102,7 +102,7 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	h, err := readHead(in)
 	if err == nil && !reach.Allowed(p.hosts, h.host, h.port) { //control:egress-list
-		err = refused(h.at(), "not on "+p.key)
+		err = refuse(h.at(), "not on "+p.key)
 	}
 	c := client{Conn: conn, in: in}
 	switch {
@@ -114,9 +114,9 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	}
 	var r *refusal
 	if errors.As(err, &r) {
-		p.tell(ctx, r) // before the client hears of it and its command ends
+		p.report(ctx, r) // before the client hears of it and its command ends
 		if !r.begun {
-			c.say(r, p.key)
+			c.answer(r, p.key)
 		} else if len(r.last) > 0 {
 			_, _ = c.Write(r.last)
 		}
@@ -132,9 +132,9 @@ type client struct {
 // Read reads the buffered input first.
 func (c client) Read(b []byte) (int, error) { return c.in.Read(b) }
 
-// say answers with a refusal. Most programs show only the first line, some the text.
+// answer answers with a refusal. Most programs show only the first line, some the text.
 // key is the configuration key under which hosts are listed.
-func (c client) say(r *refusal, key string) {
+func (c client) answer(r *refusal, key string) {
 	text := "The network of this workspace is an allowlist: " + r.Error() + ".\n"
 	if r.status == http.StatusForbidden {
 		text += "Do without it. Where that cannot be, say so: a person can list a host under " + key + " in the configuration.\n"
@@ -154,7 +154,7 @@ type refusal struct {
 	last   []byte // final bytes of that answer
 }
 
-func refused(at, why string) *refusal {
+func refuse(at, why string) *refusal {
 	return &refusal{status: http.StatusForbidden, at: at, why: why}
 }
 
@@ -171,25 +171,25 @@ func (r *refusal) Unwrap() error { return r.err }
 
 // Maximum numbers of refusals reported to the model at once, and logged.
 const (
-	mostNotes  = 10
-	mostLogged = 100
+	maxNotes  = 10
+	maxLogged = 100
 )
 
-// tell logs a refusal and notes it for the model, each distinct one once.
-func (p *Proxy) tell(ctx context.Context, r *refusal) {
+// report logs a refusal and notes it for the model, each distinct one once.
+func (p *Proxy) report(ctx context.Context, r *refusal) {
 	text := r.Error()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.logged[text] && len(p.logged) < mostLogged {
+	if !p.logged[text] && len(p.logged) < maxLogged {
 		p.logged[text] = true
 		p.write(ctx, r) //control:egress-logged
-		if len(p.logged) == mostLogged {
+		if len(p.logged) == maxLogged {
 			p.log.WarnContext(ctx, "further refusals of this workspace are not logged")
 		}
 	}
 	switch {
 	case slices.Contains(p.notes, text):
-	case len(p.notes) < mostNotes:
+	case len(p.notes) < maxNotes:
 		p.notes = append(p.notes, text)
 	default:
 		p.more++

@@ -112,17 +112,17 @@ func split(authority, usual string) (string, int, error) {
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port {
-		return "", 0, malformed(fmt.Sprintf("%s names no port", quoted(authority)))
+		return "", 0, malformed(fmt.Sprintf("%s names no port", quote(authority)))
 	}
 	name, ok := reach.Name(host)
 	if !ok {
-		return "", 0, refused(quoted(authority), "not the plain name of a host: addresses and other spellings reach nothing")
+		return "", 0, refuse(quote(authority), "not the plain name of a host: addresses and other spellings reach nothing")
 	}
 	return name, n, nil
 }
 
-// quoted shortens and quotes untrusted input for display.
-func quoted(s string) string {
+// quote shortens and quotes untrusted input for display.
+func quote(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"
 	}
@@ -142,7 +142,7 @@ func (h head) checkFields(lines []string, usual string) error {
 		}
 		name, port, err := split(host, usual)
 		if err != nil || name != h.host || port != h.port { //control:egress-host-header
-			return refused(h.at(), "because the Host line of the request names "+quoted(host)+", another one")
+			return refuse(h.at(), "because the Host line of the request names "+quote(host)+", another one")
 		}
 	}
 	length, sized := seen["content-length"]

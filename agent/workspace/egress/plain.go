@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// ours are the hop-by-hop headers. They are not forwarded.
-var ours = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings"}
+// hopHeaders are the hop-by-hop headers. They are not forwarded.
+var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings"}
 
 // plain forwards one request of plain HTTP and its answer. It does not follow
 // redirects: the client's next request is checked again.
@@ -73,7 +73,7 @@ func strip(h http.Header) {
 			h.Del(strings.TrimSpace(name))
 		}
 	}
-	for _, name := range ours {
+	for _, name := range hopHeaders {
 		h.Del(name)
 	}
 }

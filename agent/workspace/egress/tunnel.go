@@ -39,7 +39,7 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	case err != nil: //control:egress-tls
 		return &refusal{at: h.at(), why: "because what came through it was no TLS", err: err, begun: true}
 	case n != h.host: //control:egress-sni
-		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quoted(name) + ", another name", begun: true, last: unrecognized}
+		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quote(name) + ", another name", begun: true, last: unrecognized}
 	}
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return err
@@ -87,7 +87,7 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	err = errors.New("no TLS")
 	var hidden bool
 	// The standard library parses the hello; the handshake ends before any answer.
-	handshake := tls.Server(listening{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+	handshake := tls.Server(readOnlyConn{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
 		name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
 		return nil, errHello
 	}}).Handshake()
@@ -102,11 +102,11 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	return seen.Bytes(), name, nil
 }
 
-// listening is a connection that discards writes.
-type listening struct {
+// readOnlyConn is a connection that discards writes.
+type readOnlyConn struct {
 	net.Conn
 	r io.Reader
 }
 
-func (l listening) Read(b []byte) (int, error)  { return l.r.Read(b) }
-func (l listening) Write(b []byte) (int, error) { return len(b), nil }
+func (l readOnlyConn) Read(b []byte) (int, error)  { return l.r.Read(b) }
+func (l readOnlyConn) Write(b []byte) (int, error) { return len(b), nil }

@@ -15,9 +15,9 @@ import (
 // Default limits of an outline in bytes: about 2,000 tokens for a directory, and twice
 // that for one file, of which no smaller part can be requested.
 const (
-	mostDefined = 7000
-	mostOfFile  = 14_000
-	mostUnknown = 10 // number of extensions
+	maxDefined = 7000
+	maxOfFile  = 14_000
+	maxUnknown = 10 // number of extensions
 )
 
 // Definitions collects the definitions of files. Add may be called concurrently.
@@ -51,14 +51,14 @@ func (d *Definitions) Knows(name string) bool {
 	if IsSource(name) {
 		return true
 	}
-	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !data[strings.ToLower(ext)] && len(d.unknown) < mostUnknown {
+	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !dataExtensions[strings.ToLower(ext)] && len(d.unknown) < maxUnknown {
 		d.unknown[ext] = true
 	}
 	return false
 }
 
-// data has the extensions of files without definitions.
-var data = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
+// dataExtensions has the extensions of files without definitions.
+var dataExtensions = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
 	".svg": true, ".png": true, ".jpg": true, ".gif": true, ".ico": true, ".lock": true, ".sum": true, ".mod": true, ".csv": true, ".golden": true, ".txtar": true, ".pdf": true, ".zip": true, ".gz": true, ".ini": true, ".cfg": true, ".snap": true, ".rst": true}
 
 // Add adds the definitions of a file.
@@ -133,9 +133,9 @@ func isTest(name string) bool {
 // default. unread is the number of files not added.
 func (d *Definitions) Outline(most, unread int) workspace.Outline {
 	if most <= 0 {
-		most = mostOfFile
+		most = maxOfFile
 		if d.dir {
-			most = mostDefined
+			most = maxDefined
 		}
 	}
 	slices.SortStableFunc(d.defs, func(a, b ranked) int {
@@ -159,11 +159,11 @@ func (d *Definitions) Outline(most, unread int) workspace.Outline {
 		keep[r.file][r.at] = true
 		most -= size
 	}
-	return d.kept(keep, unread)
+	return d.reduce(keep, unread)
 }
 
-// kept returns the outline reduced to the definitions in keep.
-func (d *Definitions) kept(keep []map[int]bool, unread int) workspace.Outline {
+// reduce returns the outline reduced to the definitions in keep.
+func (d *Definitions) reduce(keep []map[int]bool, unread int) workspace.Outline {
 	out := workspace.Outline{Files: []workspace.FileOutline{}, Unread: unread}
 	for i, f := range d.files {
 		if len(keep[i]) == 0 && len(f.Defs) > 0 {

@@ -28,8 +28,8 @@ const (
 	Not
 )
 
-// mostCompared is the maximum length in bytes of a path to compare for typing errors.
-const mostCompared = 128
+// maxCompared is the maximum length in bytes of a path to compare for typing errors.
+const maxCompared = 128
 
 // Finder rates how well paths match a query.
 type Finder struct {
@@ -67,7 +67,7 @@ func (f Finder) Fit(p string, dir bool) Fit {
 		rel = strings.TrimPrefix(p, f.below+"/")
 	}
 	if f.glob {
-		return f.globbed(rel, dir)
+		return f.fitGlob(rel, dir)
 	}
 	base, folded := path.Base(rel), strings.ToLower(rel)
 	name := path.Base(folded)
@@ -86,14 +86,14 @@ func (f Finder) Fit(p string, dir bool) Fit {
 		return Part
 	case strings.Contains(f.folded, "/") && strings.Contains(folded, f.folded): // otherwise the directory itself matches
 		return Path
-	case nearly(name, f.name):
+	case isNear(name, f.name):
 		return Nearly
 	}
 	return Not
 }
 
-// globbed is Fit for a glob. A glob without a directory is matched against names.
-func (f Finder) globbed(rel string, dir bool) Fit {
+// fitGlob is Fit for a glob. A glob without a directory is matched against names.
+func (f Finder) fitGlob(rel string, dir bool) Fit {
 	of := rel
 	if !strings.Contains(f.asked, "/") {
 		of = path.Base(rel)
@@ -108,10 +108,10 @@ func (f Finder) globbed(rel string, dir bool) Fit {
 	return Not
 }
 
-// nearly reports whether a name is a few typing errors away.
-func nearly(name, asked string) bool {
+// isNear reports whether a name is a few typing errors away.
+func isNear(name, asked string) bool {
 	few := min(3, 1+len(asked)/6)
-	if len(asked) < 3 || max(len(name), len(asked)) > mostCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
+	if len(asked) < 3 || max(len(name), len(asked)) > maxCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
 		return false
 	}
 	return typo.Errors(name, asked) <= few
@@ -124,8 +124,8 @@ func (f Finder) Sort(list []string) {
 	}
 	far := make(map[string]int, len(list))
 	for _, p := range list {
-		far[p] = mostCompared
-		if low := strings.ToLower(p); len(low) <= mostCompared && len(f.folded) <= mostCompared {
+		far[p] = maxCompared
+		if low := strings.ToLower(p); len(low) <= maxCompared && len(f.folded) <= maxCompared {
 			far[p] = typo.Errors(low, f.folded)
 		}
 	}

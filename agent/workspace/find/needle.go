@@ -14,8 +14,8 @@ type needles struct {
 	fold  bool // texts are lower case, and match ASCII letters of either case
 }
 
-// mostNeedles is the maximum number of texts: larger sets match too often to be useful.
-const mostNeedles = 16
+// maxNeedles is the maximum number of texts: larger sets match too often to be useful.
+const maxNeedles = 16
 
 // needlesOf returns texts of which every match of an expression contains one. It
 // returns no texts if that is unknown.
@@ -46,7 +46,7 @@ func needlesOf(re *syntax.Regexp) needles {
 			}
 			all.texts, all.fold = append(all.texts, n.texts...), n.fold
 		}
-		if len(all.texts) > mostNeedles {
+		if len(all.texts) > maxNeedles {
 			return needles{}
 		}
 		return all

@@ -34,11 +34,11 @@ func (c *class) bits() float64 {
 	return -math.Log2(min(often, 1))
 }
 
-// longestRun is the maximum number of places in a [run], one for each bit of a word.
-const longestRun = 64
+// maxRun is the maximum number of places in a [run], one for each bit of a word.
+const maxRun = 64
 
-// fewestBits is the minimum information in a run: n bits match at one in 2^n offsets.
-const fewestBits = 3
+// minBits is the minimum information in a run: n bits match at one in 2^n offsets.
+const minBits = 3
 
 // places is a sequence of byte sets.
 type places []class
@@ -60,7 +60,7 @@ type run struct {
 // It returns nil if that is unknown or too common.
 func runOf(re *syntax.Regexp) *run {
 	p := partOf(re).best
-	if p.bits() < fewestBits {
+	if p.bits() < minBits {
 		return nil
 	}
 	r := &run{size: len(p)}
@@ -112,9 +112,9 @@ func partOf(re *syntax.Regexp) part {
 	case syntax.OpCapture:
 		return partOf(re.Sub[0])
 	case syntax.OpPlus:
-		return repeated(partOf(re.Sub[0]), 1, -1)
+		return repeat(partOf(re.Sub[0]), 1, -1)
 	case syntax.OpRepeat:
-		return repeated(partOf(re.Sub[0]), re.Min, re.Max)
+		return repeat(partOf(re.Sub[0]), re.Min, re.Max)
 	case syntax.OpConcat:
 		all := exactly(nil)
 		for _, sub := range re.Sub {
@@ -135,16 +135,16 @@ func partOf(re *syntax.Regexp) part {
 func (a part) then(b part) part {
 	out := part{begin: a.begin, end: b.end, best: a.best}
 	if a.whole {
-		out.begin = joined(a.begin, b.begin)
-		out.begin = out.begin[:min(len(out.begin), longestRun)]
+		out.begin = concat(a.begin, b.begin)
+		out.begin = out.begin[:min(len(out.begin), maxRun)]
 	}
 	if b.whole {
-		out.end = joined(a.end, b.end)
-		out.end = out.end[max(0, len(out.end)-longestRun):]
+		out.end = concat(a.end, b.end)
+		out.end = out.end[max(0, len(out.end)-maxRun):]
 	}
 	out.whole = a.whole && b.whole
-	for _, p := range []places{b.best, joined(a.end, b.begin)} {
-		if p = p[:min(len(p), longestRun)]; p.bits() > out.best.bits() {
+	for _, p := range []places{b.best, concat(a.end, b.begin)} {
+		if p = p[:min(len(p), maxRun)]; p.bits() > out.best.bits() {
 			out.best = p
 		}
 	}
@@ -156,34 +156,34 @@ func (a part) or(b part) part {
 	n := min(len(a.end), len(b.end))
 	return part{
 		whole: a.whole && b.whole && len(a.begin) == len(b.begin),
-		begin: either(a.begin, b.begin),
-		end:   either(a.end[len(a.end)-n:], b.end[len(b.end)-n:]),
-		best:  either(a.best, b.best),
+		begin: union(a.begin, b.begin),
+		end:   union(a.end[len(a.end)-n:], b.end[len(b.end)-n:]),
+		best:  union(a.best, b.best),
 	}
 }
 
-// repeated returns the part for low to high repetitions; high -1 means unlimited.
-func repeated(a part, low, high int) part {
+// repeat returns the part for low to high repetitions; high -1 means unlimited.
+func repeat(a part, low, high int) part {
 	if low == 0 {
 		return part{}
 	}
 	out := a
-	for range min(low, longestRun) - 1 {
+	for range min(low, maxRun) - 1 {
 		out = out.then(a)
 	}
 	out.whole = out.whole && low == high
 	return out
 }
 
-// joined returns a followed by b, in new memory.
-func joined(a, b places) places {
+// concat returns a followed by b, in new memory.
+func concat(a, b places) places {
 	out := make(places, 0, len(a)+len(b))
 	out = append(append(out, a...), b...)
 	return out
 }
 
-// either returns the union of two sequences, place by place.
-func either(a, b places) places {
+// union returns the union of two sequences, place by place.
+func union(a, b places) places {
 	out := make(places, min(len(a), len(b)))
 	for i := range out {
 		for k := range out[i] {
@@ -198,7 +198,7 @@ func literal(re *syntax.Regexp) part {
 	var out places
 	for _, r := range re.Rune {
 		if re.Flags&syntax.FoldCase != 0 {
-			c, ok := folded(r)
+			c, ok := foldCase(r)
 			if !ok {
 				return part{}
 			}
@@ -215,8 +215,8 @@ func literal(re *syntax.Regexp) part {
 	return all.then(exactly(out))
 }
 
-// folded returns a letter in both cases; ok is false if one of them is not ASCII.
-func folded(r rune) (c class, ok bool) {
+// foldCase returns a letter in both cases; ok is false if one of them is not ASCII.
+func foldCase(r rune) (c class, ok bool) {
 	for f := r; ; {
 		if f > unicode.MaxASCII {
 			return class{}, false

@@ -24,7 +24,7 @@ import (
 // command gets a repository, and not only one with "git".
 const (
 	patience = 20 * time.Second
-	largest  = 20_000
+	maxEager = 20_000
 )
 
 // Maker makes the repository once. It is not safe for concurrent use.
@@ -54,7 +54,7 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 		return nil
 	}
 	index, err := os.ReadFile(filepath.Join(m.Past, workspace.GitFiles, "index"))
-	if !named && len(index) >= head && binary.BigEndian.Uint32(index[8:]) > largest {
+	if !named && len(index) >= head && binary.BigEndian.Uint32(index[8:]) > maxEager {
 		return nil
 	}
 	m.done = true

@@ -81,7 +81,7 @@ func (b *baseline) scan(ctx context.Context, h *host) {
 	if b.upper != nil {
 		return
 	}
-	w := tracked(h.root, func(n *node) { b.files[n.path] = stampNode(n) })
+	w := walkTracked(h.root, func(n *node) { b.files[n.path] = stampNode(n) })
 	w.enter = func(dir string, names []string) {
 		if _, ok := slices.BinarySearch(names, b.agent.name); ok {
 			b.agent.load(dir)
@@ -107,12 +107,12 @@ func (b *baseline) wait(ctx context.Context) error {
 // maxListed is the maximum number of listed changes. Further new files are only counted.
 const maxListed = 100_000
 
-// tracked walks over the files that a commit can hold: regular files and symlinks,
+// walkTracked walks over the files that a commit can hold: regular files and symlinks,
 // outside of git's own directories.
-func tracked(root *os.Root, visit func(n *node)) *walker {
+func walkTracked(root *os.Root, visit func(n *node)) *walker {
 	return &walker{root: root, visit: func(n *node) (bool, error) {
 		switch {
-		case skipped(path.Base(n.path)):
+		case isSkipped(path.Base(n.path)):
 			return false, nil
 		case n.isDir():
 			return true, nil
@@ -123,8 +123,8 @@ func tracked(root *os.Root, visit func(n *node)) *walker {
 	}}
 }
 
-// skipped reports whether a commit never holds files of this name.
-func skipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
+// isSkipped reports whether a commit never holds files of this name.
+func isSkipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
 
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
@@ -155,7 +155,7 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 		default:
 			c := changeOf(n, workspace.Created)
 			if !trackable(n) {
-				c.Why = whatIs(n.mode)
+				c.Why = kindOf(n.mode)
 			}
 			out = append(out, c)
 		}
@@ -185,16 +185,16 @@ func (d *diff) shut(dir string) {
 	}
 }
 
-// known reports whether a path is outside of all unreadable directories.
-func (d *diff) known(p string) bool {
+// isReadable reports whether a path is outside of all unreadable directories.
+func (d *diff) isReadable(p string) bool {
 	return !slices.ContainsFunc(d.closed, func(dir string) bool { return dir == "." || strings.HasPrefix(p, dir+"/") })
 }
 
-// odd reports whether no commit can hold n.
-func odd(n *node) bool { return !n.isDir() && !trackable(n) && !skipped(path.Base(n.path)) }
+// isSpecial reports whether no commit can hold n.
+func isSpecial(n *node) bool { return !n.isDir() && !trackable(n) && !isSkipped(path.Base(n.path)) }
 
-// whatIs describes a file that no commit can hold.
-func whatIs(m fs.FileMode) string {
+// kindOf describes a file that no commit can hold.
+func kindOf(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSocket != 0:
 		return "a socket"
@@ -209,13 +209,13 @@ func whatIs(m fs.FileMode) string {
 // stamps compares the whole tree with the result of scan.
 func (d *diff) stamps(ctx context.Context) error {
 	files := d.h.base.files
-	w := d.tracked(d.h.root, func(n *node) {
+	w := d.walkAll(d.h.root, func(n *node) {
 		old, ok := files[n.path]
 		switch {
 		case !ok:
 			d.fresh = append(d.fresh, *n)
 		case old == stampNode(n):
-		case d.h.base.underneath(n.path):
+		case d.h.base.inLayer(n.path):
 			d.create(n)
 		case !d.h.base.same(n):
 			d.out = append(d.out, changeOf(n, workspace.Modified))
@@ -226,20 +226,20 @@ func (d *diff) stamps(ctx context.Context) error {
 		return err
 	}
 	for p, old := range files {
-		if !d.seen[p] && d.known(p) && !d.h.base.underneath(p) {
+		if !d.seen[p] && d.isReadable(p) && !d.h.base.inLayer(p) {
 			d.out = append(d.out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
 		}
 	}
 	return nil
 }
 
-// tracked is the function [tracked], but also records files that no commit can hold.
-func (d *diff) tracked(root *os.Root, visit func(n *node)) *walker {
-	w := tracked(root, visit)
+// walkAll is the function [walkAll], but also records files that no commit can hold.
+func (d *diff) walkAll(root *os.Root, visit func(n *node)) *walker {
+	w := walkTracked(root, visit)
 	inner := w.visit
 	w.closed = d.shut
 	w.visit = func(n *node) (bool, error) {
-		if odd(n) {
+		if isSpecial(n) {
 			d.fresh = append(d.fresh, *n)
 		}
 		return inner(n)
@@ -265,8 +265,8 @@ func (d *diff) create(n *node) {
 	}
 }
 
-// underneath reports whether a path exists in the set-up layer, and not in the base.
-func (b *baseline) underneath(name string) bool {
+// inLayer reports whether a path exists in the set-up layer, and not in the base.
+func (b *baseline) inLayer(name string) bool {
 	if b.layer == nil {
 		return false
 	}

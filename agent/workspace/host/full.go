@@ -23,15 +23,15 @@ type place struct {
 	spare    uint64 // number of files still available
 }
 
-// littleRoom is the free space in bytes below which a file system counts as full.
-const littleRoom = 64 << 10
+// minRoom is the free space in bytes below which a file system counts as full.
+const minRoom = 64 << 10
 
-func (p place) full() bool { return p.free < littleRoom || p.files > 0 && p.spare == 0 }
+func (p place) full() bool { return p.free < minRoom || p.files > 0 && p.spare == 0 }
 
 // String explains that the place is full, and suggests a remedy.
 func (p place) String() string {
 	what := bytesOf(p.size)
-	if p.free >= littleRoom {
+	if p.free >= minRoom {
 		what = fmt.Sprintf("%d files", p.files)
 	}
 	more := "Whoever runs this server can give that disk more room"
@@ -103,8 +103,8 @@ func (h *host) fullPlaces(res workspace.CommandResult) string {
 	return "\n[" + strings.Join(say, ". ") + ".]\n"
 }
 
-// named adds the affected disk to an error of a full disk. dir is relative to the root.
-func (h *host) named(err error, dir string) error {
+// explainFull adds the affected disk to an error of a full disk. dir is relative to the root.
+func (h *host) explainFull(err error, dir string) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
 	}

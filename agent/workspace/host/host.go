@@ -92,14 +92,14 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	if err := h.procs.launch(cfg); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	defer h.procs.landed()
+	defer h.procs.endThread()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
 	h.conn = workspace.NewConn(ctx, conn, starting{h, ready}, h.log)
 	close(ready)
 	h.work.Go(func() {
-		h.watch = watch.New(ctx, h.watched())
+		h.watch = watch.New(ctx, h.watchConfig())
 		h.base.scan(ctx, h)
 		h.watch.Run(ctx)
 	})
@@ -198,7 +198,7 @@ func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
 
 func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 	var result any
-	err := h.guarded(req.Method, func() (err error) {
+	err := h.recoverPanic(req.Method, func() (err error) {
 		result, err = h.do(ctx, req)
 		return err
 	})
@@ -213,9 +213,9 @@ func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 	}
 }
 
-// guarded calls fn and returns its panic as an error: it ends the request, not the
+// recoverPanic calls fn and returns its panic as an error: it ends the request, not the
 // workspace.
-func (h *host) guarded(what string, fn func() error) (err error) {
+func (h *host) recoverPanic(what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:host-panic
 			h.log.Error("panic", "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))

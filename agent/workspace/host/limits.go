@@ -21,8 +21,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// watched returns the configuration of this session's watch.
-func (h *host) watched() watch.Config {
+// watchConfig returns the configuration of this session's watch.
+func (h *host) watchConfig() watch.Config {
 	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.list, Kill: h.procs.killEverything}
 	if h.cfg.Hold {
 		c.Memory, c.Threads = h.cfg.Limits.MemoryBytes, h.cfg.Limits.Pids
@@ -48,11 +48,11 @@ func (h *host) watched() watch.Config {
 	return c
 }
 
-// mounted is the mount point of a file system.
-type mounted struct{ at, kind string }
+// mountPoint is the mount point of a file system.
+type mountPoint struct{ at, kind string }
 
 // writableMounts returns the writable mounts of this mount namespace.
-func writableMounts() (out []mounted) {
+func writableMounts() (out []mountPoint) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil
@@ -67,7 +67,7 @@ func writableMounts() (out []mounted) {
 		}
 		at := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(b[4])
 		if info, err := os.Stat(at); err == nil && info.IsDir() {
-			out = append(out, mounted{at, a[0]})
+			out = append(out, mountPoint{at, a[0]})
 		}
 	}
 	return out
@@ -122,8 +122,8 @@ func (ps *processes) launch(cfg Config) error {
 	return nil
 }
 
-// landed ends the thread.
-func (ps *processes) landed() {
+// endThread ends the thread.
+func (ps *processes) endThread() {
 	if ps.jobs != nil {
 		close(ps.jobs)
 	}

@@ -17,7 +17,7 @@ const (
 	maxEntries     = 20_000
 	maxWalked      = 2_000_000 // maximum number of entries visited per call
 	defaultFound   = 100
-	mostKept       = 2000 // paths kept per rank of match
+	maxKept        = 2000 // paths kept per rank of match
 )
 
 var errWalked = errors.New("walked far enough")
@@ -77,7 +77,7 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 		}
 		p := validName(n.path)
 		if at := f.Fit(p, n.isDir()); at < find.Not {
-			if count[at]++; len(fits[at]) < mostKept {
+			if count[at]++; len(fits[at]) < maxKept {
 				if n.isDir() {
 					p += "/"
 				}
@@ -144,7 +144,7 @@ func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	}
 }
 
-// known matches the entries of a walk against ignore files. The walk never enters
+// isReadable matches the entries of a walk against ignore files. The walk never enters
 // excluded directories, so parents need no check. Directories known to have no ignore
 // file are skipped without opening one.
 type known struct {

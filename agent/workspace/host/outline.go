@@ -20,9 +20,9 @@ import (
 
 const (
 	outlineTime  = 5 * time.Second
-	mostOutlined = 4000    // maximum number of files per outline
-	mostSource   = 1 << 20 // maximum file size in bytes; larger files are generated
-	strided      = 16      // sampling stride through a list of files
+	maxOutlined  = 4000    // maximum number of files per outline
+	maxSource    = 1 << 20 // maximum file size in bytes; larger files are generated
+	sampleStride = 16      // sampling stride through a list of files
 )
 
 // survey reads source code for outlines and usage counts.
@@ -66,7 +66,7 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 		return workspace.Outline{}, fmt.Errorf("outline of %s: %w", at, err)
 	}
 	slices.SortStableFunc(paths, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	done := h.sources(ctx, paths[:min(len(paths), mostOutlined)], outlineTime, d.Add)
+	done := h.sources(ctx, paths[:min(len(paths), maxOutlined)], outlineTime, d.Add)
 	return d.Outline(q.Max, len(paths)-done), ctx.Err()
 }
 
@@ -80,14 +80,14 @@ func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.U
 			known = append(known, name)
 		}
 	}
-	step := max(1, (len(known)+mostOutlined-1)/mostOutlined)
-	for from := range step * strided {
-		for i := from; i < len(known); i += step * strided {
+	step := max(1, (len(known)+maxOutlined-1)/maxOutlined)
+	for from := range step * sampleStride {
+		for i := from; i < len(known); i += step * sampleStride {
 			spread = append(spread, known[i])
 		}
 	}
-	h.sources(ctx, spread[:min(len(spread), mostOutlined)], min(p.Time, outlineTime), u.Add)
-	return u.Most(p.Max), ctx.Err()
+	h.sources(ctx, spread[:min(len(spread), maxOutlined)], min(p.Time, outlineTime), u.Add)
+	return u.Top(p.Max), ctx.Err()
 }
 
 // sources calls each for the files in parallel until the time is up, and returns the
@@ -105,7 +105,7 @@ func (h survey) sources(ctx context.Context, paths []string, within time.Duratio
 					return
 				}
 				if text, err := h.source(paths[i]); err == nil {
-					_ = h.guarded("outline", func() error { each(paths[i], text); return nil }) // a panic costs only this file
+					_ = h.recoverPanic("outline", func() error { each(paths[i], text); return nil }) // a panic costs only this file
 				}
 			}
 		})
@@ -121,10 +121,10 @@ func (h survey) source(rel string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size() > mostSource {
-		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), mostSource, workspace.ErrTooLarge)
+	if info.Size() > maxSource {
+		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), maxSource, workspace.ErrTooLarge)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSource))
+	text, err := io.ReadAll(io.LimitReader(f, maxSource))
 	if err != nil {
 		return nil, fmt.Errorf("outline of %s: %w", rel, err)
 	}

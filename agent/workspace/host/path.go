@@ -13,13 +13,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// longestPath is the system's maximum length of a path, in bytes.
-const longestPath = 4096
+// maxPath is the system's maximum length of a path, in bytes.
+const maxPath = 4096
 
 // clean turns a path as models write it into one relative to the root.
 func (h *host) clean(p string) (string, error) {
-	if len(p) > longestPath {
-		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	if len(p) > maxPath {
+		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), maxPath)
 	}
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("use path %q: %w", p, fs.ErrInvalid)

@@ -77,7 +77,7 @@ func (p *pump) give(b []byte) {
 	}
 }
 
-func (p *pump) to(s *sink) {
+func (p *pump) setSink(s *sink) {
 	p.mu.Lock()
 	p.sink = s
 	p.mu.Unlock()

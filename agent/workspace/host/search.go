@@ -40,8 +40,8 @@ type batch struct {
 	done  chan struct{}
 }
 
-// mostInBatch is the maximum number of files in a batch.
-const mostInBatch = 32
+// maxBatch is the maximum number of files in a batch.
+const maxBatch = 32
 
 // search searches all visible files, with one worker per processor. Results come in path
 // order.
@@ -69,7 +69,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 	workers.Go(func() {
 		defer close(s.todo)
 		defer close(s.order)
-		walkErr = s.h.guarded("search", func() error { return s.walk(ctx) })
+		walkErr = s.h.recoverPanic("search", func() error { return s.walk(ctx) })
 		if walkErr == nil {
 			walkErr = s.flush(ctx)
 		}
@@ -146,7 +146,7 @@ func fits(glob, rel string) bool {
 }
 
 func (s *searching) queue(ctx context.Context, f searched) error {
-	if s.next.files = append(s.next.files, f); len(s.next.files) < mostInBatch {
+	if s.next.files = append(s.next.files, f); len(s.next.files) < maxBatch {
 		return nil
 	}
 	return s.flush(ctx)
@@ -188,7 +188,7 @@ func (s *searching) work(ctx context.Context) {
 			if ctx.Err() != nil {
 				break
 			}
-			if err := s.h.guarded("search", func() error { s.file(ctx, &b.files[i], &r); return nil }); err != nil {
+			if err := s.h.recoverPanic("search", func() error { s.file(ctx, &b.files[i], &r); return nil }); err != nil {
 				s.broke.Store(&err)
 			}
 		}

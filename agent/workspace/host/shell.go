@@ -56,13 +56,13 @@ done
 `
 
 // own defines the functions of the loop. again removes functions that shadow its words.
-// bashAgain does so for bash, which runs traps in between, lets functions shadow any word
+// restoreWordsBash does so for bash, which runs traps in between, lets functions shadow any word
 // outside of posix mode, and loses two options in that mode.
 const (
-	words     = "unset -f read cd printf echo shopt eval return '[' __hr_st __hr_m || exit \"$__hr_s\"\n" + own
-	own       = "__hr_st() { return \"$1\"; }\n" + members.Teller + "\n"
-	again     = "{ " + words + "} 2>/dev/null"
-	bashAgain = `{ __hr_b=:${BASHOPTS-}: __hr_p=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
+	words            = "unset -f read cd printf echo shopt eval return '[' __hr_st __hr_m || exit \"$__hr_s\"\n" + loopFuncs
+	loopFuncs        = "__hr_st() { return \"$1\"; }\n" + members.Teller + "\n"
+	restoreWords     = "{ " + words + "} 2>/dev/null"
+	restoreWordsBash = `{ __hr_b=:${BASHOPTS-}: __hr_p=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
 trap - DEBUG RETURN ERR
 ` + words + `if [ -n "$__hr_p" ]; then POSIXLY_CORRECT=$__hr_p; else unset POSIXLY_CORRECT
 case $__hr_b in *:expand_aliases:*) shopt -s expand_aliases;; esac
@@ -71,11 +71,11 @@ case $__hr_b in *:inherit_errexit:*) ;; *) shopt -u inherit_errexit;; esac; fi; 
 
 // shell is the one persistent shell. Commands queue for it.
 type shell struct {
-	h    *host
-	turn chan struct{} // full while a command runs
-	live *liveShell
-	last int // exit code of the last command, for $?
-	told int // number of commands marked so far
+	h           *host
+	turn        chan struct{} // full while a command runs
+	live        *liveShell
+	last        int // exit code of the last command, for $?
+	markedCount int // number of commands marked so far
 }
 
 func newShell(h *host) *shell { return &shell{h: h, turn: make(chan struct{}, 1)} }
@@ -111,14 +111,14 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // liveShell is a running shell process.
 type liveShell struct {
-	cmd   *exec.Cmd
-	mark  string
-	in    *os.File
-	marks chan string // lines of descriptor 4; closed at its end of file
-	tells *told       // statuses from descriptor 5
-	out   *pump
-	died  chan struct{}
-	ends  []*os.File
+	cmd      *exec.Cmd
+	mark     string
+	in       *os.File
+	marks    chan string   // lines of descriptor 4; closed at its end of file
+	statuses *exitStatuses // statuses from descriptor 5
+	out      *pump
+	died     chan struct{}
+	ends     []*os.File
 }
 
 func (s *shell) start() (*liveShell, error) {
@@ -126,11 +126,11 @@ func (s *shell) start() (*liveShell, error) {
 	if err != nil {
 		return nil, err
 	}
-	after := again
+	after := restoreWords
 	if path.Base(bin) == "bash" {
-		after = bashAgain //control:loop-words
+		after = restoreWordsBash //control:loop-words
 	}
-	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + fmt.Sprintf(loop, own, after)
+	program := "__hr_root=" + quote(s.h.cfg.Root) + "\n" + fmt.Sprintf(loop, loopFuncs, after)
 	var p pipes
 	defer p.closeChild()
 	inR, inW := p.pipe()
@@ -151,7 +151,7 @@ func (s *shell) start() (*liveShell, error) {
 		return nil, errors.Join(fmt.Errorf("start shell: %w", err), p.closeAll())
 	}
 	p.child = append(p.child, inR, markW, outW)
-	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}), tells: newTold(tellR, tellW),
+	l := &liveShell{cmd: cmd, mark: mark, in: inW, marks: make(chan string, 1), died: make(chan struct{}), statuses: newExitStatuses(tellR, tellW),
 		out: newPump(outR), ends: []*os.File{inW, markR, outR, tellR, tellW}}
 	go func() {
 		defer close(l.marks)
@@ -182,7 +182,7 @@ func (s *shell) end(l *liveShell) {
 	}
 	for range l.marks { //nolint:revive // drained until its reader has ended
 	}
-	<-l.tells.over
+	<-l.statuses.over
 }
 
 func (s *shell) close() {
@@ -255,9 +255,9 @@ func (h *host) startDir(cwd string) (string, error) {
 	return path.Join(h.cfg.Root, rel), nil
 }
 
-// standing returns the directory that a shell reports, relative to the root and without
+// reportedDir returns the directory that a shell reports, relative to the root and without
 // symlinks. If the next command cannot start there, dir is the root and left is at.
-func (h *host) standing(at string) (dir, left string) {
+func (h *host) reportedDir(at string) (dir, left string) {
 	resolved, err := filepath.EvalSymlinks(at)
 	in, ok := strings.CutPrefix(resolved+"/", h.real+"/")
 	rel := path.Clean(in)
@@ -289,10 +289,10 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	}
 	l := s.live
 	began := time.Now()
-	l.out.to(out)
+	l.out.setSink(out)
 	res, err := s.await(ctx, l, c, dir)
 	l.out.drain()
-	l.out.to(nil)
+	l.out.setSink(nil)
 	if res.Restart || err != nil {
 		s.end(l)
 		s.live = nil
@@ -322,9 +322,9 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 // ends, the deadline comes or ctx ends.
 func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
 	nonce := rand.Text()
-	first := s.told
+	first := s.markedCount
 	line, commands := members.Mark(c.Line, first) //control:own-status
-	s.told += len(commands)
+	s.markedCount += len(commands)
 	text := fmt.Sprintf("%s %d %d %d\n%s\n%s\n", nonce, strings.Count(line, "\n")+1, max(s.last, 0), min(len(commands), 1), dir, line)
 	sent := make(chan struct{})
 	go func() {
@@ -351,8 +351,8 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent
-				res := workspace.CommandResult{Exit: code, Ran: l.tells.ran(nonce, first, commands)}
-				res.Dir, res.Left = s.h.standing(at)
+				res := workspace.CommandResult{Exit: code, Ran: l.statuses.takeResults(nonce, first, commands)}
+				res.Dir, res.Left = s.h.reportedDir(at)
 				return res, nil
 			}
 		case <-l.died:

@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// told collects the statuses that marked commands report on a pipe of the shell.
-type told struct {
+// exitStatuses collects the statuses that marked commands report on a pipe of the shell.
+type exitStatuses struct {
 	write *os.File // our end; marks the end of a line in the pipe
 	ended chan string
 	over  chan struct{} // closed when the reader ends
@@ -20,16 +20,16 @@ type told struct {
 	exits map[int]int // command number → exit code
 }
 
-func newTold(read, write *os.File) *told {
-	t := &told{write: write, ended: make(chan string, 1), over: make(chan struct{}), exits: map[int]int{}}
+func newExitStatuses(read, write *os.File) *exitStatuses {
+	t := &exitStatuses{write: write, ended: make(chan string, 1), over: make(chan struct{}), exits: map[int]int{}}
 	go t.read(read)
 	return t
 }
 
-// mostTold is the maximum number of statuses kept.
-const mostTold = 1000
+// maxStatuses is the maximum number of statuses kept.
+const maxStatuses = 1000
 
-func (t *told) read(from *os.File) {
+func (t *exitStatuses) read(from *os.File) {
 	defer close(t.over)
 	for sc := bufio.NewScanner(from); sc.Scan(); {
 		number, status, _ := strings.Cut(sc.Text(), " ")
@@ -43,15 +43,15 @@ func (t *told) read(from *os.File) {
 		n, err := strconv.Atoi(number)
 		code, wrong := strconv.Atoi(status)
 		t.mu.Lock()
-		if was, again := t.exits[n]; err == nil && wrong == nil && len(t.exits) < mostTold && (!again || was == 0) {
+		if was, again := t.exits[n]; err == nil && wrong == nil && len(t.exits) < maxStatuses && (!again || was == 0) {
 			t.exits[n] = code
 		}
 		t.mu.Unlock()
 	}
 }
 
-// ran returns the statuses of the commands of a finished line, numbered from first.
-func (t *told) ran(nonce string, first int, commands []string) (out []workspace.Ran) {
+// takeResults returns the statuses of the commands of a finished line, numbered from first.
+func (t *exitStatuses) takeResults(nonce string, first int, commands []string) (out []workspace.Ran) {
 	if len(commands) == 0 {
 		return nil
 	}

@@ -40,11 +40,11 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 	}
 	dir := path.Dir(rel)
 	if err := h.root.MkdirAll(dir, 0o755); err != nil {
-		return h.named(rootError(err), dir)
+		return h.explainFull(rootError(err), dir)
 	}
 	tmp := path.Join(dir, tempPrefix+rand.Text())
 	if err := h.writeNew(tmp, data, mode); err != nil {
-		return h.named(err, dir)
+		return h.explainFull(err, dir)
 	}
 	if err := h.root.Rename(tmp, rel); err != nil {
 		return errors.Join(rootError(err), h.root.Remove(tmp))

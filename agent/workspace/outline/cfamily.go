@@ -7,7 +7,7 @@ import "strings"
 var (
 	notFuncs = words(`if for while switch catch return sizeof alignof decltype noexcept typeof __attribute__ __declspec alignas defined static_assert _Static_assert
 		int char void long short float double bool unsigned signed const auto requires explicit throw new delete else do asm __asm__ using typedef static inline constexpr extern virtual`)
-	behind = words(`const noexcept override final volatile try requires throw __attribute__ mutable asm`)
+	afterArgs = words(`const noexcept override final volatile try requires throw __attribute__ mutable asm`)
 )
 
 // declaration reads definitions of C and C++.
@@ -170,7 +170,7 @@ func (f *file) functionName(from, to int) (string, int) {
 	for k := from; k < to; k++ {
 		switch t := f.toks[k]; t.text {
 		case "template", "[", "{", "<":
-			k = f.over(k)
+			k = f.skipPart(k)
 		case "=":
 			if f.tok(k-1) != "operator" {
 				return text, found
@@ -184,11 +184,11 @@ func (f *file) functionName(from, to int) (string, int) {
 		case "(":
 			n, pointer := f.calledAt(k, from)
 			switch {
-			case found >= 0 && (n < 0 || behind[f.tok(k-1)]):
+			case found >= 0 && (n < 0 || afterArgs[f.tok(k-1)]):
 			case pointer:
 				return "", -1
 			case n < 0:
-			case found >= 0 && !f.between(found, n):
+			case found >= 0 && !f.secondIsFunc(found, n):
 				return text, found
 			default:
 				found, text = n, f.toks[n].text
@@ -205,9 +205,9 @@ func (f *file) functionName(from, to int) (string, int) {
 	return text, found
 }
 
-// over returns the last index of a part without a function's name: template arguments or
+// skipPart returns the last index of a part without a function's name: template arguments or
 // brackets.
-func (f *file) over(k int) int {
+func (f *file) skipPart(k int) int {
 	switch f.tok(k) {
 	case "template":
 		return max(k, f.angles(k+1)-1)
@@ -227,11 +227,11 @@ func (f *file) calledAt(k, from int) (name int, pointer bool) {
 	return n, false
 }
 
-// between reports whether the second name with arguments is the function, and the first
+// secondIsFunc reports whether the second name with arguments is the function, and the first
 // one a macro before it.
-func (f *file) between(first, second int) bool {
+func (f *file) secondIsFunc(first, second int) bool {
 	after := f.ends(f.argsAt(first))
-	return after <= second && f.isWord(after) && !behind[f.tok(after)] && (after < second || !macroLike(f.toks[second].text)) ||
+	return after <= second && f.isWord(after) && !afterArgs[f.tok(after)] && (after < second || !macroLike(f.toks[second].text)) ||
 		after < second && (f.tok(after) == "*" || f.tok(after) == "&" || f.tok(after) == "::" || f.tok(after) == "~" || f.tok(after) == "[")
 }
 

@@ -30,15 +30,15 @@ var marks = []string{"=>", "->", "::", "==", "!=", "<=", ">=", "&&", "||", "?.",
 // Limits of the work on one file: the number of its tokens, and the number of bytes
 // scanned, which crafted input can raise far above the size of the file.
 const (
-	mostTokens = 2 << 20
-	mostSteps  = 16 << 20
+	maxTokens = 2 << 20
+	maxSteps  = 16 << 20
 )
 
 // lex splits the text into tokens.
 func (s *source) lex() {
 	line := 1
 	last := 0 // line of the last token
-	for i := 0; i < len(s.src) && len(s.toks) < mostTokens && s.steps < mostSteps; {
+	for i := 0; i < len(s.src) && len(s.toks) < maxTokens && s.steps < maxSteps; {
 		for line < len(s.starts) && s.starts[line] <= i {
 			line++
 		}
@@ -187,7 +187,7 @@ func (s *source) directive(i int) int {
 // end would be scanned again and again.
 func (s *source) step() bool {
 	s.steps++
-	return s.steps < mostSteps
+	return s.steps < maxSteps
 }
 
 // textEnd returns the end of a string with the delimiter end; 0 if it must end on its

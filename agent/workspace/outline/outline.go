@@ -33,8 +33,8 @@ func (d Def) IsType() bool {
 	return true
 }
 
-// longest is the maximum number of bytes shown of a line.
-const longest = 120
+// maxShownLine is the maximum number of bytes shown of a line.
+const maxShownLine = 120
 
 // Language returns the language of a file by its name, "" if it is not supported.
 func Language(name string) string {
@@ -132,7 +132,7 @@ func (f *file) done() []Def {
 		for len(in) > 0 && in[len(in)-1] >= indent {
 			in = in[:len(in)-1]
 		}
-		d.Depth, d.Text = len(in), shown(text)
+		d.Depth, d.Text = len(in), displayLine(text)
 		in = append(in, indent)
 		d.Exported = exported(f.lang, d, text)
 		out = append(out, d)
@@ -140,11 +140,11 @@ func (f *file) done() []Def {
 	return out
 }
 
-// shown returns a line for display: without the brace of a body, and shortened.
-func shown(text string) string {
+// displayLine returns a line for display: without the brace of a body, and shortened.
+func displayLine(text string) string {
 	text = strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(text), "{"), " \t;")
-	if len(text) > longest {
-		n := longest
+	if len(text) > maxShownLine {
+		n := maxShownLine
 		for n > 0 && text[n]&0xC0 == 0x80 {
 			n--
 		}

@@ -16,8 +16,8 @@ const (
 	inRound         // ( or [
 )
 
-// deepest is the maximum number of open brackets. Parsing stops there.
-const deepest = 1000
+// maxDepth is the maximum number of open brackets. Parsing stops there.
+const maxDepth = 1000
 
 // scope is an open pair of brackets.
 type scope struct {
@@ -32,10 +32,10 @@ type scope struct {
 // parse reads the tokens and tracks the open scopes.
 func (f *file) parse() {
 	f.scopes = []scope{{in: inSpace}}
-	for i := 0; i < len(f.toks) && len(f.scopes) < deepest; {
+	for i := 0; i < len(f.toks) && len(f.scopes) < maxDepth; {
 		t := f.toks[i]
 		if t.kind == aHash {
-			f.hashed(t)
+			f.preprocess(t)
 			if i++; f.stmt == i-1 {
 				f.stmt = i
 			}
@@ -119,12 +119,12 @@ func (f *file) isNew(i int) bool {
 	return false
 }
 
-// hashed reads a preprocessor directive. Each branch of an #if begins with the scopes
+// preprocess reads a preprocessor directive. Each branch of an #if begins with the scopes
 // that were open at the #if.
-func (f *file) hashed(t token) {
+func (f *file) preprocess(t token) {
 	word := strings.TrimSpace(strings.TrimPrefix(t.text, "#"))
 	switch {
-	case strings.HasPrefix(word, "if") && len(f.saved) < deepest/10:
+	case strings.HasPrefix(word, "if") && len(f.saved) < maxDepth/10:
 		f.saved = append(f.saved, append([]scope(nil), f.scopes...))
 	case strings.HasPrefix(word, "el"):
 		if n := len(f.saved); n > 0 {
@@ -217,7 +217,7 @@ func (f *file) keyword(i int) int {
 	t := f.toks[i]
 	kind, ok := f.rules.define[t.text]
 	if !ok || t.kind != aWord {
-		return f.assigned(i)
+		return f.assignedFunc(i)
 	}
 	if f.lang != "python" {
 		switch f.tok(i - 1) {
@@ -271,8 +271,8 @@ func rustName(f *file, i int) (name string, at, n int) {
 	return name, at, n
 }
 
-// assigned reads Lua functions that are assigned to a name.
-func (f *file) assigned(i int) int {
+// assignedFunc reads Lua functions that are assigned to a name.
+func (f *file) assignedFunc(i int) int {
 	if f.lang != "lua" || !f.isWord(i) || f.tok(i-1) == "." || f.tok(i-1) == ":" {
 		return 0
 	}

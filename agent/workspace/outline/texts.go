@@ -114,14 +114,14 @@ func (s *source) phpText(i int) int {
 		return -len(s.src)
 	case s.begins(i, "<<<"):
 		if m := phpHere().FindSubmatch(s.src[i:min(len(s.src), i+100)]); m != nil {
-			return s.here(i+len(m[0])-1, string(m[1]), true)
+			return s.hereDocEnd(i+len(m[0])-1, string(m[1]), true)
 		}
 	}
 	return i
 }
 
-// here returns the end of a text that ends with a line word, or word… if more is set.
-func (s *source) here(i int, word string, more bool) int {
+// hereDocEnd returns the end of a text that ends with a line word, or word… if more is set.
+func (s *source) hereDocEnd(i int, word string, more bool) int {
 	for i = s.lineEnd(i); i < len(s.src); {
 		end := s.lineEnd(i + 1)
 		line := bytes.TrimSpace(s.src[i+1 : end])
@@ -145,7 +145,7 @@ var (
 func (s *source) shellText(i int) int {
 	if s.begins(i, "<<") && !s.begins(i, "<<<") && (i == 0 || s.src[i-1] != '<') {
 		if m := shellHere().FindSubmatch(s.src[i:min(len(s.src), i+80)]); m != nil {
-			return s.here(i, string(m[1]), false)
+			return s.hereDocEnd(i, string(m[1]), false)
 		}
 	}
 	if s.src[i] == '\\' {
@@ -166,14 +166,14 @@ func (s *source) rubyText(i int) int {
 	lineStart := i == 0 || s.src[i-1] == '\n'
 	switch c := s.src[i]; {
 	case lineStart && s.begins(i, "=begin"):
-		return -s.here(i, "=end", true)
+		return -s.hereDocEnd(i, "=end", true)
 	case lineStart && s.begins(i, "__END__"):
 		return -len(s.src)
 	case s.begins(i, "<<"):
 		m := rubyHere().FindSubmatch(s.src[i:min(len(s.src), i+80)])
 		s.steps += (len(s.src) - i) / 16 // possible cost of the search for its end
 		if m != nil && s.mayBegin(i+2) && bytes.Contains(s.src[i:], []byte(string(m[2])+"\n")) {
-			return s.here(i, string(m[2]), false)
+			return s.hereDocEnd(i, string(m[2]), false)
 		}
 	case c == '%' && !s.afterValue():
 		return s.percent(i)

@@ -18,15 +18,15 @@ type disk struct {
 	limit int64
 	list  func(brief bool) []int
 
-	start int64         // usage of the directories at the beginning
-	files int64         // usage added since, as of the last scan
-	used  map[int]int64 // by directory: filled bytes of its file system at that scan
-	first map[int]int64 // likewise, at the beginning
-	took  time.Duration // estimated time of a scan, by number of files: a clock would include other programs
-	when  time.Time
-	due   bool  // something has ended since, and may have left files
-	blind int   // number of scans in a row with unreadable directories
-	floor int64 // lowest usage since the limit was exceeded, else 0
+	start    int64         // usage of the directories at the beginning
+	files    int64         // usage added since, as of the last scan
+	used     map[int]int64 // by directory: filled bytes of its file system at that scan
+	first    map[int]int64 // likewise, at the beginning
+	scanTime time.Duration // estimated time of a scan, by number of files: a clock would include other programs
+	when     time.Time
+	due      bool  // something has ended since, and may have left files
+	blind    int   // number of scans in a row with unreadable directories
+	floor    int64 // lowest usage since the limit was exceeded, else 0
 }
 
 func newDisk(ctx context.Context, c Config) *disk {
@@ -45,16 +45,16 @@ func newDisk(ctx context.Context, c Config) *disk {
 	return d
 }
 
-// leastDisk is the number of bytes that a session may always take: it is not to blame for
+// minDisk is the number of bytes that a session may always take: it is not to blame for
 // a disk that is full for other reasons.
-const leastDisk = 32 << 20
+const minDisk = 32 << 20
 
 // perFile is the estimated time to stat a file.
 const perFile = 3 * time.Microsecond
 
-// cheap is the maximum time of a scan for which the result of a command waits. For a
+// maxScanWait is the maximum time of a scan for which the result of a command waits. For a
 // longer scan, the next call waits instead.
-const cheap = 100 * time.Millisecond
+const maxScanWait = 100 * time.Millisecond
 
 // patience is the number of scans in a row that leave directories closed while a command
 // runs.
@@ -92,18 +92,18 @@ func (d *disk) over(ctx context.Context, brief bool) string {
 // needed reports whether to scan the directories now. The figures of the file system do
 // not suffice: deletions by others hide growth.
 func (d *disk) needed(allowed int64) bool {
-	suspect := d.floor > 0 || d.files+d.grown() > allowed
-	if d.due && (suspect || d.took < cheap) {
+	suspect := d.floor > 0 || d.files+d.growth() > allowed
+	if d.due && (suspect || d.scanTime < maxScanWait) {
 		return true
 	}
 	since := time.Since(d.when)
-	return since >= 10*d.took && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.took, time.Second)))
+	return since >= 10*d.scanTime && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.scanTime, time.Second)))
 }
 
 // wrote counts a written file until the next scan.
 func (d *disk) wrote(bytes int64) {
 	if d.limit > 0 {
-		d.files += max(bytes, least)
+		d.files += max(bytes, minFileCost)
 		d.due = d.due || d.files > d.allowed()
 	}
 }
@@ -139,13 +139,13 @@ func (d *disk) allowed() int64 {
 			continue
 		}
 		reserve := min(int64(st.Blocks)*block(&st)/20, 1<<30)
-		most = min(most, d.files+d.grown()+int64(st.Bavail)*block(&st)-reserve)
+		most = min(most, d.files+d.growth()+int64(st.Bavail)*block(&st)-reserve)
 	}
-	return max(most, min(leastDisk, d.limit))
+	return max(most, min(minDisk, d.limit))
 }
 
-// grown returns the growth of the file systems since the last scan, in bytes.
-func (d *disk) grown() (n int64) {
+// growth returns the growth of the file systems since the last scan, in bytes.
+func (d *disk) growth() (n int64) {
 	seen := map[unix.Fsid]bool{}
 	for i, dir := range d.dirs {
 		var st unix.Statfs_t
@@ -160,7 +160,7 @@ func (d *disk) grown() (n int64) {
 }
 
 func filled(st *unix.Statfs_t) int64 {
-	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*least
+	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*minFileCost
 }
 
 // block returns the size of a block. Its type differs between systems.
@@ -188,14 +188,14 @@ func (d *disk) measure(ctx context.Context, brief bool) {
 	}
 	d.files = max(0, t.bytes-d.start)
 	if d.first != nil {
-		d.nameless(t.blind, brief)
+		d.addDeletedOpen(t.blind, brief)
 	}
-	d.when, d.took = time.Now(), time.Duration(t.count)*perFile
+	d.when, d.scanTime = time.Now(), time.Duration(t.count)*perFile
 }
 
-// nameless adds the usage of deleted files that processes hold open. blind means that
+// addDeletedOpen adds the usage of deleted files that processes hold open. blind means that
 // some directories could not be read.
-func (d *disk) nameless(blind, brief bool) {
+func (d *disk) addDeletedOpen(blind, brief bool) {
 	dev := map[uint64]bool{}
 	for _, dir := range slices.Concat(d.dirs, d.views) {
 		var at unix.Stat_t

@@ -14,8 +14,8 @@ import (
 // threadCost is the size of the kernel stack of one thread.
 const threadCost = 16 << 10
 
-// used is the total usage of a set of processes.
-type used struct {
+// usage is the total usage of a set of processes.
+type usage struct {
 	memory  int64
 	threads int64
 	pids    []int
@@ -24,8 +24,8 @@ type used struct {
 
 // measure adds up figures of the kernel that are readable for every user, so that no
 // process can hide.
-func measure(pids []int) used {
-	u := used{pids: pids, counted: make(map[int]int64, len(pids))}
+func measure(pids []int) usage {
+	u := usage{pids: pids, counted: make(map[int]int64, len(pids))}
 	for _, pid := range pids {
 		f := fields("/proc/"+strconv.Itoa(pid)+"/status", "RssAnon", "RssShmem", "VmSwap", "VmPTE", "Threads")
 		u.counted[pid] = (f["RssAnon"] + f["RssShmem"] + f["VmSwap"]) << 10
@@ -36,7 +36,7 @@ func measure(pids []int) used {
 }
 
 // share corrects the sum for shared pages, if the kernel reports them.
-func (u *used) share() {
+func (u *usage) share() {
 	for _, pid := range u.pids {
 		f := fields("/proc/"+strconv.Itoa(pid)+"/smaps_rollup", "Pss_Anon", "Pss_Shmem", "SwapPss")
 		if len(f) == 3 {

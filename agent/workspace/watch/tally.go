@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// least is the minimum cost of a file in bytes: even an empty one takes an inode, a name,
+// minFileCost is the minimum cost of a file in bytes: even an empty one takes an inode, a name,
 // and time to delete.
-const least = 4 << 10
+const minFileCost = 4 << 10
 
 type inode struct{ dev, ino uint64 }
 
@@ -17,7 +17,7 @@ type inode struct{ dev, ino uint64 }
 func device(st *unix.Stat_t) uint64 { return uint64(st.Dev) }
 
 // cost returns the disk usage of a file by its blocks, so that holes are free.
-func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, least) }
+func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, minFileCost) }
 
 // tally adds up the disk usage of directories. A file with several names counts once.
 // Other file systems are not entered.
@@ -47,9 +47,9 @@ func (t *tally) add(dir string) {
 
 const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// deep is the maximum number of directories kept open on the way down. Below them, ".."
+// maxOpenDirs is the maximum number of directories kept open on the way down. Below them, ".."
 // leads back, so that deep trees do not exhaust the descriptors.
-const deep = 64
+const maxOpenDirs = 64
 
 // directory scans an open directory. It returns its descriptor, perhaps a new one, or -1.
 func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
@@ -57,7 +57,7 @@ func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 		if t.ctx.Err() != nil {
 			break
 		}
-		if depth < deep {
+		if depth < maxOpenDirs {
 			t.shallow(fd, name, depth)
 			continue
 		}

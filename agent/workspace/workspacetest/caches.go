@@ -31,7 +31,7 @@ func caches(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, Most: 1 << 20})
+	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, SizeLimit: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 // Disk usage allowed for a bomb. The bombs are much larger, but too small to harm the
 // machine that runs the tests.
 const (
-	quota    = 32 << 20
-	mostMore = 96 << 20
+	quota     = 32 << 20
+	maxExcess = 96 << 20
 )
 
 // A bomb that is not ended runs into the time limit of its command.
@@ -72,14 +72,14 @@ func quotas(t *testing.T, s Subject) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		size, most := taken(t, state), int64(quota+mostMore)
+		size, most := diskUsage(t, state), int64(quota+maxExcess)
 		if name == "at once" { // detected only after it has ended
 			most *= 2
 		}
 		if !strings.Contains(res.Ended, "files of this session take") || strings.Contains(res.Output, "finished") || size > most {
 			t.Fatalf("%s: %d MiB on the disk: %+v", name, size>>20, res)
 		}
-		refused(t, ws, name)
+		checkRefused(t, ws, name)
 		run(t, ws, "chmod 700 d d/e")
 		mustRun(t, ws, "rm -rf big gone e d p1 p2 p3 p4 p5 p6 p7 p8 p9 p10 p11 "+inCache)
 		if res := run(t, ws, "cat a.txt"); res.Output != "a\n" {
@@ -92,8 +92,8 @@ func quotas(t *testing.T, s Subject) {
 	}
 }
 
-// refused checks that writes are refused while the session takes too much.
-func refused(t *testing.T, ws *workspace.Workspace, name string) {
+// checkRefused checks that writes are refused while the session takes too much.
+func checkRefused(t *testing.T, ws *workspace.Workspace, name string) {
 	if name == "a file without name" {
 		return // the file is gone with its process
 	}
@@ -119,8 +119,8 @@ func harmless(t *testing.T, ws *workspace.Workspace) {
 	}
 }
 
-// taken returns the disk usage of a tree as reported by du.
-func taken(t *testing.T, dir string) int64 {
+// diskUsage returns the disk usage of a tree as reported by du.
+func diskUsage(t *testing.T, dir string) int64 {
 	t.Helper()
 	out, _ := exec.CommandContext(t.Context(), "du", "-sk", dir).Output() // fails on files that vanish meanwhile
 	n, _, _ := strings.Cut(string(out), "\t")

@@ -75,15 +75,15 @@ func shell(t *testing.T, s Subject) {
 	if _, err := ws.Run(ctx, workspace.Command{Line: "pwd", Cwd: "missing"}, nil); !errors.Is(err, workspace.ErrNotExist) {
 		t.Errorf("run in a missing directory: %v, want ErrNotExist", err)
 	}
-	takenOver(t, ws)
+	overriddenWords(t, ws)
 	deaths(t, ws)
 	floods(t, ws)
 	progress(t, ws)
 }
 
-// takenOver lets a command redefine words that the shell's loop uses. The next command
+// overriddenWords lets a command redefine words that the shell's loop uses. The next command
 // must run in its directory, end with its own status, and find all other settings.
-func takenOver(t *testing.T, ws *workspace.Workspace) {
+func overriddenWords(t *testing.T, ws *workspace.Workspace) {
 	away := "{ builtin cd sub 2>/dev/null || cd dir; }"
 	for _, line := range []string{
 		"cd() " + away, "eval() { builtin cd sub; builtin eval \"$@\"; }", "printf() { builtin cd sub; builtin printf '%s 0 %s\\n' \"$2\" \"$4\"; }",

@@ -143,7 +143,7 @@ func (c *call) permitted() error {
 	}
 	if c.who.inst() != nil {
 		write := strings.HasSuffix(o.need, ":write")
-		if !granted(c.who.tok.Perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
+		if !hasPermission(c.who.tok.Perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
 			return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 		}
 		return nil
@@ -154,8 +154,8 @@ func (c *call) permitted() error {
 	return nil
 }
 
-// granted reports whether perms satisfy need, such as "issues|pull_requests:write".
-func granted(perms map[string]string, need string) bool {
+// hasPermission reports whether perms satisfy need, such as "issues|pull_requests:write".
+func hasPermission(perms map[string]string, need string) bool {
 	names, level, _ := strings.Cut(need, ":")
 	return slices.ContainsFunc(strings.Split(names, "|"), func(name string) bool {
 		have := perms[name]

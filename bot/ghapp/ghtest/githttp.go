@@ -75,7 +75,7 @@ func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest strin
 	}
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(rec, r)
-	g.pushed(rp, who)
+	g.emitPushes(rp, who)
 	g.s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
 }
 
@@ -110,7 +110,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 		}
 		return nil, nil, http.StatusNotFound
 	}
-	if in := who.inst(); in != nil && !granted(who.tok.Perms, "contents:read") && rp.Private {
+	if in := who.inst(); in != nil && !hasPermission(who.tok.Perms, "contents:read") && rp.Private {
 		return nil, nil, http.StatusForbidden
 	}
 	if !push {
@@ -119,7 +119,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 	switch {
 	case who.user == nil:
 		return nil, nil, http.StatusUnauthorized
-	case who.inst() != nil && (!granted(who.tok.Perms, "contents:write") || !who.covers(g.s.Hub, rp)),
+	case who.inst() != nil && (!hasPermission(who.tok.Perms, "contents:write") || !who.covers(g.s.Hub, rp)),
 		who.inst() == nil && hub.RoleRank[rp.RoleOn(who.user)] < hub.RoleRank["write"]:
 		return nil, nil, http.StatusForbidden
 	}
@@ -146,7 +146,7 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	if who.user != nil {
 		login = who.user.Login
 	}
-	if who.inst() != nil && !granted(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
+	if who.inst() != nil && !hasPermission(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
 		workflows = "0"
 	}
 	return []string{"GIT_PROJECT_ROOT=" + rp.Dir.Path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
@@ -154,9 +154,9 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }
 
-// pushed emits events for the branches that moved since the last event. Concurrent
+// emitPushes emits events for the branches that moved since the last event. Concurrent
 // pushes are reported once each.
-func (g *gitHTTP) pushed(rp *hub.Repo, who *caller) {
+func (g *gitHTTP) emitPushes(rp *hub.Repo, who *caller) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
 	now, told := rp.Dir.Heads(), maps.Clone(rp.Heads)

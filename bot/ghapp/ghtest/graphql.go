@@ -27,7 +27,7 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	}
 	out, err := s.query(Viewer{Hub: s.Hub, URL: s.url,
 		Sees: func(r *hub.Repo) bool { return who.visible(s.Hub, r) },
-		May:  func(permission string) bool { return who.inst() == nil || granted(who.tok.Perms, permission) },
+		May:  func(permission string) bool { return who.inst() == nil || hasPermission(who.tok.Perms, permission) },
 	}, body)
 	if err != nil {
 		return refuse(&hub.Refused{Status: http.StatusBadRequest, Message: "Problems parsing JSON"})

@@ -10,9 +10,9 @@ import (
 func (s *shaper) payload(ev hub.Event) object {
 	switch ev.Kind {
 	case "issue_comment":
-		return edited(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue)), "comment": s.filled("issue-comment", s.commentShape(ev.Comment))})
+		return addPreviousText(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue)), "comment": s.filled("issue-comment", s.commentShape(ev.Comment))})
 	case "pull_request_review_comment":
-		return edited(ev, object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
+		return addPreviousText(ev, object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
 			"pull_request": s.filled("pull-request-simple", s.pullShape(ev.Issue))})
 	case "pull_request_review":
 		shape := s.filled("pull-request-review", s.reviewShape(ev.Issue, ev.Review)).(object)
@@ -34,8 +34,8 @@ func (s *shaper) payload(ev hub.Event) object {
 	return object{"branch": ev.Repo.DefaultBranch, "client_payload": ev.Payload}
 }
 
-// edited adds the previous text of an edited event.
-func edited(ev hub.Event, p object) object {
+// addPreviousText adds the previous text of an edited event.
+func addPreviousText(ev hub.Event, p object) object {
 	if ev.Action == "edited" {
 		p["changes"] = object{"body": object{"from": ev.Before}}
 	}

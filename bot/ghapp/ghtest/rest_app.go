@@ -77,7 +77,7 @@ func createToken(c *call) (int, any, error) {
 	if len(req.Permissions) > 0 {
 		perms = map[string]string{"metadata": "read"}
 		for name, level := range req.Permissions {
-			if !granted(c.s.perms, name+":"+level) {
+			if !hasPermission(c.s.perms, name+":"+level) {
 				return 0, nil, &hub.Refused{Status: 422, Message: "The permissions requested are not granted to this installation."}
 			}
 			perms[name] = level

@@ -269,7 +269,7 @@ func (s *shaper) gitCommit(r *hub.Repo, sha string) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := r.Dir.Fixed("cat-file", "commit", sha)
+	raw, err := r.Dir.RunCached("cat-file", "commit", sha)
 	if err != nil {
 		return nil, err
 	}

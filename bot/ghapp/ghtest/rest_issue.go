@@ -214,7 +214,7 @@ func addLabels(c *call) (int, any, error) {
 	}
 	for _, raw := range list {
 		if name := labelName(raw); c.s.Label(is, name) {
-			c.s.Labeled("labeled", is, c.who.user, name)
+			c.s.SendLabelEvent("labeled", is, c.who.user, name)
 		}
 	}
 	return 200, c.s.labelShapes(is), nil
@@ -227,7 +227,7 @@ func removeLabel(c *call) (int, any, error) {
 		return 0, nil, &hub.Refused{Status: 404, Message: "Label does not exist"}
 	}
 	is.Labels = slices.DeleteFunc(is.Labels, func(l string) bool { return strings.EqualFold(l, name) })
-	c.s.Labeled("unlabeled", is, c.who.user, name)
+	c.s.SendLabelEvent("unlabeled", is, c.who.user, name)
 	return 200, c.s.labelShapes(is), nil
 }
 

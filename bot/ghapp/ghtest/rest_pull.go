@@ -52,7 +52,7 @@ const diffType = "application/vnd.github.diff; charset=utf-8"
 func getPull(c *call) (int, any, error) {
 	is := c.issue
 	if strings.HasPrefix(c.r.Header.Get("Accept"), "application/vnd.github.diff") {
-		text, err := is.Repo.Dir.Fixed("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
+		text, err := is.Repo.Dir.RunCached("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
 		if strings.Count(text, "\n") > 20_000 {
 			return 0, nil, &hub.Refused{Status: http.StatusNotAcceptable, Message: "Sorry, the diff exceeded the maximum number of lines (20000)"}
 		}

@@ -47,7 +47,7 @@ func getBranch(c *call) (int, any, error) {
 
 // commitShape reads one commit from git.
 func (s *shaper) commitShape(r *hub.Repo, sha string) (object, error) {
-	out, err := r.Dir.Fixed("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
+	out, err := r.Dir.RunCached("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
 	if err != nil {
 		return nil, err
 	}

@@ -185,7 +185,7 @@ func (s *Server) settle(cfg Config) error {
 	if s.description == nil {
 		s.description = undescribed{}
 	}
-	s.Notify = s.told
+	s.Notify = s.enqueueEvent
 	s.EnsureUser(app.Login, "Bot")
 	return nil
 }

@@ -107,9 +107,9 @@ func (h *hooks) enqueue(d *Delivery) {
 	}
 }
 
-// told queues one event. It adds repository, sender and installation to the payload, as
+// enqueueEvent queues one event. It adds repository, sender and installation to the payload, as
 // GitHub does. The caller holds the lock.
-func (s *Server) told(ev hub.Event) {
+func (s *Server) enqueueEvent(ev hub.Event) {
 	in := s.Installed(ev.Repo)
 	if in == nil {
 		return

@@ -93,9 +93,9 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	return out, err
 }
 
-// Elsewhere reports whether a GitHub Enterprise Server serves its API at /api/v3 of an
+// FindEnterpriseAPI reports whether a GitHub Enterprise Server serves its API at /api/v3 of an
 // address, and returns the API's address.
-func Elsewhere(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
+func FindEnterpriseAPI(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", false
@@ -139,26 +139,26 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 	return out, nil
 }
 
-// Everywhere is the complete set of repositories of an App. Names are in lower case.
-type Everywhere struct {
+// AllRepositories is the complete set of repositories of an App. Names are in lower case.
+type AllRepositories struct {
 	Repositories map[string]bool // owner/name
 	Unknown      map[string]bool // owners that suspended the App, or whose list is incomplete
 }
 
-// mostPages is the maximum number of pages of a list, at 100 entries each.
-const mostPages = 1000
+// maxPages is the maximum number of pages of a list, at 100 entries each.
+const maxPages = 1000
 
 // All returns all repositories of the App. A repository that is missing in the result
 // is not installed: in case of doubt the call fails, or the owner is in Unknown.
-func All(ctx context.Context, cfg Config) (Everywhere, error) {
-	out := Everywhere{map[string]bool{}, map[string]bool{}}
+func All(ctx context.Context, cfg Config) (AllRepositories, error) {
+	out := AllRepositories{map[string]bool{}, map[string]bool{}}
 	app, of, err := asApp(cfg)
 	if err != nil {
 		return out, err
 	}
-	list, whole, err := app.upTo(ctx, mostPages)
+	list, whole, err := app.installationPages(ctx, maxPages)
 	if err == nil && !whole {
-		err = fmt.Errorf("the App has more than %d installations", mostPages*100)
+		err = fmt.Errorf("the App has more than %d installations", maxPages*100)
 	}
 	if err != nil {
 		return out, err
@@ -168,7 +168,7 @@ func All(ctx context.Context, cfg Config) (Everywhere, error) {
 		var there []Repository
 		whole := false
 		if !in.Suspended {
-			there, whole, err = of(in).repositories(ctx, mostPages)
+			there, whole, err = of(in).repositories(ctx, maxPages)
 		}
 		if err != nil || !whole { //control:unknown-installation
 			if owner == "" {
@@ -193,16 +193,16 @@ func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
 		return nil, nil, ErrKey
 	}
 	apps.BaseURL = strings.TrimRight(cfg.API, "/")
-	return &asker{api: apps.BaseURL, client: stays(apps)}, func(in Grant) *asker {
+	return &asker{api: apps.BaseURL, client: noRedirects(apps)}, func(in Grant) *asker {
 		t := ghinstallation.NewFromAppsTransport(apps, in.id)
 		t.BaseURL = apps.BaseURL
-		return &asker{api: apps.BaseURL, client: stays(t)}
+		return &asker{api: apps.BaseURL, client: noRedirects(t)}
 	}, nil
 }
 
-// stays returns a client that follows no redirects, so that credentials go nowhere
+// noRedirects returns a client that follows no redirects, so that credentials go nowhere
 // else.
-func stays(t http.RoundTripper) *http.Client {
+func noRedirects(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -238,13 +238,13 @@ type asker struct {
 }
 
 func (a *asker) installations(ctx context.Context) ([]Grant, error) {
-	out, _, err := a.upTo(ctx, 10)
+	out, _, err := a.installationPages(ctx, 10)
 	return out, err
 }
 
-// upTo reads at most pages pages of installations and reports whether the list is
+// installationPages reads at most pages pages of installations and reports whether the list is
 // complete.
-func (a *asker) upTo(ctx context.Context, pages int) (out []Grant, whole bool, err error) {
+func (a *asker) installationPages(ctx context.Context, pages int) (out []Grant, whole bool, err error) {
 	for page := 1; page <= pages; page++ {
 		var list []struct {
 			ID          int64

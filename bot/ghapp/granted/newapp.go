@@ -20,9 +20,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// nowhere is the webhook address of an App whose deliveries are polled. The name is in
+// unusedWebhook is the webhook address of an App whose deliveries are polled. The name is in
 // a reserved domain and never resolves.
-const nowhere = "https://handrail.invalid/webhook"
+const unusedWebhook = "https://handrail.invalid/webhook"
 
 // Choice is the configuration of an App to create.
 type Choice struct {
@@ -98,7 +98,7 @@ func (c Choice) Form(state string) string {
 func (c Choice) Manifest(back string) ([]byte, error) {
 	hook, rights := c.Webhook, map[string]string{}
 	if hook == "" {
-		hook = nowhere
+		hook = unusedWebhook
 	}
 	for _, p := range c.Permissions() {
 		rights[p.Name] = p.Level
@@ -128,11 +128,11 @@ type App struct {
 	WebhookSecret secret.Value
 }
 
-var handed = pattern.Lazy(`^[A-Za-z0-9_-]{1,200}$`)
+var codeRE = pattern.Lazy(`^[A-Za-z0-9_-]{1,200}$`)
 
 // Convert exchanges the code from GitHub's redirect for the App. Each code works once.
 func (c Choice) Convert(ctx context.Context, code string) (App, error) {
-	if !handed().MatchString(code) {
+	if !codeRE().MatchString(code) {
 		return App{}, errors.New("create App: GitHub sent no code that can be read")
 	}
 	gh := github.NewClient(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})

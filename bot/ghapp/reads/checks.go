@@ -154,8 +154,8 @@ type Log struct {
 // Tail selects a part of a log: at most Most bytes that end at offset Before. 0 means
 // the end of the log.
 type Tail struct {
-	Before int64
-	Most   int
+	Before   int64
+	MaxBytes int
 }
 
 const (
@@ -170,7 +170,7 @@ func JobLog(ctx context.Context, c *ghapp.Client, job int64, t Tail) (Log, error
 		return Log{}, err
 	}
 	defer body.Close()
-	most := min(max(t.Most, 1), maxTail)
+	most := min(max(t.MaxBytes, 1), maxTail)
 	end := int64(maxLog)
 	if t.Before > 0 {
 		end = min(end, t.Before)

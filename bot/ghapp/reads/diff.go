@@ -117,7 +117,7 @@ const (
 // beginning of the first file if nothing else fits. hides selects the files to hide;
 // nil hides none.
 func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, hides func(path string) bool) (Diff, error) {
-	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", Most: maxDiff})
+	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", MaxBytes: maxDiff})
 	var e *ghapp.Error
 	switch {
 	case errors.As(err, &e) && e.Status == http.StatusNotAcceptable, err == nil && got.Cut: // too large for GitHub, or for us
@@ -173,13 +173,13 @@ func splitDiff(text string) (out []File) {
 			case i == 0:
 				from, to = sameName(l)
 			case strings.HasPrefix(l, "--- "):
-				from = named(l[4:], "a/", from)
+				from = diffPath(l[4:], "a/", from)
 			case strings.HasPrefix(l, "+++ "):
-				to = named(l[4:], "b/", to)
+				to = diffPath(l[4:], "b/", to)
 			case strings.HasPrefix(l, "rename from "):
-				from = named(l[12:], "", from)
+				from = diffPath(l[12:], "", from)
 			case strings.HasPrefix(l, "rename to "):
-				to = named(l[10:], "", to)
+				to = diffPath(l[10:], "", to)
 			}
 		}
 		if f.Path = to; to != from {
@@ -196,11 +196,11 @@ func sameName(l string) (from, to string) {
 	if n := len(l) / 2; !ok || len(l)%2 == 1 && l[n] == ' ' {
 		a, b = l[:n], l[min(n+1, len(l)):]
 	}
-	return named(a, "a/", a), named(b, "b/", b)
+	return diffPath(a, "a/", a), diffPath(b, "b/", b)
 }
 
-// named returns a path of a diff without its prefix, or before for /dev/null.
-func named(s, prefix, before string) string {
+// diffPath returns a path of a diff without its prefix, or before for /dev/null.
+func diffPath(s, prefix, before string) string {
 	s = strings.TrimSuffix(s, "\t") // git appends a tab to names with spaces
 	if s == "/dev/null" {
 		return before

@@ -23,7 +23,7 @@ const (
 // page reads one page of a list, or one object, into out. It returns the number of the
 // next page, or 0 on the last one.
 func page(ctx context.Context, c *ghapp.Client, a ghapp.Ask, out any) (int, error) {
-	a.Most = maxJSON
+	a.MaxBytes = maxJSON
 	got, err := c.Ask(ctx, a)
 	if err != nil {
 		return 0, err
@@ -59,7 +59,7 @@ type Comment struct {
 
 // Window selects a part of a list: at most Most entries before position Before. 0 means
 // the end of the list.
-type Window struct{ Before, Most int }
+type Window struct{ Before, Max int }
 
 // CommentList is a part of a thread's comments, newest first. Older comments precede
 // position Older; 0 means that there are none.
@@ -80,7 +80,7 @@ func Comments(ctx context.Context, c *ghapp.Client, ref thread.Ref, w Window) (C
 		last = min(last, w.Before-1)
 	}
 	out := CommentList{Total: is.Comments}
-	first := max(1, last-min(max(w.Most, 1), pageSize)+1)
+	first := max(1, last-min(max(w.Max, 1), pageSize)+1)
 	for n := (first-1)/pageSize + 1; n <= max(1, (last-1)/pageSize+1); n++ {
 		list, err := commentPage(ctx, c, ref, n)
 		if err != nil {
@@ -93,7 +93,7 @@ func Comments(ctx context.Context, c *ghapp.Client, ref thread.Ref, w Window) (C
 			}
 		}
 	}
-	out.List = out.List[:min(len(out.List), max(w.Most, 1), pageSize)]
+	out.List = out.List[:min(len(out.List), max(w.Max, 1), pageSize)]
 	if n := len(out.List); n > 0 && out.List[n-1].Position > 1 {
 		out.Older = out.List[n-1].Position
 	}

@@ -20,9 +20,9 @@ type Said struct {
 	Payload []byte
 }
 
-// SaidIn returns the texts written in a repository since a time: issues, pull requests,
+// TextsSince returns the texts written in a repository since a time: issues, pull requests,
 // comments and reviews. For a token it replaces the list of missed deliveries.
-func SaidIn(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time) ([]Said, error) {
+func TextsSince(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time) ([]Said, error) {
 	l := listing{client: c, at: at, since: since.UTC().Truncate(time.Second)}
 	changed := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"asc"}, "since": {l.since.Format(time.RFC3339)}}
 	if err := l.read(ctx, "", &l.repository); err != nil {
@@ -136,7 +136,7 @@ func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) er
 	}
 	comments := func(kind, object string) func(context.Context, json.RawMessage, written) error {
 		return func(_ context.Context, comment json.RawMessage, w written) error {
-			comment, err := asNew(comment)
+			comment, err := asCreated(comment)
 			if err != nil {
 				return err
 			}
@@ -172,10 +172,10 @@ func (l *listing) reviews(ctx context.Context, number int) error {
 	})
 }
 
-// asNew resets the update time of a comment to its creation time. The event of an
+// asCreated resets the update time of a comment to its creation time. The event of an
 // edited comment then has the key of the first one, so it is recognized if that one was
 // received.
-func asNew(comment json.RawMessage) (json.RawMessage, error) {
+func asCreated(comment json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(comment, &fields); err != nil {
 		return nil, &ghapp.Error{Op: opSaid, Err: err}

@@ -206,7 +206,7 @@ func closing(ctx context.Context, c *ghapp.Client, ref thread.Ref) (numbers []in
 }
 
 var (
-	notSaid   = pattern.Lazy("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
+	hiddenRE  = pattern.Lazy("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
 	mentionRE = pattern.Lazy(`(?:^|[^\w#&/.-])([\w-]+/[\w.-]+)?#([1-9][0-9]{0,8})\b`)
 )
 
@@ -214,7 +214,7 @@ var (
 // code and of what is not shown, each once.
 func mentioned(is ghapp.Issue) (out []int) {
 	seen := map[int]bool{is.Ref.Number: true}
-	for _, m := range mentionRE().FindAllStringSubmatch(notSaid().ReplaceAllString(is.Body, " "), -1) {
+	for _, m := range mentionRE().FindAllStringSubmatch(hiddenRE().ReplaceAllString(is.Body, " "), -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil || seen[n] || m[1] != "" && !strings.EqualFold(m[1], is.Ref.Repository()) {
 			continue

@@ -62,16 +62,16 @@ const form = 1
 // partSize is the size of events at which a part is finished, in bytes.
 const partSize = 256 << 10
 
-// most is the maximum unpacked size of all files together, in bytes.
-const most = 512 << 20
+// maxUnpacked is the maximum unpacked size of all files together, in bytes.
+const maxUnpacked = 512 << 20
 
-// mostSessions and mostBytes limit the sessions in a ref, and longestKnown the time for
+// maxSessions and maxBytes limit the sessions in a ref, and maxKnownAge the time for
 // which it recognizes redeliveries. The newest session is kept at any size: its budgets
 // limit that.
 const (
-	mostSessions = 20
-	mostBytes    = 32 << 20
-	longestKnown = 30 * 24 * time.Hour
+	maxSessions = 20
+	maxBytes    = 32 << 20
+	maxKnownAge = 30 * 24 * time.Hour
 )
 
 // Names of files. The ref has no directories.
@@ -127,12 +127,12 @@ func (b *book) join(theirs *book) (*book, error) {
 
 // trim removes old records.
 func (b *book) trim(now time.Time, limit int) {
-	maps.DeleteFunc(b.Known, func(_ string, k known) bool { return now.Sub(k.Done) > longestKnown })
+	maps.DeleteFunc(b.Known, func(_ string, k known) bool { return now.Sub(k.Done) > maxKnownAge })
 	size := 0
 	for _, data := range b.files {
 		size += len(data)
 	}
-	for len(b.Order) > mostSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
+	for len(b.Order) > maxSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
 		size -= b.forget(b.Order[0])
 		b.Order = b.Order[1:]
 	}

@@ -161,8 +161,8 @@ func (s wakes) Wake(_ context.Context, thread string, urgency int, at time.Time)
 	return nil
 }
 
-// taken drops the due wake of a thread: its new worker checks all of it.
-func (s *Store) taken(thread string) {
+// clearWake drops the due wake of a thread: its new worker checks all of it.
+func (s *Store) clearWake(thread string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.due[thread].After(s.stamp()) {

@@ -14,8 +14,8 @@ type leases struct{ *Store }
 
 func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
-// look is the last known state of a holder of leases.
-type look struct {
+// holderState is the last known state of a holder of leases.
+type holderState struct {
 	at   time.Time
 	gone bool // permanently
 }
@@ -28,7 +28,7 @@ func (s *Store) gone(ctx context.Context, owner string) (gone bool, err error) {
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asked[owner] = look{time.Now(), gone}
+		s.asked[owner] = holderState{time.Now(), gone}
 	}
 	return gone, err
 }
@@ -80,7 +80,7 @@ func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duratio
 	if err != nil {
 		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
 	}
-	s.taken(key)
+	s.clearWake(key)
 	return l, nil
 }
 

@@ -8,7 +8,7 @@
 // The ref holds "state.json.gz" with the records, and for each session
 // "<id>.<n>.jsonl.gz" with parts of its log. All parts but the last are final, so an
 // append to a long log costs no more than to a short one. The oldest sessions are
-// removed, see [mostSessions].
+// removed, see [maxSessions].
 //
 //	threadref.go  reading and moving the ref
 //	book.go       the content of the ref
@@ -40,8 +40,8 @@ type Config struct {
 	Now  func() time.Time // nil means time.Now
 	// Limit is the maximum size of all logs in bytes, 0 means the default.
 	Limit int
-	// Most is the maximum unpacked size of the ref in bytes, 0 means the default.
-	Most int64
+	// MaxUnpacked is the maximum unpacked size of the ref in bytes, 0 means the default.
+	MaxUnpacked int64
 	// Away reports whether the holder of a lease is permanently gone, such as a finished
 	// workflow run: its lease is then free at once. If nil, leases only expire.
 	Away func(ctx context.Context, owner string) (bool, error)
@@ -53,7 +53,7 @@ type Config struct {
 //
 // Changes that must precede their effects are in the ref when a method returns: leases,
 // deliveries, attempts, and all events except [soft] ones. Other changes follow within
-// [longestBehind]; a crash before that means that their work is repeated in the same
+// [maxBehind]; a crash before that means that their work is repeated in the same
 // order.
 type Store struct {
 	Config
@@ -65,24 +65,24 @@ type Store struct {
 	wrote  int64
 	behind bool // now has changes that the ref lacks
 	nudges chan store.Waiting
-	due    map[string]time.Time // time of the next check, by thread
-	asked  map[string]look      // by owner of leases
+	due    map[string]time.Time   // time of the next check, by thread
+	asked  map[string]holderState // by owner of leases
 	late   *time.Timer
 	failed error // error of a background write
 }
 
-// longestBehind is the maximum delay before changes are in the ref.
-const longestBehind = 5 * time.Second
+// maxBehind is the maximum delay before changes are in the ref.
+const maxBehind = 5 * time.Second
 
-// mostTries is the maximum number of retries of a change after the ref moved.
-const mostTries = 50
+// maxTries is the maximum number of retries of a change after the ref moved.
+const maxTries = 50
 
 // New returns a store. It reads the ref on first use.
 func New(c Config) *Store {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]look{}}
+	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]holderState{}}
 }
 
 // Store returns the store of all kinds of records.
@@ -140,7 +140,7 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) unpacker() unpacker { return unpacker{s.Open, cmp.Or(s.Most, most)} }
+func (s *Store) unpacker() unpacker { return unpacker{s.Open, cmp.Or(s.MaxUnpacked, maxUnpacked)} }
 
 // read calls fn with the records, which fn must not change.
 func (s *Store) read(ctx context.Context, fn func(*book) error) error {
@@ -158,7 +158,7 @@ func (s *Store) read(ctx context.Context, fn func(*book) error) error {
 type depth int
 
 const (
-	soon depth = iota // within longestBehind
+	soon depth = iota // within maxBehind
 	sure              // before the method returns
 )
 
@@ -199,7 +199,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 			return nil
 		}
 		err := s.write(ctx, next)
-		if !errors.Is(err, gitref.ErrMoved) || try == mostTries {
+		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
 			return err
 		}
 		if err := s.load(ctx); err != nil {
@@ -212,7 +212,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 // so that no change is made twice.
 func (s *Store) write(ctx context.Context, next *book) error {
 	next.Writer, next.Change = s.me, s.wrote+1
-	next.trim(s.stamp(), cmp.Or(s.Limit, mostBytes))
+	next.trim(s.stamp(), cmp.Or(s.Limit, maxBytes))
 	files, err := next.encode(s.Seal)
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (s *Store) flush(ctx context.Context) error {
 	}
 	for try := 0; ; try++ {
 		err := s.write(ctx, s.now)
-		if !errors.Is(err, gitref.ErrMoved) || try == mostTries {
+		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
 			return err
 		}
 		mine := s.now
@@ -265,7 +265,7 @@ func (s *Store) writeLater() {
 	if s.late != nil {
 		return
 	}
-	s.late = time.AfterFunc(longestBehind, func() { s.catchUp(context.Background()) })
+	s.late = time.AfterFunc(maxBehind, func() { s.catchUp(context.Background()) })
 }
 
 func (s *Store) catchUp(ctx context.Context) {

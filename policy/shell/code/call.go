@@ -50,7 +50,7 @@ func (r *reader) entry(n string) (entry, bool) {
 // call handles a call and returns the known part of its result.
 func (r *reader) call(n string, on value, args []value) value {
 	if e, ok := r.entry(n); ok {
-		return r.called(n, e, on, args)
+		return r.recordKnown(n, e, on, args)
 	}
 	full := r.full(n)
 	last := full[strings.LastIndexByte(full, '.')+1:]
@@ -62,14 +62,14 @@ func (r *reader) call(n string, on value, args []value) value {
 		r.p.Unknown = append(r.p.Unknown, strings.TrimLeft(full, "."))
 	}
 	for _, a := range args {
-		r.passed(a)
+		r.passArgument(a)
 	}
 	return gap
 }
 
-// passed handles a function that is passed as an argument: it may be called with any
+// passArgument handles a function that is passed as an argument: it may be called with any
 // arguments.
-func (r *reader) passed(a value) {
+func (r *reader) passArgument(a value) {
 	for _, v := range items(a) {
 		if e, ok := r.entry(v.name); ok && v.name != "" && e.kind.runs() {
 			r.record(Call{Kind: e.kind, Name: v.name}, gap)
@@ -77,14 +77,14 @@ func (r *reader) passed(a value) {
 	}
 }
 
-// called records a call that is in the table.
-func (r *reader) called(n string, e entry, on value, args []value) value {
+// recordKnown records a call that is in the table.
+func (r *reader) recordKnown(n string, e entry, on value, args []value) value {
 	var flat []value
 	for _, a := range args {
 		if e.kind != Harmless || a.list == nil {
 			flat = append(flat, items(a)...)
 		}
-		r.passed(a)
+		r.passArgument(a)
 	}
 	arg := func(i int) value {
 		if i < len(flat) {
@@ -157,12 +157,12 @@ func (r *reader) called(n string, e entry, on value, args []value) value {
 		}
 		return gap
 	}
-	r.record(c, r.counting(&c, e.shape, on, args, flat)...)
+	r.record(c, r.relevantArgs(&c, e.shape, on, args, flat)...)
 	return gap
 }
 
-// counting returns the relevant arguments of a call.
-func (r *reader) counting(c *Call, s shape, on value, args, flat []value) []value {
+// relevantArgs returns the relevant arguments of a call.
+func (r *reader) relevantArgs(c *Call, s shape, on value, args, flat []value) []value {
 	if c.Kind == Delete && slices.ContainsFunc(flat, func(v value) bool { return v.name == "recursive" }) {
 		flat = slices.DeleteFunc(flat, func(v value) bool { return v.name == "recursive" || v.name == "force" || v.name == "true" })
 		c.Kind = DeleteTree

@@ -444,7 +444,7 @@ func (r *reader) chain(n string, on value) value {
 				if len(index) > 0 && index[0].name != "" {
 					index[0] = plainText(index[0].name)
 				}
-				return r.behind(r.called(n, entry{kind: Env}, on, index))
+				return r.behind(r.recordKnown(n, entry{kind: Env}, on, index))
 			}
 			return r.behind(gap)
 		}
@@ -452,18 +452,18 @@ func (r *reader) chain(n string, on value) value {
 	}
 	if at := strings.LastIndexByte(n, '.'); at > 0 {
 		if e, ok := r.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
-			return r.called(n, e, on, []value{plainText(n[at+1:])})
+			return r.recordKnown(n, e, on, []value{plainText(n[at+1:])})
 		}
 	}
 	if e, ok := r.entry(n); ok && e.kind == Env && e.shape == whole {
-		return r.called(n, e, on, nil)
+		return r.recordKnown(n, e, on, nil)
 	}
 	if r.bare && r.callsBare(n) {
 		return r.call(n, on, r.bareArguments())
 	}
 	if e, ok := r.entry(n); ok && (e.kind.runs() || e.kind == Fork || on.plain && r.bare) && !r.is("=", "=>") {
 		if r.bare || e.shape == receiver { // a call without arguments
-			return r.called(n, e, on, nil)
+			return r.recordKnown(n, e, on, nil)
 		}
 		return value{text: Gap, name: n}
 	}

@@ -187,15 +187,15 @@ func (s *scanner) quoted(q byte, prefix string) {
 	case raw:
 		t.parts = []part{{s: strings.NewReplacer(`\\`, `\`, `\`+string(q), string(q)).Replace(body)}}
 	case fills && (s.ticks != 't' || q == '`'):
-		t.parts = s.filled(body)
+		t.parts = s.splitInterpolated(body)
 	default:
 		t.parts = []part{{s: Unescape(body)}}
 	}
 	s.add(t)
 }
 
-// filled splits a literal into text and interpolated code.
-func (s *scanner) filled(body string) []part {
+// splitInterpolated splits a literal into text and interpolated code.
+func (s *scanner) splitInterpolated(body string) []part {
 	var out []part
 	from := 0
 	for i := 0; s.fill != "" && i < len(body); i++ {
@@ -311,7 +311,7 @@ func (s *scanner) enclosed(op string, open byte, times int) {
 	case "m", "qr", "tr", "y":
 		s.add(token{kind: number, s: "0"})
 	case "qq", "Q", "qx", "x":
-		s.add(token{kind: literal, parts: s.filled(bodies[0]), runs: strings.HasSuffix(op, "x")})
+		s.add(token{kind: literal, parts: s.splitInterpolated(bodies[0]), runs: strings.HasSuffix(op, "x")})
 	default:
 		s.add(token{kind: literal, parts: []part{{s: bodies[0]}}})
 	}

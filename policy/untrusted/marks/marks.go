@@ -148,7 +148,7 @@ func find(s string, answer func(string) bool) []int {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if begins && strings.IndexByte("#@GSUAHFQD", c) >= 0 {
-			if m := role().FindStringSubmatchIndex(s[i:min(len(s), i+longest)]); m != nil {
+			if m := role().FindStringSubmatchIndex(s[i:min(len(s), i+maxMark)]); m != nil {
 				out = add(out, i+max(m[3], m[5]))
 			}
 		}
@@ -166,7 +166,7 @@ func find(s string, answer func(string) bool) []int {
 		default:
 			continue
 		}
-		if head := s[i:min(len(s), i+longest)]; maybe(head) {
+		if head := s[i:min(len(s), i+maxMark)]; maybe(head) {
 			if n := length(head, forms, answer); n > 0 {
 				out = add(out, i+n)
 			}
@@ -219,8 +219,8 @@ func add(list []int, at int) []int {
 	return append(list, at)
 }
 
-// longest is the maximum length of a mark, in bytes.
-const longest = 100
+// maxMark is the maximum length of a mark, in bytes.
+const maxMark = 100
 
 // length returns the length of the first group of the form that head begins with, or 0 if
 // there is none.

@@ -47,9 +47,9 @@ func (d Dir) Run(stdin []byte, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// Fixed runs a command that reads objects by full id only. Its output never changes, so
+// RunCached runs a command that reads objects by full id only. Its output never changes, so
 // it is cached.
-func (d Dir) Fixed(args ...string) (string, error) {
+func (d Dir) RunCached(args ...string) (string, error) {
 	key := strings.Join(args, "\x00")
 	if out, ok := d.known.Load(key); ok {
 		return out.(string), nil
@@ -200,7 +200,7 @@ func (d Dir) Resolve(ref string) string {
 func (d Dir) commitAt(name string) (string, error) {
 	ask := d.Line
 	if isHex(name) && len(name) == 40 {
-		ask = d.Fixed
+		ask = d.RunCached
 	} else if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
 		// A branch usually has a file of its own, which is faster than git.
 		if sha, err := os.ReadFile(filepath.Join(d.Path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
@@ -220,7 +220,7 @@ func (d Dir) Branch(name string) string { return d.Resolve("refs/heads/" + name)
 
 // Count returns the number of commits in a range of ids.
 func (d Dir) Count(rng string) (int, error) {
-	out, err := d.Fixed("rev-list", "--count", rng)
+	out, err := d.RunCached("rev-list", "--count", rng)
 	if err != nil {
 		return 0, err
 	}
@@ -229,7 +229,7 @@ func (d Dir) Count(rng string) (int, error) {
 
 // Mergeable reports whether two commits merge without a conflict.
 func (d Dir) Mergeable(base, head string) bool {
-	_, err := d.Fixed("merge-tree", "--write-tree", base, head)
+	_, err := d.RunCached("merge-tree", "--write-tree", base, head)
 	return err == nil
 }
 
@@ -256,11 +256,11 @@ type DiffFile struct {
 // DiffFiles compares head with the merge base of base and head. Both are full ids.
 func (d Dir) DiffFiles(base, head string) ([]DiffFile, error) {
 	rng := base + "..." + head
-	raw, err := d.Fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
+	raw, err := d.RunCached("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
 	if err != nil || raw == "" {
 		return nil, err
 	}
-	text, err := d.Fixed("diff", "-M", rng)
+	text, err := d.RunCached("diff", "-M", rng)
 	if err != nil {
 		return nil, err
 	}

@@ -9,8 +9,8 @@ import (
 
 type object = map[string]any
 
-// somewhere is the base of generated placeholder URLs.
-const somewhere = "https://github.test/"
+// placeholderBase is the base of generated placeholder URLs.
+const placeholderBase = "https://github.test/"
 
 // fill adds missing required fields, as the description defines them. GitHub's answers
 // have about two hundred required fields that are never read.
@@ -53,13 +53,13 @@ func fillObject(schema *openapi3.Schema, v object) {
 				v[name] = fill(ref.Value, old)
 			}
 		} else if slices.Contains(schema.Required, name) {
-			v[name] = zero(ref.Value, name)
+			v[name] = placeholder(ref.Value, name)
 		}
 	}
 }
 
-// zero returns a valid placeholder for an unset field.
-func zero(schema *openapi3.Schema, name string) any {
+// placeholder returns a valid placeholder for an unset field.
+func placeholder(schema *openapi3.Schema, name string) any {
 	if schema.Nullable {
 		return nil
 	}
@@ -72,7 +72,7 @@ func zero(schema *openapi3.Schema, name string) any {
 			return "2026-01-01T00:00:00Z"
 		}
 		if schema.Format == "uri" || strings.HasSuffix(name, "url") {
-			return somewhere + strings.TrimSuffix(name, "_url")
+			return placeholderBase + strings.TrimSuffix(name, "_url")
 		}
 		return ""
 	case schema.Type.Is("integer"), schema.Type.Is("number"):

@@ -73,7 +73,7 @@ func (s *Server) DeleteComment(ref thread.Ref, id int64, by string) error {
 func (s *Server) Label(ref thread.Ref, by, name string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		if s.Hub.Label(is, name) {
-			s.Labeled("labeled", is, u, name)
+			s.SendLabelEvent("labeled", is, u, name)
 		}
 		return nil
 	})

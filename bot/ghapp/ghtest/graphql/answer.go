@@ -103,7 +103,7 @@ func (v view) threads(is *hub.Issue) []object {
 		for _, cm := range talks[root.ID] {
 			comments = append(comments, v.comment(cm))
 		}
-		outdated := changedSince(is, root)
+		outdated := hasChanged(is, root)
 		t := object{"__typename": "PullRequestReviewThread", "id": talkID(root), "isResolved": root.Resolved, "resolvedBy": nil, "isOutdated": outdated, "path": root.Path,
 			"line": root.Line, "startLine": nil, "originalLine": root.Line, "originalStartLine": nil, "diffSide": root.Side,
 			"comments": connection("PullRequestReviewComment", comments)}
@@ -164,9 +164,9 @@ func rootOf(is *hub.Issue, cm *hub.Comment) int64 {
 	return cm.ID
 }
 
-// changedSince reports whether the commented file has changed. GitHub compares the
+// hasChanged reports whether the commented file has changed. GitHub compares the
 // lines instead.
-func changedSince(is *hub.Issue, cm *hub.Comment) bool {
+func hasChanged(is *hub.Issue, cm *hub.Comment) bool {
 	if cm.Commit == is.Pull.HeadSHA {
 		return false
 	}

@@ -67,8 +67,8 @@ func (h *Hub) RemoveComment(cm *Comment, by *User) {
 	h.Tell(AboutComment("deleted", cm, by))
 }
 
-// Labeled sends the event of an added or removed label.
-func (h *Hub) Labeled(action string, is *Issue, by *User, name string) {
+// SendLabelEvent sends the event of an added or removed label.
+func (h *Hub) SendLabelEvent(action string, is *Issue, by *User, name string) {
 	ev := AboutIssue(action, is, by)
 	ev.Label = name
 	h.Tell(ev)

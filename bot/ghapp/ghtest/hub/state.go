@@ -263,7 +263,7 @@ func (h *Hub) FindReviewComment(r *Repo, id int64) *Comment {
 // RoleOn returns the role of u on r, as GitHub's permission API reports it.
 func (r *Repo) RoleOn(u *User) string {
 	if u == nil {
-		return r.anyone()
+		return r.publicRole()
 	}
 	if role, ok := r.Roles[strings.ToLower(u.Login)]; ok && role != "" {
 		return role
@@ -274,10 +274,10 @@ func (r *Repo) RoleOn(u *User) string {
 	if u.Role != "" {
 		return u.Role
 	}
-	return r.anyone()
+	return r.publicRole()
 }
 
-func (r *Repo) anyone() string {
+func (r *Repo) publicRole() string {
 	if r.Private {
 		return "none"
 	}
