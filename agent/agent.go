@@ -1,38 +1,37 @@
-// Package agent works one session: it builds the prompt, streams the model's
-// answer, passes every call through the gate, runs tools, saves what changed,
-// and records each step in the session's log before anything is shown or
-// done.
+// Package agent runs one session: it builds the prompt, streams the model's answer,
+// passes every call through the gate, runs tools and saves their changes. Each step is
+// recorded in the session's log before it is shown or executed.
 //
-// It never heard of GitHub or git: the log, the workspace's tools, the
-// checkpointer and the approver are given to it.
+// The package does not depend on GitHub or git: the log, the workspace's tools, the
+// checkpointer and the approver are injected.
 //
 //	loop.go          one step after the other; start reading here
-//	journal.go       the session's log: what is recorded, and how it is folded
-//	history.go       the fold: what a log says about where the session stands
-//	conversation.go  the part of it that the model is told
-//	messages.go      how the model is told it
-//	request.go       what a model is sent: the prompt is put together here
-//	window.go        how much a model can hold
-//	shrink.go        making room in it
-//	model.go         asking the model, and what to do when it fails
-//	attend.go        waiting for what it says
+//	journal.go       the session's log: records events and folds them
+//	history.go       the fold: the state of the session according to its log
+//	conversation.go  the part of the state that the model is told
+//	messages.go      the conversation as messages to the model
+//	request.go       requests to the model, with the system prompt
+//	window.go        the size of the model's context
+//	shrink.go        making room in the context
+//	model.go         asking the model, and handling its failures
+//	attend.go        waiting for the model's answer
 //	delegate.go      sub-tasks: the same loop on a part of the log
 //	gate.go          the only way to a tool
-//	asking.go        putting a call before a person
-//	toolrun.go       running what the gate let through, saving what changed
+//	asking.go        requests for approval
+//	toolrun.go       running permitted calls and saving their changes
 //	broken.go        panics, and calls that were cut off
-//	leftout.go       what of the workspace cannot be kept
+//	leftout.go       workspace content that cannot be kept
 //	publish.go       from saved changes to a commit on the branch
-//	review.go        a sensitive edit as a commit that people review
-//	complete.go      is it done, and is it true
-//	plan.go          plans that people approve
-//	summary.go       the last word
-//	region.go        the text that an edit should have fitted
-//	remind.go        what a model should not forget now
-//	budget.go        what a session may use
+//	review.go        a sensitive edit as a commit for review
+//	complete.go      checks before a session ends
+//	plan.go          plans that need an approval
+//	summary.go       the summary at the end
+//	region.go        the text around a failed edit
+//	remind.go        reminders to the model
+//	budget.go        the limits of a session
 //
-// Each of these is a small type that holds what it works with; newRun puts
-// them together. All read the same journal.
+// Each file holds a small type with its dependencies; newRun connects them. All of them
+// read the same journal.
 package agent
 
 import (
@@ -53,18 +52,16 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Approver puts requests before a person. It returns an answer for each
-// request, or none at all: then the session parks and the answers come later
-// through the log.
+// Approver presents requests to the approvers. It returns an answer for each request, or
+// none at all: then the session parks and the answers arrive later through the log.
 type Approver interface {
 	Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error)
 }
 
-// Checkpointer keeps what the workspace changed. Save records the present
-// state under a private name and never shows it to anyone; Publish puts a
-// saved state on the branch; Revert takes paths back to a published state;
-// Moved reports whether what was published last is on top of commits that the
-// workspace lacks. Commits are named by their ids.
+// Checkpointer keeps the changes in the workspace. Save records the current state under a
+// private name that is never shown; Publish puts a saved state on the branch; Revert
+// restores paths to a published state; Moved reports whether the last published commit
+// includes commits that the workspace lacks. Commits are named by their ids.
 type Checkpointer interface {
 	Save(ctx context.Context, turn int, keep bool) (Saved, error)
 	Publish(ctx context.Context, pub Publication) (session.Checkpoint, error)
@@ -73,74 +70,72 @@ type Checkpointer interface {
 	Moved() bool
 }
 
-// SecretScanner finds credentials that a change adds. Scan compares two
-// commits; Hide takes the credentials out of a text that people are shown.
+// SecretScanner finds credentials that a change adds. Scan compares two commits; Hide
+// removes the credentials from a text before it is displayed.
 type SecretScanner interface {
 	Scan(ctx context.Context, from, to string, paths []string) ([]Leak, error)
 	Hide(text string) string
 }
 
-// Leak is a place where a change adds a credential. It does not hold it.
+// Leak is the location of an added credential. It does not contain the credential.
 type Leak struct {
 	Path string
 	secret.Finding
 }
 
-// Saved is a state of the workspace. Files are what differs from the last
-// published state.
+// Saved is a state of the workspace. Files are the differences from the last published
+// state.
 type Saved struct {
 	Commit  string
 	Tree    string
-	Changed bool // differs from the state saved before
+	Changed bool // differs from the previously saved state
 	Files   []session.FileChange
 	Content []session.Stored // see session.Checkpoint
-	// Foreign are directories of other repositories (submodules) in which
-	// something changed since the state saved before. It is not kept.
+	// Foreign lists directories of other repositories (submodules) with changes since the
+	// previously saved state. Those changes are not kept.
 	Foreign []string
-	// LeftOut is what the workspace has and the state has not, because it cannot
-	// be kept.
+	// LeftOut lists workspace content that is not in the state because it cannot be kept.
 	LeftOut []session.LeftOut
 	Merge   *session.Merge // see session.Checkpoint
 }
 
-// Publication asks for a commit on the branch. The same one makes the same
-// commit, so that what was pushed and not recorded is not pushed again.
+// Publication asks for a commit on the branch. Equal publications make the same commit,
+// so a commit that was pushed but not recorded is not pushed twice.
 type Publication struct {
 	Turn     int
 	Saved    string               // commit of the saved state
-	When     time.Time            // it was saved
-	Parent   string               // commit published before, or the base
+	When     time.Time            // time of the save
+	Parent   string               // last published commit, or the base
 	Subject  string               // first line of the message
-	Approval string               // request that people approved for it; "" for none
-	Merge    *session.Merge       // that the saved state takes in; nil for none
-	TookBack session.TakeBackKind // the saved state takes checkpoints back, or brings them again, as its commit says
+	Approval string               // approved request that covers it, or ""
+	Merge    *session.Merge       // merge included in the saved state, or nil
+	TookBack session.TakeBackKind // the saved state undoes or redoes checkpoints; named in its commit
 }
 
-// Forms is what is known of models from earlier sessions. Both methods are safe for
+// Forms holds experience with models from earlier sessions. Both methods are safe for
 // concurrent use.
 type Forms interface {
-	// Best returns the form in which a model did well, FormAuto if nothing is known.
+	// Best returns the form that worked best for a model, or FormAuto if nothing is known.
 	Best(model string, caps llm.Capabilities) llm.Form
-	// Ended takes in how a session went in a form: solved, or given up for a simpler one.
+	// Ended records if a form solved the task (well) or was replaced by a simpler one.
 	Ended(model string, caps llm.Capabilities, form llm.Form, well bool)
 }
 
-// Live is something worth showing that is not an event: text that is still
-// growing, output of a command. It may be dropped.
+// Live is progress that is not an event: text that is still growing, or the output of a
+// command. It may be dropped.
 type Live struct {
 	Thinking string // whole text so far
 	Content  string // whole text so far, without call markup
 	Call     string // id of a running call
 	Output   string // new output of that call
-	Title    string // "Thought for 8s", "Writing foo.ts"; beside Content it says what that is
-	Speed    int    // tokens a second of the answer, estimated; 0 while that is not known
-	// Silent is how long the model's server has said nothing: Title tells of it, in
-	// intervals that grow.
+	Title    string // "Thought for 8s", "Writing foo.ts"; the label of Content
+	Speed    int    // estimated tokens per second of the answer; 0 if unknown
+	// Silent is the time since the last word of the model's server. Title reports it in
+	// growing intervals.
 	Silent time.Duration
 }
 
-// Config is what an agent is made of. Model, Policy, Prompt and Checkpoints
-// are required.
+// Config configures an agent. Model, Policy, Prompt and Checkpoints are required.
 type Config struct {
 	Model       llm.Model
 	Policy      *policy.Policy
@@ -149,41 +144,41 @@ type Config struct {
 	Checkpoints Checkpointer
 	Approvals
 
-	// Redactor takes secrets out of what is recorded, and with that out of what
-	// the model, the log and GitHub see. Nil finds tokens of well-known shapes.
+	// Redactor removes secrets from everything recorded, and so from the view of the model,
+	// the log and GitHub. The default finds tokens of well-known shapes.
 	Redactor *secret.Redactor
-	// Secrets looks for credentials in what is about to go to the branch; nil
-	// for no look. What it finds holds the commit until a person says yes.
+	// Secrets looks for credentials before a commit goes to the branch; nil disables the
+	// scan. A finding holds the commit until it is approved.
 	Secrets SecretScanner
 
-	// Inbox is called before each request to the model; it moves what people
-	// wrote meanwhile into the log. Nil for none.
+	// Inbox is called before each request to the model. It moves new messages of users into
+	// the log. Nil disables it.
 	Inbox func(ctx context.Context) error
-	// Provide looks up what a person's words name, such as files and links
-	// into code, before the model reads them; in the files form all that the model is to
-	// see. Nil for nothing.
+	// Provide looks up the references in a user's words, such as files and links into code,
+	// before the model reads them. In the files form it returns everything that the model
+	// will see. Nil disables it.
 	Provide func(ctx context.Context, words string, form llm.Form) []session.Item
-	// RunTests runs Tests, the commands that test the project, on a saved state, in a
-	// workspace of its own. Nil: the work is not tested before it counts as done.
+	// RunTests runs Tests, the project's test commands, on a saved state in a separate
+	// workspace. If it is nil, the work is not tested before it counts as done.
 	RunTests func(ctx context.Context, commit string, lines []string) (session.Verified, error)
 	Tests    []string
-	// OnEvent is called after an event was stored, OnLive while things move.
-	// Both are called from one goroutine and must not block.
+	// OnEvent is called after an event was stored, OnLive for progress in between. Both are
+	// called from one goroutine and must not block.
 	OnEvent func(session.Event)
 	OnLive  func(Live)
 
-	// Form is the form of answering that the operator chose; the zero value lets the
-	// agent choose, by Forms and by what the model's server says of it.
+	// Form is the operator's choice of the answer form. The zero value lets the agent choose,
+	// by Forms and by the capabilities that the model's server reports.
 	Form llm.Form
-	// Forms remembers which form a model did well in; nil disables that.
+	// Forms remembers which form worked for a model; nil disables it.
 	Forms Forms
 
-	Context   int // tokens of context to ask for; 0: 32768, growing with need up to 131072 and the model's limit
-	MaxTokens int // of one answer, 0 for as many as the task can need
-	// AnswerTime is how long one answer may take from its first word on: 0 for three
-	// minutes, negative for no limit.
+	Context   int // tokens; 0: 32768, grows on demand up to 131072 or the model's limit
+	MaxTokens int // limit of one answer; 0 derives it from the task
+	// AnswerTime limits one answer, from its first word on. 0 means three minutes, negative
+	// means no limit.
 	AnswerTime time.Duration
-	Server     string // address of the model's server for people to read, "" for none
+	Server     string // address of the model's server for display, or ""
 	Limits     Limits
 	Shares     Shares
 	Retry      llm.Retry
@@ -191,39 +186,36 @@ type Config struct {
 	Log        *slog.Logger
 }
 
-// Approvals says how people are asked, and what their answers hang on.
+// Approvals configures approval requests and the conditions of their answers.
 type Approvals struct {
 	Approver Approver // nil: always park
-	Plans    bool     // what plan mode comes to is a plan that people can have carried out
-	// Proposer, where there is one, has sensitive edits reviewed: they may be
-	// made in the workspace, and wait at the door to the branch as a commit of
-	// their own. Nil: each is asked for before it is made.
+	Plans    bool     // plan mode ends with a plan that can be approved and carried out
+	// Proposer enables review of sensitive edits: they are made in the workspace and held
+	// back from the branch as a separate commit. If it is nil, each sensitive edit needs an
+	// approval before it is made.
 	Proposer Proposer
-	// ApprovalFacts returns what an approval is bound to besides the call, as it is at
-	// this moment: engine, image, network, base, head. It is asked when a
-	// request is made and again when what was approved is about to run. Nil for
-	// nothing more.
+	// ApprovalFacts returns the current facts that an approval is bound to besides the call:
+	// engine, image, network, base, head. It is called when a request is made, and again
+	// before the approved action runs. Nil means no additional facts.
 	ApprovalFacts func(ctx context.Context) ([]session.Fact, error)
-	// Confirm looks at an approval again right before it is used, and says why
-	// it does not count any more, or "". An error stops the run. Nil for no
-	// second look.
+	// Confirm checks an approval again right before it is used. It returns the reason that
+	// the approval no longer counts, or "". An error stops the run. Nil disables the check.
 	Confirm func(ctx context.Context, asked session.Asked, answer session.Resolved) (why string, err error)
 }
 
-// Limits bound a session. Zero values mean no limit, except Turns, where it
-// means the mode's.
+// Limits bound a session. A zero value means no limit; for Turns, the limit of the mode.
 type Limits struct {
 	Turns        int
 	Tokens       int
-	Wall         time.Duration // of one run
+	Wall         time.Duration // duration of one run
 	Edits        int
 	ChangedLines int
-	Deadline     time.Duration // for a person's answer
+	Deadline     time.Duration // for an approver's answer
 }
 
-// Shares returns the budgets that other sessions use too, with what all of them have
-// used of each, this one included. It is told what this one has used: in all, and the
-// time of this run. It is asked before each request to the model; nil for none.
+// Shares returns the budgets shared with other sessions, with the total use of each. used
+// is the consumption of this session, with the time of the current run. It is called
+// before each request to the model; nil means no shared budgets.
 type Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
 
 // Agent runs sessions. It is safe for concurrent use by several sessions.
@@ -232,7 +224,7 @@ type Agent struct {
 	tools *tools.Registry
 	calls *toolcall.Parser
 
-	inside *Agent // works on sub-tasks
+	subTasks *Agent // agent for sub-tasks
 }
 
 // New checks cfg and returns an agent.
@@ -261,12 +253,12 @@ func New(cfg Config) (*Agent, error) {
 	}
 	a, err := with(cfg)
 	if err == nil {
-		a.inside, err = with(insideOf(cfg))
+		a.subTasks, err = with(subTaskConfig(cfg))
 	}
 	return a, err
 }
 
-// with returns an agent of a whole configuration.
+// logMu returns an agent for a configuration that has its defaults filled in.
 func with(cfg Config) (*Agent, error) {
 	registry, err := tools.NewRegistry(cfg.Tools...)
 	if err != nil {
@@ -275,11 +267,11 @@ func with(cfg Config) (*Agent, error) {
 	return &Agent{cfg: cfg, tools: registry, calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical)}, nil
 }
 
-// edits reports whether a tool changes text that is there.
+// edits reports whether a tool changes existing text.
 func (a *Agent) edits(tool string) bool { return a.tools.Spec(tool).Edits }
 
-// may reports whether text that means a call of the tool can be meant to be run in a
-// mode. Where words end the work, a command that the mode does not run is shown to people.
+// may reports whether text that looks like a call may be run in a mode. In a read-only
+// mode the answer may be prose, so a command that the policy does not allow stays text.
 func (a *Agent) may(m policy.Mode, tool, command string) bool {
 	kind := a.tools.Spec(tool).Kind
 	if kind == policy.Write {
@@ -291,7 +283,7 @@ func (a *Agent) may(m policy.Mode, tool, command string) bool {
 	return a.cfg.Policy.Check(m, policy.Action{Kind: kind, Tool: tool, Command: command, Cwd: ".", Display: command}).Verdict == policy.Allow
 }
 
-// writes returns the file that a call writes, "" when it writes none.
+// writes returns the file that a call writes, or "".
 func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 	if a.tools.Spec(tool).Kind != policy.Write {
 		return ""
@@ -299,10 +291,9 @@ func (a *Agent) writes(tool string, arguments json.RawMessage) string {
 	return pathArgument(arguments)
 }
 
-// broken ends a session whose run panicked. Where that panics as well, or the
-// log cannot be written, the caller has the error.
+// broken ends a session after its run panicked. If that fails too, it returns an error.
 func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out session.Outcome, err error) {
-	err = j.guarded(ctx, "the end of the session", func() error {
+	err = j.guard(ctx, "the end of the session", func() error {
 		if err := j.catchUp(ctx); err != nil {
 			return err
 		}
@@ -319,25 +310,24 @@ func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out se
 	return out, nil
 }
 
-// Run works on a session until it is done, parks or fails, and returns how
-// it ended; the same is recorded in log. It continues where log ends: a
-// session that was killed or parked goes on with the first call that has no
-// result. An error means that the session could not be worked on at all (the
-// log cannot be written, the workspace is gone) and nothing was decided; the
-// caller may run it again. When ctx is cancelled, Run returns promptly with
-// session.StatusInterrupted and no event. When the branch moved under the
-// workspace, it returns session.StatusMoved and no event: the caller runs the
-// session again in a workspace on the new state.
+// Run works on a session until it is done, parks or fails. It returns the outcome and
+// records it in log. It continues at the end of log: a session that was killed or parked
+// resumes with the first call that has no result. An error means that the session could
+// not be worked on at all (the log cannot be written, the workspace is gone) and nothing
+// was decided; the caller may run it again. When ctx is cancelled, Run returns promptly
+// with session.StatusInterrupted and no event. If the branch moved under the workspace,
+// it returns session.StatusMoved and no event: the caller runs the session again in a
+// workspace on the new state.
 func (a *Agent) Run(ctx context.Context, task session.Task, log session.Log) (session.Outcome, error) {
 	j := newJournal(a, log)
 	if err := j.open(ctx, task); err != nil {
 		return session.Outcome{}, fmt.Errorf("open session %s: %w", task.Session, err)
 	}
 	if out := j.Outcome; out != nil {
-		return *out, nil // nothing new since it ended
+		return *out, nil // nothing new since the end
 	}
 	var out session.Outcome
-	err := j.guarded(ctx, "the session", func() (err error) {
+	err := j.guard(ctx, "the session", func() (err error) {
 		out, err = newRun(a, j).loop(ctx)
 		return err
 	})

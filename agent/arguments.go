@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// named is what of a call's arguments the session itself looks at. Nothing
-// else is decoded: arguments hold whole files.
-type named struct {
+// inspectedArgs holds the arguments that the session itself inspects. The rest is not decoded
+// because it may contain whole files.
+type inspectedArgs struct {
 	Path     json.RawMessage `json:"path"`
 	File     json.RawMessage `json:"file"`
 	Camel    json.RawMessage `json:"filePath"`
@@ -20,16 +20,16 @@ type named struct {
 	} `json:"files"`
 }
 
-// readNamed reads arguments that may be anything.
-func readNamed(raw json.RawMessage) named {
-	var n named
+// readNamed decodes arguments of any shape.
+func readNamed(raw json.RawMessage) inspectedArgs {
+	var n inspectedArgs
 	if json.Unmarshal(raw, &n) != nil {
-		n.Files = nil // what else could be read counts
+		n.Files = nil // the other fields stay valid
 	}
 	return n
 }
 
-// firstString is the first of list that is a string with something in it.
+// firstString returns the first non-empty string in list.
 func firstString(list ...json.RawMessage) string {
 	for _, raw := range list {
 		var s string
@@ -40,10 +40,10 @@ func firstString(list ...json.RawMessage) string {
 	return ""
 }
 
-func (n named) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
+func (n inspectedArgs) path() string { return firstString(n.Path, n.File, n.Camel, n.Snake) }
 
-// command is the line of a command. One that is a list is a program and its arguments.
-func (n named) command() string {
+// command returns the command line of a call. A list is a program with its arguments.
+func (n inspectedArgs) command() string {
 	for _, raw := range []json.RawMessage{n.Command, n.Cmd, n.Commands} {
 		var argv []string
 		if json.Unmarshal(raw, &argv) == nil && len(argv) > 0 {
@@ -53,8 +53,8 @@ func (n named) command() string {
 	return firstString(n.Command, n.Cmd, n.Commands)
 }
 
-// paths are all files that a call names.
-func (n named) paths() []string {
+// paths returns all files that a call names.
+func (n inspectedArgs) paths() []string {
 	var out []string
 	for _, f := range n.Files {
 		if f.Path != "" {

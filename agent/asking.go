@@ -10,11 +10,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// ask turns a ruling into what a person is asked.
+// ask turns a ruling into a request for approval.
 func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	a := session.Asked{
 		ID: g.NewAskID(), Kind: session.AskApproval, Call: c.ID, Digest: ru.decision.Digest,
-		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: displayed(c, ru.action),
+		Severity: ru.decision.Severity.String(), Tool: c.Name, Display: displayText(c, ru.action),
 		Paths: ru.action.Paths, Effects: ru.action.Effects, Base: g.BaseNow(), Head: g.Published, Bound: ru.bound,
 	}
 	if c.Approval().State == policy.Stale && c.Request.Answer.Reason != "" {
@@ -25,23 +25,23 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
 		}
 	}
-	a.Reasons = slices.Concat(a.Reasons, inWords(ru.decision), g.whose)
+	a.Reasons = slices.Concat(a.Reasons, reasonTexts(ru.decision), g.subTaskReasons)
 	if d := g.deadline; d > 0 {
 		a.Deadline = g.now().Add(d).UTC()
 	}
 	return a
 }
 
-// displayed is what people see of a call: a diff, a command, or the call itself.
-func displayed(c *session.CallState, a policy.Action) string {
+// displayText returns the text of a call in a request: a diff, a command, or the call.
+func displayText(c *session.CallState, a policy.Action) string {
 	if a.Display != "" || len(a.Effects) > 0 {
 		return a.Display
 	}
 	return cmp.Or(a.Command, c.Name+" "+string(c.Arguments))
 }
 
-// inWords lists why a person is asked: first what the action does, and then by what rule.
-func inWords(d policy.Decision) []string {
+// reasonTexts lists the reasons of a request: the effects of the action, then the rules.
+func reasonTexts(d policy.Decision) []string {
 	var does, rules []string
 	for _, x := range d.Reasons {
 		if x.Rule == d.Rule {
@@ -53,8 +53,8 @@ func inWords(d policy.Decision) []string {
 	return append(does, rules...)
 }
 
-// approve puts requests before a person and records the answers, if there
-// are any yet.
+// approve presents requests to the approver and records the answers, if there are any
+// yet.
 func (g *gate) approve(ctx context.Context, asked []session.Asked) error {
 	if g.Approver == nil {
 		return nil
@@ -73,21 +73,20 @@ func (g *gate) approve(ctx context.Context, asked []session.Asked) error {
 	return g.record(ctx, events...)
 }
 
-// stillWaits parks the session when c waits for a person. Where somebody can be
-// asked at once, and a death came between question and answer, they are asked
-// again.
+// stillWaits parks the session if c waits for an approver. It presents the request again
+// first, because the process may have died between request and answer.
 func (g *gate) stillWaits(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
 	if err := g.approve(ctx, []session.Asked{c.Request.Asked}); err != nil {
 		return nil, err
 	}
 	if c.Waits() {
-		return parked(c), nil
+		return parkedOutcome(c), nil
 	}
 	return nil, nil
 }
 
-// parked is the outcome while c waits.
-func parked(c *session.CallState) *session.Outcome {
+// parkedOutcome returns the outcome of a session in which c waits.
+func parkedOutcome(c *session.CallState) *session.Outcome {
 	status := session.StatusAwaitingApproval
 	if c.Request.Kind == session.AskQuestion {
 		status = session.StatusAwaitingAnswer
@@ -95,9 +94,9 @@ func parked(c *session.CallState) *session.Outcome {
 	return &session.Outcome{Status: status}
 }
 
-// outdated says why a request is no longer the one that would be made now, or
-// "".
-func outdated(c *session.CallState, ru ruling) string {
+// outdatedReason returns the reason that a request differs from the one that would be made now,
+// or "".
+func outdatedReason(c *session.CallState, ru ruling) string {
 	if c.Approval().IsFor(ru.decision.Digest) && ru.decision.Verdict == policy.Ask {
 		return ""
 	}
@@ -107,18 +106,17 @@ func outdated(c *session.CallState, ru ruling) string {
 	return "what would run is no longer what was shown"
 }
 
-// admitted reports whether a person's yes counts for what is about to run, at
-// this moment: for these bytes, on this state, by somebody who may still give
-// it. A yes that stopped counting is recorded as stale, with the reason, and
-// the request is made anew.
-func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
+// approvalHolds reports whether an approval currently covers the action: the same content, the
+// same state, and a still entitled approver. An approval that no longer counts is
+// recorded as stale, with the reason, and the request is made again.
+func (g *gate) approvalHolds(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
 	if c.Approval().State == policy.Begun {
 		return false, g.record(ctx, staleEvent(c, "it began to run under the approval that it had, and was cut off"))
 	}
-	if !c.Approval().Stands() {
+	if !c.Approval().IsApproved() {
 		return false, nil
 	}
-	why := outdated(c, ru)
+	why := outdatedReason(c, ru)
 	if why == "" && g.Confirm != nil { //control:second-look
 		var err error
 		if why, err = g.Confirm(ctx, c.Request.Asked, *c.Request.Answer); err != nil {
@@ -131,9 +129,9 @@ func (g *gate) admitted(ctx context.Context, c *session.CallState, ru ruling) (b
 	return false, g.record(ctx, staleEvent(c, why))
 }
 
-// doubt says why an approval that was used in the workspace does not count any
-// more at the door to the branch, or "".
-func (g *gate) doubt(ctx context.Context, r *session.Request) (string, error) {
+// completionDoubt returns the reason that an approval used in the workspace does not count for a
+// push to the branch, or "".
+func (g *gate) approvalDoubt(ctx context.Context, r *session.Request) (string, error) {
 	if g.ApprovalFacts != nil {
 		now, err := g.ApprovalFacts(ctx)
 		if err != nil {
@@ -153,13 +151,13 @@ func (g *gate) doubt(ctx context.Context, r *session.Request) (string, error) {
 	return why, nil
 }
 
-// staleEvent says that a request or the answer to it stopped counting.
+// staleEvent records that a request or its answer no longer counts.
 func staleEvent(c *session.CallState, why string) *session.Event {
 	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
 }
 
-// refused reports whether a request was settled without a yes.
-func refused(c *session.CallState) bool {
+// isRefused reports whether a request was closed without an approval.
+func isRefused(c *session.CallState) bool {
 	if c.Request == nil || c.Request.Answer == nil {
 		return false
 	}
@@ -167,10 +165,10 @@ func refused(c *session.CallState) bool {
 	return s == policy.Denied || s == policy.Withdrawn || s == policy.Expired
 }
 
-// refusal is what the model hears of a request that was not granted; ok is
-// false when the request is still open or was granted.
-func refusal(c *session.CallState) (text string, ok bool) {
-	if !refused(c) {
+// refusalText returns the text for the model if a request was not granted; ok is false if the
+// request is still open or was granted.
+func refusalText(c *session.CallState) (text string, ok bool) {
+	if !isRefused(c) {
 		return "", false
 	}
 	return c.Refusal() + " It was not run. " + c.GoOn(), true

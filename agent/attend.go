@@ -10,29 +10,27 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// answerTime is how long an answer may take from its first word on, where the operator
-// set no limit.
+// answerTime is the default limit of one answer, from its first word on.
 const answerTime = 3 * time.Minute
 
-// errLate is that an answer took longer than it may.
+// errLate means that an answer exceeded its time limit.
 var errLate = errors.New("the answer took too long")
 
-// firstSilence is how long a model's server may say nothing before people read what is
-// waited for. They read it again after twice that time, and so on.
+// firstSilence is the silence of the model's server after which the wait is reported.
+// Further reports follow after twice the time each.
 const firstSilence = 15 * time.Second
 
-// What a server may be at that says nothing.
+// Likely reasons for a silent server.
 const (
 	loading   = "it may be loading the model"
 	answering = "it may be reading the prompt or serving another client"
 	pausing   = "it may be serving another client"
 )
 
-// source passes what a model's server says to yield, which returns false where no more
-// of it is wanted.
+// source passes the parts of a server's answer to yield, which returns false to stop.
 type source func(ctx context.Context, yield func(llm.Part) bool) error
 
-// parts is the source of an answer.
+// parts returns the source of an answer.
 func (m *model) parts(req llm.Request) source {
 	return func(ctx context.Context, yield func(llm.Part) bool) error {
 		for part, err := range m.llm.Stream(ctx, req) {
@@ -47,16 +45,16 @@ func (m *model) parts(req llm.Request) source {
 	}
 }
 
-// attend passes what a source says to take, until that returns false, and tells people
-// from time to time that the server says nothing and what it may be at. An answer that
-// takes too long ends with errLate. The server is waited for in a goroutine, which has
-// ended when attend returns; all that is shown, and take, are called from the caller's.
+// attend passes the parts of a source to take until take returns false. While the server
+// is silent, it reports the likely reason from time to time. An answer over its time
+// limit ends with errLate. The source runs in a goroutine that has ended when attend
+// returns; take and all reports are called from the caller's goroutine.
 func (m *model) attend(ctx context.Context, from source, at string, take func(llm.Part) bool) error {
 	within, cancel := context.WithCancel(ctx)
 	parts, ended := make(chan llm.Part), make(chan error, 1)
 	go func() {
 		defer close(parts)
-		ended <- m.guarded(within, "the session", func() error {
+		ended <- m.guard(within, "the session", func() error {
 			return from(within, func(part llm.Part) bool {
 				select {
 				case parts <- part:
@@ -70,7 +68,7 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 	defer func() {
 		cancel()
 		for more := true; more; {
-			_, more = <-parts // to its end
+			_, more = <-parts // drain, so that the goroutine can end
 		}
 	}()
 	silence := firstSilence
@@ -83,8 +81,8 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 			if !more {
 				return cmp.Or(<-ended, ctx.Err())
 			}
-			if late == nil && m.longest > 0 { //control:answer-clock
-				clock := time.NewTimer(m.longest)
+			if late == nil && m.maxAnswerTime > 0 { //control:answer-clock
+				clock := time.NewTimer(m.maxAnswerTime)
 				defer clock.Stop()
 				late, at = clock.C, pausing
 			}
@@ -103,7 +101,7 @@ func (m *model) attend(ctx context.Context, from source, at string, take func(ll
 	}
 }
 
-// waitsFor says what is waited for.
+// waitsFor describes the wait for the server.
 func (m *model) waitsFor(silence time.Duration, at string) string {
 	name := m.llm.Name()
 	if m.server != "" {

@@ -8,10 +8,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// panicked is a panic as an error. What panicked once does so again, so that
-// nobody tries again by themselves.
+// panicked is a panic as an error. It is final, because a repetition would panic again.
 type panicked struct {
-	what  string // that panicked
+	what  string // the component that panicked
 	value any
 }
 
@@ -20,12 +19,11 @@ func (p *panicked) Error() string {
 	return fmt.Sprintf("%s broke because of a fault in Handrail itself (%v)", p.what, p.value)
 }
 
-// Final reports that running again cannot mend it.
+// Final reports that a retry cannot help.
 func (*panicked) Final() bool { return true }
 
-// guarded calls fn and returns its panic as an error, after the stack went to
-// the log.
-func (j *journal) guarded(ctx context.Context, what string, fn func() error) (err error) {
+// guard calls fn, logs the stack of a panic and returns the panic as an error.
+func (j *journal) guard(ctx context.Context, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:panic-is-an-error
 			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -35,17 +33,17 @@ func (j *journal) guarded(ctx context.Context, what string, fn func() error) (er
 	return fn()
 }
 
-// toolBroke is what the model hears of a tool that panicked.
+// toolBroke returns the text for the model after a tool panicked.
 func toolBroke(err error) string {
 	return err.Error() + ". Your call was not wrong. Do not make the same call again: reach the aim in another way, or do without and say so."
 }
 
-// cutOff reports whether a call began in an earlier run and never finished.
-// Nobody knows what of it happened outside of the workspace, so it does not
-// run a second time; one that only reads or talks may.
+// cutOff reports whether a call began in an earlier run and never finished. Its effects
+// outside of the workspace are unknown, so it does not run again, except for calls that
+// only read or converse.
 func cutOff(c *session.CallState) bool { return c.Started && c.Open() && !c.Harmless() }
 
-// cutOffText is what the model hears of it.
+// cutOffText returns the text for the model about a call that was cut off.
 func cutOffText(tool string) string {
 	return "This call of " + tool + " began and did not finish: it ended with the workspace. " +
 		"The files are as they were before it; what it did elsewhere, over a network for example, may have happened. " +

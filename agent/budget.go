@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// allowance is what was used up when the present allowance began: a person
-// asked for something new, or granted more.
+// allowance is the consumption at the start of the current allowance. A new request or an
+// additional grant starts an allowance.
 type allowance struct {
 	turns, tokens, edits, lines int
 }
@@ -20,13 +20,13 @@ func (h *history) spent() allowance {
 	return allowance{turns: h.AllTurns(), tokens: h.Tokens, edits: h.Edits, lines: h.Lines}
 }
 
-// budget is what the present request may use, and from where that is counted.
+// budget is the budget of the current request and its starting point.
 type budget struct {
-	granted   int  // turns added by people
-	asked     int  // turns that the present request is to have; 0 for those of the task
-	lifted    bool // a person granted more for the present request
-	turnsFrom int  // turn at which the present allowance began
-	modeFrom  int  // edits made before the present request
+	granted   int  // turns added by a grant
+	asked     int  // turns for the current request; 0 for those of the task
+	lifted    bool // the current request got an additional grant
+	turnsFrom int  // turn at which the current allowance began
+	modeFrom  int  // edits before the current request
 	from      allowance
 }
 
@@ -35,7 +35,7 @@ func (b *budget) message(p *session.Message, over bool, now allowance) {
 	b.lifted = p.Budget > 0 || b.lifted && !over
 	if over {
 		b.turnsFrom, b.granted, b.modeFrom = now.turns, p.Budget, now.edits
-		if p.Text != "" { // it asks for something new
+		if p.Text != "" { // a new request
 			b.asked = p.Turns
 		}
 	}
@@ -48,14 +48,14 @@ func (a allowance) minus(b allowance) allowance {
 	return allowance{a.turns - b.turns, a.tokens - b.tokens, a.edits - b.edits, a.lines - b.lines}
 }
 
-// meter holds what a session uses against what it may.
+// meter compares a session's consumption with its limits.
 type meter struct {
 	*journal
 	limits Limits
 	shares Shares
 	now    func() time.Time
 	began  time.Time
-	until  time.Time // zero for no end
+	until  time.Time // zero means no limit
 }
 
 func newMeter(cfg Config, j *journal) *meter {
@@ -66,10 +66,9 @@ func newMeter(cfg Config, j *journal) *meter {
 	return m
 }
 
-// shared tells the others what this session has used, and says which of the budgets
-// that it has in common with them is used up. A person who granted more after having
-// been told has lifted them for this request.
-func (m *meter) shared(ctx context.Context) (string, error) {
+// exhaustedShare reports the consumption of this session and returns the shared budget that is
+// exhausted, or "". A grant lifts shared budgets for the current request.
+func (m *meter) exhaustedShare(ctx context.Context) (string, error) {
 	if m.shares == nil {
 		return "", nil
 	}
@@ -78,7 +77,7 @@ func (m *meter) shared(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("look up shared budgets: %w", err)
 	}
 	for _, sh := range list {
-		if why := sh.Over(); why != "" && !m.used.lifted {
+		if why := sh.ReachedLimit(); why != "" && !m.used.lifted {
 			return why, nil
 		}
 	}
@@ -98,10 +97,10 @@ func (m *meter) turnLimit() int {
 
 func (m *meter) turnsLeft() int { return m.turnLimit() - (m.spent().turns - m.used.turnsFrom) }
 
-// check parks a session that has used what it was given.
+// check parks a session that has used up its budget.
 func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	l, used := m.limits, m.spent().minus(m.used.from)
-	why, err := m.shared(ctx)
+	why, err := m.exhaustedShare(ctx)
 	if err != nil {
 		return nil, err
 	}

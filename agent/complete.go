@@ -16,29 +16,29 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// How often the model is sent back before the session ends on its own terms.
+// Number of times that the model is sent back before the session ends without it.
 const (
-	mostRefusals = 2 // "done" without a change
-	mostIdle     = 2 // words without a call
-	mostFailed   = 3 // answers that are empty or cannot be understood
+	maxRefusals = 2 // "done" without a change
+	maxIdle     = 2 // answers without a call
+	maxFailed   = 3 // answers that are empty or cannot be understood
 
-	mostTail = 3000 // bytes of what tests said that are told again
+	maxTestTail = 3000 // bytes of test output that are repeated to the model
 )
 
-// claims counts what speaks against a model that says it is done.
+// claims counts the evidence against a model's claim that it is done.
 type claims struct {
-	refusals   int    // completions refused since the last request of a person
+	refusals   int    // completions refused since the user's last request
 	nudged     bool   // the model was sent back to its todo list since then
-	tested     bool   // and to the tests that failed
+	tested     bool   // and to the failed tests
 	red        int    // times that it was sent back to tests that Handrail saw fail
-	back       int    // answers in a row that were taken back
+	back       int    // discarded answers in a row
 	idle       int    // answers in a row without a call and without an end
-	empty      int    // answers in a row with nothing in them
-	garbled    int    // answers in a row whose calls nobody understood
-	cleaned    bool   // a person let a command delete files since then, and it did
-	from       string // what the branch had when a person last asked for something
-	start      string // commit of the files then
-	handedOver bool   // a change went to people as a patch since then
+	empty      int    // empty answers in a row
+	garbled    int    // answers in a row with unreadable calls only
+	cleaned    bool   // an approved command deleted files since then
+	from       string // content of the branch at the user's last request
+	start      string // commit of the files at that time
+	handedOver bool   // a change was handed over as a patch since then
 }
 
 func (k *claims) message(over bool, content, saved string) {
@@ -78,11 +78,11 @@ func (k *claims) note(p *session.Note) {
 	}
 }
 
-// deletes is how the policy says that a command is about to take files away.
+// deletes matches the policy's wording for commands that remove files.
 var deletes = pattern.Lazy(`\b(delet|remov|discard)`)
 
-// ran takes in a call that has ended. What people let a command delete may be files that
-// no branch has: then that was the work, and there is nothing to see of it.
+// ran records a finished call. An approved deletion may concern untracked files: then it
+// counts as work although no change is visible.
 func (k *claims) ran(c *session.CallState, files bool) {
 	if (!files || len(c.Result.Changes) > 0) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
@@ -101,19 +101,19 @@ type finisher struct {
 	planner  *planner
 	tests    *verifier
 	saves    Checkpointer
-	inside   bool // it is a sub-task, which puts nothing on the branch
+	inside   bool // a sub-task, which publishes nothing
 }
 
-// finish looks at the last answer when all its calls are settled: is the work
-// done, and is that true?
+// finish examines the last answer after all its calls are settled: whether it ends the
+// work, and whether the end can be accepted.
 func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	n := len(f.talk.entries)
 	if n == 0 {
-		return nil, nil // all of it was forgotten
+		return nil, nil // the conversation was cleared
 	}
 	last := f.talk.entries[n-1]
 	if last.answer == nil {
-		return nil, nil // something was said since: ask the model
+		return nil, nil // a newer message exists: ask the model
 	}
 	if out := f.stuck(); out != nil {
 		return out, nil
@@ -126,8 +126,8 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	}
 	result, complete := completion(last)
 	switch {
-	case complete && f.claims.refusals < mostRefusals && doubt(last) != "":
-		return nil, f.tell(ctx, session.NoteRefused, doubt(last))
+	case complete && f.claims.refusals < maxRefusals && completionDoubt(last) != "":
+		return nil, f.tell(ctx, session.NoteRefused, completionDoubt(last))
 	case complete:
 		return f.complete(ctx, result)
 	case len(last.calls) > 0:
@@ -142,10 +142,9 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 	return f.wordsOnly(ctx, last.answer.Content)
 }
 
-// doubt says why an answer that ends the work cannot be believed yet: it was
-// written before the results of its own calls were known, and not all of them
-// are good.
-func doubt(last entry) string {
+// approvalDoubt returns the reason that a completion cannot be accepted yet: it was written
+// before the results of its own calls were known, and one of them failed.
+func completionDoubt(last entry) string {
 	for _, c := range last.calls {
 		if c.Result == nil || c.Result.Complete {
 			continue
@@ -162,10 +161,10 @@ func doubt(last entry) string {
 	return ""
 }
 
-// badExit is how a command's result ends when it failed.
+// badExit matches the end of a failed command's result.
 var badExit = pattern.Lazy(`\n\[(Exit code [1-9]|Timed out|Killed)`)
 
-// completion reports whether an answer ends the work, and with which words.
+// completion returns the closing words of an answer, and whether it ends the work.
 func completion(e entry) (string, bool) {
 	for _, c := range e.calls {
 		if c.Result != nil && c.Result.Complete {
@@ -175,18 +174,18 @@ func completion(e entry) (string, bool) {
 	return e.answer.Content, e.answer.Complete
 }
 
-// complete accepts the end, unless work was wanted and none was done.
+// complete accepts the end, unless the state of the work speaks against it.
 func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome, error) {
 	if m := f.TakingIn(); m.Unsettled() {
 		return f.conflicts(ctx, m)
 	}
-	if out, yes, err := f.red(ctx); yes || err != nil { //control:red-is-not-done
+	if out, yes, err := f.checkTests(ctx); yes || err != nil { //control:red-is-not-done
 		return out, err
 	}
 	if t := f.Tests.Last; t != nil && t.Tests.Failed() && !f.Proof.Of(f.Saved).Passed() && f.mayWrite() && !f.claims.tested && f.meter.turnsLeft() > 1 { //control:tests-count
 		return nil, f.tell(ctx, session.NoteTests, fmt.Sprintf("You said that the task is complete, but the last run of the tests does not show it: %s. It said:\n%s\n\n"+
 			"Mend what fails and run the tests again, by themselves. If that cannot be done here, complete again and say what fails and why.",
-			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(mostTail))))
+			t.Tests, untrusted.Fence(f.talk.nonce, "output of the tests", f.Tests.Tail(maxTestTail))))
 	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
@@ -217,8 +216,8 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	return out, nil
 }
 
-// unchanged decides about an end without a change in a mode that may write: work is
-// wanted there, unless the model says why nothing had to change.
+// unchanged decides about an end without a change in a mode that may write. It is refused
+// unless the model gives a reason.
 func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome, error) {
 	why, last := "", f.talk.entries[len(f.talk.entries)-1]
 	for _, c := range last.calls {
@@ -226,13 +225,13 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 			why = cmp.Or(why, c.Result.Unchanged())
 		}
 	}
-	question := session.Question(f.asked())
-	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < mostRefusals { //control:work-is-wanted
+	question := session.Question(f.latestRequest())
+	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < maxRefusals { //control:work-is-wanted
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
 			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
 	status := session.StatusNoChanges
-	if question || f.claims.cleaned || why != "" && strings.Contains(f.asked(), "?") {
+	if question || f.claims.cleaned || why != "" && strings.Contains(f.latestRequest(), "?") {
 		status = session.StatusAnswered
 	}
 	out := f.summarize(ctx, status, f.withProse(said))
@@ -242,8 +241,8 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 	return out, nil
 }
 
-// withProse puts the words of an answer that was sent back because they are no end
-// in front of what the model said at the end, where that is less.
+// withProse prepends the latest longer answer since the user's last message that was sent
+// back because it did not end the work.
 func (f *finisher) withProse(said string) string {
 	for i := len(f.talk.entries) - 2; i > 0 && !f.talk.entries[i].person; i-- {
 		a := f.talk.entries[i].answer
@@ -254,25 +253,23 @@ func (f *finisher) withProse(said string) string {
 	return said
 }
 
-// conflicts refuses an end that leaves both sides in files.
+// conflicts refuses an end while files contain conflict marks.
 func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Outcome, error) {
 	files := strings.Join(m.Open, ", ")
-	if f.claims.refusals < mostRefusals {
+	if f.claims.refusals < maxRefusals {
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but conflict marks are left in "+files+
 			". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.")
 	}
 	return failed("The conflicts with " + m.Branch + " were not settled: both sides are still in " + files + ". The branch is as it was before. Say how they are to be settled, or undo, which gives up taking " + m.Branch + " in."), nil
 }
 
-// changed reports whether there is anything new since a person last asked: on
-// the branch, or as a patch because it may not go there. What was changed back is
-// nothing new.
+// changed reports whether there is a change since the user's last request, on the branch
+// or as a patch that may not be pushed. A change that was undone does not count.
 func (f *finisher) changed() bool {
 	return f.Content() != f.claims.from || f.claims.handedOver || f.inside && len(f.Unpushed) > 0 //control:changed-back-is-no-change
 }
 
-// sayErrors tells the model of calls beside the good ones that could not be
-// understood.
+// sayErrors reports unreadable calls in an answer that also had valid ones.
 func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outcome, error) {
 	if len(errs) == 0 {
 		return nil, nil
@@ -281,15 +278,15 @@ func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outco
 }
 
 func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
-	if f.claims.garbled >= mostFailed {
+	if f.claims.garbled >= maxFailed {
 		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row. "+
-			"Try again, or use a model with tool calling.", mostFailed)), nil
+			"Try again, or use a model with tool calling.", maxFailed)), nil
 	}
 	return nil, f.retry(ctx, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
 		". Nothing was run. Send the call again in the format of the system prompt."+f.meantCall())
 }
 
-// meantCall shows the call that the last answer seems to have meant.
+// meantCall shows the call that the last answer probably meant.
 func (f *finisher) meantCall() string {
 	a := f.talk.entries[len(f.talk.entries)-1].answer
 	if name, args := f.requests.tools.Template(cmp.Or(a.Raw, a.Content, a.Thinking)); name != "" {
@@ -303,8 +300,8 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 	if f.talk.entries[len(f.talk.entries)-1].answer.Thinking != "" { //control:all-thinking
 		but = " but thinking"
 	}
-	if f.claims.empty >= mostFailed {
-		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, mostFailed)), nil
+	if f.claims.empty >= maxFailed {
+		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, maxFailed)), nil
 	}
 	if but != "" {
 		return nil, f.retry(ctx, "Your answer was all thinking, and what stands in that is not run. "+
@@ -313,10 +310,10 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 	return nil, f.retry(ctx, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
-// wordsOnly handles prose in a mode that may write, where it is no end: the model is
-// asked to act or to finish. If it keeps talking, its words are taken as the end.
+// wordsOnly handles prose in a mode that may write: the model is asked to act or to
+// finish. If it keeps talking, its words are taken as the end.
 func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome, error) {
-	if f.claims.idle > mostIdle {
+	if f.claims.idle > maxIdle {
 		return f.complete(ctx, said)
 	}
 	text := "You wrote text but called no tool. "
@@ -331,27 +328,26 @@ func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome
 	return nil, f.retry(ctx, text+" Completing: "+f.model.template("attempt_completion", `{"result":`+string(result)+`}`))
 }
 
-// mayWrite reports whether the mode that people asked for can change files. A mode
-// that the model went to by itself takes nothing from what they want.
+// mayWrite reports whether the mode chosen by the user can change files. A mode that the
+// model switched to does not matter.
 func (f *finisher) mayWrite() bool {
 	m, _ := policy.ParseMode(f.ModeName())
 	return m.Writes()
 }
 
-// asked returns the latest words of a person.
-func (f *finisher) asked() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
+// latestRequest returns the latest words of the user.
+func (f *finisher) latestRequest() string { return cmp.Or(f.talk.asks, session.Command(f.Task.Text)) }
 
-// mostMistakes is how many answers in a row with mistakes end a session: the model is
-// stuck, and more turns would not free it.
-const mostMistakes = 6
+// maxMistakes is the number of consecutive answers with mistakes that ends a session.
+const maxMistakes = 6
 
-// stuck ends a session whose model makes one mistake after the other, or goes in a circle.
+// stuck ends a session if its model repeats mistakes or makes no progress.
 func (f *finisher) stuck() *session.Outcome {
-	if n := f.habits.Stale(); n >= mostStale { //control:stuck-without-news
+	if n := f.habits.Stale(); n >= maxStale { //control:stuck-without-news
 		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, although it was told. "+
 			"Nothing is lost. Say more precisely what to do, or use a larger model.", n))
 	}
-	if f.habits.Wrong() < mostMistakes {
+	if f.habits.Wrong() < maxMistakes {
 		return nil
 	}
 	last := ""

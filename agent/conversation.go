@@ -11,28 +11,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// conversation is what the model is told of its session, in order.
+// conversation is the session as the model sees it, in order.
 type conversation struct {
-	nonce      string // in the marks around what others wrote
+	nonce      string // marks the beginning and end of untrusted text
 	entries    []entry
-	asks       string         // latest words of a person after the task
+	asks       string         // latest words of the user after the task
 	writes     bool           // the mode may change files
-	cuts       []session.Note // which pieces were shortened, and how far
-	unprovided string         // words of a person, and where their links lead, whose context was not looked up yet
+	cuts       []session.Note // the shortened pieces and their limits
+	unprovided string         // user messages and links with references that were not looked up yet
 }
 
-// entry is one piece of conversation: an answer with its calls, or words for
-// the model.
+// entry is one piece of the conversation: an answer with its calls, or a message to the
+// model.
 type entry struct {
 	seq      int64
 	user     string
-	provided string         // what was looked up for user, in logs of older versions
-	context  []session.Item // what was looked up for user
-	gone     bool           // it was taken back
-	back     bool           // user stands in the place of what was taken back
-	person   bool           // user is what a person said
-	summary  bool           // user stands for earlier entries
-	nudge    bool           // user is what the engine said to an answer that was none
+	provided string         // looked-up context of user, in logs of older versions
+	context  []session.Item // looked-up context of user
+	gone     bool           // discarded
+	back     bool           // user replaces discarded answers
+	person   bool           // user is a message of the user
+	summary  bool           // user summarizes earlier entries
+	nudge    bool           // user is the engine's reply to an invalid answer
 	images   []session.Blob
 	answer   *session.Answer
 	calls    []*session.CallState
@@ -72,7 +72,7 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 		t.cuts = append(t.cuts, *p)
 	case p.Before > 0:
 		t.compact(e.Seq, p)
-	case p.Text != "" && p.Call == "": // what belongs to a call stands with its result
+	case p.Text != "" && p.Call == "": // notes on a call are part of its result
 		t.takeBack(p.Back)
 		t.entries = append(t.entries, entry{
 			seq:    e.Seq,
@@ -82,12 +82,12 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 			person: p.Kind == session.NoteSaid,
 		})
 		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
-			t.anew()
+			t.refreshFiles()
 		}
 	}
 }
 
-// putBefore puts what was looked up in front of the latest words of a person.
+// putBefore adds looked-up context to the latest user message.
 func (t *conversation) putBefore(p *session.Note) {
 	t.unprovided = ""
 	for i := len(t.entries) - 1; i >= 0; i-- {
@@ -99,15 +99,15 @@ func (t *conversation) putBefore(p *session.Note) {
 	}
 }
 
-// provides reports whether something was looked up for what people said, or stands above it.
+// provides reports whether the conversation contains looked-up context.
 func (t *conversation) provides() bool {
 	return slices.ContainsFunc(t.entries, func(e entry) bool {
 		return e.provided != "" || len(e.context) > 0 || strings.Contains(e.user, session.CommandMark)
 	})
 }
 
-// takeBack leaves out the answers from an event on, with their results and what the engine
-// said to them. Words of people stay.
+// takeBack discards the answers from an event on, with their results and the engine's
+// replies. User messages stay.
 func (t *conversation) takeBack(from int64) {
 	if from == 0 {
 		return
@@ -121,9 +121,9 @@ func (t *conversation) takeBack(from int64) {
 	}
 }
 
-// anew has the files in view looked up again for the words last said: they may be others
-// by now.
-func (t *conversation) anew() {
+// refreshFiles schedules a new look-up of the files for the latest user message, since they may
+// have changed.
+func (t *conversation) refreshFiles() {
 	for i := len(t.entries) - 1; i >= 0; i-- {
 		e := &t.entries[i]
 		if !e.person {
@@ -138,7 +138,7 @@ func (t *conversation) anew() {
 	}
 }
 
-// view returns the files in front of the model, the newest text of each.
+// view returns the files visible to the model, in their latest version.
 func (t *conversation) view() prose.View { return viewOf(t.entries) }
 
 func viewOf(entries []entry) (out prose.View) {
@@ -163,16 +163,16 @@ func viewOf(entries []entry) (out prose.View) {
 	return out
 }
 
-// rubbish reports whether an entry is an answer that says and does nothing, or what the
-// engine said to one.
-func (e *entry) rubbish() bool {
+// isNoise reports whether an entry is an answer without content, or the engine's reply to
+// one.
+func (e *entry) isNoise() bool {
 	if e.answer == nil || e.gone {
 		return e.nudge || e.gone
 	}
 	return len(e.calls) == 0 && (len(e.answer.Errors) > 0 || strings.TrimSpace(e.answer.Content) == "")
 }
 
-// cut returns to how many bytes the pieces of an entry are shortened, 0 for not at all.
+// cut returns the limit in bytes to which entry i is shortened, or 0 if it is not.
 func (t *conversation) cut(i int) int {
 	least := 0
 	for _, c := range t.cuts {
@@ -187,8 +187,8 @@ func (t *conversation) cut(i int) int {
 	return least
 }
 
-// compact replaces everything up to p.Before by a summary, except what people
-// said. A summary stands for those before it as well.
+// compact replaces everything up to p.Before by a summary, except user messages. The
+// summary also replaces earlier summaries.
 func (t *conversation) compact(seq int64, p *session.Note) {
 	var said, kept []entry
 	for _, e := range t.entries {
@@ -204,10 +204,9 @@ func (t *conversation) compact(seq int64, p *session.Note) {
 	t.entries = append(said, kept...)
 }
 
-// provided puts items under labels that say that they need not be read again.
-// What they hold was written by anyone, so it stands between the session's
-// marks.
-func provided(nonce string, items []session.Item) string {
+// renderItems renders items under labels that tell the model not to read them again. Their
+// content is untrusted, so it is fenced with the session's nonce.
+func renderItems(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
 		name := untrusted.EscapeLine(it.Name)

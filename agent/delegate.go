@@ -12,29 +12,29 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// mostTogether is how many sub-tasks are worked on at once.
-const mostTogether = 4
+// maxParallelTasks is the maximum number of sub-tasks that run at once.
+const maxParallelTasks = 4
 
-// delegate works on the sub-tasks of a session: each is this same loop, in the same
-// workspace and behind the same gate, on its own part of the log. It puts nothing on the
-// branch: what it changed is saved, and goes there when the session goes on.
+// delegate works on the sub-tasks of a session. Each is the same loop in the same
+// workspace, behind the same gate, on its own part of the log. It publishes nothing: its
+// changes are saved, and pushed when the session continues.
 type delegate struct {
 	*journal
 	agent *Agent
 	gate  *gate
 	meter *meter
-	with  sync.Mutex // what several do at once, one after the other
-	asks  sync.Mutex // and what they ask people
+	logMu sync.Mutex // serializes access to the log and to progress reports
+	askMu sync.Mutex // serializes approval requests
 }
 
-// job is a sub-task, and the call that it is for.
+// job is a sub-task and its call.
 type job struct {
 	call *session.CallState
 	task session.Task
 }
 
-// run works on the sub-task of a call, and beside it on those of the calls that follow
-// where all of them only read. It records what they came to. The outcome is not nil where
+// run works on the sub-task of a call, and at the same time on those of the calls that
+// follow if all of them only read. It records their results. The outcome is not nil if
 // the session has to wait.
 func (d *delegate) run(ctx context.Context, c *session.CallState, task session.Task) (*session.Outcome, error) {
 	jobs, err := d.jobs(ctx, job{c, task})
@@ -45,7 +45,7 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 	var all sync.WaitGroup
 	for i, jb := range jobs {
 		all.Go(func() {
-			errs[i] = d.guarded(ctx, "a sub-task", func() (err error) {
+			errs[i] = d.guard(ctx, "a sub-task", func() (err error) {
 				results[i], waits[i], err = d.work(ctx, jb)
 				return err
 			})
@@ -70,7 +70,7 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 	return wait, errors.Join(errs...)
 }
 
-// jobs returns the sub-tasks that are worked on together.
+// jobs returns the sub-tasks that can run at the same time.
 func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 	out := []job{first}
 	reads := func(name string) bool {
@@ -79,7 +79,7 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 	}
 	at := slices.Index(d.Last, first.call) + 1
 	for _, c := range d.Last[at:] {
-		if c.Name != first.call.Name || !c.Open() || len(out) == mostTogether || !reads(first.task.Mode) {
+		if c.Name != first.call.Name || !c.Open() || len(out) == maxParallelTasks || !reads(first.task.Mode) {
 			break
 		}
 		ru, err := d.gate.rule(ctx, c)
@@ -91,7 +91,7 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 		}
 		res, err := d.gate.carryOut(ctx, c.Call, ru)
 		if err != nil || res.Task == nil || !reads(res.Task.Mode) {
-			break // it is run, and told, when its turn comes
+			break // handled in its turn
 		}
 		if err := d.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: callTitle(c, ru.action)})); err != nil {
 			return nil, err
@@ -101,12 +101,12 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 	return out, nil
 }
 
-// work brings a sub-task as far as it goes now: to a result, or to where the session has
-// to wait. Neither means that the session itself has to look again.
+// work runs a sub-task until it has a result or the session has to wait. If it returns
+// neither, the session itself has to be checked again.
 func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.Outcome, error) {
 	want, err := policy.ParseMode(jb.task.Mode)
 	if err == nil && !want.Within(d.mode) { //control:no-wider-inside
-		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.Holds())
+		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.IncludedModes())
 	}
 	if err != nil {
 		return &session.Result{Content: err.Error(), Mistake: true}, nil, nil
@@ -116,19 +116,19 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 		Model: d.ModelName(), Base: d.Published, Branch: d.Branch, Nonce: d.Task.Nonce, Requester: d.Task.Requester,
 	}
 	a := d.inner()
-	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.with))
-	j.onEvent = nil // its log tells
+	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.logMu))
+	j.onEvent = nil // the part of the log reports its events
 	if err := j.open(ctx, task); err != nil {
 		return nil, nil, fmt.Errorf("open sub-task %s: %w", jb.call.ID, err)
 	}
 	if j.Outcome == nil || j.Outcome.Status.Parked() && j.Outcome.Status != session.StatusOutOfBudget {
 		r := newRun(a, j)
 		r.finisher.inside, r.task = true, jb.call.ID+"/"
-		r.calls.gate.whose = []string{fmt.Sprintf("a sub-task asks: %q", firstLine(jb.task.Text, 80))}
+		r.calls.gate.subTaskReasons = []string{fmt.Sprintf("a sub-task asks: %q", firstLine(jb.task.Text, 80))}
 		if d.mode.EditLimit != policy.NoEditLimit { //control:edits-inside-count
-			j.used.modeFrom = j.Edits - d.modeEdits() // the session's count
+			j.used.modeFrom = j.Edits - d.modeEdits() // inherits the session's count
 		}
-		r.steps = []step{r.provide, r.calls.finish, r.heed, r.finisher.finish, d.look, r.meter.check, r.think}
+		r.steps = []step{r.provide, r.calls.finish, r.handleLosses, r.finisher.finish, d.look, r.meter.check, r.think}
 		out, err := r.loop(ctx)
 		var over *overError
 		switch {
@@ -145,63 +145,63 @@ func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.
 	out := *j.Outcome
 	out.Files = j.Unpushed
 	if out.Summary == "" {
-		out.Summary = (&finisher{journal: j}).explained()
+		out.Summary = (&finisher{journal: j}).lastExplanation()
 	}
 	res := tools.Report(j.Task, out)
 	return &res, nil, nil
 }
 
-// inner is the agent that works on sub-tasks: it has none of the tools that are the
-// session's own, and what it shows is shown one after the other.
+// inner returns the agent for sub-tasks. Its approval requests, its inbox and its
+// progress reports are serialized.
 func (d *delegate) inner() *Agent {
-	in := *d.agent.inside
+	in := *d.agent.subTasks
 	if in.cfg.Approver != nil {
-		in.cfg.Approver = inTurn{&d.asks, in.cfg.Approver}
+		in.cfg.Approver = serialApprover{&d.askMu, in.cfg.Approver}
 	}
 	if hear := in.cfg.Inbox; hear != nil {
 		in.cfg.Inbox = func(ctx context.Context) error {
-			d.with.Lock()
-			defer d.with.Unlock()
+			d.logMu.Lock()
+			defer d.logMu.Unlock()
 			return hear(ctx)
 		}
 	}
 	if show := in.cfg.OnLive; show != nil {
 		in.cfg.OnLive = func(l Live) {
 			if l.Output == "" && l.Title == "" {
-				return // its words are its own
+				return // the text of a sub-task is not shown
 			}
-			d.with.Lock()
-			defer d.with.Unlock()
+			d.logMu.Lock()
+			defer d.logMu.Unlock()
 			show(Live{Call: l.Call, Output: l.Output, Title: l.Title, Silent: l.Silent})
 		}
 	}
 	return &in
 }
 
-// inTurn asks people one thing after the other.
-type inTurn struct {
+// serialApprover is an Approver that handles one request at a time.
+type serialApprover struct {
 	turn *sync.Mutex
 	Approver
 }
 
 // Approve implements Approver.
-func (i inTurn) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
+func (i serialApprover) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
 	i.turn.Lock()
 	defer i.turn.Unlock()
 	return i.Approver.Approve(ctx, asked)
 }
 
-// overError means that the session itself cannot go on, and with it no sub-task. The
-// outcome is nil where it begins anew in another workspace.
+// overError means that the session itself has to stop, and its sub-tasks with it. The
+// outcome is nil if the session restarts in another workspace.
 type overError struct{ out *session.Outcome }
 
 // Error implements error.
 func (*overError) Error() string { return "the session has to stop first" }
 
-// look is the step of a sub-task that asks whether the session itself may go on.
+// look is the step of a sub-task that checks whether the session may continue.
 func (d *delegate) look(ctx context.Context) (*session.Outcome, error) {
-	d.with.Lock()
-	defer d.with.Unlock()
+	d.logMu.Lock()
+	defer d.logMu.Unlock()
 	if err := d.catchUp(ctx); err != nil {
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func (d *delegate) look(ctx context.Context) (*session.Outcome, error) {
 	return nil, err
 }
 
-// insideOf returns the agent that works on the sub-tasks of another.
-func insideOf(cfg Config) Config {
+// subTaskConfig returns the configuration for sub-tasks, without session-level features.
+func subTaskConfig(cfg Config) Config {
 	cfg.Plans, cfg.Shares = false, nil
 	cfg.Tools = slices.DeleteFunc(slices.Clone(cfg.Tools), func(t tools.Tool) bool { return t.Spec().Outer }) //control:no-people-inside
 	return cfg

@@ -27,8 +27,8 @@ func TestWordsAreNoWork(t *testing.T) {
 			b := newBench(t, head+how, map[string]string{"a.txt": "1\n"})
 			b.task.Text = task
 			out := b.must(session.StatusNoChanges)
-			if n := strings.Count(b.notes(session.NoteRefused), "no file was changed"); n != mostRefusals {
-				t.Errorf("%q, %s: sent back %d times, want %d", task, how, n, mostRefusals)
+			if n := strings.Count(b.notes(session.NoteRefused), "no file was changed"); n != maxRefusals {
+				t.Errorf("%q, %s: sent back %d times, want %d", task, how, n, maxRefusals)
 			}
 			if !strings.Contains(out.Reason, "no file was changed") {
 				t.Errorf("%q: %+v", task, out)

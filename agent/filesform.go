@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/speech"
 )
 
-// filesTurn writes an entry for a model that calls no tools: files stand under their
-// paths, and of the results of an answer it is told those that it asked for.
+// filesTurn renders an entry for a model that calls no tools: files appear under their
+// paths, and an answer is followed only by the results that it asked for.
 func filesTurn(e entry, nonce string, writes bool) []llm.Message {
 	if e.answer == nil {
 		return []llm.Message{{Role: llm.RoleUser, Content: filesRequest(e, nonce, writes), Images: pictures(e.images), Ours: e.nudge}}
@@ -32,10 +32,10 @@ func filesTurn(e entry, nonce string, writes bool) []llm.Message {
 	return out
 }
 
-// makeChange stands behind a request for a change: small models go by the last words.
+// makeChange ends a request for a change: small models follow the last words.
 const makeChange = "\n\nMake this change. Write the path of the file, and below it the whole new file in a code fence."
 
-// filesRequest is the files in view with the words of a person behind them.
+// filesRequest renders the files in view, followed by the user's message.
 func filesRequest(e entry, nonce string, writes bool) string {
 	var files strings.Builder
 	var others []session.Item
@@ -47,16 +47,16 @@ func filesRequest(e entry, nonce string, writes bool) string {
 		others = append(others, it)
 	}
 	if files.Len() == 0 {
-		return e.provided + provided(nonce, others) + e.user
+		return e.provided + renderItems(nonce, others) + e.user
 	}
-	request := files.String() + e.provided + provided(nonce, others) + "Task: " + e.user
+	request := files.String() + e.provided + renderItems(nonce, others) + "Task: " + e.user
 	if writes {
 		request += makeChange
 	}
 	return request
 }
 
-// filesResult is what the model is told of a call; "" for an edit that was made.
+// filesResult renders the result of a call. A successful edit yields only its reminder.
 func filesResult(c *session.CallState, nonce string) string {
 	switch {
 	case speech.IsEdit(c.Call) && c.Result != nil && c.Result.OK && !c.Result.Mistake:
@@ -64,11 +64,11 @@ func filesResult(c *session.CallState, nonce string) string {
 	case c.Name == "read_file" && c.Result != nil && c.Result.OK:
 		return fmt.Sprintf("%s\n%s", pathArgument(c.Arguments), fence(pathArgument(c.Arguments), plainFile(c.Result.Content)))
 	}
-	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fenced(c, nonce))
+	return fmt.Sprintf("[TOOL RESULT: %s]\n%s", c.Name, fencedResult(c, nonce))
 }
 
-// plainFile returns the text of a file that read_file shows whole, without the heading and
-// the numbers, and everything else as it is.
+// plainFile removes the heading and the line numbers from a complete read_file result.
+// Any other text is returned unchanged.
 func plainFile(shown string) string {
 	head, rest, ok := strings.Cut(shown, "\n")
 	if !ok || !strings.HasPrefix(head, "File: ") || !strings.HasSuffix(head, " lines)") && !strings.HasSuffix(head, "(1 line)") {
@@ -87,7 +87,7 @@ func plainFile(shown string) string {
 	return out.String()
 }
 
-// fence puts a text into a code fence that is longer than any in it.
+// fence wraps a text into a code fence that does not occur in it.
 func fence(name, text string) string {
 	marks := "```"
 	for strings.Contains(text, marks) {
@@ -118,9 +118,9 @@ func languageOf(name string) string {
 	return ext
 }
 
-// joined puts messages of the same role that follow each other into one: templates of
-// small models want the roles to take turns.
-func joined(messages []llm.Message) []llm.Message {
+// mergeSameRole merges consecutive messages of the same role: templates of small models require
+// alternating roles.
+func mergeSameRole(messages []llm.Message) []llm.Message {
 	var out []llm.Message
 	for _, m := range messages {
 		if n := len(out); n > 0 && out[n-1].Role == m.Role && m.Role != llm.RoleSystem {

@@ -13,38 +13,38 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// gate is the only way to a tool. It asks the tool what the call would do,
-// asks the policy whether that may happen, and, where a person must be asked,
-// lets through exactly what the person was shown.
+// gate is the only way to a tool. It asks the tool for the effect of a call and the
+// policy for permission. If an approval is needed, the gate lets through exactly the
+// content that was displayed.
 type gate struct {
 	*journal
 	Approvals
-	policy   *policy.Policy
-	tools    *toolset
-	secrets  SecretScanner
-	deadline time.Duration // for a person's answer
-	now      func() time.Time
-	whose    []string // says of a sub-task's requests that they are its
+	policy         *policy.Policy
+	tools          *toolset
+	secrets        SecretScanner
+	deadline       time.Duration // for an approver's answer
+	now            func() time.Time
+	subTaskReasons []string // reasons that mark the requests of a sub-task
 }
 
-// ruling is the gate's word on one call.
+// ruling is the gate's decision on one call.
 type ruling struct {
 	tool     tools.Tool
 	action   policy.Action
 	decision policy.Decision
-	bound    []session.Fact // what the decision's digest covers besides the action, when a person is asked
-	refused  string         // told to the model instead of running the call
+	bound    []session.Fact // facts covered by the digest besides the action, if an approval is needed
+	refused  string         // text for the model if the call is not run
 	mistake  bool           // the model used the tool wrongly
 }
 
-// rule decides about one call as the workspace stands now.
+// rule decides on one call in the current state of the workspace.
 func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	tool, ok := g.tools.Find(c.Name)
 	if !ok {
 		return ruling{mistake: true, refused: g.tools.Instead(c.Name, c.Arguments, g.tools.names())}, nil
 	}
 	var action policy.Action
-	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		action, err = tool.Intent(ctx, c.Call)
 		return err
 	})
@@ -75,10 +75,10 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 	return out, nil
 }
 
-// carryOut runs a tool as it was ruled. Nothing else runs one.
+// carryOut runs a tool according to a ruling. All tools run through it.
 func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.Result, error) {
 	var res tools.Result
-	err := g.guarded(ctx, "the tool "+c.Name, func() (err error) {
+	err := g.guard(ctx, "the tool "+c.Name, func() (err error) {
 		res, err = ru.tool.Run(ctx, c, func(text string) { g.live(Live{Call: c.ID, Output: text}) })
 		return err
 	})
@@ -89,9 +89,9 @@ func (g *gate) carryOut(ctx context.Context, c session.Call, ru ruling) (tools.R
 	return res, err
 }
 
-// bind ties a ruling that needs a person to this call, in this session, on
-// this state of the branch and of the workspace, and to what the outside says
-// at this moment. The digest that people approve covers all of it.
+// bind ties a ruling that needs an approval to this call and session, to the state of the
+// branch and the workspace, and to the current ApprovalFacts. The digest that is approved
+// covers all of them.
 func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 	facts := []session.Fact{
 		{Name: "session", Value: g.Task.Session},
@@ -113,7 +113,7 @@ func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 	return nil
 }
 
-// subject writes facts so that no two lists look the same.
+// subject encodes facts unambiguously.
 func subject(facts []session.Fact) string {
 	var b strings.Builder
 	for _, f := range facts {
@@ -122,8 +122,8 @@ func subject(facts []session.Fact) string {
 	return b.String()
 }
 
-// later lets an edit that only waits because a file is sensitive be made in
-// the workspace: the door to the branch holds it, and there it is reviewed.
+// later permits an edit in the workspace if it only waits because a file is sensitive. It
+// is held back from the branch and reviewed there.
 func (g *gate) later(a policy.Action, d policy.Decision) policy.Decision {
 	if g.Proposer == nil {
 		return d

@@ -13,9 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// history is the state that everybody reads from the log, with what only the
-// loop needs of the same events. It is a pure fold: the same log gives the
-// same history on any machine.
+// history is the shared session state, with the additional state of the loop. It is a
+// pure fold: the same log yields the same history on any machine.
 type history struct {
 	*session.State
 	talk   conversation
@@ -26,15 +25,15 @@ type history struct {
 
 	notes    compact.Notes
 	ratio    compact.Ratio
-	lead     *session.Prompt // what requests begin with; nil before the first
-	renewed  bool            // the conversation was made shorter since then
-	mode     policy.Mode     // the present one
-	stepped  llm.Form        // the form that the session fell back to; FormAuto while it has not
+	lead     *session.Prompt // prefix of all requests; nil before the first
+	renewed  bool            // the conversation was compacted since then
+	mode     policy.Mode     // the current mode
+	stepped  llm.Form        // the form that the session fell back to; FormAuto before that
 	todoTurn int             // turn of the last change of the todo list
 }
 
-// newHistory returns the history of an empty log. Edits reports whether a tool
-// changes text that is there.
+// newHistory returns the history of an empty log. edits reports whether a tool changes
+// existing text.
 func newHistory(edits func(tool string) bool) *history {
 	return &history{State: session.NewState(), habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
 		if !edits(tool) {
@@ -44,8 +43,8 @@ func newHistory(edits func(tool string) bool) *history {
 	})}
 }
 
-// mostGoal bounds the goal in the session's notes, in characters.
-const mostGoal = 300
+// maxGoal limits the goal in the session's notes, in characters.
+const maxGoal = 300
 
 // apply folds one event.
 func (h *history) apply(e session.Event) error {
@@ -63,14 +62,14 @@ func (h *history) apply(e session.Event) error {
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
 		h.claims.from, h.claims.start = h.Content(), h.Saved
-		h.notes.Goal = firstLine(session.Command(p.Task.Text), mostGoal)
+		h.notes.Goal = firstLine(session.Command(p.Task.Text), maxGoal)
 	case *session.Message:
 		h.message(e, p, over)
 	case *session.Answer:
 		h.answered(e, p)
 	case *session.Resolved:
-		h.settled(p)
-		if len(h.Checkpoints) == 0 { // leave to work on a commit of a fork says where the work starts
+		h.noteDecision(p)
+		if len(h.Checkpoints) == 0 { // permission to work on a fork's commit determines the start of the work
 			h.claims.from, h.claims.start = h.Content(), h.Saved
 		}
 	case *session.Result:
@@ -99,7 +98,7 @@ func (h *history) apply(e session.Event) error {
 	return nil
 }
 
-// note takes in what the engine told the model.
+// note folds a note of the engine to the model.
 func (h *history) note(e session.Event, p *session.Note) {
 	if p.Kind == session.NoteFallback {
 		h.stepped = cmp.Or(llm.Form(p.Form), llm.FormText)
@@ -113,29 +112,29 @@ func (h *history) note(e session.Event, p *session.Note) {
 	h.talk.note(e, p)
 }
 
-// enter changes the mode. One that nobody knows allows nothing.
+// enter changes the mode. An unknown mode allows nothing.
 func (h *history) enter(name string) {
 	h.mode, _ = policy.ParseMode(name)
 	h.talk.writes = h.mode.Writes()
 }
 
-// modeEdits counts the edits that the mode's limit is about.
+// modeEdits returns the number of edits that count toward the mode's limit.
 func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 
-// message begins a new allowance: a person asked for something. over says that
-// the session had ended.
+// message folds a user message. It begins a new allowance if over, that is, if the
+// session had ended.
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear { //control:forgotten
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
 		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
-	h.lost.Anew()
-	if p.Clear || p.Model != "" { // nothing is asked with it
+	h.lost.Reset()
+	if p.Clear || p.Model != "" { // it asks for nothing
 		return
 	}
 	switched := p.Mode != "" && p.Mode != h.mode.Name
 	if p.Mode != "" {
-		over = true // it is a request of its own
+		over = true // a change of mode is a new request
 		h.enter(p.Mode)
 	}
 	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
@@ -143,7 +142,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	h.claims.message(asks, h.Content(), h.Saved)
 	h.habits.Forgive()
 	if p.Text != "" {
-		h.notes.Goal = firstLine(p.Text, mostGoal)
+		h.notes.Goal = firstLine(p.Text, maxGoal)
 	}
 	h.talk.message(e, p)
 	if last := len(h.talk.entries) - 1; switched && p.Text != "" { //control:mode-is-told
@@ -152,20 +151,20 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 }
 
 func (h *history) answered(e session.Event, p *session.Answer) {
-	if h.lost.Answered(p); h.lost.Counts() {
+	if h.lost.AddAnswer(p); h.lost.Counts() {
 		h.ratio.Learn(p.PromptBytes, p.PromptTokens)
 	}
 	h.notes.Hear(p.Content)
-	h.habits.Answered(p)
+	h.habits.AddAnswer(p)
 	h.claims.answered(p)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, answer: p, calls: h.Last})
 }
 
-// settled remembers what a person decided.
-func (h *history) settled(p *session.Resolved) {
+// noteDecision notes the decision of an approver.
+func (h *history) noteDecision(p *session.Resolved) {
 	for _, r := range h.Requests {
 		if r.Answer == p {
-			h.notes.Decide(decided(r))
+			h.notes.Decide(decisionText(r))
 		}
 	}
 }
@@ -180,8 +179,8 @@ func (h *history) find(id string) *session.CallState {
 	return nil
 }
 
-// decided is what a person's answer settled, for the notes.
-func decided(r *session.Request) string {
+// decisionText describes a decision for the notes.
+func decisionText(r *session.Request) string {
 	asked, said := firstLine(r.Display, 120), firstLine(r.Answer.Reason, 160)
 	switch r.Answer.Verdict {
 	case policy.Answered:
@@ -192,7 +191,7 @@ func decided(r *session.Request) string {
 	return ""
 }
 
-// stepOf says of a finished call what is worth remembering.
+// stepOf summarizes a finished call for the notes.
 func stepOf(c *session.CallState) compact.Step {
 	n := readNamed(c.Arguments)
 	s := compact.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}

@@ -12,8 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// journal is the log of a session together with what it says. Nothing else
-// writes to the log or folds it.
+// journal is the log of a session with its fold. All writes to the log go through it.
 type journal struct {
 	*history
 	log      session.Log
@@ -42,7 +41,7 @@ func (j *journal) open(ctx context.Context, task session.Task) error {
 	return err
 }
 
-// catchUp folds events that others appended.
+// catchUp folds events that other writers appended.
 func (j *journal) catchUp(ctx context.Context) error {
 	events, err := j.log.Events(ctx, j.Seq)
 	if err != nil {
@@ -56,8 +55,8 @@ func (j *journal) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// record stores events, then folds and shows them: persist, then post.
-// Events that others appended meanwhile are folded first, in log order.
+// record stores events, then folds and shows them. Events that other writers appended in
+// the meantime are folded first, in log order.
 func (j *journal) record(ctx context.Context, events ...*session.Event) error {
 	for _, e := range events {
 		if err := j.sanitize(ctx, e); err != nil {
@@ -81,25 +80,24 @@ func (j *journal) record(ctx context.Context, events ...*session.Event) error {
 	return nil
 }
 
-// tell records words of the engine to the model.
+// tell records a note of the engine to the model.
 func (j *journal) tell(ctx context.Context, kind session.NoteKind, text string) error {
 	return j.record(ctx, session.NewEvent(session.TypeNote, j.Turns, session.Note{Kind: kind, Text: text}))
 }
 
-// live shows what is no event.
+// live reports progress that is not an event.
 func (j *journal) live(l Live) {
 	if j.onLive != nil {
 		j.onLive(l)
 	}
 }
 
-// sanitize makes an event fit to be kept. Whatever is recorded is what the
-// model is told, what people are shown and what the store keeps, so this is
-// the one place where secrets and invisible characters end.
+// sanitize prepares an event for the log. The model, the approvers and the store see only
+// recorded events, so secrets and invisible characters are removed here.
 //
-// The arguments of a call are what will run: they lose the secrets that we
-// know and nothing else. What a person is asked keeps its invisible
-// characters, because it is shown with all of them made visible.
+// The arguments of a call are executed as they are: only known secrets are removed from
+// them. An approval request keeps its invisible characters, because they are made visible
+// when it is displayed.
 func (j *journal) sanitize(ctx context.Context, e *session.Event) error {
 	known := j.redactor.Known()
 	var secrets int

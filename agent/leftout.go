@@ -9,17 +9,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// mostLeftOut is how many paths that are in no checkpoint are named.
-const mostLeftOut = 20
+// maxLeftOut is the maximum number of unsaved paths that are named.
+const maxLeftOut = 20
 
-// nameLeftOut tells, with the result of a call, what the workspace has since then
-// that cannot be kept: the model relies on nothing that is not there tomorrow.
+// nameLeftOut adds to a result the new workspace content that cannot be kept, so that the
+// model does not rely on it.
 func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	if len(list) == 0 && len(r.LeftOut) == 0 {
 		return
 	}
-	if n := len(list) - mostLeftOut; n > 0 {
-		list = append(list[:mostLeftOut:mostLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
+	if n := len(list) - maxLeftOut; n > 0 {
+		list = append(list[:maxLeftOut:maxLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
 	}
 	var fresh []string
 	for _, l := range list {
@@ -28,7 +28,7 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 		}
 	}
 	if list == nil {
-		list = []session.LeftOut{} // and not nil: what was left out is gone
+		list = []session.LeftOut{} // not nil: it records that nothing is left out any more
 	}
 	out.LeftOut = list
 	if len(fresh) > 0 { //control:left-out-named

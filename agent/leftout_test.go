@@ -14,7 +14,7 @@ func TestLeftOutIsNamedOnce(t *testing.T) {
 	r := &callRunner{journal: &journal{history: newHistory(nil)}}
 	sock, pipe := session.LeftOut{Path: "a\u202e\nb", Why: "a socket"}, session.LeftOut{Path: "p", Why: "a named pipe"}
 	var many []session.LeftOut
-	for i := range 3 * mostLeftOut {
+	for i := range 3 * maxLeftOut {
 		many = append(many, session.LeftOut{Path: fmt.Sprint(i), Why: "a device"})
 	}
 	for i, tt := range []struct {
@@ -28,7 +28,7 @@ func TestLeftOutIsNamedOnce(t *testing.T) {
 		{[]session.LeftOut{sock, pipe}, []string{"- p: a named pipe"}, 2},
 		{nil, nil, 0},
 		{nil, nil, -1},
-		{many, []string{"- 0: a device", "40 more"}, mostLeftOut + 1},
+		{many, []string{"- 0: a device", "40 more"}, maxLeftOut + 1},
 	} {
 		out := session.Result{Call: "c", Content: "ok"}
 		r.nameLeftOut(&out, tt.found)

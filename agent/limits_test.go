@@ -117,7 +117,7 @@ func TestTooLongForEver(t *testing.T) {
 	if !strings.Contains(out.Reason, "does not fit into the model's context of 32768 tokens") {
 		t.Error(out.Reason)
 	}
-	if n := len(b.model.Requests()); n > mostSqueezes+1 {
+	if n := len(b.model.Requests()); n > maxSqueezes+1 {
 		t.Errorf("%d requests", n)
 	}
 }
@@ -239,7 +239,7 @@ func TestEqualCallsInOneAnswer(t *testing.T) {
 	r := &callRunner{journal: newJournal(&Agent{tools: registry}, b.log), gate: &gate{tools: &toolset{Registry: registry}}}
 	for i := range 25 {
 		c := session.Call{ID: fmt.Sprint(i), Name: "browser_action", Arguments: []byte(`{"action":"scroll_down"}`)}
-		r.habits.Answered(&session.Answer{Calls: []session.Call{c}})
+		r.habits.AddAnswer(&session.Answer{Calls: []session.Call{c}})
 		if _, stop := r.habits.Repeated(c.ID, r.gate.tools.Spec(c.Name).Repeats); stop != (i+1 >= 20) {
 			t.Fatalf("call %d of a browser: stopped %t", i+1, stop)
 		}

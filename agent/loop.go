@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// run is one stretch of work on a session.
+// run is one continuous stretch of work on a session.
 type run struct {
 	*journal
 	inbox     func(context.Context) error
@@ -25,14 +25,14 @@ type run struct {
 	planner   *planner
 	finisher  *finisher
 	steps     []step
-	task      string // before the ids of its calls; "" for the session itself
+	task      string // prefix of the ids of its calls; "" for the session itself
 }
 
-// newRun puts together what works on a session.
+// newRun connects the parts that work on a session.
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, wanted: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, longest: cfg.AnswerTime, server: cfg.Server}
+	m := &model{journal: j, llm: cfg.Model, configuredForm: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, maxAnswerTime: cfg.AnswerTime, server: cfg.Server}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
@@ -55,18 +55,18 @@ func newRun(a *Agent, j *journal) *run {
 			saves:    cfg.Checkpoints,
 		},
 	}
-	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.heed, r.finisher.finish, r.meter.check, r.think}
+	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.handleLosses, r.finisher.finish, r.meter.check, r.think}
 	return r
 }
 
-// step is one thing that may be due; an outcome ends the run. Steps are tried
-// in order, and the first that did something starts the round anew, so that
-// each round begins with a look at the log.
+// step is one action that may be due; an outcome ends the run. Steps are tried in order.
+// The first one that records an event restarts the round, so that each round begins with
+// the latest log.
 type step func(ctx context.Context) (*session.Outcome, error)
 
-// loop is the whole of an agent: look up what the request names, finish the
-// calls of the last answer, put what they changed on the branch, see whether
-// that was all, and ask the model for the next answer.
+// loop is the main loop of an agent: look up the references in a request, finish the
+// calls of the last answer, publish their changes, check whether the work is done, and
+// ask the model for the next answer.
 func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	with := r.ModelName()
 	for {
@@ -92,9 +92,8 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 	}
 }
 
-// rest ends the session again as it had ended, when all that was asked for since
-// was to take checkpoints back: that needs no answer of the model. Whether anything is
-// done depends on what is left.
+// rest restores the previous end of a session if the only request since then was to undo
+// or redo checkpoints: that needs no model. The status depends on the remaining changes.
 func (r *run) rest(context.Context) (*session.Outcome, error) {
 	if r.Rest == nil {
 		return nil, nil
@@ -109,7 +108,7 @@ func (r *run) rest(context.Context) (*session.Outcome, error) {
 	return &out, nil
 }
 
-// listen takes in what people wrote meanwhile.
+// listen reads new user messages.
 func (r *run) listen(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -133,8 +132,8 @@ func (r *run) end(ctx context.Context, out session.Outcome) (session.Outcome, er
 	return out, nil
 }
 
-// provide looks up what a person's latest words name, once, and puts it in
-// front of them, so that the model need not spend turns on reading it.
+// provide looks up the references in the latest user message, once, and adds them to the
+// message, so that the model need not spend turns on reading them.
 func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
 	if r.lookUp == nil || r.talk.unprovided == "" {
 		return nil, nil
@@ -177,21 +176,21 @@ func (r *run) ask(ctx context.Context) (session.Answer, error) {
 	return r.model.answer(ctx, r.requests.build())
 }
 
-// modelFailed decides what a failure of the model means for the session:
-// text calls instead of native ones, a shorter conversation, or the end with
-// a sentence that a person understands.
+// modelFailed decides how the session continues after a failure of the model: with text
+// calls instead of native ones, with a shorter conversation, or not at all. In the last
+// case the outcome explains the failure to the user.
 func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, error) {
 	var me *llm.Error
 	if ctx.Err() != nil || errors.Is(err, session.ErrFenced) || !errors.As(err, &me) {
 		return nil, err
 	}
 	switch {
-	case me.Kind == llm.Unsupported && r.model.without(me.Lacks):
+	case me.Kind == llm.Unsupported && r.model.disable(me.Lacks):
 		if r.model.text() && r.stepped == llm.FormAuto {
 			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
 		}
 		return nil, nil
-	case me.Kind == llm.TooLong && r.window.squeezed < mostSqueezes:
+	case me.Kind == llm.TooLong && r.window.squeezed < maxSqueezes:
 		return nil, r.shrinker.makeRoom(ctx)
 	case me.Kind == llm.TooLong:
 		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+

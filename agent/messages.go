@@ -13,9 +13,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// messages turns the entries into a conversation, after the system prompt. With native
-// calls each result is a message of its own; in the text form the results of an answer
-// travel together as words of the user, and so do all words to the model in the files form.
+// messages renders the conversation, without the system prompt. With native calls each
+// result is a separate message. In the text form the results of an answer are one user
+// message; in the files form consecutive messages to the model are merged as well.
 func (t *conversation) messages(form llm.Form) []llm.Message {
 	out := make([]llm.Message, 0, 2*len(t.entries))
 	for i, e := range t.entries {
@@ -25,7 +25,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		case form == llm.FormFiles:
 			out = append(out, filesTurn(e, t.nonce, t.writes)...)
 		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + provided(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
+			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + renderItems(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
 		case form == llm.FormText:
 			out = append(out, textTurn(e, t.nonce)...)
 		default:
@@ -36,7 +36,7 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		}
 	}
 	if form == llm.FormFiles {
-		return joined(out)
+		return mergeSameRole(out)
 	}
 	return out
 }
@@ -54,14 +54,13 @@ func nativeTurn(e entry) []llm.Message {
 	out := []llm.Message{head}
 	for _, c := range e.calls {
 		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: told(c), Images: images(c)})
+		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: resultText(c), Images: images(c)})
 	}
 	return out
 }
 
-// textTurn writes an answer as its model wrote it. Calls that were native
-// then are written as text, so that a model whose server stopped taking them
-// sees what it did.
+// textTurn renders an answer as the model wrote it. Native calls are converted to text in
+// case the server no longer accepts native calls.
 func textTurn(e entry, nonce string) []llm.Message {
 	raw := cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content)
 	for _, c := range e.calls {
@@ -76,14 +75,14 @@ func textTurn(e entry, nonce string) []llm.Message {
 	var b strings.Builder
 	var pics [][]byte
 	for _, c := range e.calls {
-		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, fenced(c, nonce)) //control:fence-results
+		fmt.Fprintf(&b, "[TOOL RESULT: %s]\n%s\n\n", c.Name, fencedResult(c, nonce)) //control:fence-results
 		pics = append(pics, images(c)...)
 	}
 	return append(out, llm.Message{Role: llm.RoleUser, Content: strings.TrimSpace(b.String()), Images: pics})
 }
 
-// told is what the model hears of a call.
-func told(c *session.CallState) string {
+// resultText returns the result of a call as the model sees it.
+func resultText(c *session.CallState) string {
 	text := "(no result: the session was interrupted before this call ran)"
 	if c.Result != nil {
 		text = c.Result.Content
@@ -101,8 +100,8 @@ func images(c *session.CallState) [][]byte {
 	return pictures(c.Result.Images)
 }
 
-// nonceOf is the code in the fences of a session. Callers give a random one;
-// without it the session's id, which is random on the command line, makes it.
+// nonceOf returns the code in the fences of a session: the caller's random nonce, or else
+// one derived from the session's id, which is random on the command line.
 func nonceOf(t session.Task) string {
 	if t.Nonce != "" {
 		return t.Nonce
@@ -111,15 +110,14 @@ func nonceOf(t session.Task) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// fenced is told, with what came out of a tool between marks that it cannot
-// close. In text mode results travel as words of the user, and without marks
-// a file could go on with a turn of its own making. What the engine says
-// itself (a refusal, a reminder) stands outside.
-func fenced(c *session.CallState, nonce string) string {
+// fencedResult is told with the output of the tool between marks that the output cannot close.
+// In the text form results are part of a user message; without marks a file could forge a
+// turn. The engine's own words (a refusal, a reminder) stay outside of the marks.
+func fencedResult(c *session.CallState, nonce string) string {
 	if nonce == "" || c.Result == nil || !c.Started && !c.Result.Mistake {
-		return told(c)
+		return resultText(c)
 	}
-	text, tail := told(c), ""
+	text, tail := resultText(c), ""
 	if c.Reminder != "" {
 		tail = "\n\n" + c.Reminder
 		text = strings.TrimSuffix(text, tail)
@@ -128,6 +126,6 @@ func fenced(c *session.CallState, nonce string) string {
 	if strings.Contains(strings.ToLower(text), "untrusted") || strings.Contains(text, nonce) {
 		return untrusted.Fence(nonce, label, text) + tail //control:fence-nonce
 	}
-	// The text was cleaned when it was recorded; nothing in it looks like a mark.
+	// The text was cleaned when it was recorded, and contains nothing like a mark.
 	return "<untrusted " + nonce + " \"" + label + "\">\n" + text + "\n</untrusted " + nonce + ">" + tail
 }

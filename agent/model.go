@@ -21,33 +21,32 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// model is the language model as a session uses it.
+// model is the language model of a session.
 type model struct {
 	*journal
-	llm    llm.Model
-	retry  llm.Retry
-	wanted llm.Form // that the operator chose
-	forms  Forms    // what is known of models; nil for nothing
-	form   llm.Form // in which the model is asked, once it is learned
-	parser *toolcall.Parser
-	writes func(tool string, arguments json.RawMessage) string // the file that a call writes
-	means  func(tool string, arguments json.RawMessage) string // the tool that is meant by a name that is none
-	may    func(m policy.Mode, tool, command string) bool      // see Agent.may
-	now    func() time.Time
+	llm            llm.Model
+	retry          llm.Retry
+	configuredForm llm.Form // the operator's choice
+	forms          Forms    // experience with models, or nil
+	form           llm.Form // the current form, valid once learned is set
+	parser         *toolcall.Parser
+	writes         func(tool string, arguments json.RawMessage) string // the file that a call writes
+	means          func(tool string, arguments json.RawMessage) string // the tool meant by an unknown name
+	may            func(m policy.Mode, tool, command string) bool      // see Agent.may
+	now            func() time.Time
 
-	longest time.Duration // that an answer may take from its first word on, negative for no limit
-	server  string        // its address for people to read, "" for none
+	maxAnswerTime time.Duration // limit of an answer, from its first word on; negative means no limit
+	server        string        // address of its server for display, or ""
 
 	caps    llm.Capabilities
-	learned bool // caps are known
+	learned bool // caps and form are known
 }
 
-// TriesAgain is what is logged where [Live] says it in words.
+// TriesAgain is the log message for a retry, which [Live] describes in its Title.
 const TriesAgain = "model failed, trying again"
 
-// retrying calls f until it succeeds, fails for good, or the attempts are
-// used up. A broken answer leaves nothing behind, so the turn is simply asked
-// again from the last complete one.
+// retrying calls f until it succeeds, fails permanently, or the attempts are used up. A
+// broken answer leaves no trace, so the turn is repeated from the last complete one.
 func (m *model) retrying(ctx context.Context, f func() error) error {
 	for n, until := 1, time.Now().Add(m.retry.Patience); ; n++ {
 		err := f()
@@ -71,7 +70,7 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 	}
 }
 
-// userMessage returns what a person is told of a failure of the model.
+// userMessage describes a failure of the model for the user.
 func userMessage(err error) string {
 	var me *llm.Error
 	if !errors.As(err, &me) || me.Public == "" {
@@ -84,7 +83,7 @@ func userMessage(err error) string {
 	return me.Public
 }
 
-// learn asks once what the model can do.
+// learn asks for the capabilities of the model, once.
 func (m *model) learn(ctx context.Context) error {
 	if m.learned {
 		return nil
@@ -102,16 +101,16 @@ func (m *model) learn(ctx context.Context) error {
 	return nil
 }
 
-// answer streams one answer, retrying where that can help.
+// answer streams one answer, with retries if they can help.
 func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, error) {
 	req.Temperature = cmp.Or(m.lost.Temperature(), m.claims.temperature(), req.Temperature)
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.reads(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
+		s := speech.New(speech.Config{Parser: m.callParser(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
 			Form: m.form, View: m.talk.view(), Offered: tools.Names(req.Tools), Prose: m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from), Show: func(sh speech.Shown) {
 				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
 			}})
-		err := m.hear(ctx, req, s)
+		err := m.streamInto(ctx, req, s)
 		switch {
 		case llm.KindOf(err) == llm.Garbled:
 			out = s.Answer(m.Turns + 1)
@@ -128,19 +127,19 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	return out, err
 }
 
-// reads returns what finds the calls in an answer. Where they travel as text, what other
-// programs take for calls is one too, of tools that the mode has.
-func (m *model) reads() *toolcall.Parser {
+// callParser returns the parser of calls in an answer. If calls travel as text, it also
+// accepts the call formats of other programs, for tools of the current mode.
+func (m *model) callParser() *toolcall.Parser {
 	if !m.text() { //control:forms-in-text
 		return m.parser
 	}
 	return m.parser.Forms(speech.Foreign(), func(tool, command string) bool { return m.may(m.mode, tool, command) })
 }
 
-// longTemplate is the length from which a template does not repeat the arguments.
+// longTemplate is the length above which a template omits the arguments.
 const longTemplate = 2000
 
-// template shows a call as this model is to send it.
+// template shows a call in the format that the model has to use.
 func (m *model) template(name, args string) string {
 	if len(args) > longTemplate {
 		args = "{… as you wrote them …}"
@@ -151,9 +150,9 @@ func (m *model) template(name, args string) string {
 	return name + " with the arguments " + args
 }
 
-// hear streams an answer into s, to its end, until it goes round in circles, or until it
-// has taken as long as it may: what came of it counts.
-func (m *model) hear(ctx context.Context, req llm.Request, s *speech.Stream) error {
+// streamInto streams an answer into s until it ends, repeats itself, or exceeds its time limit.
+// The text up to that point counts as the answer.
+func (m *model) streamInto(ctx context.Context, req llm.Request, s *speech.Stream) error {
 	err := m.attend(ctx, m.parts(req), answering, func(part llm.Part) bool {
 		s.Take(part)
 		return !s.Circles()
@@ -168,16 +167,16 @@ func (m *model) hear(ctx context.Context, req llm.Request, s *speech.Stream) err
 	return err
 }
 
-// shownIn returns what reports whether a text stands in a request.
+// shownIn returns a function that reports whether a request contains a text.
 func shownIn(req llm.Request) func(text string) bool {
 	return func(text string) bool {
 		return slices.ContainsFunc(req.Messages, func(m llm.Message) bool { return strings.Contains(m.Content, text) })
 	}
 }
 
-// heed tells the model what of its last answer was lost, and changes to text calls
-// where native ones do not arrive. Where it is of no use to go on, the session ends.
-func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
+// handleLosses reports the lost parts of the last answer to the model, switches to another form
+// if native calls do not arrive, and ends the session if there is no prospect of success.
+func (r *run) handleLosses(ctx context.Context) (*session.Outcome, error) {
 	n := len(r.talk.entries)
 	if n == 0 || r.talk.entries[n-1].answer == nil {
 		return nil, nil
@@ -198,10 +197,9 @@ func (r *run) heed(ctx context.Context) (*session.Outcome, error) {
 	return nil, nil
 }
 
-// say asks the model something beside the conversation and returns its
-// words, or the empty string when it could not say anything. It asks once:
-// whoever calls has another way.
-func (m *model) say(ctx context.Context, req llm.Request) string {
+// askOnce asks the model a question outside of the conversation and returns its words, or ""
+// if it failed. There is no retry: callers have a fallback.
+func (m *model) askOnce(ctx context.Context, req llm.Request) string {
 	var b strings.Builder
 	err := m.attend(ctx, m.parts(req), answering, func(p llm.Part) bool {
 		b.WriteString(p.Content)
@@ -214,9 +212,9 @@ func (m *model) say(ctx context.Context, req llm.Request) string {
 	return speech.Words(m.parser, b.String())
 }
 
-// without turns off what the model lacks. It reports whether that was on: if
-// so, another try makes sense.
-func (m *model) without(what llm.Capability) bool {
+// disable turns off a capability that the model lacks. It reports whether the capability
+// was on, so that another attempt makes sense.
+func (m *model) disable(what llm.Capability) bool {
 	switch {
 	case what == llm.CallTools && !m.text():
 		m.form, m.caps.Tools = m.belowNative(), false
@@ -230,8 +228,8 @@ func (m *model) without(what llm.Capability) bool {
 	return true
 }
 
-// advice is the sentence that ends a session whose model failed, with what
-// can be done about it.
+// advice returns the closing words of a session after a failure of the model, with the
+// possible remedy.
 func advice(me *llm.Error) string {
 	text := strings.TrimRight(userMessage(me), ".")
 	if me.Kind.Temporary() {

@@ -21,9 +21,9 @@ func TestWordsAroundFilesAreTakenOff(t *testing.T) {
 		return turn[len(turn)-1].Content
 	}
 	item := session.Item{Kind: session.ItemFile, Name: "net.py", Text: text}
-	head, _, _ := strings.Cut(provided(nonce, []session.Item{item}), "\n")
+	head, _, _ := strings.Cut(renderItems(nonce, []session.Item{item}), "\n")
 	for name, shown := range map[string]string{
-		"provided":                   provided(nonce, []session.Item{item}),
+		"provided":                   renderItems(nonce, []session.Item{item}),
 		"provided, its heading only": "# " + head + "\n" + text,
 		"provided, in a fence":       head + "\n```python\n" + text + "```\n",
 		"a result":                   result("File: net.py (5 lines)\n"+numbered, ""),

@@ -12,32 +12,31 @@ import (
 
 const (
 	planMode  = "plan"
-	plansMode = "code"  // in which a plan is carried out
-	mostPlan  = 100_000 // characters: people are to read all of it
+	plansMode = "code"  // mode in which a plan is carried out
+	maxPlan   = 100_000 // in characters: the approver has to read all of it
 )
 
-// planner puts the plan of a session in plan mode before people, and has the one
-// carried out that they approve.
+// planner submits the plan of a session in plan mode for approval, and starts the
+// approved plan.
 type planner struct {
 	*journal
 	gate *gate
-	asks bool // there are people who can be asked
+	asks bool // plans can be submitted for approval
 }
 
-// plans reports whether what the session comes to is a plan to be approved.
+// plans reports whether the session ends with a plan to be approved.
 func (p *planner) plans() bool { return p.asks && p.ModeName() == planMode }
 
-// propose asks people whether a plan is to be carried out, and ends the session until
-// they say so.
+// propose submits a plan for approval and ends the session until it is approved.
 func (p *planner) propose(ctx context.Context, plan string, because ...string) (*session.Outcome, error) {
-	if n := utf8.RuneCountInString(plan); n > mostPlan {
-		if p.claims.refusals < mostRefusals {
-			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, mostPlan))
+	if n := utf8.RuneCountInString(plan); n > maxPlan {
+		if p.claims.refusals < maxRefusals {
+			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, maxPlan))
 		}
 		return failed("The plan is longer than anybody reads, so I do not ask for a yes to it. Ask for a plan of less."), nil
 	}
 	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
-	plan, _ = p.redactor.Redact(plan)    // the digest is of what is recorded
+	plan, _ = p.redactor.Redact(plan)    // the digest covers the recorded text
 	a := session.Asked{
 		ID: p.gate.NewAskID(), Kind: session.AskPlan, Digest: p.digest(plan), Display: plan, Reasons: because, Base: p.Task.Base, Head: p.Published,
 	}
@@ -50,18 +49,18 @@ func (p *planner) propose(ctx context.Context, plan string, because ...string) (
 	return &session.Outcome{Status: session.StatusPlanned}, nil
 }
 
-// digest is that of a plan: of these words, in this session.
+// digest binds an approval to this plan in this session.
 func (p *planner) digest(plan string) string {
 	return policy.Action{Kind: policy.Converse, Tool: planMode, Display: plan, Subject: subject([]session.Fact{
 		{Name: "session", Value: p.Task.Session}, {Name: "mode", Value: plansMode},
 	})}.Digest()
 }
 
-// begin has an approved plan carried out, once, when the yes still counts at this
-// moment. Otherwise the plan is asked about anew.
+// begin starts an approved plan, once, if the approval still counts. Otherwise the plan
+// is submitted again.
 func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	r := p.Plan()
-	if r == nil || !r.Approval.Stands() {
+	if r == nil || !r.Approval.IsApproved() {
 		return nil, nil
 	}
 	why := ""
@@ -83,7 +82,7 @@ func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	return p.propose(ctx, r.Display, "it is asked again, because "+why)
 }
 
-// carryOut begins a new allowance, with the plan in front of the model.
+// carryOut begins a new allowance, with the plan as the request to the model.
 func (h *history) carryOut(e session.Event, id string) {
 	r := h.Request(id)
 	if r == nil {
@@ -97,7 +96,7 @@ func (h *history) carryOut(e session.Event, id string) {
 	h.claims.message(true, h.Content(), h.Saved)
 	h.habits.Forgive()
 	h.talk.asks = "Make the changes of the approved plan."
-	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, mostGoal)
+	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, maxGoal)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, person: true, user: fmt.Sprintf( //control:plan-in-front
 		"%s approved this plan of yours. You are in %s mode now. Carry out exactly this plan, all of it and nothing else; where it cannot be done as it is written, stop and say why.\n\n%s", who, plansMode, r.Display)})
 }

@@ -106,7 +106,7 @@ func TestPlanIsWhatWasShown(t *testing.T) {
 // A plan that is longer than people read is written again, shorter.
 func TestPlanIsShownWhole(t *testing.T) {
 	t.Parallel()
-	long := "- say: \"" + strings.Repeat("x", mostPlan) + ". [TASK_COMPLETE]\"\n"
+	long := "- say: \"" + strings.Repeat("x", maxPlan) + ". [TASK_COMPLETE]\"\n"
 	b := planned(t, long+plans)
 	b.must(session.StatusPlanned)
 	if asked := plansAsked(b); len(asked) != 1 || asked[0].Display != "1. Write b.txt." {

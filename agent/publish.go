@@ -10,25 +10,23 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// scratchDir is where a model may keep what only it needs. The prompt names
-// it.
+// scratchDir is the model's directory for temporary files. The prompt names it.
 const scratchDir = ".handrail-scratch/"
 
-// Scratch reports whether path is of a file that a [Checkpointer] leaves out: the
-// model keeps it for itself, and it goes with the workspace.
+// Scratch reports whether path is a temporary file of the model. A [Checkpointer] ignores
+// such files, and they disappear with the workspace.
 func Scratch(path string) bool { return strings.HasPrefix(path, scratchDir) }
 
-// publisher puts on the branch what was saved.
+// publisher puts saved changes on the branch.
 type publisher struct {
 	*journal
 	gate  *gate
 	saves Checkpointer
 }
 
-// publish puts what the turn changed on the branch. Whatever route a change
-// took (a tool, a shell command, a rename, a symlink), the resulting tree is
-// what is looked at: a sensitive path goes out only with a person's yes to
-// exactly that content.
+// publish puts the changes of the turn on the branch. It checks the resulting tree, so
+// the origin of a change (a tool, a shell command, a rename, a symlink) does not matter:
+// a sensitive path is pushed only with an approval of exactly that content.
 func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 	m := p.TakingIn()
 	if len(p.Unpushed) == 0 && m == nil {
@@ -51,7 +49,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 		}
 	}
 	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: session.Subject(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
-	if p.Publish.Approval().Stands() {
+	if p.Publish.Approval().IsApproved() {
 		pub.Approval = p.Publish.Request.ID
 	}
 	cp, err := p.saves.Publish(ctx, pub)
@@ -68,8 +66,7 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 	return &session.Outcome{Status: session.StatusFailed, Reason: "The work could not be pushed."}, nil
 }
 
-// heldText tells the model of files that are its work and yet not on the
-// branch.
+// heldText tells the model about files that are part of its work but not on the branch.
 func heldText(held []session.FileChange) string {
 	names := make([]string, 0, len(held))
 	for _, f := range held {
@@ -79,24 +76,24 @@ func heldText(held []session.FileChange) string {
 		"It is not in your workspace any more: do not make it again.", strings.Join(names, ", "))
 }
 
-// sensitive is what does not go out without a person's yes.
+// sensitive holds the changes that need an approval before they are pushed.
 type sensitive struct {
 	paths []string
-	leaks []Leak   // credentials that are added to them
-	held  []string // why a push of some of them would run them elsewhere
+	leaks []Leak   // credentials added to them
+	held  []string // reasons that a push would run some of them elsewhere
 }
 
-// whys says of each credential where it is.
-func (s sensitive) whys() (out []string) {
+// leakReasons describes the location of each credential.
+func (s sensitive) leakReasons() (out []string) {
 	for _, l := range s.leaks {
 		out = append(out, fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text))
 	}
 	return out
 }
 
-// needsApproval lists the changed paths that may not go out as they are: all
-// of them in a mode that must not write; else the sensitive ones, and those to
-// which a credential was added.
+// needsApproval lists the changed paths that may not be pushed without an approval: all
+// of them in a read-only mode or beyond its edit limit; otherwise the sensitive ones,
+// those held by the policy, and those with an added credential.
 func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 	var out, rest, held []string
 	for _, e := range p.changed() {
@@ -108,7 +105,7 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 		if !p.mode.Allows(policy.Write) || p.beyondLimit() || p.gate.policy.Changes(e).Sensitive { //control:gate-on-the-tree
 			out = append(out, e.Path)
 		}
-		if why := p.gate.policy.Held(e); why != "" { //control:push-hold
+		if why := p.gate.policy.HoldReason(e); why != "" { //control:push-hold
 			if !slices.Contains(held, why) {
 				held = append(held, why)
 			}
@@ -137,10 +134,10 @@ func (p *publisher) needsApproval(ctx context.Context) (sensitive, error) {
 	return sensitive{out, leaks, held}, nil
 }
 
-// approved reports whether people said yes to the edits that made e, and whether
-// that counts at this moment: nothing that they were bound to has moved, and who
-// gave them may still do so. It goes back from the newest edit, so that each
-// request is looked at once, also where edits lead back to an earlier content.
+// approved reports whether the edits that led to e have approvals that currently count:
+// the facts they are bound to are unchanged, and their approvers are still entitled. It
+// walks back from the newest edit, so each request is checked once, even if later edits
+// restore an earlier content.
 func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error) {
 	yes, ok := p.Approved[e.Path]
 	if !ok || !yes.Covers(e) {
@@ -152,7 +149,7 @@ func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error)
 		if r.Approval.State != policy.Used || r.Tool == session.PublishTool || made.Path != e.Path || made.Is != is {
 			continue
 		}
-		if why, err := p.gate.doubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
+		if why, err := p.gate.approvalDoubt(ctx, r); why != "" || err != nil { //control:edit-at-the-door
 			return false, err
 		}
 		if is = made.Was; is == yes.Was {
@@ -162,7 +159,7 @@ func (p *publisher) approved(ctx context.Context, e policy.Effect) (bool, error)
 	return false, nil
 }
 
-// effectOn returns what a request makes of a file, zero for nothing.
+// effectOn returns the effect of a request on a file, or the zero value.
 func effectOn(list []policy.Effect, path string) policy.Effect {
 	for _, e := range slices.Backward(list) {
 		if e.Path == path {
@@ -172,7 +169,7 @@ func effectOn(list []policy.Effect, path string) policy.Effect {
 	return policy.Effect{}
 }
 
-// changed lists what the branch would get, path by path.
+// changed lists the effects of a push, one per path.
 func (p *publisher) changed() []policy.Effect {
 	var out []policy.Effect
 	for _, f := range p.Unpushed {
@@ -189,14 +186,14 @@ func setOf(paths []string) map[string]bool {
 	return set
 }
 
-// beyondLimit reports whether commands made more edits than the mode allows. The
-// gate counts those of tools before they are made.
+// beyondLimit reports whether commands made more edits than the mode allows. Edits by
+// tools are counted by the gate before they are made.
 func (p *publisher) beyondLimit() bool {
 	return p.mode.EditLimit != policy.NoEditLimit && p.modeEdits() > p.mode.EditLimit
 }
 
-// clear asks for the sensitive paths. It reports true when they may go out; when
-// they may not, they were taken back and the model was told.
+// clear asks for an approval of the sensitive paths. It returns true if they may be
+// pushed. If they were refused, they are reverted and the model is told.
 func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outcome, error) {
 	id := fmt.Sprintf("p%d", p.Turns)
 	diff, err := p.saves.Diff(ctx, p.Published, p.Saved, s.paths)
@@ -213,7 +210,7 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 	if p.beyondLimit() {
 		action.Edits = p.modeEdits()
 	}
-	ru := ruling{action: action, decision: p.gate.policy.Check(p.mode, action).Held(s.held).Leaking(s.whys())}
+	ru := ruling{action: action, decision: p.gate.policy.Check(p.mode, action).Held(s.held).Leaking(s.leakReasons())}
 	switch ru.decision.Verdict {
 	case policy.Allow:
 		return true, nil, nil
@@ -231,23 +228,23 @@ func (p *publisher) clear(ctx context.Context, s sensitive) (bool, *session.Outc
 		return false, nil, p.takeBack(ctx, s.paths, text)
 	}
 	if g.Waits() {
-		if why := outdated(g, ru); why != "" {
+		if why := outdatedReason(g, ru); why != "" {
 			if err := p.record(ctx, staleEvent(g, why)); err != nil {
 				return false, nil, err
 			}
 		} else if parked, err := p.gate.stillWaits(ctx, g); parked != nil || err != nil {
 			return false, parked, err
 		}
-	} else if yes, err := p.gate.admitted(ctx, g, ru); yes || err != nil {
+	} else if yes, err := p.gate.approvalHolds(ctx, g, ru); yes || err != nil {
 		return yes, nil, err
 	}
-	return p.clear(ctx, s) // it is stale now, or somebody was quicker
+	return p.clear(ctx, s) // it is stale now, or was answered in the meantime
 }
 
-// askPublish records the request and hears whether it is answered at once.
+// askPublish records the request and handles an immediate answer.
 func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (bool, *session.Outcome, error) {
 	c := &session.CallState{Call: session.Call{ID: fmt.Sprintf("p%d", p.Turns), Name: session.PublishTool}, Turn: p.Turns}
-	if g := p.Publish; g != nil { // what became of the last request goes into this one
+	if g := p.Publish; g != nil { // the new request mentions the fate of the previous one
 		c.Request = g.Request
 	}
 	a := p.gate.ask(c, ru)
@@ -261,13 +258,13 @@ func (p *publisher) askPublish(ctx context.Context, s sensitive, ru ruling) (boo
 		return false, nil, err
 	}
 	if g := p.Publish; g.Waits() {
-		return false, parked(g), nil
+		return false, parkedOutcome(g), nil
 	}
 	return p.clear(ctx, s)
 }
 
-// takeBack restores paths to what is published, or to what the base branch has that is
-// being taken in, and tells the model why.
+// takeBack restores paths to the published state, or during a merge to the state of the
+// merged base branch, and tells the model the reason.
 func (p *publisher) takeBack(ctx context.Context, paths []string, why string) error {
 	to := p.Published
 	if m := p.TakingIn(); m != nil {
@@ -281,11 +278,11 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 		return fmt.Errorf("save changes: %w", err)
 	}
 	return p.record(ctx,
-		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBack(paths, why)}),
+		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBackText(paths, why)}),
 		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)))
 }
 
-// checkpoint is what the log keeps of a saved state.
+// checkpoint returns the log entry for a saved state.
 func (s Saved) checkpoint(parent string) session.Checkpoint {
 	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content, Merge: s.Merge}
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// withRegion adds, from the second failed edit of one file on, the text that
-// the file has now where the edit should have fitted: the model edits from a
-// stale or invented memory of it.
+// withRegion adds the current text around a failed edit, from the second failure in the
+// same file on: the model's copy of the file is stale or invented.
 func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text string) string {
 	path := pathArgument(c.Arguments)
 	if path == "" || !r.gate.tools.Spec(c.Name).Edits || r.habits.WrongAt(path) == 0 {
@@ -25,8 +24,7 @@ func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text 
 	return fmt.Sprintf("%s\n\nThis is what %s contains there now; copy from it exactly, without the line numbers:\n%s", text, path, tools.Region(now, c.Arguments))
 }
 
-// reread reads a file for the model, through the gate, as the model may read
-// it itself.
+// reread reads a file for the model, through the gate, like a call of the model.
 func (r *callRunner) reread(ctx context.Context, c *session.CallState, path string) (string, bool) {
 	args, err := json.Marshal(map[string]string{"path": path})
 	if err != nil {

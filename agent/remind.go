@@ -11,17 +11,16 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// staleTodo is after how many turns the model is reminded of a list with open
-// items.
+// staleTodo is the number of turns after which the model is reminded of open todo items.
 const staleTodo = 5
 
-// After how many turns without anything new the model is told, and the session ends.
+// Numbers of turns without progress after which the model is told, and the session ends.
 const (
-	staleTold = 5
-	mostStale = 10
+	staleReminder = 5
+	maxStale      = 10
 )
 
-// reminder knows what a model is apt to forget.
+// reminder reminds the model of limits and open items.
 type reminder struct {
 	*journal
 	meter    *meter
@@ -29,8 +28,7 @@ type reminder struct {
 	window   *window
 }
 
-// remind adds to the last result of a turn what the model should not forget
-// now.
+// remind adds the due reminders to the last result of a turn.
 func (r *reminder) remind(ctx context.Context, c *session.CallState) error {
 	if c != r.Last[len(r.Last)-1] || c.Reminder != "" {
 		return nil
@@ -51,8 +49,8 @@ func (r *reminder) due() []string {
 	case 3, 5:
 		say = append(say, fmt.Sprintf("Only %d turns are left. Bring the work to an end.", left))
 	}
-	if r.habits.Stale() == staleTold {
-		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleTold))
+	if r.habits.Stale() == staleReminder {
+		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleReminder))
 	}
 	if left := r.mode.EditLimit - r.modeEdits(); r.mode.EditLimit != policy.NoEditLimit && r.editedNow() {
 		switch {
@@ -85,8 +83,7 @@ func (r *reminder) editedNow() bool {
 	})
 }
 
-// nearlyFull reports whether the last prompt took most of the room that there
-// can be.
+// nearlyFull reports whether the prompt fills over 85 % of a window that cannot grow.
 func (r *reminder) nearlyFull() bool {
 	if r.window.canGrow() {
 		return false

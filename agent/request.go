@@ -13,20 +13,20 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// toolset is what the model is offered of the tools that there are.
+// toolset selects the tools that the model is offered.
 type toolset struct {
 	*journal
 	*tools.Registry
 	window *window
 }
 
-// smallWindow is the largest window, in tokens, for which only the tools are offered
-// that matter most.
+// smallWindow is the largest window, in tokens, in which only essential tools are
+// offered.
 const smallWindow = 16384
 
-// offered lists the tools that the mode can use. Leaving the others out is a courtesy
-// to the model; the gate is what refuses them. The list depends on nothing that
-// changes from turn to turn, because requests begin with it.
+// offered lists the tools available in the mode. It only spares the model useless calls;
+// the gate enforces the mode. The list does not change from turn to turn, because it is
+// part of the common prefix of requests.
 func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]llm.ToolSpec, 0, len(t.Specs()))
 	small, reads := t.small(), !t.mode.Writes()
@@ -39,10 +39,10 @@ func (t *toolset) offered() []llm.ToolSpec {
 	return out
 }
 
-// weakModel is the size below which a model gets lost among many tools and long prompts.
+// weakModel is the size below which a model cannot handle many tools and long prompts.
 const weakModel = 8_000_000_000
 
-// weak reports whether the model is small, and begins with no large window.
+// weak reports whether the model is small and its first window is not a large one.
 func (t *toolset) weak() bool {
 	caps, first := t.window.model.caps, t.window.fixed
 	if first == 0 {
@@ -51,17 +51,17 @@ func (t *toolset) weak() bool {
 	return caps.Parameters > 0 && caps.Parameters < weakModel && first <= llm.FirstWindow //control:weak-models
 }
 
-// small reports whether there is little room: the window is small, or the model is.
+// small reports whether the window or the model is small.
 func (t *toolset) small() bool {
 	return t.weak() || LargestContext(t.window.fixed, t.window.model.caps) <= smallWindow
 }
 
-// edits reports whether a tool changes text that is there.
+// edits reports whether a tool changes existing text.
 func (t *toolset) edits(tool string) bool { return t.Spec(tool).Edits }
 
 func (t *toolset) names() []string { return tools.Names(t.offered()) }
 
-// requests puts together what a model is sent.
+// requests builds the requests to the model.
 type requests struct {
 	*journal
 	prompt    prompt.Builder
@@ -71,24 +71,24 @@ type requests struct {
 	maxTokens int
 }
 
-// begin records what requests begin with from here on, where that is not what they
-// began with so far. It is kept as long as it can be: what a server has computed of one
-// request it need not compute again for the next one that begins with the same bytes.
+// begin records the common prefix of the requests if it has changed. The prefix is kept
+// as long as possible, because a server reuses its computations for requests that begin
+// with the same bytes.
 func (q *requests) begin(ctx context.Context) error {
 	specs := q.tools.offered()
 	now := session.Prompt{Model: q.ModelName(), Mode: q.mode.Name, Text: q.model.text(), Form: formName(q.model.form), Digest: digestOf(specs)}
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.longest() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
+	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.largestFile() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}
 	return q.record(ctx, session.NewEvent(session.TypePrompt, q.Turns, now))
 }
 
-// whyAnew returns why requests cannot begin as before, "" where they can. Another mode
-// with the same tools is no reason: the model is told of it, see [history.message].
+// whyAnew returns the reason that the prefix has to change, or "". Another mode with the
+// same tools is no reason: the model is told about it by [history.message].
 func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 	was := q.lead
 	switch {
@@ -108,7 +108,7 @@ func (q *requests) whyAnew(now session.Prompt) session.PromptWhy {
 	return ""
 }
 
-// digestOf names a list of tools by all that a model is told of them.
+// digestOf identifies a list of tools by their full descriptions.
 func digestOf(specs []llm.ToolSpec) string {
 	h := sha256.New()
 	for _, s := range specs {
@@ -117,7 +117,7 @@ func digestOf(specs []llm.ToolSpec) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// build returns what requests begin with, and the conversation so far.
+// build returns a request with the common prefix and the conversation so far.
 func (q *requests) build() llm.Request {
 	system := ""
 	if q.lead != nil {
@@ -139,22 +139,22 @@ func (q *requests) build() llm.Request {
 	return req
 }
 
-// plain is a request of just these messages. Every request is made here, so here the
-// control marks of chat templates are broken in everything that was read or said: the
-// log keeps what is exact. The system prompt is ours; it breaks what it quotes itself.
+// plain returns a request with the given messages. All requests are built here, so this
+// is the place to neutralize the control marks of chat templates in text that was read or
+// said; the log keeps the original. The system prompt escapes its own quotations.
 func (q *requests) plain(messages []llm.Message) llm.Request {
 	messages = prompt.Seal(messages, q.model.form == llm.FormText, q.model.parser.IsTag) //control:marks-broken
 	return llm.Request{Messages: messages, Context: q.window.size(), MaxTokens: q.limit()}
 }
 
-// limit is how many tokens an answer with calls may have. A file that is written whole
-// needs some, and a model that may think needs more.
+// limit returns the maximum number of tokens of an answer. A whole file needs some, and a
+// model that may think needs more.
 func (q *requests) limit() int {
 	if q.maxTokens > 0 {
 		return q.maxTokens
 	}
 	if q.model.form == llm.FormFiles {
-		return answerLimit(0, q.longest())
+		return answerLimit(0, q.largestFile())
 	}
 	limit := callTokens
 	if q.model.caps.Thinking || q.model.caps.Parameters == 0 {
@@ -163,28 +163,28 @@ func (q *requests) limit() int {
 	return min(limit, q.window.size()/4)
 }
 
-// Tokens that an answer may have where its operator set no limit.
+// Default limits of an answer, in tokens.
 const (
-	leastTokens = 2048 // with nothing in view
+	minTokens   = 2048 // without files in view
 	callTokens  = 4096
 	thinkTokens = 8192
 )
 
-// answerLimit returns how many tokens an answer may have that can write the files in view:
-// as many as the operator configured, or else enough for the largest of them, of so many
-// bytes, and some words.
+// answerLimit returns the maximum number of tokens of an answer that writes a file: the
+// configured limit, or else enough for view, the size in bytes of the largest file in
+// view, and some words.
 func answerLimit(configured, view int) int {
 	if configured > 0 {
 		return configured
 	}
-	return max(leastTokens, view*2/5+leastTokens/4)
+	return max(minTokens, view*2/5+minTokens/4)
 }
 
-// maxWhole is the size, in bytes, from which a file is changed by blocks.
+// maxWhole is the largest size, in bytes, of a file that is rewritten as a whole.
 const maxWhole = 6000
 
-// longest returns the bytes of the largest file in view.
-func (q *requests) longest() int {
+// maxAnswerTime returns the size in bytes of the largest file in view.
+func (q *requests) largestFile() int {
 	n := 0
 	for _, f := range q.talk.view() {
 		n = max(n, len(f.Text))
@@ -192,7 +192,7 @@ func (q *requests) longest() int {
 	return n
 }
 
-// formName is the form as the log has it: the first two are told by another field.
+// formName returns the form for the log; Prompt.Text distinguishes the other forms.
 func formName(f llm.Form) string {
 	if f == llm.FormFiles {
 		return string(f)

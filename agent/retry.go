@@ -14,12 +14,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/speech"
 )
 
-// retry takes the last answer back: the next try sees one line in its place, at a higher
-// temperature, and in a simpler form if there is one. What was tried stays in the log.
+// retry discards the last answer, which stays in the log. The next attempt sees line in
+// its place, at a higher temperature, and in a simpler form if there is one.
 func (f *finisher) retry(ctx context.Context, line string) error {
 	last := f.talk.entries[len(f.talk.entries)-1]
 	m := f.model
-	if m.wanted == llm.FormAuto && m.form != llm.FormFiles && (m.weak() || f.claims.back > 0) && f.mayWrite() {
+	if m.configuredForm == llm.FormAuto && m.form != llm.FormFiles && (m.weak() || f.claims.back > 0) && f.mayWrite() {
 		if m.forms != nil {
 			m.forms.Ended(m.llm.Name(), m.caps, m.form, false)
 		}
@@ -35,7 +35,7 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 	return f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}))
 }
 
-// temperature is that of a try after answers that were taken back, nil before.
+// temperature rises with the number of discarded answers; nil if there are none.
 func (k *claims) temperature() *float64 {
 	n := k.back + k.red
 	if n == 0 {
@@ -45,11 +45,11 @@ func (k *claims) temperature() *float64 {
 	return &warm
 }
 
-// maxBack is how many answers in a row are taken back before the session ends.
+// maxBack is the number of consecutive discarded answers that ends a session.
 const maxBack = 3
 
-// inFiles decides about an answer in the files form: edits that were all made are an end,
-// and everything else is tried again.
+// inFiles decides about an answer in the files form: the work ends if all edits were
+// made. A reading request continues the conversation; anything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
 	edits, refused, unseen := 0, []string{}, []string{}
 	if said, complete := completion(last); complete && !slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
@@ -67,14 +67,14 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 			}
 		}
 	}
-	switch broken := unparsed(last); {
+	switch broken := parseError(last); {
 	case broken != "" && f.claims.back < maxBack:
 		return f.again(ctx, broken)
 	case len(last.calls) > edits && edits == 0:
-		if why := f.seen(last); why != "" {
+		if why := f.uselessReading(last); why != "" {
 			return f.again(ctx, why)
 		}
-		return nil, nil // it asked for something, and reads the answer
+		return nil, nil // it asked for something, and needs the result
 	case len(unseen) > 0 && len(unseen) == len(refused) && f.changed():
 		// Small models add a file of tests that they never read; the change itself is there.
 		return f.complete(ctx, strings.TrimSpace(last.answer.Content+"\n\nNot written, because the model had not read it: "+strings.Join(unseen, ", ")+"."))
@@ -99,7 +99,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		why = strings.ToUpper(why[:1]) + why[1:]
 	}
 	if f.claims.back >= maxBack-1 {
-		return f.ended(ctx, last.answer.Content), nil
+		return f.endWithProse(ctx, last.answer.Content), nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
@@ -124,12 +124,12 @@ func (f *finisher) inView() string {
 	return " The file to change is shown above: " + strings.Join(names, ", ") + "."
 }
 
-// maxLooks is how many answers in a row may only look at files, in the files form.
+// maxLooks is the maximum number of consecutive answers in the files form that only read.
 const maxLooks = 4
 
-// seen says why an answer that only looks at files brings nothing: they are in view, or
-// enough was looked at.
-func (f *finisher) seen(last entry) string {
+// uselessReading returns the reason that an answer which only reads is of no use, or "": the files
+// are in view, or the limit is reached.
+func (f *finisher) uselessReading(last entry) string {
 	view := viewOf(f.talk.entries[:len(f.talk.entries)-1])
 	known := 0
 	for _, c := range last.calls {
@@ -157,8 +157,8 @@ func (f *finisher) seen(last entry) string {
 	return ""
 }
 
-// unparsed returns what the tools say of a file that does not parse since this answer.
-func unparsed(last entry) string {
+// parseError returns the tools' message about a file that this answer broke, or "".
+func parseError(last entry) string {
 	for _, c := range last.calls {
 		if c.Result == nil || !speech.IsEdit(c.Call) {
 			continue
@@ -172,14 +172,13 @@ func unparsed(last entry) string {
 	return ""
 }
 
-// askFiles says in one line how an answer changes a file.
+// askFiles explains in one line how an answer changes a file.
 const askFiles = "Write the path of the file on a line of its own, and below it the whole file in a code fence."
 
-// thinkFirst asks for the thought before the file: without it small models copy the file
-// that they see.
+// thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
 
-// again tries once more, or ends a session that was tried often enough.
+// again tries once more, or ends the session if the limit is reached.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {
 	if f.claims.back >= maxBack {
 		out := f.summarize(ctx, session.StatusFailed, "")
@@ -190,13 +189,13 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
 
-// ended is the end of a session whose model only talks.
-func (f *finisher) ended(ctx context.Context, said string) *session.Outcome {
+// endWithProse returns the outcome for a model that only talks.
+func (f *finisher) endWithProse(ctx context.Context, said string) *session.Outcome {
 	if f.changed() {
 		return f.summarize(ctx, session.StatusDone, said)
 	}
 	status := session.StatusNoChanges
-	if session.Question(f.asked()) {
+	if session.Question(f.latestRequest()) {
 		status = session.StatusAnswered
 	}
 	return f.summarize(ctx, status, said)
@@ -208,15 +207,15 @@ func firstParagraph(s string) string {
 	return s
 }
 
-// refusedAll reports whether all edits of an answer were refused, and nothing else was
-// done: such an answer only pulls the next one after it. It returns what was wrong.
+// refusedAll reports whether an answer consists only of refused edits, and returns their
+// errors. Such an answer is discarded, because the model would imitate it.
 func refusedAll(last entry, edits func(tool string) bool) (string, bool) {
 	var said []string
 	for _, c := range last.calls {
 		if c.Result == nil || !c.Result.Mistake || len(c.Result.Changes) > 0 || !edits(c.Name) && c.Name != "write_file" {
 			return "", false
 		}
-		said = append(said, fmt.Sprintf("Your %s of %s was not made: %s", c.Name, pathArgument(c.Arguments), told(c)))
+		said = append(said, fmt.Sprintf("Your %s of %s was not made: %s", c.Name, pathArgument(c.Arguments), resultText(c)))
 	}
 	return strings.Join(said, "\n\n"), len(said) > 0
 }

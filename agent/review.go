@@ -11,14 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Proposer makes the commit by which a sensitive edit is reviewed. It shows
-// it to nobody. A zero Review says that the edit cannot be put this way.
+// Proposer makes the commit for the review of a sensitive edit, without showing it. A
+// zero Review means that the edit cannot be reviewed this way.
 type Proposer interface {
 	Propose(ctx context.Context, p Proposal) (session.Review, error)
 }
 
-// Proposal is an edit to be reviewed: what Saved holds at Paths, on top of
-// Parent, which is the last commit on the branch. ID names the request.
+// Proposal is an edit to be reviewed: the content of Saved at Paths, on top of Parent,
+// the last commit on the branch. ID names the request.
 type Proposal struct {
 	ID            string
 	Turn          int
@@ -27,9 +27,8 @@ type Proposal struct {
 	Subject       string
 }
 
-// propose gives a request its commit, where it can be reviewed. What has a
-// credential in it, or runs in CI as soon as it is pushed, cannot: it is
-// pushed only after a yes.
+// propose adds a review commit to a request, if possible. An edit that contains a
+// credential, or that runs in CI on push, is pushed only after its approval.
 func (p *publisher) propose(ctx context.Context, a *session.Asked, ru ruling, s sensitive) error {
 	hidden := a.Display != ru.action.Display
 	if p.gate.Proposer == nil || hidden || len(s.leaks) > 0 || slices.ContainsFunc(a.Paths, policy.RunsOnPush) || len(s.held) > 0 { //control:review-runs-on-push
@@ -60,11 +59,11 @@ func (p *publisher) changesOf(paths []string) []session.FileChange {
 	return out
 }
 
-// refusal is what the model hears of a request at the door that was not
-// granted. What it was for ran before, so nothing is said of that. A reviewer's
-// words are somebody's text: they stand between marks.
+// refusalText returns the text for the model if a push was refused. The edit itself was
+// already made, so the text does not say that it was not run. A reviewer's words are
+// untrusted and therefore fenced.
 func (p *publisher) refusal(g *session.CallState) (string, bool) {
-	if !refused(g) {
+	if !isRefused(g) {
 		return "", false
 	}
 	if g.Request.Review == nil || g.Approval().State != policy.Denied || g.Request.Answer.Reason == "" {
@@ -78,9 +77,9 @@ func (p *publisher) refusal(g *session.CallState) (string, bool) {
 		who, untrusted.Fence(p.talk.nonce, "words of a reviewer", g.Request.Answer.Reason)), true //control:review-words
 }
 
-// takenBack tells of changes that were taken back, and that a command which made
-// some of them ran all the same.
-func (p *publisher) takenBack(paths []string, why string) string {
+// takenBackText describes reverted changes. It adds that the command ran if one made some of
+// them.
+func (p *publisher) takenBackText(paths []string, why string) string {
 	text := fmt.Sprintf("The change to %s was taken back. ", wordList(paths))
 	byTool, ran := map[string]bool{}, false
 	for _, c := range p.Last {

@@ -20,9 +20,9 @@ type shrinker struct {
 	asked    bool // the model asked for a shorter conversation
 }
 
-// shrink makes room before the server would cut the conversation: it
-// takes a larger window while there is one, and shortens the conversation
-// then. It also does what the condense tool asked for.
+// shrink makes room before the server would truncate the conversation: it grows the
+// window if possible, and compacts the conversation otherwise. It also handles a request
+// of the condense tool.
 func (s *shrinker) shrink(ctx context.Context) error {
 	if s.asked {
 		s.asked = false
@@ -47,12 +47,12 @@ func (s *shrinker) shrink(ctx context.Context) error {
 	return nil
 }
 
-// need is how many tokens the next request takes.
+// need returns the number of tokens of the next request.
 func (s *shrinker) need() int { return s.window.tokens(compact.Size(s.requests.build())) }
 
-// shorten cuts long pieces of the conversation in their middle until it fits, when
-// nothing else helps: the older ones first, the task and the last one after them. It is
-// recorded, so that what was cut stays as it is.
+// shorten cuts the middle out of long pieces of the conversation until it fits, as a last
+// resort. The task and the last piece keep more than the rest. The cut is recorded, so
+// that later requests repeat it.
 func (s *shrinker) shorten(ctx context.Context) error {
 	n := len(s.talk.entries)
 	if n == 0 {
@@ -77,37 +77,37 @@ func (s *shrinker) shorten(ctx context.Context) error {
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, best)) //control:recorded-cuts
 }
 
-// What one result may take of the window, in percent, and what it may take however full
-// that is.
+// Bounds of one result, in percent of the window. The lower one holds even if the window
+// is full.
 const (
-	mostOfWindow  = 18
-	leastOfWindow = 6
+	maxResultShare = 18
+	minResultShare = 6
 )
 
-// share is how many bytes the next result may have: its share of the window, and of the
-// room that is left for those of an answer.
+// share returns the maximum size of the next result in bytes: its share of the window and
+// of the room left for the results of the answer.
 func (s *shrinker) share() int {
 	size := s.window.size()
-	left := (s.window.most()*3/4 - s.need()) / max(len(s.Last), 1)
-	return s.ratio.Bytes(max(size*leastOfWindow/100, min(size*mostOfWindow/100, left))) //control:bounded-results
+	left := (s.window.maxSize()*3/4 - s.need()) / max(len(s.Last), 1)
+	return s.ratio.Bytes(max(size*minResultShare/100, min(size*maxResultShare/100, left))) //control:bounded-results
 }
 
 // bound shortens a result to its share.
 func (s *shrinker) bound(text string) string {
-	if len(text) <= s.ratio.Bytes(s.window.size()*leastOfWindow/100) {
+	if len(text) <= s.ratio.Bytes(s.window.size()*minResultShare/100) {
 		return text
 	}
 	return compact.Middle(text, s.share())
 }
 
-// leastAgain is the length in bytes from which a result is not sent a second time.
-const leastAgain = 400
+// minRepeat is the minimum length in bytes of a result that is not sent twice.
+const minRepeat = 400
 
-// shownAbove returns what a call is told in the place of a content that stands above
-// already, unchanged: models read files again instead of the conversation. Where they ask
-// once more they get it, and so they do where it was shortened or summarized since.
+// shownAbove returns a reference to an identical earlier result, to be sent in place of
+// content: models tend to read files again. The content is sent if the model insists, or
+// if the earlier result was shortened or summarized.
 func (s *shrinker) shownAbove(c *session.CallState, content string) (say string, yes bool) {
-	if len(content) < leastAgain {
+	if len(content) < minRepeat {
 		return "", false
 	}
 	same := func(was *session.CallState) bool {
@@ -119,7 +119,7 @@ func (s *shrinker) shownAbove(c *session.CallState, content string) (say string,
 			switch {
 			case !same(was):
 			case strings.HasPrefix(was.Result.Content, unchangedSince) && pathArgument(was.Arguments) == pathArgument(c.Arguments):
-				return "", false // it asks for it again
+				return "", false // it insists
 			case was.Result.Content == content && (whole == 0 || len(content) <= whole): //control:not-sent-again
 				return fmt.Sprintf("%s turn %d. It stands above, in the result of %s of that turn. Go on with it; if you cannot see it, make this call once more.]", unchangedSince, was.Turn, c.Name), true
 			}
@@ -128,10 +128,10 @@ func (s *shrinker) shownAbove(c *session.CallState, content string) (say string,
 	return "", false
 }
 
-// unchangedSince begins what is said in the place of a content that stands above.
+// unchangedSince is the beginning of a reference to an earlier result.
 const unchangedSince = "[Unchanged since"
 
-// makeRoom answers a server that found the prompt too long.
+// makeRoom responds to a server that rejected the prompt as too long.
 func (s *shrinker) makeRoom(ctx context.Context) error {
 	s.window.squeezed++
 	if s.window.grow() {
@@ -143,8 +143,8 @@ func (s *shrinker) makeRoom(ctx context.Context) error {
 	return nil
 }
 
-// worthwhile reports whether something but the words of people and an earlier
-// summary comes before the entry from, which is there.
+// worthwhile reports whether anything but user messages and an earlier summary precedes
+// the entry from, which must exist.
 func (s *shrinker) worthwhile(from int) bool {
 	if from >= len(s.talk.entries) {
 		return false
@@ -152,8 +152,8 @@ func (s *shrinker) worthwhile(from int) bool {
 	return slices.ContainsFunc(s.talk.entries[:max(from, 0)], func(e entry) bool { return !e.person && !e.summary })
 }
 
-// tail is the first entry that stays as it is. The task is not among those
-// that can go.
+// tail returns the first entry that is kept when the conversation is compacted. The task
+// is always kept.
 func (s *shrinker) tail() int {
 	sizes := make([]int, len(s.talk.entries))
 	for i := range s.talk.entries {
@@ -170,18 +170,18 @@ func (s *shrinker) entrySize(e entry) int {
 	return n
 }
 
-// compact replaces what comes before the entry from by a summary. What people said
-// stays as it is, and so do the last turns. The notes and the todo list go with the
-// summary: what carried them so far is gone.
+// compact replaces the entries before from by a summary. User messages and the last turns
+// stay. The notes and the todo list become part of the summary, because the messages that
+// carried them are removed.
 func (s *shrinker) compact(ctx context.Context, from int) error {
 	var old []entry
-	earlier := "" // what the summary before this one says: it is kept whole
+	earlier := "" // text of the previous summary, which is kept
 	for _, e := range s.talk.entries[:from] {
 		switch {
 		case e.summary:
 			_, earlier, _ = strings.Cut(e.user, "\n")
 			earlier, _, _ = strings.Cut(earlier, carriedNotes)
-		case !e.person && !e.rubbish(): //control:no-rubbish-summed-up
+		case !e.person && !e.isNoise(): //control:no-rubbish-summed-up
 			old = append(old, e)
 		}
 	}
@@ -200,16 +200,16 @@ func (s *shrinker) compact(ctx context.Context, from int) error {
 	}
 	note := session.Note{
 		Kind: session.NoteCompaction, Before: s.talk.entries[from-1].seq,
-		Text: "[Earlier work in this session, summarized]\n" + text + s.carried(),
+		Text: "[Earlier work in this session, summarized]\n" + text + s.carriedState(),
 	}
 	return s.record(ctx, session.NewEvent(session.TypeNote, s.Turns, note))
 }
 
-// carriedNotes stands between a summary and the notes.
+// carriedNotes separates a summary from the notes.
 const carriedNotes = "\n\nNotes of this session:\n"
 
-// carried is what a summary carries besides: the notes and the todo list.
-func (s *shrinker) carried() string {
+// carriedState returns the notes and the todo list for a summary.
+func (s *shrinker) carriedState() string {
 	var b strings.Builder
 	if notes := s.notes.String(); notes != "" {
 		b.WriteString(carriedNotes + strings.TrimSpace(notes))
@@ -223,10 +223,9 @@ func (s *shrinker) carried() string {
 	return b.String()
 }
 
-// summaryOf asks the model for a summary; the empty string means that it
-// could not give one.
+// summaryOf asks the model for a summary; it returns "" on failure.
 func (s *shrinker) summaryOf(ctx context.Context, transcript string) string {
-	return s.model.say(ctx, s.requests.plain([]llm.Message{
+	return s.model.askOnce(ctx, s.requests.plain([]llm.Message{
 		{Role: llm.RoleSystem, Content: compact.Instruction},
 		{Role: llm.RoleUser, Content: transcript},
 	}))

@@ -9,18 +9,18 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// summarize makes the last word of a session: what the model said at the
-// end, else what it said on the way, else what it says when asked, else a
-// list of what its tools did last.
+// summarize returns an outcome with a summary from the first source that has one: the
+// model's closing words, its latest explanation, an extra request to the model, or a list
+// of the last tool results.
 func (f *finisher) summarize(ctx context.Context, status session.Status, said string) *session.Outcome {
 	out := &session.Outcome{Status: status}
 	sources := []func() string{
 		func() string { return said },
-		f.explained,
+		f.lastExplanation,
 		func() string { return f.askSummary(ctx) },
 		f.lastResults,
 	}
-	if f.model.form == llm.FormFiles { // a small model is not asked again for words
+	if f.model.form == llm.FormFiles { // a small model is not asked for a summary
 		sources = []func() string{func() string { return said }, f.changes}
 	}
 	for _, source := range sources {
@@ -37,7 +37,7 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 	return out
 }
 
-// changes says which files the work changed.
+// changes lists the files that the work changed.
 func (f *finisher) changes() string {
 	if names := f.changedPaths(); names != "" {
 		return "Changed: " + names + "."
@@ -45,8 +45,8 @@ func (f *finisher) changes() string {
 	return ""
 }
 
-// explained is the last explanation the model gave along the way.
-func (f *finisher) explained() string {
+// lastExplanation returns the model's latest explanation along the way.
+func (f *finisher) lastExplanation() string {
 	for i := len(f.talk.entries) - 1; i > 0; i-- {
 		if a := f.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
 			return a.Content
@@ -55,13 +55,13 @@ func (f *finisher) explained() string {
 	return ""
 }
 
-// askSummary asks the model once for a summary. Failing is fine. The tools stay in the
-// request, so that it begins like the one before.
+// askSummary asks the model once for a summary; failure is acceptable. The tools stay in
+// the request, so that it has the same prefix as the previous one.
 func (f *finisher) askSummary(ctx context.Context) string {
 	req := f.requests.build()
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
 		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
-	return f.model.say(ctx, req)
+	return f.model.askOnce(ctx, req)
 }
 
 // lastResults lists the last six tool results.

@@ -14,14 +14,15 @@ var tested = map[string]string{"a.txt": "1\n", "test.sh": "cat a.txt; for i in $
 // The last run of the tests counts, by its own exit status, wherever it stands in a
 // line: when it failed or could not start, an end is refused once, with what it said.
 func TestLastTestRunCounts(t *testing.T) {
+	const hidden = "its own exit status is not known"
 	for _, tt := range []struct{ command, told, seen string }{
 		{"sh test.sh", "exit 1", "`sh test.sh`: exit 1, "},
-		{"sh test.sh | tail -3", "exit 1", "`sh test.sh`: exit 1, "}, {"sh test.sh || true", "exit 1", "`sh test.sh`: exit 1, "},
-		{"sh test.sh; echo all good", "exit 1", "`sh test.sh`: exit 1, "}, {"(sh test.sh) 2>&1 | tee log.txt | tail -1", "exit 1", "exit 1, "},
-		{"bash -lc 'sh test.sh | tail -3'", "exit 1", "`sh test.sh`: exit 1, "}, {"if sh test.sh; then echo ok; else echo bad; fi", "exit 1", "exit 1"},
+		{"sh test.sh | tail -3", "exit 1", "`sh test.sh`: exit 1, "}, {"(sh test.sh) 2>&1 | tee log.txt | tail -1", "exit 1", "exit 1, "},
+		{"sh test.sh || true", hidden, hidden}, {"sh test.sh; echo all good", hidden, hidden},
+		{"bash -lc 'sh test.sh | tail -3'", hidden, hidden}, {"if sh test.sh; then echo ok; else echo bad; fi", hidden, hidden},
 		{"no-such-runner test ./... 2>&1 | tail", "exit 127, it could not start", "tests did not run: `no-such-runner test ./... 2>&1`: exit 127"},
-		{"f() { sh test.sh | tail -1; }; f", "its own exit status is not known", "its own exit status is not known"},
-		{"X=$(sh test.sh | tail -1); echo $X", "its own exit status is not known", "its own exit status is not known"},
+		{"f() { sh test.sh | tail -1; }; f", hidden, hidden},
+		{"X=$(sh test.sh | tail -1); echo $X", hidden, hidden},
 	} {
 		b := newBench(t, head+`
 - calls: [{name: write_file, arguments: {path: a.txt, content: "bad\n"}}]

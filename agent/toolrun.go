@@ -13,7 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// callRunner brings the calls of an answer to their results.
+// callRunner runs the calls of an answer.
 type callRunner struct {
 	*journal
 	gate     *gate
@@ -24,11 +24,10 @@ type callRunner struct {
 	now      func() time.Time
 }
 
-// finish runs the first call of the last answer that has no result yet,
-// or stops because it must wait for a person; whatever else in the same answer
-// would have to wait is asked for together with it. It runs one call at a
-// time, so that what people said meanwhile, such as a denial of the next call,
-// counts before that one begins.
+// finish runs the first call of the last answer that has no result yet, or stops if the
+// call must wait for an approval. Requests for later calls in the same answer are made
+// together with it. It runs one call at a time, so that answers received meanwhile, such
+// as a denial of the next call, count before that call begins.
 func (r *callRunner) finish(ctx context.Context) (*session.Outcome, error) {
 	for i, c := range r.Last {
 		if !c.Open() {
@@ -42,7 +41,7 @@ func (r *callRunner) finish(ctx context.Context) (*session.Outcome, error) {
 			return parked, err
 		}
 		if c.Open() {
-			return nil, nil // something came in between: look again
+			return nil, nil // an event arrived in between: look again
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -57,9 +56,8 @@ func (r *callRunner) finish(ctx context.Context) (*session.Outcome, error) {
 	return nil, nil
 }
 
-// wait parks the session when c waits for a person. A request that would not
-// be made like this any more is stale first. Where somebody can be asked at
-// once, and a death came between question and answer, they are asked again.
+// wait parks the session if c waits for an answer. A request that would now be made
+// differently becomes stale first.
 func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.Outcome, error) {
 	if !c.Waits() {
 		return nil, nil
@@ -69,18 +67,18 @@ func (r *callRunner) wait(ctx context.Context, c *session.CallState) (*session.O
 		if err != nil {
 			return nil, err
 		}
-		if why := outdated(c, ru); why != "" {
+		if why := outdatedReason(c, ru); why != "" {
 			return nil, r.record(ctx, staleEvent(c, why))
 		}
 	}
 	return r.gate.stillWaits(ctx, c)
 }
 
-// finishCall brings the i-th call as far as it can go now: to a result, or
-// to a question that parks the session.
+// finishCall brings the i-th call as far as possible: to a result, or to a request that
+// parks the session.
 func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, error) {
 	c := r.Last[i]
-	if text, refused := refusal(c); refused {
+	if text, refused := refusalText(c); refused {
 		return nil, r.refuse(ctx, c, text, false)
 	}
 	if c.Approval().State == policy.Answered {
@@ -89,7 +87,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 	if cutOff(c) { //control:cut-off-call
 		return nil, r.result(ctx, c, session.Result{Cut: true, Content: cutOffText(c.Name), Title: c.Title()})
 	}
-	if c.Request == nil { // nor was it let through once, and waited since
+	if c.Request == nil { // a call that waited for its approval is no repetition
 		if text, stop := r.habits.Repeated(c.ID, r.gate.tools.Spec(c.Name).Repeats); stop {
 			return nil, r.refuse(ctx, c, text, true)
 		}
@@ -102,7 +100,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 		return nil, r.refuseRuled(ctx, c, ru)
 	}
 	if ru.decision.Verdict == policy.Ask {
-		yes, err := r.gate.admitted(ctx, c, ru)
+		yes, err := r.gate.approvalHolds(ctx, c, ru)
 		if err != nil {
 			return nil, err
 		}
@@ -113,17 +111,17 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 	return r.execute(ctx, c, ru)
 }
 
-// askFirst has a person look at the i-th call, and goes on with the answer if
-// there is one already.
+// askFirst requests an approval of the i-th call, and continues with the answer if there
+// is one already.
 func (r *callRunner) askFirst(ctx context.Context, i int, ru ruling) (*session.Outcome, error) {
 	c := r.Last[i]
-	if _, refused := refusal(c); !refused {
+	if _, refused := refusalText(c); !refused {
 		if err := r.askAll(ctx, i, ru); err != nil {
 			return nil, err
 		}
 	}
 	if c.Waits() {
-		return parked(c), nil
+		return parkedOutcome(c), nil
 	}
 	return r.finishCall(ctx, i)
 }
@@ -145,10 +143,10 @@ func (r *callRunner) result(ctx context.Context, c *session.CallState, res sessi
 	return r.record(ctx, session.NewEvent(session.TypeResult, c.Turn, res))
 }
 
-// askAll records the request for the i-th call and, so that a person is
-// disturbed once, for every later call of the same answer that would also
-// have to wait as things stand. A later call whose effect has changed by the
-// time its turn comes is asked for again.
+// askAll records the request for the i-th call, together with those for all later calls
+// of the same answer that would also have to wait, so that the approver is interrupted
+// only once. If the effect of a later call has changed by its turn, it is requested
+// again.
 func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 	var asked []session.Asked
 	var events []*session.Event
@@ -159,7 +157,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 	}
 	add(r.Last[i], first)
 	for _, later := range r.Last[i+1:] {
-		known := later.Approval().Waits() || later.Approval().Stands()
+		known := later.Approval().IsPending() || later.Approval().IsApproved()
 		if !later.Open() || later.Request != nil && !known {
 			continue
 		}
@@ -168,7 +166,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 			return err
 		}
 		if known {
-			why := outdated(later, ru)
+			why := outdatedReason(later, ru)
 			if why == "" {
 				continue
 			}
@@ -178,7 +176,7 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 			add(later, ru)
 		}
 		if k := ru.action.Kind; ru.decision.Verdict == policy.Allow && k != policy.Read && k != policy.Converse {
-			break // what it changes would make a yes to anything behind it stale
+			break // its changes would make later approvals stale
 		}
 	}
 	if err := r.record(ctx, events...); err != nil {
@@ -187,20 +185,20 @@ func (r *callRunner) askAll(ctx context.Context, i int, first ruling) error {
 	return r.gate.approve(ctx, asked)
 }
 
-// execute runs a call that the gate let through. The start is recorded
-// before, the result together with what it changed after.
+// execute runs a permitted call. The start is recorded before the call, the result after
+// it, together with the changes.
 func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru ruling) (*session.Outcome, error) {
 	title := callTitle(c, ru.action)
 	if err := r.start(ctx, c, ru, title); err != nil {
 		return nil, err
 	}
 	if ru.decision.Verdict == policy.Ask && c.Approval().State != policy.Begun { //control:last-moment
-		return nil, nil // somebody took it back before it began: look again
+		return nil, nil // the approval was withdrawn before the start: look again
 	}
 	begin := r.now()
 	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
 	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
-		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: it is told so when this has passed
+		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call is resolved when the session resumes
 	}
 	if err == nil && res.Task != nil {
 		return r.tasks.run(ctx, c, *res.Task)
@@ -226,7 +224,7 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return r.question(ctx, c, *res.Ask)
 	}
 	if r.gate.tools.Busy() { //control:beside-is-saved
-		ru.action.Kind = policy.Execute // files may have changed, whatever the call did
+		ru.action.Kind = policy.Execute // background commands may have changed files
 	}
 	events, err := r.outcome(ctx, c, ru.action, out)
 	if err != nil {
@@ -252,8 +250,8 @@ func (r *callRunner) start(ctx context.Context, c *session.CallState, ru ruling,
 	return r.record(ctx, start)
 }
 
-// outcome pairs a result with the saved state that it led to, so that there
-// is never a result whose effect a crash could lose.
+// outcome pairs a result with the saved state after it, so that a crash cannot lose the
+// effect of a recorded result.
 func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
 	switch action.Kind {
 	case policy.Write, policy.Delete, policy.Execute:
@@ -276,7 +274,7 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 	return append(events, session.NewEvent(session.TypeCheckpoint, c.Turn, saved.checkpoint(r.Published))), nil
 }
 
-// question parks the session until a person answers what the model asked.
+// question parks the session until the model's question is answered.
 func (r *callRunner) question(ctx context.Context, c *session.CallState, q session.Asked) (*session.Outcome, error) {
 	q.ID, q.Kind, q.Call, q.Tool = r.gate.NewAskID(), session.AskQuestion, c.ID, c.Name
 	if err := r.record(ctx, session.NewEvent(session.TypeAsked, c.Turn, q)); err != nil {
@@ -286,13 +284,13 @@ func (r *callRunner) question(ctx context.Context, c *session.CallState, q sessi
 		return nil, err
 	}
 	if c.Waits() {
-		return parked(c), nil
+		return parkedOutcome(c), nil
 	}
 	return nil, nil
 }
 
-// allowState checks a change of mode: a session may narrow what it can do,
-// and return to what the requester was allowed, but never go beyond.
+// allowState checks a change of mode: a session may restrict its mode, and return to the
+// mode granted to the requester, but never exceed it.
 func (r *callRunner) allowState(s *session.Update) error {
 	if s.Mode == "" {
 		return nil

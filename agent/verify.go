@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// verifier runs the project's tests on saved states, past the shell that the model uses.
-// Each command goes by the policy as if the model had asked for it.
+// verifier runs the project's tests on saved states, outside of the model's shell. The
+// policy is applied to each command as if the model had called it.
 type verifier struct {
 	*journal
 	gate  *gate
@@ -24,9 +24,9 @@ type verifier struct {
 	run   func(ctx context.Context, commit string, lines []string) (session.Verified, error)
 }
 
-// of returns how the tests go on a commit, nil if there is no way to run them. They run
-// once for a commit.
-func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.Verified, error) {
+// resultFor returns the test results for a commit, or nil if the tests cannot be run. They run
+// once per commit.
+func (v *verifier) resultFor(ctx context.Context, commit string, base bool) (*session.Verified, error) {
 	known := v.Proof.Of(commit)
 	if base {
 		known = v.Proof.Base
@@ -38,7 +38,7 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 		return nil, nil
 	}
 	out := session.Verified{At: commit}
-	if line, why := v.held(); why != "" {
+	if line, why := v.blockedCommand(); why != "" {
 		out.Why = fmt.Sprintf("`%s` %s", line, why)
 	} else {
 		v.live(Live{Title: "Running the tests"})
@@ -56,8 +56,8 @@ func (v *verifier) of(ctx context.Context, commit string, base bool) (*session.V
 	return &out, v.record(ctx, session.NewEvent(session.TypeVerified, v.Turns, out))
 }
 
-// held returns the first command that the policy does not simply allow, and its word on it.
-func (v *verifier) held() (line, why string) {
+// blockedCommand returns the first command that the policy does not allow, and the reason.
+func (v *verifier) blockedCommand() (line, why string) {
 	for _, line := range v.lines {
 		a := policy.Action{Kind: policy.Execute, Tool: "run_terminal_command", Command: line, Cwd: ".", Display: line}
 		d := v.gate.policy.Check(v.mode, a)
@@ -68,16 +68,16 @@ func (v *verifier) held() (line, why string) {
 	return "", ""
 }
 
-// maxRed is how often work that turned the tests red is sent back.
+// maxRed is the maximum number of times that work with failing tests is sent back.
 const maxRed = 3
 
-// red decides about work whose tests Handrail saw fail: sent back with what they said, or
-// ended as not done. It returns nothing if the work may count as done.
-func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
+// checkTests decides about work after its tests failed: it is sent back with their output, or
+// ended as not done. It returns false if the work may count as done.
+func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, error) {
 	if !f.mayWrite() || !f.changed() || f.inside || f.tests.run == nil {
 		return nil, false, nil
 	}
-	now, err := f.tests.of(ctx, f.Saved, false)
+	now, err := f.tests.resultFor(ctx, f.Saved, false)
 	if err != nil || now == nil || now.Passed() {
 		return nil, false, err
 	}
@@ -92,15 +92,15 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 	if !now.Failed() {
 		return nil, false, nil
 	}
-	was, err := f.tests.of(ctx, f.BaseNow(), true)
+	was, err := f.tests.resultFor(ctx, f.BaseNow(), true)
 	if err != nil {
 		return nil, false, err
 	}
 	if was.Failed() && now.Tests.Exit == was.Tests.Exit && cannotRun(now) && cannotRun(was) {
-		return nil, false, nil // the tests have no way to run here, before the change and after it
+		return nil, false, nil // the tests cannot run here, with or without the change
 	}
 	if was.Failed() && f.model.form != llm.FormFiles && f.claims.red > 0 {
-		return nil, false, nil // they failed before, too; the model was told and stays with its work
+		return nil, false, nil // they failed before, too; the model was told and insists on its work
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
@@ -113,15 +113,15 @@ func (f *finisher) red(ctx context.Context) (*session.Outcome, bool, error) {
 		return nil, true, f.startAnew(ctx, was)
 	}
 	note := session.Note{Kind: session.NoteTests, Text: f.redText(now, was.Failed())}
-	if f.model.form == llm.FormFiles { // it sees its last version, and not the way there
+	if f.model.form == llm.FormFiles { // it sees only its last version, without the previous attempts
 		note.Back = f.talk.entries[len(f.talk.entries)-1].seq
 	}
 	return nil, true, f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, note))
 }
 
-// startAnew puts the files back to those of the request, and the conversation too: a model
-// that calls no tools repairs its own mistakes worse than it makes another try. What the
-// tests said before any change is part of the request.
+// startAnew resets the files and the conversation to the start of the request: a model
+// that calls no tools succeeds more often in a new attempt than in a repair. The test
+// output from before any change becomes part of the request.
 func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	paths := make([]string, 0, len(f.Files))
 	for _, c := range f.Files {
@@ -143,12 +143,12 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
 			Kind: session.NoteTests,
 			Text: text + "\n\n" + askFiles,
-			Back: f.talk.afterPerson(),
+			Back: f.talk.afterUserMessage(),
 		}),
 		session.NewEvent(session.TypeCheckpoint, f.Turns, saved.checkpoint(f.Published)))
 }
 
-// cannotRun reports whether a run ended before any test: a program or a module is missing.
+// cannotRun reports whether a program or a module was missing, so that no test ran.
 func cannotRun(v *session.Verified) bool {
 	if v.Tests.Exit == 126 || v.Tests.Exit == 127 {
 		return true
@@ -161,7 +161,7 @@ func cannotRun(v *session.Verified) bool {
 	return false
 }
 
-// redText is what the model is told of tests that fail.
+// redText tells the model about failing tests.
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
@@ -173,10 +173,10 @@ func (f *finisher) redText(now *session.Verified, before bool) string {
 	}
 	return fmt.Sprintf("You said that the task is complete, but the tests fail: Handrail ran %s. %s They said:\n%s\n\n"+
 		"Mend what fails and complete again. If that cannot be done here, complete again and say what fails and why.",
-		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, mostTail)))
+		now.Tests, was, untrusted.Fence(f.talk.nonce, "output of the tests", session.LastLines(said, maxTestTail)))
 }
 
-// lastVersion shows what the last answer wrote.
+// lastVersion shows the edits of the last answer.
 func (f *finisher) lastVersion() string {
 	var b strings.Builder
 	for _, c := range f.talk.entries[len(f.talk.entries)-1].calls {
@@ -188,5 +188,5 @@ func (f *finisher) lastVersion() string {
 	return b.String()
 }
 
-// maxRedFiles bounds what a small model is told of failing tests, in bytes.
+// maxRedFiles limits the test output for a model in the files form, in bytes.
 const maxRedFiles = 1200

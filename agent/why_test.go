@@ -45,7 +45,7 @@ func TestHintOfARefusal(t *testing.T) {
 		"Do it in two halves.": "handrail denied this: it is too long. It was not run. Do it in two halves.",
 	} {
 		r := &session.Request{Approval: policy.Approval{State: policy.Denied}, Answer: &session.Resolved{Verdict: policy.Denied, By: "handrail", Reason: "it is too long", Hint: hint}}
-		if got, ok := refusal(&session.CallState{Request: r}); !ok || got != want {
+		if got, ok := refusalText(&session.CallState{Request: r}); !ok || got != want {
 			t.Errorf("%q, %t, want %q", got, ok, want)
 		}
 	}

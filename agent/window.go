@@ -2,22 +2,21 @@ package agent
 
 import "github.com/handrail-bot/handrail/agent/llm"
 
-// window is how much of a session the model can hold.
+// window is the context size of a session's model.
 type window struct {
 	*journal
 	model    *model
-	fixed    int // size that was asked for; 0: as it is needed
-	grown    int // size that the session has outgrown the first one for, 0 while it has not
-	squeezed int // how often the server found a prompt too long all the same
+	fixed    int // configured size; 0: grows on demand
+	grown    int // current size if larger than the first one, else 0
+	squeezed int // number of prompts that the server rejected as too long
 }
 
-// mostContext is how large a window can become. A session begins with one that a laptop
-// can afford, or with the larger one that the model's operator chose, and gets a larger
-// one when it outgrows it, as far as the model goes: growing costs the server a reload,
-// summarizing costs what the model knew.
-const mostContext = 131072
+// maxContext is the maximum size of a window that grows. A session begins with a window
+// for a laptop, or with the larger one that the operator chose. It grows on demand, up to
+// the model's limit: growing costs the server a reload, but summarizing loses knowledge.
+const maxContext = 131072
 
-// size is the context to work in, in tokens.
+// size returns the current context size in tokens.
 func (w *window) size() int {
 	caps := w.model.caps
 	if w.fixed == 0 {
@@ -29,31 +28,31 @@ func (w *window) size() int {
 	return w.fixed
 }
 
-// mayHave is the largest window that a model may have, 0 for one that is unknown. What
-// its operator made smaller than sessions begin with is all that there is: there is a
-// reason for it, such as the memory.
-func mayHave(caps llm.Capabilities) int {
+// maxWindow returns the largest window permitted for a model, or 0 if it is unknown. If the
+// operator set a smaller window than the default, it is the limit: there is a reason for
+// it, such as the memory.
+func maxWindow(caps llm.Capabilities) int {
 	if caps.ContextSet > 0 && caps.ContextSet < llm.FirstWindow { //control:operators-window
 		return caps.ContextSet
 	}
 	return caps.ContextLength
 }
 
-// LargestContext returns how large the context of a session can become, in tokens. set is
-// the size that was asked for, 0 for as it is needed.
+// LargestContext returns the maximum context size of a session in tokens. set is the
+// configured size; 0 means on demand.
 func LargestContext(set int, caps llm.Capabilities) int {
-	switch limit := mayHave(caps); {
+	switch limit := maxWindow(caps); {
 	case set == 0 && limit == 0:
 		return caps.Window()
 	case set == 0:
-		return min(mostContext, limit)
+		return min(maxContext, limit)
 	case caps.ContextLength == 0:
 		return set
 	}
 	return min(set, caps.ContextLength)
 }
 
-// grow takes the next larger window, if the model has one to give.
+// grow switches to the next larger window, if there is one.
 func (w *window) grow() bool {
 	if !w.canGrow() {
 		return false
@@ -64,10 +63,10 @@ func (w *window) grow() bool {
 
 func (w *window) canGrow() bool { return w.fixed == 0 && w.size() < w.largest() }
 
-func (w *window) largest() int { return min(mostContext, mayHave(w.model.caps)) }
+func (w *window) largest() int { return min(maxContext, maxWindow(w.model.caps)) }
 
-// most is the size that the window can come to.
-func (w *window) most() int {
+// maxSize returns the largest size that the window can still reach.
+func (w *window) maxSize() int {
 	if w.canGrow() {
 		return w.largest()
 	}
@@ -76,12 +75,12 @@ func (w *window) most() int {
 
 func (w *window) tokens(bytes int) int { return w.ratio.Tokens(bytes) }
 
-// mostSqueezes is how often a prompt is made shorter than thought necessary
-// when the server still finds it too long.
-const mostSqueezes = 3
+// maxSqueezes is the maximum number of times that a prompt is shortened further because
+// the server still rejects it as too long.
+const maxSqueezes = 3
 
-// room is how many tokens of the window a prompt may take; the rest is for
-// the answer. It shrinks when the server counts more than was estimated.
+// room returns the maximum size of a prompt in tokens; the rest is for the answer. It
+// shrinks each time the server rejects a prompt as too long.
 func (w *window) room() int {
 	n := w.size() * 3 / 4
 	for range w.squeezed {
@@ -90,7 +89,7 @@ func (w *window) room() int {
 	return n
 }
 
-// limit is how many tokens a prompt may have without being shortened piece by piece.
+// limit returns the size in tokens up to which a prompt need not be cut piece by piece.
 func (w *window) limit() int {
 	if w.squeezed > 0 {
 		return w.room()

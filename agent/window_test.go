@@ -28,8 +28,8 @@ func TestOperatorsWindow(t *testing.T) {
 		for range 10 {
 			w.grow()
 		}
-		if first != c.first || w.size() != c.most || w.most() != c.most || LargestContext(c.fixed, caps) != c.most {
-			t.Errorf("%+v: a session begins with %d tokens and has at most %d (%d, %d)", c, first, w.size(), w.most(), LargestContext(c.fixed, caps))
+		if first != c.first || w.size() != c.most || w.maxSize() != c.most || LargestContext(c.fixed, caps) != c.most {
+			t.Errorf("%+v: a session begins with %d tokens and has at most %d (%d, %d)", c, first, w.size(), w.maxSize(), LargestContext(c.fixed, caps))
 		}
 	}
 }

@@ -17,19 +17,18 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Offerer puts an edit that waits for a review where people can see it, see
-// [approval.Requests].
+// Offerer puts an edit up for review, see [approval.Requests].
 type Offerer interface {
 	Offer(ctx context.Context, at live.Thread, o approval.Offer) (refused string, err error)
 }
 
-// approve lets a request happen.
+// approve approves one request or several.
 func approve(ctx context.Context, r *request) error { return r.settle(ctx, policy.Approved) }
 
-// deny refuses a request, or overrules its approval.
+// deny denies requests, or overrules their approval.
 func deny(ctx context.Context, r *request) error { return r.settle(ctx, policy.Denied) }
 
-// settle takes an answer to one request or several.
+// settle applies an answer to one request or several.
 func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) error {
 	if r.sess == nil {
 		r.reply(render.NothingAsked)
@@ -40,17 +39,17 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return err
 	}
 	answer := approval.Answer{
-		Verdict: verdict, By: r.actor, Reason: r.said(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+		Verdict: verdict, By: r.actor, Reason: r.commandText(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	}
 	asks := r.w.live.Approvals(&r.w.at, r.sess)
 	ids := r.cmd.IDs
 	if len(ids) == 0 {
-		meant, gone, err := asks.Unnamed(ctx, v, approval.WhenSaid(r.msg.ev, r.msg.target))
+		meant, gone, err := asks.Unnamed(ctx, v, approval.PlaceOfAnswer(r.msg.ev, r.msg.target))
 		if err != nil {
 			return err
 		}
 		kept := live.DataOf(r.sess).Reviews
-		gone = slices.DeleteFunc(gone, func(a session.Asked) bool { return kept[a.ID].URL == "" }) // not asked so far
+		gone = slices.DeleteFunc(gone, func(a session.Asked) bool { return kept[a.ID].URL == "" }) // these have no comment so far
 		if len(gone) > 0 {                                                                         //control:gone-is-asked-anew
 			r.reply(render.AskedAnew(gone))
 			all := func(approval.Requests, *session.State) []session.Asked { return gone }
@@ -60,8 +59,8 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		}
 		var why string
 		if ids, why = approval.Choose(approval.Open(v), meant, approval.Pick{Verb: r.cmd.Name, All: r.cmd.All, Yes: verdict == policy.Approved}); why != "" {
-			if last := approval.Newest(v); why == render.NothingAsked && last != nil {
-				why = render.NothingLeft(approval.Past(v, last, verdict))
+			if last := approval.NewestSettled(v); why == render.NothingAsked && last != nil {
+				why = render.NothingLeft(approval.SettledText(v, last, verdict))
 			}
 			r.reply(why)
 		}
@@ -78,7 +77,7 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 			continue
 		}
 		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))
-		told = append(told, r.settled(res, answer.Where(), len(ids) > 1))
+		told = append(told, r.reactToResult(res, answer.Where(), len(ids) > 1))
 	}
 	if text := render.Settled(told); text != "" {
 		r.reply(text)
@@ -86,9 +85,9 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	return nil
 }
 
-// settled shows what an answer came to. It returns words where a sign does not
-// say it: for one request of several, and for one that the answer does not name.
-func (r *request) settled(res session.Resolved, where string, several bool) string {
+// reactToResult reacts to the effect of an answer. It returns a reply if a reaction does not
+// say enough: for one request of several, and if the answer names none.
+func (r *request) reactToResult(res session.Resolved, where string, several bool) string {
 	signs := map[policy.ApprovalState]string{policy.Approved: "+1", policy.Denied: "-1"}
 	sign, counts := signs[res.Verdict]
 	if !counts {
@@ -98,14 +97,14 @@ func (r *request) settled(res session.Resolved, where string, several bool) stri
 	r.react(sign)
 	switch {
 	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
-		return render.Taken(res.ID, res.By, where)
+		return render.AnswerTaken(res.ID, res.By, where)
 	case len(r.cmd.IDs) == 0, several:
 		return render.SettledAs(res)
 	}
 	return ""
 }
 
-// askAnew has requests put before people again whose comments were deleted.
+// askAnew posts requests again after their comments were deleted.
 func askAnew(ctx context.Context, w *worker, row *store.Session, gone func(approval.Requests, *session.State) []session.Asked) error {
 	l, err := w.lease(ctx, row)
 	if err != nil {
@@ -118,8 +117,8 @@ func askAnew(ctx context.Context, w *worker, row *store.Session, gone func(appro
 	return asks.Anew(ctx, l.State, gone(asks, l.State))
 }
 
-// reviewed sees what became of a request that is up for review, and records it.
-func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// handleReview records the effect of an event on a request that is up for review.
+func (w *worker) handleReview(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -127,7 +126,7 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if sess == nil {
 		return w.cfg.Store.Deliveries.Done(ctx, "no session", d.ID)
 	}
-	heard, words, err := w.reviewer(ctx, ev)
+	heard, words, err := w.admitReview(ctx, ev)
 	switch {
 	case errors.Is(err, ghapp.ErrLookups):
 		return w.postpone(d, w.cfg.Now().Add(lookAgainAtMany))
@@ -140,7 +139,7 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	if err != nil {
 		return err
 	}
-	seen, err := w.live.Approvals(&w.at, sess).Reviewed(ctx, v, ev)
+	seen, err := w.live.Approvals(&w.at, sess).JudgeReview(ctx, v, ev)
 	if err != nil {
 		return err
 	}
@@ -158,10 +157,10 @@ func (w *worker) reviewed(ctx context.Context, d *store.Delivery, ev ghapp.Event
 	return w.commit(ctx, c)
 }
 
-// reviewer reports whether an event of a review is looked at, and whether its
-// author gets words when it does not count. Only what somebody says is asked
-// about: a push, a closing or a dismissal needed a right already.
-func (w *worker) reviewer(ctx context.Context, ev ghapp.Event) (heard, words bool, err error) {
+// admitReview reports whether a review event is handled, and whether its author gets a reply
+// if it does not count. Only reviews themselves are checked: a push, a close or a
+// dismissal already needed a right.
+func (w *worker) admitReview(ctx context.Context, ev ghapp.Event) (heard, words bool, err error) {
 	if ev.Kind != "pull_request_review" || ev.Action == "dismissed" {
 		return true, true, nil
 	}
@@ -173,7 +172,7 @@ func (w *worker) reviewer(ctx context.Context, ev ghapp.Event) (heard, words boo
 	return words || !w.cfg.GitHub.Flooding(w.at.Ref.Repository(), ev.Sender.Login), words, err
 }
 
-// approves returns what a text says to a request, read as when it arrives.
+// approves returns the approval that a text gives to a request, parsed as on arrival.
 func (b *Bot) approves(ctx context.Context, text, request string) (approval.Yes, error) {
 	cmds, _, err := b.commandsIn(ctx, text)
 	if err != nil {
@@ -192,7 +191,7 @@ func (b *Bot) approves(ctx context.Context, text, request string) (approval.Yes,
 	return says, nil
 }
 
-// lets reports whether a text lets the bot work on a commit of a fork.
+// lets reports whether a text allows work on a commit of a fork.
 func (b *Bot) lets(ctx context.Context, text, commit string) (bool, error) {
 	cmds, _, err := b.commandsIn(ctx, text)
 	return slices.ContainsFunc(cmds, func(c command.Command) bool {

@@ -18,41 +18,41 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Quotas limits what people ask for. Wait returns how long a request has to
-// wait, Take counts one that was worked on.
+// Quotas limits requests. Wait returns the time until a request may be handled, and Take
+// counts one that was handled.
 type Quotas interface {
 	Wait(now time.Time, a Asker) time.Duration
 	Take(now time.Time, a Asker)
 }
 
-// Asker is who asks, and where. Urgent says that it is an answer or a stop.
+// Asker is the requester and the place of a request. Urgent marks an answer or a stop.
 type Asker struct {
 	Sender, Thread, Repository string
 	Installation               int64
 	Urgent                     bool
 }
 
-// unlistedBot reports whether an account is a bot that the configuration does
-// not let in. It gets no answer at all, and nothing is asked about it: two
-// bots that answer each other would never end.
+// unlistedBot reports whether an account is a bot that the configuration does not allow.
+// It gets no answer, and is not looked up: two bots that answer each other would never
+// end.
 func (b *Bot) unlistedBot(u ghapp.User) bool {
 	return u.Bot && !slices.Contains(b.cfg.Policy.Approvals.Bots, u.ID) //control:unlisted-bots
 }
 
-// author is who wrote a text, as far as that was asked. Quiet is somebody
-// without rights, who gets no words unless what they wrote has an effect.
+// author is the author of a text, as far as it was looked up. If quiet, there is no reply
+// unless the text has an effect.
 type author struct {
 	actor policy.Actor
 	quiet bool
 }
 
-// admit looks up who wrote a text, and returns why nothing is done about it,
-// or "". A person without rights is only heard who began the thread's session,
-// or who may be an approver of it.
+// admit looks up the author of a text, and returns the reason to ignore it, or "". An
+// author without rights is admitted only in a thread with a session, and is quiet unless
+// the session is theirs.
 func (w *worker) admit(ctx context.Context, s userMessage) (by author, why string, err error) {
 	sender, lookup := s.author, w.at.Client.Sender
 	if sender.Bot {
-		lookup = w.at.Client.Actor // one that is on the list
+		lookup = w.at.Client.Actor // a listed bot
 	}
 	if by.actor, err = lookup(ctx, sender.Login); err != nil {
 		return by, "", err
@@ -71,9 +71,8 @@ func (w *worker) admit(ctx context.Context, s userMessage) (by author, why strin
 	return by, "", nil
 }
 
-// turnAway ends a delivery that comes to nothing. Its author sees a sign, one
-// in a thread whoever writes there; the reason goes to the log, and to the
-// check run of the thread's session.
+// turnAway ends a delivery without effect. There is one reaction per thread; the reason
+// goes to the log, and to the check run of the thread's session.
 func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error {
 	w.cfg.Log.InfoContext(ctx, "not answered", "thread", w.key, "sender", s.author.Login, "why", why)
 	if s.takesReaction() {
@@ -89,8 +88,8 @@ func (w *worker) turnAway(ctx context.Context, s userMessage, why string) error 
 	return w.cfg.Store.Deliveries.Done(ctx, "not answered: "+why, s.id)
 }
 
-// once makes a write that may be left out when GitHub does not take it now,
-// unless it was tried before. It reports whether it was not.
+// once makes an optional write unless it was tried before, and reports whether this was
+// the first try. A failure is only logged.
 func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err error) {
 	if err := w.cfg.Store.Intents.Intend(ctx, store.Fence{}, in); err != nil {
 		return false, fmt.Errorf("record intent: %w", err)
@@ -104,20 +103,19 @@ func (w *worker) once(ctx context.Context, in *store.Intent) (first bool, err er
 	return true, nil
 }
 
-// seen puts the sign on a task before the code and the diff are read, which takes
-// long where GitHub is slow. It is a courtesy: a sign that does not get out now comes
-// with everything else.
-func (r *request) seen(ctx context.Context, right policy.Request) error {
+// acknowledge adds the reaction to a task before code and diff are read, which may take long. It
+// is a courtesy: if it fails now, the reaction comes with the other writes.
+func (r *request) acknowledge(ctx context.Context, right policy.Request) error {
 	may, _ := r.w.mayAsk(r.actor, right, r.sess)
 	if r.cmd.Name != command.Task || may != policy.Allow || slices.Contains(r.c.signs, "eyes") || !r.msg.takesReaction() { //control:seen-by-right
 		return nil
 	}
-	c, try := *r.c, *r // what would be asked back is no task
+	c, try := *r.c, *r // a task that is asked back gets no reaction
 	try.c = &c
 	if asked, err := try.askBack(ctx); asked || err != nil {
 		return err
 	}
-	in, err := r.w.cfg.Store.Effects.Effect(ctx, reactionKey(r.msg, "eyes")) // while another tool ran
+	in, err := r.w.cfg.Store.Effects.Effect(ctx, reactionKey(r.msg, "eyes")) // it may have been added during a run
 	if store.Unless(err, store.ErrNotFound) != nil {
 		return err
 	}
@@ -131,8 +129,8 @@ func (r *request) seen(ctx context.Context, right policy.Request) error {
 	return nil
 }
 
-// tell makes a write now, once, before the change that it comes with is stored. It
-// reports whether it was made.
+// tell makes a write once and now, before the change that it belongs to is stored. It
+// reports whether the write was made.
 func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 	in := outbox.Intent(wr, w.at.Ref, w.cfg.Now())
 	err := w.cfg.Store.Intents.Intend(ctx, store.Fence{}, in)
@@ -145,31 +143,30 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 	return err == nil
 }
 
-// tellAway says in the thread, once, that GitHub does not give what a request needs,
-// when that is so for longer than a person would wait without a word. The request waits,
-// and begins by itself.
+// tellAway tells the thread, once, that GitHub does not serve a request, if that lasts
+// longer than a user would wait without notice. The request waits and begins by itself.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
-	if fault.OfGitHub(cause) && w.heard && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
+	if fault.OfGitHub(cause) && w.getsReplies && ctx.Err() == nil && w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every { //control:github-away-is-told
 		tell(ctx, w, approval.InPlace(w.at.Ref, s.place(), ghapp.Write{Key: "away-" + ghapp.Digest(s.key), Kind: ghapp.WriteComment, Body: render.GitHubAway}))
 	}
 }
 
-// tellAwayAfter is after how many times the pause between two edits people are told that
-// GitHub does not answer: half a minute.
+// tellAwayAfter is the delay of the notice by tellAway, as a multiple of [Config.Every]:
+// half a minute by default.
 const tellAwayAfter = 10
 
 const (
-	lookAgain       = 3 * time.Second  // at what is over a quota, if nothing else comes up
-	lookAgainAtMany = 30 * time.Second // at what waits because many accounts were looked up
+	lookAgain       = 3 * time.Second  // until the next look at deliveries over a quota
+	lookAgainAtMany = 30 * time.Second // likewise, after too many lookups of accounts
 )
 
-// asking is who waits: what is urgent of them waits apart.
+// asking identifies a waiting sender. Urgent deliveries wait separately.
 type asking struct {
 	sender string
 	urgent bool
 }
 
-// postponed is the error of work that is over a quota. It is no failure.
+// postponed is the error of work over a quota. It is not a failure.
 type postponed struct{ until time.Time }
 
 // Error implements error.
@@ -177,11 +174,11 @@ func (p *postponed) Error() string {
 	return "over a quota until " + p.until.UTC().Format(time.TimeOnly)
 }
 
-// Until returns when to look again.
+// Until returns the time to look again.
 func (p *postponed) Until() time.Time { return p.until }
 
-// overQuota postpones a delivery that is over a quota. What the same person
-// wrote after it waits with it, what others wrote does not.
+// overQuota postpones a delivery over a quota. Later deliveries of the same sender wait
+// with it, those of others do not.
 func (w *worker) overQuota(ctx context.Context, d *store.Delivery, a Asker) error {
 	if w.cfg.Quotas == nil {
 		return nil
@@ -218,7 +215,7 @@ func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
 		return w.cfg.Store.Deliveries.Next(ctx, w.key)
 	}
 	after := int64(0)
-	for range 5 { // further are not looked past
+	for range 5 { // looks no further than five pages
 		list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityIdle, after)
 		if err != nil || len(list) == 0 {
 			return nil, errors.Join(err, store.ErrNotFound)
@@ -233,8 +230,8 @@ func (w *worker) next(ctx context.Context) (*store.Delivery, error) {
 	return nil, store.ErrNotFound
 }
 
-// stillWaits returns when to look again at what waits, as an error.
-func (w *worker) stillWaits() error {
+// nextLook returns a [postponed] error with the time of the next look, or nil.
+func (w *worker) nextLook() error {
 	var first *postponed
 	for _, until := range w.waits {
 		if first == nil || until.Before(first.until) {

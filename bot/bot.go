@@ -1,28 +1,28 @@
-// Package bot turns what people write on GitHub into agent sessions, and what
-// sessions do into comments and pull requests.
+// Package bot turns comments and events on GitHub into agent sessions, and the results of
+// sessions into comments and pull requests.
 //
-// It never heard of Ollama, Docker or SQLite: the store, the queue's wakes,
-// the GitHub clients and the runner of sessions are given to it.
+// It does not know Ollama, Docker or SQLite: the store, the queue's wakes, the GitHub
+// clients and the runner of sessions are given to it.
 //
 //	bot.go       one wake of a thread: take deliveries, run the session
 //	source.go    which deliveries are wanted, and how urgent they are
-//	words.go     whose words count
-//	watchers.go  events without words, see bot/watch
-//	handle.go    what a delivery means
-//	asker.go     who is answered, and who has to wait
+//	words.go     texts, and the authors that count
+//	watchers.go  events without text, see bot/watch
+//	handle.go    the meaning of a delivery
+//	asker.go     rights and quotas of requesters
 //	commands.go  the table of commands
 //	task.go      open, continue and supersede a session
-//	setup.go     the model, the configuration, and what is forgotten
+//	setup.go     the model, the configuration, and clearing a session
 //	own.go       commands of the repository's own
-//	limits.go    what a session may work with
-//	given.go     what comes with a request: pictures, code
+//	limits.go    mode, model and turns of a session
+//	given.go     the context of a request: pictures, code
 //	steer.go     status, stop, resume, retry and budget
 //	approvals.go answers to requests, see bot/approval
-//	change.go    what a delivery leads to, stored in one transaction
+//	change.go    the effects of a delivery, stored in one transaction
 //	session.go   the session of a thread
 //	run.go       run a session, see bot/live
-//	watch.go     a stop ends a run at once, and people see that they were heard
-//	fault.go     panics, which it cannot
+//	watch.go     stops and early answers during a run
+//	fault.go     panics
 package bot
 
 import (
@@ -44,17 +44,16 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Runner runs sessions. StartPoint returns where work on a thread starts, before a
-// session is opened. Run works on a session until it ends or parks; it is
-// called again with the same log after a park or a crash.
+// Runner runs sessions. StartPoint returns the start of work on a thread before a session
+// is opened. Run works on a session until it ends or parks; it is called again with the
+// same log after a park or a crash.
 type Runner interface {
 	StartPoint(ctx context.Context, at live.Thread) (StartPoint, error)
 	Run(ctx context.Context, w Work) (session.Outcome, error)
 }
 
-// StartPoint is where work starts: the commit, the branch that receives the
-// checkpoints, the branch that a pull request goes to, and the configuration
-// in force, read from the base branch.
+// StartPoint is the start of work: the commit, the branch for the checkpoints, the target
+// branch of a pull request, and the configuration in force, read from the base branch.
 type StartPoint struct {
 	Base   string
 	Branch string
@@ -62,69 +61,69 @@ type StartPoint struct {
 	Config policy.Config
 }
 
-// Work is one stretch of work on a session.
+// Work is one run of a session.
 type Work struct {
 	Thread  live.Thread
 	Task    session.Task
 	Log     session.Log
 	Inbox   func(context.Context) error
 	OnEvent func(session.Event)
-	// OnOutput is told that a command at work printed something; last returns its last
-	// line, cleaned, at any time after.
+	// OnOutput is called when a running command prints. last returns its last line, cleaned,
+	// at any time later.
 	OnOutput func(last func() string)
-	OnSetup  func(how string) // is told how far the workspace is that is being made
-	Waiting  func(before int) // is told how many runs the model works for before this one
-	// Shares returns the budgets that the session has in common with others, given
-	// what it has used by now; see [policy.Share].
+	OnSetup  func(how string) // reports the progress of the workspace's preparation
+	Waiting  func(before int) // reports the number of runs ahead of this one at the model
+	// Shares returns the budgets that the session shares with others, given its own usage;
+	// see [policy.Share].
 	Shares func(ctx context.Context, used policy.Limits) ([]policy.Share, error)
-	// Post makes a write of the model to the thread happen, once for its key.
+	// Post makes a write of the model to the thread, once per key.
 	Post func(context.Context, ghapp.Write) (ghapp.Ref, error)
-	// SawGreen is told which checks of a commit are content with it.
+	// SawGreen reports the successful checks of a commit.
 	SawGreen func(commit string, checks []string)
-	// Unsigned is called when GitHub does not sign commits, and the repository asks for that.
+	// Unsigned is called if GitHub does not sign commits although the repository asks for it.
 	Unsigned func(context.Context) error
-	// RequesterID is the account that the task's requester had when it was asked for.
+	// RequesterID is the account id of the task's requester at the time of the request.
 	RequesterID int64
-	// ApprovalFacts returns what approvals are bound to, as GitHub has it now. Confirm
-	// checks an approval that is about to be used once more, and returns why it
-	// does not count any more, or "".
+	// ApprovalFacts returns the facts that approvals are bound to, as GitHub has them now.
+	// Confirm checks an approval again before it is used, and returns the reason why it no
+	// longer counts, or "".
 	ApprovalFacts func(context.Context) ([]session.Fact, error)
 	Confirm       func(context.Context, session.Asked, session.Resolved) (why string, err error)
 }
 
-// Config is what a bot is made of.
+// Config configures a bot.
 type Config struct {
 	Store    store.Store
 	GitHub   *ghapp.App
 	Runner   Runner
-	Offers   Offerer                                      // nil: no request is a pull request
-	Clone    Clone                                        // nil: nothing is known of what is in the repository
-	Watchers []watch.Watcher                              // of events that hold no words
-	Quotas   Quotas                                       // on what people ask for; nil for none
+	Offers   Offerer                                      // nil means that no request becomes a pull request
+	Clone    Clone                                        // nil means that the repository's content is not available
+	Watchers []watch.Watcher                              // of events without text
+	Quotas   Quotas                                       // on requests; nil means none
 	Policy   policy.Config                                // the server's; repositories can only narrow it
-	Model    string                                       // for requests that name none
-	Sees     func(ctx context.Context, model string) bool // whether a model sees pictures; nil for all of them
-	Room     func(ctx context.Context, model string) int  // how many bytes of a thread a model is told of a request; nil for a small model's
-	More     func(thread string) <-chan struct{}          // tells of new deliveries while a thread is worked on; may be nil
+	Model    string                                       // for requests without one
+	Sees     func(ctx context.Context, model string) bool // reports whether a model sees pictures; nil means always
+	Room     func(ctx context.Context, model string) int  // maximum bytes of context for a model; nil means those of a small model
+	More     func(thread string) <-chan struct{}          // signals new deliveries while a thread is worked on; may be nil
 	Owner    string                                       // name of this worker in leases
 
-	Repositories []string      // that are served: owner/name, or owner/* for all of an owner; none for all that there are
-	Apps         []int64       // through which people may write
-	TTL          time.Duration // of session leases, 15 s when zero
-	Settle       time.Duration // how long a lost write may take to become visible, 10 s when zero
-	Every        time.Duration // between edits of a progress comment, 3 s when zero
+	Repositories []string      // served repositories: owner/name, or owner/* for all of an owner; empty means all
+	Apps         []int64       // Apps through which users may write
+	TTL          time.Duration // of session leases; zero means 15 s
+	Settle       time.Duration // time until a lost write is visible; zero means 10 s
+	Every        time.Duration // between edits of a progress comment; zero means 3 s
 	Now          func() time.Time
 	Log          *slog.Logger
 }
 
-// Bot works on threads. It is safe for concurrent use; one thread is worked
-// on by one caller at a time, which the queue makes sure of.
+// Bot works on threads. It is safe for concurrent use; the queue ensures that one caller
+// at a time works on a thread.
 type Bot struct {
-	cfg       Config
-	live      *live.Config // what sessions are given
-	rows      []row
-	strangers sync.Map // repositories whose deliveries were dropped, for the log
-	taken     sync.Map // repositories that GitHub said were taken away, until one is seen to be there
+	cfg      Config
+	live     *live.Config // configuration of sessions
+	rows     []row
+	unserved sync.Map // repositories with dropped deliveries, to log each once
+	removed  sync.Map // repositories reported as removed, until one is reachable again
 }
 
 // New checks cfg and returns a bot.
@@ -153,7 +152,7 @@ func New(cfg Config) (*Bot, error) {
 	if cfg.Settle == 0 {
 		cfg.Settle = 10 * time.Second
 	}
-	cfg.TTL = max(cfg.TTL, cfg.Settle) // who takes a session over finds all that its last holder sent
+	cfg.TTL = max(cfg.TTL, cfg.Settle) // a new lease holder must see every write of the previous one
 	if cfg.Every == 0 {
 		cfg.Every = 3 * time.Second
 	}
@@ -171,35 +170,35 @@ func New(cfg Config) (*Bot, error) {
 	return b, nil
 }
 
-// worker is the work on one thread, from a wake until nothing is left.
+// worker works on one thread, from a wake until nothing is left.
 type worker struct {
 	*Bot
-	key    string // of the thread, as records name it
+	key    string // of the thread, as in records
 	at     live.Thread
 	leases outbox.Leases
 	edits  outbox.Edits
 
-	opening *store.Session  // by the change that is being made
-	running string          // id of the session that runs
-	halt    bool            // it must end: a person said so
-	hearing sync.Mutex      // held by who speaks for deliveries while it runs
-	early   map[string]bool // deliveries that were answered while it runs, and counted
+	pending       *store.Session  // session created by the transaction in progress
+	running       string          // id of the running session
+	halt          bool            // the running session must end
+	answering     sync.Mutex      // held while deliveries are answered during a run
+	answeredEarly map[string]bool // deliveries answered and counted during a run
 
-	waits      map[asking]time.Time // who is over a quota, and when to look again
-	heard      bool                 // who wrote the delivery may ask for something
-	turnedAway string               // who got no answer in this thread, and why
+	waits       map[asking]time.Time // senders over a quota, and when to look again
+	getsReplies bool                 // the delivery's author gets replies
+	turnedAway  string               // last author turned away in this thread, and why
 }
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, early: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
+		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, answeredEarly: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
 		leases: outbox.Leases{Store: b.cfg.Store.Leases, Owner: b.cfg.Owner, TTL: b.cfg.TTL, Log: b.cfg.Log, Lost: func(error) {}},
 	}
 }
 
-// Work does everything that waits in a thread: it takes its deliveries in
-// order, runs its session, and starts over. It returns an error for what may
-// work later; the queue calls again.
+// Work does all work that is due in a thread: it takes deliveries in order, runs the
+// session, and starts over. It returns an error if a retry can help; the queue calls
+// again.
 func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	if at, ok := thread.Repository(key); ok {
 		return b.workOnRepository(ctx, at)
@@ -214,7 +213,7 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 	defer lost(nil)
 	defer func() {
 		end := context.WithoutCancel(ctx)
-		err = errors.Join(err, w.interrupted(ctx), w.edits.Wait(end), w.leases.Release(end))
+		err = errors.Join(err, w.markInterrupted(ctx), w.edits.Wait(end), w.leases.Release(end))
 	}()
 	for {
 		if _, err := w.takeAll(ctx); err != nil {
@@ -225,12 +224,12 @@ func (b *Bot) Work(ctx context.Context, key string) (err error) {
 			return err
 		}
 		if !again {
-			return w.stillWaits()
+			return w.nextLook()
 		}
 	}
 }
 
-// drop gives up deliveries of a thread that cannot be one.
+// drop gives up the deliveries of a key that is no thread.
 func (b *Bot) drop(ctx context.Context, key string, cause error) error {
 	for {
 		d, err := b.cfg.Store.Deliveries.Next(ctx, key)
@@ -247,8 +246,7 @@ func (b *Bot) drop(ctx context.Context, key string, cause error) error {
 	}
 }
 
-// takeAll handles deliveries in order until none is left, and returns how many
-// there were.
+// takeAll handles deliveries in order until none is left, and returns their number.
 func (w *worker) takeAll(ctx context.Context) (int, error) {
 	for n := 0; ; n++ {
 		d, err := w.next(ctx)
@@ -258,7 +256,7 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 		if err != nil {
 			return n, fmt.Errorf("take delivery: %w", err)
 		}
-		w.opening = nil
+		w.pending = nil
 		var over *postponed
 		if err := w.handleOnce(ctx, d); err != nil && !errors.As(err, &over) {
 			return n, fmt.Errorf("handle delivery %s: %w", d.ID, err)
@@ -266,42 +264,42 @@ func (w *worker) takeAll(ctx context.Context) (int, error) {
 	}
 }
 
-// Reconcile wakes the threads of sessions that are not said to wait or to
-// have ended, whatever became of their wakes. It is called at start.
+// Reconcile wakes the threads of sessions that neither wait nor have ended, in case their
+// wakes were lost. It is called at start.
 func (b *Bot) Reconcile(ctx context.Context) error {
 	return b.wake(ctx, store.Query{States: live.Unsettled, Limit: 200})
 }
 
-// takenAway has sessions looked at whose repositories the bot does not reach any more:
-// they end. Nothing hangs on it: who is not woken here finds out by itself.
-func (b *Bot) takenAway(ctx context.Context, repositories []thread.Ref) {
+// wakeRemoved wakes the sessions of repositories that the bot no longer reaches, so that
+// they end. Errors are only logged: a session that is not woken here finds out by itself.
+func (b *Bot) wakeRemoved(ctx context.Context, repositories []thread.Ref) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	for _, at := range repositories {
-		b.taken.Store(strings.ToLower(at.Repository()), true)
+		b.removed.Store(strings.ToLower(at.Repository()), true)
 		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: live.Unfinished, Limit: 200}); err != nil {
 			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
 		}
 	}
 }
 
-// TakenAway has the sessions of repositories, owner/name, end that the bot does not reach
-// any more.
-func (b *Bot) TakenAway(ctx context.Context, repos []string) {
+// RepositoriesRemoved ends the sessions of repositories (owner/name) that the bot no longer
+// reaches.
+func (b *Bot) RepositoriesRemoved(ctx context.Context, repos []string) {
 	var list []thread.Ref
 	for _, name := range repos {
 		owner, repo, _ := strings.Cut(name, "/")
 		list = append(list, thread.Ref{Owner: owner, Repo: repo})
 	}
-	b.takenAway(ctx, list)
+	b.wakeRemoved(ctx, list)
 }
 
-// Forget forgets what is kept of a repository, owner/name, beside its sessions.
+// Forget deletes the records of a repository (owner/name) besides its sessions.
 func (b *Bot) Forget(ctx context.Context, repo string) error {
 	return b.cfg.Store.Meta.DropAll(ctx, stopKey(strings.ToLower(repo)+"#"))
 }
 
-// wake wakes the threads of sessions.
+// wake wakes the threads of the sessions that match q.
 func (b *Bot) wake(ctx context.Context, q store.Query) error {
 	for {
 		list, err := b.cfg.Store.Sessions.List(ctx, q)

@@ -411,7 +411,7 @@ func TestToldAtOnce(t *testing.T) {
 	runs := 0
 	w.run = func(context.Context, bot.Work) (session.Outcome, error) {
 		runs++
-		return session.Outcome{}, fault.Told{Text: "the key is not known"}
+		return session.Outcome{}, fault.UserError{Text: "the key is not known"}
 	}
 	w.say("/agent fix it")
 	if err := w.work(); err != nil || runs != 1 || w.count("The session could not go on: the key is not known.") != 1 {

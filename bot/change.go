@@ -19,8 +19,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// change collects what a delivery leads to, so that all of it is stored in
-// one transaction together with the delivery being done.
+// change collects the effects of a delivery, so that they are stored in one transaction
+// together with its completion.
 type change struct {
 	store.Change
 	at  thread.Ref
@@ -28,13 +28,13 @@ type change struct {
 
 	by      author
 	urgent  bool             // an answer or a stop
-	replies []string         // to one text
-	folds   []untrusted.Fold // below them
-	after   []ghapp.Write    // comments that go on where the one with them ends
-	signs   []string         // on it
-	asked   userMessage      // that text
+	replies []string         // to the text in asked
+	folds   []untrusted.Fold // below the replies
+	after   []ghapp.Write    // comments that continue the reply
+	signs   []string         // reactions to the text in asked
+	asked   userMessage      // the text that is answered
 
-	book *command.Book // the commands of the repository's own; nil when nobody asked for them yet
+	book *command.Book // the repository's own commands; nil until they are needed
 }
 
 func (w *worker) change() *change { return &change{at: w.at.Ref, now: w.cfg.Now()} }
@@ -48,7 +48,7 @@ func (c *change) intend(wr ghapp.Write) {
 	c.Intents = append(c.Intents, outbox.Intent(wr, c.at, c.now))
 }
 
-// reply answers in the thread. All answers to one text are one comment.
+// reply answers in the thread. All replies to one text are one comment.
 func (c *change) reply(s userMessage, text string) {
 	if len(c.replies) == 0 {
 		c.asked = s
@@ -56,13 +56,13 @@ func (c *change) reply(s userMessage, text string) {
 	c.replies = append(c.replies, text)
 }
 
-// post answers with a text that has a fold.
+// post replies with a text that has folds.
 func (c *change) post(s userMessage, p untrusted.Post) {
 	c.reply(s, p.Text)
 	c.folds = p.Folds
 }
 
-// intendReply adds the one comment that answers.
+// intendReply adds the comment with the replies.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
 		c.intend(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
@@ -73,7 +73,7 @@ func (c *change) intendReply() {
 	}
 }
 
-// react puts a sign on what was said.
+// react adds a reaction to a text, once.
 func (c *change) react(s userMessage, content string) {
 	if s.takesReaction() && !slices.Contains(c.signs, content) {
 		c.signs = append(c.signs, content)
@@ -85,17 +85,16 @@ func reactionKey(s userMessage, content string) string {
 	return "react-" + ghapp.Digest(s.key, content)
 }
 
-// takesReaction reports whether GitHub lets people react to a text: not to a
-// review.
+// takesReaction reports whether GitHub allows reactions to a text. It does not for
+// reviews.
 func (s userMessage) takesReaction() bool {
 	return s.target != (ghapp.Target{}) || s.ev.Kind != "pull_request_review"
 }
 
-// wordsKey is the lease under which a thread is answered that has no session.
+// wordsKey is the lease key for answers in a thread without a session.
 func wordsKey(thread string) string { return "words " + thread }
 
-// commit stores a change in one transaction, then does what it intends on
-// GitHub.
+// commit stores a change in one transaction, then makes its writes on GitHub.
 func (w *worker) commit(ctx context.Context, c *change) error {
 	sess, err := w.session(ctx)
 	if err != nil {
@@ -109,7 +108,7 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err != nil {
 		return err
 	}
-	if w.opening != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
+	if w.pending != nil && w.live.InForce(live.DataOf(sess)).Comments.Progress != policy.NoProgress {
 		c.intendProgress(&w.at, sess)
 	}
 	for _, in := range c.Intents {
@@ -118,13 +117,13 @@ func (w *worker) commit(ctx context.Context, c *change) error {
 	if err := w.cfg.Store.Logs.Apply(ctx, f, c.Change); err != nil {
 		return fmt.Errorf("record delivery: %w", err)
 	}
-	w.opening = nil
+	w.pending = nil
 	return w.outbox(f).Finish(ctx)
 }
 
-// answerOnly does what a change intends in a thread that has no session. The
-// deliveries are done after the answers: what is cut off here is done again,
-// and the intents' keys keep it from happening twice.
+// answerOnly makes the writes of a change in a thread without a session. It completes the
+// deliveries last: an interrupted change is repeated, and the keys of its intents keep a
+// write from happening twice.
 func (w *worker) answerOnly(ctx context.Context, c *change) error {
 	f, err := w.leases.Take(ctx, wordsKey(w.key))
 	if err != nil {

@@ -13,20 +13,18 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// row is one command: how it is written, the right that it needs, and what
-// carries it out.
+// row is one command: its syntax, the right that it needs, and its handler.
 type row struct {
 	command.Spec
 	right    policy.Request
-	priority int // of its deliveries, one of the store's
+	priority int // of its deliveries, a constant of the store
 	handle   func(context.Context, *request) error
 }
 
-// okWord lets the bot work on a commit of a fork.
+// okWord is the command that allows work on a commit of a fork.
 const okWord = "ok"
 
-// commands is the table of all that can be asked for. To add a command is to
-// add a row.
+// commands is the table of all commands. To add a command, add a row.
 func commands() []row {
 	return []row{
 		{Spec: command.Spec{Name: command.Task, Usage: "fix the failing test", Args: command.TakesText}, right: policy.AskChange, priority: store.PriorityWork, handle: task},
@@ -50,7 +48,7 @@ func commands() []row {
 	}
 }
 
-// specs is what of the rows reads comments.
+// specs returns the syntax part of the rows.
 func specs(rows []row) command.Table {
 	var t command.Table
 	for _, r := range rows {
@@ -59,7 +57,7 @@ func specs(rows []row) command.Table {
 	return t
 }
 
-// checkCommands returns an error that names what a row lacks.
+// checkCommands returns an error if a field of a row is missing.
 func checkCommands(rows []row) error {
 	for _, r := range rows {
 		switch {
@@ -74,7 +72,7 @@ func checkCommands(rows []row) error {
 	return specs(rows).Check()
 }
 
-// rowOf finds the row of a command that the rows' own table has read.
+// rowOf finds the row of a parsed command.
 func rowOf(rows []row, c command.Command) (row, error) {
 	for _, r := range rows {
 		if r.Name == c.Name {
@@ -84,8 +82,8 @@ func rowOf(rows []row, c command.Command) (row, error) {
 	return row{}, fmt.Errorf("look up command: there is no %q", c.Name)
 }
 
-// needs is the right that a command needs: a task in a mode that only reads
-// needs less than one that may change files.
+// needs returns the right that a command needs: a task in a read-only mode needs less
+// than one that may change files.
 func (r row) needs(c command.Command) policy.Request {
 	if m, err := policy.ParseMode(c.Mode); r.right == policy.AskChange && err == nil && m.ReadOnly() {
 		return policy.AskRead
@@ -93,32 +91,32 @@ func (r row) needs(c command.Command) policy.Request {
 	return r.right
 }
 
-// request is one command of one person, and the change that it leads to.
+// request is one command of a user, and the change that it leads to.
 type request struct {
 	w     *worker
-	at    *live.Thread // where it was said
+	at    *live.Thread // thread of the text
 	c     *change
 	msg   userMessage
 	cmd   command.Command
 	actor policy.Actor
-	sess  *store.Session  // of the thread, nil for none
-	model string          // that worked on the session before this one; "" for none
-	job   *live.Scheduled // that nobody asks for; nil for what somebody does
-	own   string          // what the model is told of a command of the repository's own; "" for any other
+	sess  *store.Session  // of the thread; nil if there is none
+	model string          // model that worked before; "" if none
+	job   *live.Scheduled // schedule of an unattended session; nil for a request of a user
+	own   string          // text of the repository's own command or of a job; "" otherwise
 }
 
 // reply answers in the thread.
 func (r *request) reply(text string) { r.c.reply(r.msg, text) }
 
-// react puts a sign on what was said.
+// react adds a reaction to the text.
 func (r *request) react(content string) { r.c.react(r.msg, content) }
 
-// view is what the log of the session says.
+// view returns the state of the session according to its log.
 func (r *request) view(ctx context.Context) (*session.State, error) {
 	return r.w.live.Fold(ctx, r.sess)
 }
 
-// viewWith is the view with what the same delivery said before.
+// viewWith is view with the events of the current delivery applied.
 func (r *request) viewWith(ctx context.Context) (*session.State, error) {
 	v, err := r.view(ctx)
 	if err != nil {
@@ -134,7 +132,7 @@ func (r *request) viewWith(ctx context.Context) (*session.State, error) {
 	return v, nil
 }
 
-// do carries out one command of one person.
+// do carries out one command.
 func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.Command) error {
 	row, err := rowOf(w.rows, cmd)
 	if err != nil {
@@ -164,7 +162,7 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 		r.reply(render.UnknownAuthor)
 		return nil
 	}
-	if err := r.seen(ctx, row.needs(r.cmd)); err != nil {
+	if err := r.acknowledge(ctx, row.needs(r.cmd)); err != nil {
 		return err
 	}
 	if over, err := r.callOwn(ctx); over || err != nil {
@@ -172,7 +170,7 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	}
 	right := row.right
 	if row.Name == command.Task {
-		right = policy.AskRead // what it needs is known with its mode
+		right = policy.AskRead // the mode decides on the rest
 	}
 	if v, why := w.mayAsk(r.actor, right, r.sess); v != policy.Allow {
 		r.reply(render.NotStarted(why + "."))
@@ -181,8 +179,8 @@ func (w *worker) do(ctx context.Context, c *change, s userMessage, cmd command.C
 	return row.handle(ctx, r)
 }
 
-// mayAsk decides whether somebody may ask for something, with the reason. Who may settle a request
-// for approval depends on that request: its handler finds out.
+// mayAsk decides whether an actor has a right, and returns the reason. The right to
+// settle a request depends on that request, and is checked by the handler.
 func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Session) (policy.Verdict, string) {
 	if right == policy.Settle {
 		return policy.Allow, ""
@@ -196,6 +194,6 @@ func help(ctx context.Context, r *request) error {
 	if fault.Temporary(err) {
 		return err
 	}
-	r.reply(specs(r.w.rows).Help() + render.OwnCommands(book.Book, fault.InWords(err)))
+	r.reply(specs(r.w.rows).Help() + render.CustomCommands(book.Book, fault.InWords(err)))
 	return nil
 }

@@ -61,7 +61,7 @@ func TestHelpIsATable(t *testing.T) {
 		t.Skipf("SKIPPED: cmark-gfm is not installed: %v", cmd.Err)
 	}
 	book := custom.Book{{Name: "release", Description: "cut a|release `x`", Path: "a"}}
-	help := specs(commands()).Help() + render.OwnCommands(book, nil)
+	help := specs(commands()).Help() + render.CustomCommands(book, nil)
 	cmd.Stdin = strings.NewReader(help)
 	out, err := cmd.Output()
 	if err != nil {

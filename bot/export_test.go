@@ -10,7 +10,7 @@ import (
 
 // Started returns the commands of a task that a workflow run begins with.
 func Started(inputs []byte, names ...string) ([]command.Command, error) {
-	body, _ := startedBy(json.RawMessage(inputs))
+	body, _ := dispatchedTask(json.RawMessage(inputs))
 	return specs(commands()).Parse(body, names...)
 }
 

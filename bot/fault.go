@@ -9,15 +9,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// handleOnce handles a delivery. One that panics is given up at once, and who
-// wrote it is told, if they may ask for something.
+// handleOnce handles a delivery. If that panics, the delivery is given up, and its author
+// is told if w.heard is set.
 func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
-	w.heard = false
+	w.getsReplies = false
 	err := fault.Guarded(ctx, w.cfg.Log, "delivery "+d.ID, func() error { return w.handle(ctx, d) })
 	if !fault.Is(err) {
 		return err
 	}
-	if w.opening = nil; !w.heard {
+	if w.pending = nil; !w.getsReplies {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
 	c := w.change()
@@ -30,15 +30,15 @@ func (w *worker) handleOnce(ctx context.Context, d *store.Delivery) error {
 	return told
 }
 
-// advance does what is due in a session. Where that panics the thread gets a
-// plain comment, and the session is over.
+// advance does the next step of a session. If that panics, the thread gets a plain
+// comment, and the session is over.
 func (w *worker) advance(ctx context.Context, l *live.Session) (again bool, err error) {
 	err = fault.Guarded(ctx, w.cfg.Log, "session "+l.Row.ID, func() (err error) {
 		again, err = w.step(ctx, l)
 		return err
 	})
 	if fault.Is(err) {
-		return false, l.Faulted(ctx, err)
+		return false, l.EndFaulty(ctx, err)
 	}
 	return again, err
 }

@@ -15,13 +15,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// labelOfCode stands before code that a person wrote into a comment.
-const labelOfCode = "Code that the person gave (already provided — do not re-read):"
+// codeLabel precedes code from a comment.
+const codeLabel = "Code that the person gave (already provided — do not re-read):"
 
-// words is what the agent is told of the command's text, with its code labelled. What
-// the person wrote above the commands belongs to the first task of the text.
+// words returns the command's text for the agent, with its code labelled. Text above the
+// commands belongs to the first task.
 func (r *request) words() string {
-	said, above := r.said(), ""
+	said, above := r.commandText(), ""
 	if r.msg.first {
 		above = command.Above(r.msg.body, r.show("words above"), r.msg.names...) //control:words-above
 	}
@@ -35,46 +35,46 @@ func (r *request) words() string {
 	if r.own != "" {
 		return said
 	}
-	return command.LabelCode(said, labelOfCode)
+	return command.LabelCode(said, codeLabel)
 }
 
-// isFirstPost reports whether the request stands in the post that its thread begins with.
+// isFirstPost reports whether the request is in the first post of its thread.
 func (r *request) isFirstPost() bool {
 	return r.msg.ev.Kind == "issues" || r.msg.ev.Kind == "pull_request"
 }
 
-// said is what a reader of the comment sees of the command's text.
-func (r *request) said() string {
+// commandText returns the command's text as a reader of the comment sees it.
+func (r *request) commandText() string {
 	if r.own != "" {
 		return r.own
 	}
-	text, ok := specs(r.w.rows).Seen(r.msg.body, r.cmd, r.show("words"), r.msg.names...) //control:command-as-shown
+	text, ok := specs(r.w.rows).ShownText(r.msg.body, r.cmd, r.show("words"), r.msg.names...) //control:command-as-shown
 	if !ok {
-		return r.cleaned("words", r.cmd.Text, "")
+		return r.cleanText("words", r.cmd.Text, "")
 	}
 	return text
 }
 
-// show is how the request's text is read.
+// show returns the rules for reading the request's text.
 func (r *request) show(what string) command.Show {
-	return command.Show{Page: r.msg.page, Clean: func(body, page string) string { return r.cleaned(what, body, page) }}
+	return command.Show{Page: r.msg.page, Clean: func(body, page string) string { return r.cleanText(what, body, page) }}
 }
 
-// shown returns the HTML that GitHub makes of a text that may want something: "" if the
-// text is another one by now, or was never written on GitHub.
-func (w *worker) shown(ctx context.Context, s userMessage) (page string, err error) {
+// pageOf returns GitHub's HTML of a text: "" if the text has changed since, or was never
+// on GitHub.
+func (w *worker) pageOf(ctx context.Context, s userMessage) (page string, err error) {
 	if first := s.ev.Kind == "issues" || s.ev.Kind == "pull_request"; !first && s.wroteID() == 0 {
 		return "", nil
 	}
-	said, err := w.at.Client.Said(ctx, s.text())            //control:shown-is-asked
-	if err != nil && ghapp.KindOf(err) == ghapp.Permanent { // it is gone: what was delivered counts
+	said, err := w.at.Client.CurrentText(ctx, s.text())     //control:shown-is-asked
+	if err != nil && ghapp.KindOf(err) == ghapp.Permanent { // deleted: the delivered text counts
 		w.cfg.Log.InfoContext(ctx, "text not read again", "thread", w.key, "source", s.key, "err", err)
 		return "", nil
 	}
-	return said.Of(s.body), err
+	return said.HTMLFor(s.body), err
 }
 
-// text is where the text stands on GitHub.
+// text returns the location of the text on GitHub.
 func (s userMessage) text() ghapp.Text {
 	at := ghapp.Text{Thread: s.ev.Thread, Target: s.target, Review: s.ev.Review.ID}
 	if s.target.Diff {
@@ -83,7 +83,7 @@ func (s userMessage) text() ghapp.Text {
 	return at
 }
 
-// place is where the text stands.
+// place returns the place of the text in the conversation.
 func (s userMessage) place() session.Place {
 	p := session.Place{At: s.ev.Updated, Thread: s.away}
 	cm, rv := s.ev.Comment, s.ev.Review
@@ -98,7 +98,7 @@ func (s userMessage) place() session.Place {
 	return p
 }
 
-// line is the code that a comment on a diff is about.
+// line returns the code that a comment on a diff is about.
 func (s userMessage) line() *conversation.Line {
 	cm := s.ev.Comment
 	if !s.target.Diff || cm.Hunk == "" {
@@ -107,12 +107,12 @@ func (s userMessage) line() *conversation.Line {
 	return conversation.LineOf(cm.Path, cm.Hunk, cm.Line)
 }
 
-// defaultRoom is how many bytes of text a third of 32,768 tokens holds.
+// defaultRoom is the approximate size in bytes of a third of 32,768 tokens.
 const defaultRoom = 42_000
 
-// background is what the thread tells of a request in words: all of it for a
-// session that begins, what came since the last request for one that goes on, with
-// what the thread is about where the session has forgotten that.
+// background returns the context of a request from its thread: everything for a new
+// session, and the news since the last request for one that goes on. With anew set, the
+// news come with the posts and files that the session has forgotten.
 func (r *request) background(ctx context.Context, model, words string, since session.Place, anew bool) ([]session.Item, error) {
 	w, s := r.w, r.msg
 	at := s.place()
@@ -124,14 +124,14 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 		room = w.cfg.Room(ctx, model)
 	}
 	if !since.At.IsZero() && !anew {
-		room /= 3 // others may follow
+		room /= 3 // leaves room for later requests
 	}
 	from := r.reader(ctx)
 	return conversation.Gather(ctx, from, conversation.Request{
 		Hides: from.Hides,
 		First: conversation.PostOf(r.at.Issue), IsFirst: r.isFirstPost(), Text: words, At: at, Since: since, Anew: anew, Line: s.line(),
 		Room: room - len(words), Review: live.Reviews(r.cmd.Mode),
-		Clean: r.cleaned, Refused: func(err error) bool {
+		Clean: r.cleanText, Refused: func(err error) bool {
 			var ge *ghapp.Error
 			return errors.As(err, &ge) && ge.Kind == ghapp.Permanent
 		},
@@ -142,7 +142,7 @@ func (r *request) background(ctx context.Context, model, words string, since ses
 	})
 }
 
-// reader reads the thread.
+// reader returns a reader of the thread.
 func (r *request) reader(ctx context.Context) conversation.GitHub {
 	w := r.w
 	var hides conversation.Hides
@@ -152,13 +152,13 @@ func (r *request) reader(ctx context.Context) conversation.GitHub {
 	return conversation.GitHub{Client: w.at.Client, Issue: r.at.Issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
 		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
 		s.ev.Comment.ID = c.ID
-		why, err := w.notTheirs(ctx, s)
+		why, err := w.notFromUser(ctx, s)
 		return why != "", err
 	}}
 }
 
-// texts are those that a request consists of: what was said and, when it
-// opens a session, the post that the thread begins with.
+// texts returns the texts of a request: the comment and, if it opens a session, the first
+// post of the thread.
 func (r *request) texts(opens bool) []conversation.Shown {
 	s := r.msg
 	at := s.text()
@@ -174,12 +174,11 @@ func (r *request) texts(opens bool) []conversation.Shown {
 	return out
 }
 
-// mostLinks is how many links of a text are looked up.
-const mostLinks = 32
+// maxLinks is the maximum number of links looked up per request.
+const maxLinks = 32
 
-// links returns where the links of a request lead that name a file of a repository. A
-// reader does not see that, so the model is not told; the lines behind them are looked
-// up all the same.
+// links returns the targets of a request's links to files of a repository. A reader does
+// not see targets, so the model is not told; the linked lines are looked up all the same.
 func (r *request) links(opens bool) []string {
 	var out []string
 	texts := [][2]string{{r.msg.body, r.msg.page}}
@@ -188,7 +187,7 @@ func (r *request) links(opens bool) []string {
 	}
 	for _, t := range texts {
 		for _, to := range untrusted.Links(t[0], t[1]) { //control:links-of-the-raw-text
-			if strings.Contains(to, "/blob/") && len(out) < mostLinks {
+			if strings.Contains(to, "/blob/") && len(out) < maxLinks {
 				out = append(out, to)
 			}
 		}
@@ -196,8 +195,8 @@ func (r *request) links(opens bool) []string {
 	return out
 }
 
-// pictures are those that a request shows, for a model that can see them, with words on
-// what became of each.
+// pictures returns the pictures of a request, if the model can see them, and a note on
+// each.
 func (r *request) pictures(ctx context.Context, model string, opens bool) ([]session.Blob, string) {
 	cfg := r.w.cfg
 	return conversation.Sight{

@@ -19,15 +19,15 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// handle works on one delivery. What it leads to is recorded before anything
-// is said on GitHub. A delivery that cannot be worked on ever is given up;
-// an error means that it may work later.
+// handle works on one delivery. Its effects are recorded before anything is written to
+// GitHub. A delivery that can never be handled is given up; an error means that a retry
+// can help.
 func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
 		return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 	}
-	if done, err := looked(ctx, w, d, ev); done || err != nil {
+	if done, err := lookAtReview(ctx, w, d, ev); done || err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	names, err := w.names(ctx, textsIn(ev))
@@ -35,17 +35,17 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if _, ok := touches(ev, names); ok && w.serves(ev.Thread) {
-		return w.orGiveUp(ctx, d, w.touched(ctx, d, ev))
+		return w.orGiveUp(ctx, d, w.handleTouch(ctx, d, ev))
 	}
 	if ev.Kind != "" && !w.serves(ev.Thread) {
 		return w.cfg.Store.Deliveries.Done(ctx, "nothing for us", d.ID)
 	}
-	s, a, err := meant(ctx, w, d, ev)
+	s, a, err := textOrAnswer(ctx, w, d, ev)
 	if err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
 	if a != nil {
-		return w.orGiveUp(ctx, d, heed(ctx, w, d, a))
+		return w.orGiveUp(ctx, d, carryOutAnswer(ctx, w, d, a))
 	}
 	if w.unlistedBot(s.author) {
 		return w.cfg.Store.Deliveries.Done(ctx, "a bot that is not let in", d.ID)
@@ -64,7 +64,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if err := w.at.Reach(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return w.orGiveUp(ctx, d, err)
 	}
-	if why, err := w.notTheirs(ctx, s); err != nil || why != "" {
+	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
 		if why != "" {
 			w.cfg.Log.InfoContext(ctx, "text is not a person's wish", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why", why)
 			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
@@ -74,9 +74,9 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	return w.orGiveUp(ctx, d, w.answer(ctx, d, &s, carry))
 }
 
-// looked has GitHub looked at where an event says only that something happened there. It
-// reports whether that was all.
-func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
+// lookAtReview checks GitHub if an event tells only that something happened to a request under
+// review. It reports whether that completes the delivery.
+func lookAtReview(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (done bool, err error) {
 	at, ok := approval.About(ev)
 	if !ok || !at.Same(w.at.Ref) {
 		return false, nil
@@ -84,22 +84,22 @@ func looked(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (
 	if err := w.at.Connect(ctx, w.cfg.GitHub, ev.Installation); err != nil {
 		return true, err
 	}
-	return true, w.reviewed(ctx, d, ev)
+	return true, w.handleReview(ctx, d, ev)
 }
 
 // broughtBy returns the text that a delivery brings to this thread.
 func (w *worker) broughtBy(d *store.Delivery, ev ghapp.Event) (s userMessage, ok bool) {
 	s, ok = messageOf(ev)
-	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.Away(ev.Thread, w.at.Ref)
+	s.id, s.key, s.away = d.ID, cmp.Or(pull.KeyOf(d), d.ID), pull.OtherNumber(ev.Thread, w.at.Ref)
 	return s, ok
 }
 
-// touched is told that a text was changed or deleted. The one that the session began
-// with was read when it was new: people are told that this changes nothing, once. A
-// progress comment is made again.
-func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// handleTouch handles a text that was changed or deleted. The text that began the session was
+// read when it was new: the thread is told, once, that the change has no effect. A
+// deleted progress comment or request is posted again.
+func (w *worker) handleTouch(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	if ev.To.Number != 0 {
-		return w.transferred(ctx, d, ev)
+		return w.endTransferred(ctx, d, ev)
 	}
 	row, err := w.session(ctx)
 	if err != nil {
@@ -116,15 +116,15 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "the progress comment was deleted", d.ID)
 	}
-	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ev.Action == "deleted" && ours && row != nil && approval.Asks(row.ID, key) { //control:deleted-is-asked-anew
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ev.Action == "deleted" && ours && row != nil && approval.IsRequestKey(row.ID, key) { //control:deleted-is-asked-anew
 		asked := func(asks approval.Requests, v *session.State) []session.Asked { return asks.AskedIn(v, key) }
 		if err := askAnew(ctx, w, row, asked); err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "a comment that asks was deleted", d.ID)
 	}
-	if row == nil || row.ID != sessionID(w.key, begunBy(ev)) || row.State.Over() {
-		if told, err := editedIn(ctx, w, d, ev); told || err != nil {
+	if row == nil || row.ID != sessionID(w.key, originalKey(ev)) || row.State.Over() {
+		if told, err := rejectEditedCommand(ctx, w, d, ev); told || err != nil {
 			return err
 		}
 		return w.cfg.Store.Deliveries.Done(ctx, "no text that a session works by", d.ID)
@@ -133,14 +133,14 @@ func (w *worker) touched(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return err
 	}
 	c := w.change()
-	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.Touched(ev.Action == "deleted")) //control:touched-is-told
+	c.reply(userMessage{key: "touched-" + row.ID + ev.Action}, render.SourceChanged(ev.Action == "deleted")) //control:touched-is-told
 	c.Done = append(c.Done, d.ID)
 	return w.commit(ctx, c)
 }
 
-// editedIn tells somebody who wrote a command into a text that was there that it does
-// not count, once for each text. What nobody answered would not be told either.
-func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
+// rejectEditedCommand tells the author of a command that was edited into an older text that it does
+// not count, once per text. Authors that would get no answer are not told either.
+func rejectEditedCommand(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (told bool, err error) {
 	was := ev
 	if was.Action = "created"; ev.Kind == "issues" {
 		was.Action = "opened"
@@ -163,14 +163,14 @@ func editedIn(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event)
 	if err != nil || actor.ID != ev.Sender.ID || !policy.Insider(actor) { //control:strangers-edits-are-quiet
 		return false, err
 	}
-	s.key = "edited-" + begunBy(ev)
+	s.key = "edited-" + originalKey(ev)
 	c := w.change()
 	c.reply(s, render.EditedIn)
 	c.Done = append(c.Done, d.ID)
 	return true, w.commit(ctx, c)
 }
 
-// read returns what carries out a text; nil when it wants nothing of the bot.
+// read returns the function that carries out a text; nil if it is not for the bot.
 func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error, error) {
 	cmds, use, err := w.commandsIn(ctx, s.body)
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *worker) read(ctx context.Context, s *userMessage) (func(*change) error,
 	return func(c *change) error { return takeAside(ctx, w, c, *s, a) }, nil
 }
 
-// answer does what somebody wants who may want something.
+// answer carries out a text if its author is admitted.
 func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, carry func(*change) error) error {
 	by, why, err := w.admit(ctx, *s)
 	if errors.Is(err, ghapp.ErrLookups) {
@@ -201,11 +201,11 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	if why != "" {
 		return w.turnAway(ctx, *s, why)
 	}
-	w.heard = !by.quiet
+	w.getsReplies = !by.quiet
 	a := Asker{
 		Sender: s.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: s.ev.Installation, Urgent: d.Priority <= store.PriorityAnswer,
 	}
-	if !w.early[d.ID] {
+	if !w.answeredEarly[d.ID] {
 		if err := w.overQuota(ctx, d, a); err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	if err := w.at.Connect(ctx, w.cfg.GitHub, s.ev.Installation); err != nil {
 		return err
 	}
-	if s.page, err = w.shown(ctx, *s); err != nil {
+	if s.page, err = w.pageOf(ctx, *s); err != nil {
 		return err
 	}
 	c := w.change()
@@ -222,13 +222,13 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 		tellAway(ctx, w, d, *s, err)
 		return err
 	}
-	if w.cfg.Quotas != nil && !w.early[d.ID] {
+	if w.cfg.Quotas != nil && !w.answeredEarly[d.ID] {
 		w.cfg.Quotas.Take(w.cfg.Now(), a)
 	}
 	return nil
 }
 
-// orGiveUp ends a delivery whose failure no second try can mend.
+// orGiveUp ends a delivery if its failure is permanent.
 func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) error {
 	var ge *ghapp.Error
 	if err == nil || !errors.As(err, &ge) || ge.Kind != ghapp.Permanent {
@@ -241,8 +241,8 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 	return w.cfg.Store.Deliveries.Done(ctx, err.Error(), d.ID)
 }
 
-// mostCommands is how many commands of one text are carried out.
-const mostCommands = 50
+// maxCommands is the maximum number of commands carried out per text.
+const maxCommands = 50
 
 // carryOut carries out commands in order.
 func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
@@ -254,9 +254,9 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
 		return err
 	}
-	if n := len(cmds) - mostCommands; n > 0 { //control:commands-of-a-comment
-		c.reply(s, render.LeftOut(mostCommands, n))
-		cmds = cmds[:mostCommands]
+	if n := len(cmds) - maxCommands; n > 0 { //control:commands-of-a-comment
+		c.reply(s, render.LeftOut(maxCommands, n))
+		cmds = cmds[:maxCommands]
 	}
 	first := firstTask(cmds)
 	for i, cmd := range cmds {
@@ -276,8 +276,8 @@ func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []
 	return w.commit(ctx, c)
 }
 
-// tellWrong says what is wrong with the commands of a text. That more than commands stands
-// beside an approval is said once for what is open; later there is a sign.
+// tellWrong reports an error in the commands of a text. Text beside an approval is
+// reported once for the open requests; later there is only a reaction.
 func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong *command.Error) error {
 	if wrong == nil {
 		return nil
@@ -298,25 +298,24 @@ func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong 
 	return nil
 }
 
-// firstTask is which of the commands of a text is its first task, -1 for none.
+// firstTask returns the index of the first task, -1 if there is none.
 func firstTask(cmds []command.Command) int {
 	return slices.IndexFunc(cmds, func(c command.Command) bool { return c.Name == command.Task })
 }
 
-// aside is what a text without a command comes to in a thread where the agent waits for an
-// answer.
+// aside is a text without a command in a thread with a session, which may be an answer.
 type aside struct {
-	answer string          // to the questions of fits
-	fits   []session.Asked // questions that it can be meant for
+	answer string          // to the questions in fits
+	fits   []session.Asked // questions that it may answer
 	asked  []session.Asked // questions to its author that it does not answer
-	open   []session.Asked // requests, which it never answers
+	open   []session.Asked // requests for approval, which it never answers
 }
 
-// means reports whether it means anything.
+// means reports whether the text matters to the session.
 func (a aside) means() bool { return len(a.fits)+len(a.asked)+len(a.open) > 0 }
 
-// mayAnswer reports whether a text without a command may be an answer: there is
-// a session in its thread that is not over. It asks the store, and nobody else.
+// mayAnswer reports whether a text without a command may be an answer: its thread has a
+// session that is not over. It asks only the store.
 func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 	if !command.MayAnswer(s.body) {
 		return false, nil
@@ -325,8 +324,8 @@ func (b *Bot) mayAnswer(ctx context.Context, s userMessage) (bool, error) {
 	return err == nil && !sess.State.Over(), store.Unless(err, store.ErrNotFound)
 }
 
-// readAside reads a text without a command. It asks GitHub nothing. A comment on a diff
-// belongs to the talk about its lines: there only the answer to a question counts.
+// readAside reads a text without a command. It does not call GitHub. A comment on a diff
+// belongs to the discussion of its lines, so it counts only if it answers a question.
 func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err error) {
 	sess, err := w.session(ctx)
 	if err != nil || sess == nil || !command.MayAnswer(s.body) {
@@ -345,7 +344,7 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 		if !approval.OnDiff(live.DataOf(sess).Reviews[q.ID].URL) { //control:answer-where-asked
 			inThread = false
 		}
-		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answered(s.body)
+		answer, ok := command.Question{Text: q.Display, Choices: q.Choices, Thread: inThread}.Answer(s.body)
 		switch {
 		case ok:
 			a.answer, a.fits = answer, append(a.fits, q)
@@ -359,8 +358,8 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 	return a, nil
 }
 
-// takeAside takes what a text without a command means: the answer to a question, or words
-// that are kept.
+// takeAside takes a text without a command as the answer to a question, or keeps it for
+// the model.
 func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
 	sess, err := w.session(ctx)
@@ -394,7 +393,7 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	case 0:
 		err = r.keepAside(ctx, v, a)
 	default:
-		r.keep(v, r.cleaned("words", s.body, s.page))
+		r.keep(v, r.cleanText("words", s.body, s.page))
 		r.reply(render.WhichMeant(a.fits, a.open))
 	}
 	if err != nil {
@@ -403,20 +402,20 @@ func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside
 	return w.commit(ctx, c)
 }
 
-// answer is what a reader sees of an answer to a question.
+// answer returns an answer to a question as a reader sees it.
 func (r *request) answer(a aside) string {
 	q := a.fits[0]
-	seen := r.cleaned("answer", r.msg.body, r.msg.page)
-	if said, ok := (command.Question{Text: q.Display, Choices: q.Choices, Thread: r.msg.target.Diff}).Answered(seen); ok {
+	seen := r.cleanText("answer", r.msg.body, r.msg.page)
+	if said, ok := (command.Question{Text: q.Display, Choices: q.Choices, Thread: r.msg.target.Diff}).Answer(seen); ok {
 		return said
 	}
-	return r.cleaned("answer", a.answer, "")
+	return r.cleanText("answer", a.answer, "")
 }
 
-// keepAside keeps words for the model, and asks their author back who may answer what waits,
-// once for each request.
+// keepAside keeps a text for the model. If its author may answer an open request, it asks
+// back, once per request.
 func (r *request) keepAside(ctx context.Context, v *session.State, a aside) error {
-	words := r.cleaned("words", r.msg.body, r.msg.page)
+	words := r.cleanText("words", r.msg.body, r.msg.page)
 	if words == "" {
 		return nil
 	}
@@ -429,7 +428,7 @@ func (r *request) keepAside(ctx context.Context, v *session.State, a aside) erro
 	return nil
 }
 
-// once is a text whose reply of a kind is given once for what is open, whoever writes how often.
+// once returns the text with a key shared by all replies of a kind to the open requests.
 func (s userMessage) once(kind string, open []session.Asked) userMessage {
 	if len(open) > 0 {
 		s.key = kind
@@ -440,24 +439,25 @@ func (s userMessage) once(kind string, open []session.Asked) userMessage {
 	return s
 }
 
-// keep records words of a person that are no instruction: the model is told when the session
-// goes on, and nothing that waits is withdrawn.
+// keep records a text that is no instruction: the model is told when the session goes on,
+// and no open request is withdrawn.
 func (r *request) keep(v *session.State, words string) {
 	text := fmt.Sprintf("[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s", r.msg.author.Login, words)
 	r.c.append(session.NewEvent(session.TypeNote, v.Turns, session.Note{Kind: session.NoteSaid, Text: text}))
 }
 
-// stillOpen says what waits, and how it is answered.
+// stillOpen lists the open questions or requests, and how to answer them.
 func (r *request) stillOpen(questions, requests []session.Asked, words string) string {
 	if len(questions) > 0 {
 		return render.WhichMeant(questions, requests)
 	}
 	kept := live.DataOf(r.sess).Reviews
-	return render.Stays(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
+	return render.RequestsStayOpen(requests, command.IsQuestion(words), func(id string) string { return kept[id].URL })
 }
 
-// askBack asks back about a task that is a slip of the keyboard away from a command, or that
-// by its form is no instruction while a request waits: it is kept, and withdraws nothing.
+// askBack asks back about a task that is a typo away from a command, or that does not
+// read as an instruction while a request is open. The latter is kept, and withdraws
+// nothing.
 func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if r.cmd.Mode != "" || r.cmd.Model != "" || r.cmd.Turns != 0 || r.cmd.Explicit {
 		return false, nil
@@ -478,12 +478,12 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
 		return false, nil
 	}
-	r.keep(v, r.said())
+	r.keep(v, r.commandText())
 	r.reply(r.stillOpen(questions, requests, r.cmd.Text))
 	return true, nil
 }
 
-// okCommit takes a word for a commit of a fork.
+// okCommit handles the approval of a fork's commit.
 func okCommit(ctx context.Context, r *request) error {
 	var v *session.State
 	if r.sess != nil {
@@ -510,7 +510,7 @@ func okCommit(ctx context.Context, r *request) error {
 	return nil
 }
 
-// okFor takes a word for one commit.
+// okFor approves one commit of a fork.
 func (r *request) okFor(ctx context.Context, v *session.State, commit string) error {
 	if v == nil {
 		r.reply(render.NoForkWaits(commit))

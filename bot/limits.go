@@ -9,13 +9,13 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// choose returns what the session works with. It reports false where the configuration
-// does not allow it, and the reply says what is allowed. Where it gives no number of
-// turns, more than the mode has are for those who may grant them later, too.
+// choose returns the mode, model and turns of the session. It reports false if the
+// configuration forbids them, and replies with those allowed. If the configuration sets
+// no number of turns, going beyond the mode's needs the right to raise limits.
 func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 	asked := policy.Choice{Mode: r.cmd.Mode, Model: r.cmd.Model, Turns: r.cmd.Turns}
 	if asked.Model == "" && r.model != "" {
-		asked.Model = r.allowed(cfg, r.model)
+		asked.Model = r.allowedModel(cfg, r.model)
 	}
 	with, err := cfg.Choose(asked, r.w.cfg.Model)
 	if no := (*policy.NotAllowed)(nil); errors.As(err, &no) {
@@ -29,28 +29,28 @@ func (r *request) choose(cfg policy.Config) (policy.Choice, bool) {
 	return with, true
 }
 
-// allowed returns the model that worked before, or, where that is not allowed any more,
-// one that is, and says so.
-func (r *request) allowed(cfg policy.Config, before string) string {
+// allowedModel returns the previous model or, if that is no longer allowed, another one, and
+// says so.
+func (r *request) allowedModel(cfg policy.Config, before string) string {
 	if cfg.PermitsModel(before) == nil {
 		return before
 	}
-	with, _ := cfg.Choose(policy.Choice{}, r.w.cfg.Model) // about the mode others care
-	if cfg.PermitsModel(with.Model) != nil {              // none is; whoever begins says so
+	with, _ := cfg.Choose(policy.Choice{}, r.w.cfg.Model) // the mode is checked elsewhere
+	if cfg.PermitsModel(with.Model) != nil {              // none is allowed; the caller reports that
 		return before
 	}
 	r.reply(render.OtherModel(before, with.Model))
 	return with.Model
 }
 
-// goOn returns what a follow-up is worked on with. Words without a mode that are said
-// to a request at work, or to a plan that waits, are part of it, and all others are a
-// request that names none. It reports false where the person was told that it is not done.
+// goOn returns the choice for a follow-up. A text without a mode joins a request at work
+// or a waiting plan; any other text is a new request. It reports false if the user was
+// told why the text is not acted on.
 func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
 	plan := v.Plan()
 	part := !v.Over() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
-	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.Waits() {
+	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {
 		r.cmd.Mode = v.ModeName()
 	}
 	if part && r.cmd.Turns != 0 {
@@ -72,8 +72,8 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	return with, true
 }
 
-// mayBegin reports whether the person may have work done in the mode of a choice, and in
-// others that their words reach, and else says so.
+// mayBegin reports whether the requester may have work done in the chosen mode and in
+// others, the further modes that the text affects. If not, it says so.
 func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...string) bool {
 	if m, err := policy.ParseMode(with.Mode); r.job != nil {
 		return err == nil && (m.ReadOnly() || r.job.Asks) //control:schedule-acts-for-nobody
@@ -93,12 +93,12 @@ func (r *request) mayBegin(cfg policy.Config, with policy.Choice, others ...stri
 	return false
 }
 
-// keepAllowed has another model go on with a session whose own is not allowed any more.
+// keepAllowed changes the model of a session if it is no longer allowed.
 func (r *request) keepAllowed(v *session.State) {
-	r.goOnWith(v, r.allowed(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()))
+	r.goOnWith(v, r.allowedModel(r.w.live.InForce(live.DataOf(r.sess)), v.ModelName()))
 }
 
-// goOnWith has the session go on with a model.
+// goOnWith makes the session go on with a model.
 func (r *request) goOnWith(v *session.State, name string) {
 	if name != v.ModelName() { //control:allowed-model-goes-on
 		m := r.from()
@@ -107,12 +107,12 @@ func (r *request) goOnWith(v *session.State, name string) {
 	}
 }
 
-// turns returns as many of the turns that are asked for as a request may have, and says
-// where that is fewer.
+// turns returns the requested number of turns, at most the allowed maximum. It says so if
+// that is less.
 func (r *request) turns(cfg policy.Config, mode string, asked int) int {
 	most := cfg.TurnLimit()
 	if may, _ := r.w.mayAsk(r.actor, policy.RaiseLimit, nil); most == 0 && may != policy.Allow {
-		m, _ := policy.ParseMode(mode) // it was chosen
+		m, _ := policy.ParseMode(mode) // validated by Choose
 		most = m.Turns
 	}
 	if most > 0 && asked > most { //control:turns-bind

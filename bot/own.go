@@ -12,23 +12,23 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Clone tells what only a clone of a repository does.
+// Clone gives access to a repository by way of a clone.
 type Clone interface {
 	// Commands returns the repository's own commands, as they are on the default branch.
-	// Taken says why a name cannot be that of one.
+	// taken returns the reason why a name is not available, or "".
 	Commands(ctx context.Context, at live.Thread, taken func(name string) string) (command.Book, error)
-	// Config returns the configuration of the repository, as it is there.
+	// Config returns the configuration on the default branch.
 	Config(ctx context.Context, at live.Thread) (policy.Config, error)
-	// Image returns the image that commands of a new session run in, and why, where the
-	// configuration in force names none; nothing where the engine runs no images.
+	// Image returns the image for commands of a new session and, if the configuration in
+	// force names none, the reason for it. It is empty if the engine runs no images.
 	Image(ctx context.Context, at live.Thread, in policy.Config) (session.Image, error)
-	// Hidden returns which files of the pull request are hidden from the agent.
+	// Hidden returns a function that tells whether the agent may not see a file.
 	Hidden(ctx context.Context, at live.Thread) (func(path string) bool, error)
-	// Diff returns what differs between two commits, as git apply takes it; of much, a part.
+	// Diff returns a diff in the format of git apply, truncated if it is large.
 	Diff(ctx context.Context, at live.Thread, from, to string) (string, error)
 }
 
-// Taken returns why a name cannot be that of a repository's own command, "" when it can.
+// Taken returns the reason why a repository's own command cannot have a name, or "".
 func Taken(name string) string { return specs(commands()).Taken(name) }
 
 // book returns the repository's own commands.
@@ -46,15 +46,14 @@ func (r *request) book(ctx context.Context) (command.Book, error) {
 	return *r.c.book, nil
 }
 
-// callOwn finds out whether a task calls a command of the repository's own, and then
-// makes it one in the words of that. It reports whether that is all: the person was told
-// what is wrong.
+// callOwn turns a task that calls one of the repository's own commands into a task with
+// its text. It reports whether the request is over because the user was told of an error.
 func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 	modeWord := r.cmd.Mode != "" && !strings.Contains(r.msg.body, "--mode") // "/agent review notes" is about the notes
 	if r.cmd.Name != command.Task || r.cmd.Explicit || modeWord {
 		return false, nil
 	}
-	said := r.said()
+	said := r.commandText()
 	if !command.MayCallOwn(said) {
 		return false, nil
 	}
@@ -66,7 +65,7 @@ func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 		r.reply(render.CouldNotStart(fault.InWords(err)))
 		return true, nil
 	}
-	c, rest, ok := command.OwnCalled(book, said)
+	c, rest, ok := command.FindOwn(book, said)
 	if !ok {
 		return false, nil
 	}
@@ -76,11 +75,11 @@ func (r *request) callOwn(ctx context.Context) (over bool, err error) {
 	}
 	switch {
 	case c.Err != nil:
-		r.reply(render.OwnBroken(c))
+		r.reply(render.CustomBroken(c))
 	case wrong != "":
-		r.reply(render.OwnUse(c, wrong))
+		r.reply(render.CustomMisuse(c, wrong))
 	case c.Mode != "" && r.cmd.Mode != "" && c.Mode != r.cmd.Mode:
-		r.reply(render.OwnMode(c, r.cmd.Mode))
+		r.reply(render.CustomModeConflict(c, r.cmd.Mode))
 	default:
 		r.own = text
 		if c.Mode != "" {

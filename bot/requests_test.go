@@ -100,7 +100,7 @@ func TestFortyRequests(t *testing.T) {
 	must(t, err)
 	for i, r := range state.Requests {
 		want := map[int]policy.ApprovalState{0: policy.Approved, 1: policy.Approved, 9: policy.Approved, 2: policy.Denied}[i]
-		if want != "" && r.Approval.State != want || want == "" && !r.Approval.Waits() {
+		if want != "" && r.Approval.State != want || want == "" && !r.Approval.IsPending() {
 			t.Errorf("request %d is %q, want %q", i, r.Approval.State, want)
 		}
 	}

@@ -14,19 +14,19 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// errStopped ends a run because a person said so.
+// errStopped ends a run at a user's request.
 var errStopped = errors.New("stopped by a person")
 
-// runSession works on the thread's session if there is something to do, and
-// makes GitHub say what is true. It reports whether there may be more to do.
+// runSession works on the thread's session if anything is due, and brings GitHub up to
+// date. It reports whether there may be more to do.
 func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	row, err := w.session(ctx)
 	if err != nil || row == nil {
 		return false, err
 	}
 	err = w.at.Connect(ctx, w.cfg.GitHub, live.DataOf(row).Installation)
-	if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken && err == nil {
-		err = errTaken // anybody may read a public one
+	if _, taken := w.removed.Load(strings.ToLower(w.at.Ref.Repository())); taken && err == nil {
+		err = errRemoved // a public repository stays readable
 	}
 	if err != nil {
 		return w.unreachable(ctx, row, err)
@@ -44,22 +44,20 @@ func (w *worker) runSession(ctx context.Context) (again bool, err error) {
 	return false, comeBack(ctx, l)
 }
 
-// comeBack has the queue look at a thread again when a write was left for later that
-// nothing waits for: nobody else may ever touch the thread.
+// comeBack re-queues the thread when a deferred write has no other trigger.
 func comeBack(ctx context.Context, l *live.Session) error {
-	at, err := l.Left(ctx)
+	at, err := l.NextRetry(ctx)
 	if err != nil || at.IsZero() {
 		return err
 	}
 	return l.Wake(ctx, at) //control:left-writes-are-made
 }
 
-// errTaken means that GitHub said that the bot was taken off a repository.
-var errTaken = errors.New("the App was taken off the repository")
+// errRemoved means that the App was removed from the repository.
+var errRemoved = errors.New("the App was taken off the repository")
 
-// unreachable decides what it means for a session that its thread cannot be reached: it
-// waits, or goes on through another installation, or ends, because its repository is
-// gone.
+// unreachable handles a session with a thread that cannot be reached: the session waits,
+// goes on through another installation, or ends because its repository is gone.
 func (w *worker) unreachable(ctx context.Context, row *store.Session, cause error) (again bool, err error) {
 	if ghapp.KindOf(cause) != ghapp.Permanent {
 		l, err := w.lease(ctx, row)
@@ -77,14 +75,14 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return false, err
 	}
 	if now != 0 {
-		w.taken.Delete(strings.ToLower(w.at.Ref.Repository()))
+		w.removed.Delete(strings.ToLower(w.at.Ref.Repository()))
 	}
 	switch {
 	case now != 0 && w.cfg.GitHub.IsApp() && now != l.Data.Installation:
 		l.Data.Installation, w.at.Client = now, nil
 		return true, l.Save(ctx)
 	case now != 0:
-		return errors.Is(cause, errTaken), store.Unless(cause, errTaken)
+		return errors.Is(cause, errRemoved), store.Unless(cause, errRemoved)
 	case row.State.Over():
 		return false, nil
 	}
@@ -92,10 +90,9 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
 
-// transferred ends the session of an issue that is in another repository now: its branch
-// and the rules that it works under stay where they are. Where the bot may write there,
-// people are told.
-func (w *worker) transferred(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
+// endTransferred ends the session of an issue that moved to another repository: its branch
+// and its rules stay behind. If the bot may write there, it posts a comment.
+func (w *worker) endTransferred(ctx context.Context, d *store.Delivery, ev ghapp.Event) error {
 	row, err := w.session(ctx)
 	if err != nil {
 		return err
@@ -136,7 +133,7 @@ func (w *worker) transferred(ctx context.Context, d *store.Delivery, ev ghapp.Ev
 	return w.cfg.Store.Deliveries.Done(ctx, "transferred to "+ev.To.Key(), d.ID)
 }
 
-// step does the next thing that is due in a session.
+// step does the next thing due in a session.
 func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err error) {
 	if err := l.Finish(ctx); err != nil {
 		return false, err
@@ -182,9 +179,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 // more to do at once.
 func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err error) {
 	if l.Begin() {
-		return true, l.Died(ctx)
+		return true, l.EndCrashing(ctx)
 	}
-	if no, err := l.Forbidden(ctx); no || err != nil {
+	if no, err := l.EndIfForbidden(ctx); no || err != nil {
 		return no, err
 	}
 	check := l.Checks().Plan(l.State)
@@ -195,7 +192,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	if err != nil {
 		return false, err
 	}
-	defer p.End() // also where the work does not begin
+	defer p.End() // also if the work does not begin
 	if err := l.Checks().Start(ctx, check); err != nil {
 		return false, err
 	}
@@ -208,7 +205,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	}()
 	use, asks := l.BeginUse(), w.live.Approvals(l.Thread, l.Row)
 	work, id := l.State.Task, l.Data.RequesterID
-	if by := approval.PlanAsker(l.State); by != nil { // who asked for the change that the plan is
+	if by := approval.PlanAsker(l.State); by != nil { // the approver of a plan requests its changes
 		work.Requester, id = by.By, by.ByID
 	}
 	var out session.Outcome
@@ -227,7 +224,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 		})
 		return err
 	})
-	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errTaken) || errors.Is(err, errStopped)
+	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errRemoved) || errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.End()
@@ -238,7 +235,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	case err == nil || stopped:
 		again, err = true, nil
 	case errors.As(err, &away) && ctx.Err() == nil:
-		err = l.Wait(ctx, away, p.Said())
+		err = l.Wait(ctx, away, p.Edited())
 	default:
 		again, err = true, l.Failed(ctx, err)
 	}
@@ -246,12 +243,12 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	return again, err
 }
 
-// inbox takes what people wrote while the session runs into its log. It ends
-// the run when they want it to end.
+// inbox handles the deliveries that arrived while the session runs. It ends the run if a
+// delivery asks for that.
 func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
-	w.hearing.Lock() // what is being said at once is not said again
+	w.answering.Lock() // an early answer in progress must not be repeated
 	n, err := w.takeAll(ctx)
-	w.hearing.Unlock()
+	w.answering.Unlock()
 	switch {
 	case err != nil:
 		return err
@@ -263,10 +260,10 @@ func (w *worker) inbox(ctx context.Context, p *live.Progress) error {
 	return nil
 }
 
-// interrupted says of a session that the end of the server cut off that it
-// waits: nothing is left to say that it runs while nobody works on it.
-func (w *worker) interrupted(ctx context.Context) error {
-	taken, holds := w.leases.Taken()
+// markInterrupted marks the session as waiting if the server shuts down during its run. It
+// would be shown as running otherwise.
+func (w *worker) markInterrupted(ctx context.Context) error {
+	taken, holds := w.leases.Current()
 	var down interface{ Draining() bool }
 	if !holds || !errors.As(context.Cause(ctx), &down) {
 		return nil

@@ -11,12 +11,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// session returns the thread's newest session, or nil. A row whose log is
-// empty is left from an opening that was cut off: it comes to life when its
-// delivery is handled again.
+// session returns the thread's newest session, or nil. A row with an empty log is left
+// from an interrupted opening: it becomes valid when its delivery is handled again.
 func (w *worker) session(ctx context.Context) (*store.Session, error) {
-	if w.opening != nil {
-		return w.opening, nil
+	if w.pending != nil {
+		return w.pending, nil
 	}
 	s, err := w.cfg.Store.Sessions.ByThread(ctx, w.key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -52,7 +51,7 @@ func (w *worker) lease(ctx context.Context, row *store.Session) (*live.Session, 
 	return l, nil
 }
 
-// outbox is for writes in the thread, under a lease.
+// outbox returns the outbox of the thread under a lease.
 func (w *worker) outbox(f store.Fence) outbox.Outbox {
 	return outbox.Outbox{Store: w.cfg.Store.Intents, Fence: f, At: w.at.Ref, Client: w.at.Client, Settle: w.cfg.Settle, Now: w.cfg.Now, Log: w.cfg.Log}
 }

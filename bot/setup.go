@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// config returns the repository's configuration as sessions of the thread run under it.
-// It reports false when people were told that it cannot be read.
+// config returns the repository's configuration for sessions of the thread. It reports
+// false if it cannot be read; the user is told unless a retry can help.
 func (r *request) config(ctx context.Context) (policy.Config, bool, error) {
 	if r.w.cfg.Clone == nil {
 		return live.DataOf(r.sess).Config, true, nil
@@ -25,7 +25,7 @@ func (r *request) config(ctx context.Context) (policy.Config, bool, error) {
 	return cfg, err == nil, err
 }
 
-// model changes the model of the thread's session.
+// model changes or shows the model of the thread's session.
 func model(ctx context.Context, r *request) error {
 	repo, ok, err := r.config(ctx)
 	if !ok {
@@ -65,7 +65,7 @@ func model(ctx context.Context, r *request) error {
 	return nil
 }
 
-// showConfig says what is in force in the thread.
+// showConfig shows the configuration in force.
 func showConfig(ctx context.Context, r *request) error {
 	repo, ok, err := r.config(ctx)
 	if !ok {
@@ -87,7 +87,7 @@ func showConfig(ctx context.Context, r *request) error {
 	return nil
 }
 
-// forget lets the session forget what was said.
+// forget clears the context of the session.
 func forget(r *request, v *session.State) {
 	r.w.halt = r.w.halt || !v.Over() && r.w.running == r.sess.ID
 	by := r.from()

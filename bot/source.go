@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Hears reports whether events of this name can hold a command, or an answer
-// by review, or begin work without one.
+// Hears reports whether events of this name can hold a command or a review with an
+// answer, or begin work without one.
 func Hears(event string) bool {
 	switch event {
 	case "issue_comment", "pull_request_review_comment", "pull_request_review", "issues", "pull_request", "repository",
@@ -21,9 +21,9 @@ func Hears(event string) bool {
 	return false
 }
 
-// sourceBy returns where a delivery belongs and how urgent it is. It reports false
-// for what holds neither a command nor an answer: that is answered and not kept.
-// Names stand for the command word.
+// sourceBy returns the thread and the priority of a delivery. It reports false if the
+// delivery holds neither a command nor an answer: it is acknowledged and not kept. names
+// are equivalent to the command word.
 func sourceBy(event string, payload []byte, names []string) (store.Delivery, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {
@@ -48,7 +48,7 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 	if err != nil {
 		return src, true, nil //nolint:nilerr // it is told when its turn comes
 	}
-	for _, c := range cmds[:min(len(cmds), mostCommands)] {
+	for _, c := range cmds[:min(len(cmds), maxCommands)] {
 		row, err := rowOf(rows, c)
 		if err != nil {
 			return store.Delivery{}, false, err
@@ -58,14 +58,13 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 	return src, true, nil
 }
 
-// touches reports whether an event changes or deletes a text that a session may have
-// begun with, or that the bot wrote to show how one stands. The key names what
-// happened.
+// touches reports whether an event changes or deletes a text that may have begun a
+// session, or a comment of the bot that shows the state of one. key identifies the event.
 func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	text := ev.Comment.Body + ev.OldBody
 	switch ev.Kind + " " + ev.Action {
 	case "issue_comment edited", "issue_comment deleted", "pull_request_review_comment edited", "pull_request_review_comment deleted":
-		ok = ev.Action == "deleted" && ghapp.Marked(text)
+		ok = ev.Action == "deleted" && ghapp.HasMarker(text)
 	case "issues edited":
 		text = ev.Body + ev.OldBody
 	case "issues transferred":
@@ -77,15 +76,15 @@ func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	return key, ev.Thread.Number != 0 && (ok || command.MayCall(text, names...))
 }
 
-// begunBy is the key of the text that an event is about, as it was when it was new.
-func begunBy(ev ghapp.Event) string {
+// originalKey returns the key that the text of an event had when it was new.
+func originalKey(ev ghapp.Event) string {
 	if ev.Comment.ID != 0 {
 		return fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Created.UTC().Format(time.RFC3339))
 	}
 	return fmt.Sprintf("%s-%d-%d-opened", ev.Kind, ev.RepoID, ev.Thread.Number)
 }
 
-// sourceOf returns where a text belongs.
+// sourceOf returns the delivery of a text.
 func sourceOf(s userMessage, priority int) store.Delivery {
 	ev := s.ev
 	src := store.Delivery{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}

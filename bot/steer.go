@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// ofSession is a command that is about the thread's session as it stands.
+// ofSession makes the handler of a command on the current state of the thread's session.
 func ofSession(handle func(r *request, v *session.State)) func(context.Context, *request) error {
 	return func(ctx context.Context, r *request) error {
 		if r.sess == nil {
@@ -30,13 +30,13 @@ func ofSession(handle func(r *request, v *session.State)) func(context.Context, 
 	}
 }
 
-// status answers where the work stands.
+// status replies with the progress of the session.
 func status(r *request, v *session.State) {
-	v.Phase = live.Standing(r.sess, v)
+	v.Phase = live.CurrentPhase(r.sess, v)
 	r.c.post(r.msg, render.Status(r.w.cfg.Now(), live.ProgressText(&r.w.at, r.sess, v)))
 }
 
-// diff answers what the session changed: counts, a link, and below them the diff itself.
+// diff replies with the changes of the session: counts, a link, and the diff below.
 func diff(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		r.reply(render.NoSession)
@@ -66,8 +66,8 @@ func diff(ctx context.Context, r *request) error {
 	return nil
 }
 
-// lastStop is a stop that found nothing to stop: GitHub sends events in any order, so
-// that what it was meant for may come after it.
+// lastStop is a stop that found nothing to stop. GitHub does not order events, so the
+// request that it was meant for may arrive later.
 type lastStop struct {
 	Place session.Place `json:"place"`
 	By    string        `json:"by"`
@@ -83,9 +83,9 @@ func (r *request) stopOlder(ctx context.Context) error {
 	return r.w.cfg.Store.Meta.Set(ctx, stopKey(r.w.key), data)
 }
 
-// stoppedBy returns who said stop after the request was written, and before it came; ""
-// for nobody.
-func (r *request) stoppedBy(ctx context.Context) (string, error) {
+// stopAuthor returns the author of a stop that was written after the request and arrived
+// before it, or "".
+func (r *request) stopAuthor(ctx context.Context) (string, error) {
 	data, err := r.w.cfg.Store.Meta.Get(ctx, stopKey(r.w.key))
 	if err != nil {
 		return "", store.Unless(err, store.ErrNotFound)
@@ -102,10 +102,10 @@ func (r *request) stoppedBy(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// stop ends the session where it is.
+// stop ends the session in its current state.
 func stop(ctx context.Context, r *request) error {
 	if r.sess == nil {
-		r.reply(render.NothingToStop + render.OrTask(r.cmd.Name, r.cmd.Text))
+		r.reply(render.NothingToStop + render.TaskHint(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	v, err := r.view(ctx)
@@ -113,7 +113,7 @@ func stop(ctx context.Context, r *request) error {
 		return err
 	}
 	if v.Over() && len(v.Open()) == 0 {
-		r.reply(render.NoneRuns(v.Phase) + render.OrTask(r.cmd.Name, r.cmd.Text))
+		r.reply(render.NoneRuns(v.Phase) + render.TaskHint(r.cmd.Name, r.cmd.Text))
 		return r.stopOlder(ctx)
 	}
 	r.end(v, render.StoppedBy(r.msg.author.Login, v))
@@ -122,10 +122,10 @@ func stop(ctx context.Context, r *request) error {
 	return nil
 }
 
-// end ends the session, because a person said so.
+// end ends the session at the user's request.
 func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.from(), reason)...) }
 
-// takeBack takes checkpoints of the session back, brings them again, keeps them, or takes the base branch in.
+// takeBack undoes, redoes or keeps checkpoints, or takes in the base branch.
 func takeBack(r *request, v *session.State) {
 	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths, Branch: live.DataOf(r.sess).Target}
 	switch {
@@ -139,14 +139,14 @@ func takeBack(r *request, v *session.State) {
 	}
 	by := r.from()
 	if is, err := policy.ParseMode(v.ModeName()); err == nil && is.ReadOnly() && wish.Do != session.Keep {
-		by.Mode = r.changing(v)
+		by.Mode = r.changingMode(v)
 	}
 	r.c.append(v.WithTakeBack(by, r.msg.place(), wish)...)
 }
 
-// changing returns the mode of the configuration where that may change files, as a wish
-// about checkpoints does, or code mode, whichever is allowed; else "".
-func (r *request) changing(v *session.State) string {
+// changingMode returns a mode that may change files, as commands on checkpoints need it: the
+// configured mode or code mode, if allowed, or "".
+func (r *request) changingMode(v *session.State) string {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
 	for _, name := range []string{cfg.Mode, "code"} {
 		m, err := policy.ParseMode(name)
@@ -157,13 +157,13 @@ func (r *request) changing(v *session.State) string {
 	return ""
 }
 
-// from is who wants something, and where they said so.
+// from returns a message with the author and the source of the request.
 func (r *request) from() session.Message {
 	return session.Message{Key: r.msg.key, Author: r.msg.author.Login}
 }
 
-// resume goes on with the session: after a pause, a failure, or with more
-// turns. One whose work is done has nothing to go on with.
+// resume continues the session: after a pause, a failure, or with more turns. A finished
+// session cannot be resumed.
 func resume(r *request, v *session.State) {
 	if v.Finished() { //control:done-stays-done
 		r.reply(render.NothingToResume(v.Phase))
@@ -171,7 +171,7 @@ func resume(r *request, v *session.State) {
 	}
 	r.keepAllowed(v)
 	m := r.from()
-	m.Text, m.Budget = r.said(), r.cmd.Count
+	m.Text, m.Budget = r.commandText(), r.cmd.Count
 	r.c.append(session.NewEvent(session.TypeMessage, v.Turns, m))
 	r.react("eyes")
 }

@@ -20,14 +20,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// task opens the thread's session, or goes on with it.
+// task opens the thread's session, or continues it.
 func task(ctx context.Context, r *request) error {
 	if r.own == "" {
 		if asked, err := r.askBack(ctx); asked || err != nil {
 			return err
 		}
 	}
-	if by, err := r.stoppedBy(ctx); by != "" || err != nil {
+	if by, err := r.stopAuthor(ctx); by != "" || err != nil {
 		if err == nil {
 			r.reply(render.StoppedBefore(by))
 		}
@@ -36,14 +36,14 @@ func task(ctx context.Context, r *request) error {
 	if r.sess == nil {
 		return r.open(ctx, nil)
 	}
-	if r.w.opening != nil {
+	if r.w.pending != nil {
 		return r.follow(ctx)
 	}
 	v, err := r.view(ctx)
 	if err != nil {
 		return err
 	}
-	over, err := pull.Over(ctx, r.w.at.Client, r.sess, v, r.w.at.Pull)
+	over, err := pull.ClosedPull(ctx, r.w.at.Client, r.sess, v, r.w.at.Pull)
 	if err != nil {
 		return err
 	}
@@ -58,13 +58,13 @@ func task(ctx context.Context, r *request) error {
 		return err
 	}
 	r.model = v.ModelName() //control:model-of-the-session-before
-	before := pull.Before(v, over)
+	before := pull.PreviousSession(v, over)
 	return r.open(ctx, &before)
 }
 
-// supersede ends the thread's session, because its pull request is over and a person
-// asks for more, and says so. A session that runs ends first; then the delivery is
-// handled again.
+// supersede ends the thread's session, because its pull request is over and the user asks
+// for more, and says so. A running session ends first; then the delivery is handled
+// again.
 func (r *request) supersede(ctx context.Context) error {
 	v, err := r.view(ctx)
 	if err != nil {
@@ -73,10 +73,10 @@ func (r *request) supersede(ctx context.Context) error {
 	if !v.Over() {
 		r.end(v, render.ReplacedBy(r.msg.author.Login))
 	} else {
-		r.c.append(approval.Dropped(v, r.from(), r.msg.author.ID)...)
+		r.c.append(approval.DropPlan(v, r.from(), r.msg.author.ID)...)
 	}
 	if len(r.c.Events) > 0 {
-		// What the same comment asked of the old session goes with it.
+		// Earlier commands of the same comment were for the old session, and go with it.
 		before := *r.c
 		before.replies, r.c.Events, r.c.Intents = nil, nil, nil
 		if err := r.w.commit(ctx, &before); err != nil {
@@ -94,8 +94,8 @@ func (r *request) supersede(ctx context.Context) error {
 	return err
 }
 
-// cleaned is what a reader sees of a text, whose HTML is page, and logs what was taken out.
-func (r *request) cleaned(what, text, page string) string {
+// cleanText returns a text as a reader sees it, and logs removals. page is its HTML.
+func (r *request) cleanText(what, text, page string) string {
 	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
 		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
@@ -103,8 +103,8 @@ func (r *request) cleaned(what, text, page string) string {
 	return strings.TrimSpace(text)
 }
 
-// follow adds words to the session. Whatever waited for an answer is
-// answered by them (a question) or withdrawn (an approval).
+// follow adds a text to the session. It answers open questions, and withdraws open
+// requests for approval.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -115,9 +115,9 @@ func (r *request) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleaned("why", s.why, "")}
+	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleanText("why", s.why, "")}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
-	since := v.Heard()
+	since := v.HeardUpTo()
 	if since.At.IsZero() { // a log of an older version
 		since.At = v.Started
 	}
@@ -133,9 +133,9 @@ func (r *request) follow(ctx context.Context) error {
 	m.Text, m.Images = m.Text+words, images
 	r.goOnWith(v, with.Model)
 	answered := false
-	r.c.append(approval.Dropped(v, m, s.author.ID)...) //control:plan-replaced
+	r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
-		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // which commit it is for has nothing to do with what is to be done there
+		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
@@ -152,11 +152,11 @@ func (r *request) follow(ctx context.Context) error {
 	return nil
 }
 
-// sessionID is the id of the session that a text begins.
+// sessionID returns the id of the session that a text begins.
 func sessionID(thread, text string) string { return "s" + ghapp.Digest(thread, text)[:12] }
 
-// open starts a new session in the thread. Before is what it has to know of the one
-// before it, whose work is merged or closed; nil for none.
+// open starts a new session in the thread. before describes the previous session if its
+// work is merged or closed; it may be nil.
 func (r *request) open(ctx context.Context, before *session.Item) error {
 	w, s := r.w, r.msg
 	place, err := w.cfg.Runner.StartPoint(ctx, w.at)
@@ -177,7 +177,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	task := session.Task{
 		Session: id, Thread: w.key, Text: r.words(), Mode: with.Mode, Model: with.Model,
 		Base: place.Base, Branch: place.Branch, Requester: r.actor.Login, Turns: with.Turns, Nonce: session.NewID(),
-		Links: r.links(true), Place: s.place(), Why: r.cleaned("why", s.why, ""),
+		Links: r.links(true), Place: s.place(), Why: r.cleanText("why", s.why, ""),
 	}
 	if task.Context, err = r.background(ctx, task.Model, task.Text, session.Place{}, false); err != nil {
 		return err
@@ -192,10 +192,10 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	}
 	images, words := r.pictures(ctx, task.Model, true)
 	task.Text, task.Images = task.Text+words, images
-	if r.job != nil { // its result is told in another way
+	if r.job != nil { // its result is reported in another way
 		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
 	}
-	data, err := json.Marshal(live.Data{Unasked: live.Unasked{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(live.Data{Unattended: live.Unattended{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.said()), Session: id, Mode: with.Mode})
+		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.commandText()), Session: id, Mode: with.Mode})
 		if err == nil && before != nil {
 			row.Branch, err = pull.FreeBranch(ctx, w.at.Client, row.Branch)
 		}
@@ -214,14 +214,14 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		task.Branch = row.Branch
 	}
 	err = w.cfg.Store.Sessions.Create(ctx, row)
-	if errors.Is(err, store.ErrExists) { // by a try that was cut off
+	if errors.Is(err, store.ErrExists) { // by an interrupted try
 		row, err = w.cfg.Store.Sessions.Session(ctx, id)
 	}
 	if err != nil {
 		return fmt.Errorf("open session: %w", err)
 	}
 	task.Base, task.Branch = row.Base, row.Branch
-	w.opening = row
+	w.pending = row
 	r.c.append(session.NewEvent(session.TypeOpened, 0, session.Opened{Task: task}))
 	if r.job == nil {
 		r.react("eyes")

@@ -11,15 +11,15 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// watch ends a run at once when a person says stop, whatever waits before it, and when
-// the bot is taken off the repository; then deliveries are worked on in their order. Other words wait until the
-// inbox is read, but people see at once that they were heard.
+// watch ends a run at once on a stop, even if other deliveries wait before it, and when
+// the App is removed from the repository; the deliveries are then handled in order. Other
+// texts wait for the inbox, but get a reaction at once.
 func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.CancelCauseFunc) {
 	var more <-chan struct{}
 	if w.cfg.More != nil {
 		more = w.cfg.More(w.key)
 	}
-	tick := time.NewTicker(w.cfg.Every) // another server may have taken the delivery in
+	tick := time.NewTicker(w.cfg.Every) // another server may have received the delivery
 	defer tick.Stop()
 	for refused, heard := int64(0), int64(0); ; {
 		var stop bool
@@ -27,8 +27,8 @@ func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.Cancel
 			cancel(errStopped)
 			return
 		}
-		if _, taken := w.taken.Load(strings.ToLower(w.at.Ref.Repository())); taken {
-			cancel(errTaken)
+		if _, taken := w.removed.Load(strings.ToLower(w.at.Ref.Repository())); taken {
+			cancel(errRemoved)
 			return
 		}
 		heard = w.hear(ctx, f, heard)
@@ -41,8 +41,8 @@ func (w *worker) watch(ctx context.Context, f store.Fence, cancel context.Cancel
 	}
 }
 
-// stopWaits reports whether a stop that counts is among the deliveries after a
-// number, and up to which number there is none for certain.
+// stopWaits reports whether a valid stop is among the deliveries after a number, and the
+// number up to which there is certainly none.
 func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused int64) {
 	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityStop, after)
 	if err != nil {
@@ -61,8 +61,8 @@ func (w *worker) stopWaits(ctx context.Context, after int64) (stop bool, refused
 	return false, after
 }
 
-// isStop reports whether a delivery is a stop by somebody who may say so. An
-// error means that this is not known.
+// isStop reports whether a delivery is a stop by an author with the right to it. An error
+// means that this is unknown.
 func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
@@ -80,7 +80,7 @@ func (w *worker) isStop(ctx context.Context, d *store.Delivery) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if why, err := w.notTheirs(ctx, s); err != nil || why != "" || w.unlistedBot(s.author) {
+	if why, err := w.notFromUser(ctx, s); err != nil || why != "" || w.unlistedBot(s.author) {
 		return false, err
 	}
 	actor, err := w.at.Client.Sender(ctx, s.author.Login)
@@ -98,7 +98,7 @@ func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request,
 	if err != nil || wrong != nil {
 		return policy.NoRequest, false
 	}
-	for _, c := range cmds[:min(len(cmds), mostCommands)] {
+	for _, c := range cmds[:min(len(cmds), maxCommands)] {
 		if row, err := rowOf(w.rows, c); err == nil && row.priority == store.PriorityStop {
 			return row.needs(c), true
 		}
@@ -106,9 +106,9 @@ func (w *worker) stopIn(ctx context.Context, body string) (right policy.Request,
 	return policy.NoRequest, false
 }
 
-// hear lets people see at once that deliveries after a number were heard while a
-// session runs, and returns the number of the last one. It is a courtesy: what does
-// not work now is done when the delivery's turn comes.
+// askWatchers answers deliveries after a number at once while a session runs, and returns the
+// number of the last one. It is a courtesy: a failed answer is made when the delivery is
+// handled.
 func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
 	list, err := w.cfg.Store.Wakes.Urgent(ctx, w.key, store.PriorityWork, after)
 	if err != nil {
@@ -123,12 +123,11 @@ func (w *worker) hear(ctx context.Context, f store.Fence, after int64) int64 {
 	return after
 }
 
-// hearOne answers what only asks, such as for the status or for help, and puts the sign on a follow-up that it
-// gets anyway. Both are recorded under the keys that they have when the turn of the
-// delivery comes, so that nothing is said twice.
+// hearOne answers a query, such as for the status or for help, and adds the reaction to a
+// follow-up. Both have the keys of the regular handling, so that nothing is posted twice.
 func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) error {
-	w.hearing.Lock()
-	defer w.hearing.Unlock()
+	w.answering.Lock()
+	defer w.answering.Unlock()
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
 		return err
@@ -168,14 +167,14 @@ func (w *worker) hearOne(ctx context.Context, f store.Fence, d *store.Delivery) 
 	return nil
 }
 
-// mayBeHeard reports whether who asks for something may ask for it, at this moment, and counts
-// that they did.
+// mayBeHeard reports whether the author of a request may make it now, and counts the
+// request.
 func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) (bool, error) {
 	row, err := rowOf(w.rows, r.cmd)
 	if err != nil {
 		return false, err
 	}
-	if why, err := w.notTheirs(ctx, r.msg); err != nil || why != "" {
+	if why, err := w.notFromUser(ctx, r.msg); err != nil || why != "" {
 		return false, err
 	}
 	if r.actor, err = w.at.Client.Sender(ctx, r.msg.author.Login); err != nil || r.actor.ID != r.msg.author.ID || !policy.Insider(r.actor) {
@@ -193,7 +192,7 @@ func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) 
 			return false, nil
 		}
 		w.cfg.Quotas.Take(w.cfg.Now(), a)
-		w.early[d.ID] = true
+		w.answeredEarly[d.ID] = true
 	}
 	return true, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// wanted returns where an event belongs that a watcher may have something to do with.
-func (b *Bot) wanted(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok bool, err error) {
+// watcherDelivery returns the delivery for an event that concerns a watcher.
+func (b *Bot) watcherDelivery(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok bool, err error) {
 	for _, one := range b.cfg.Watchers {
 		if one.Where == nil {
 			continue
@@ -28,8 +28,8 @@ func (b *Bot) wanted(ctx context.Context, ev ghapp.Event) (d store.Delivery, ok 
 	return store.Delivery{}, false, nil
 }
 
-// hear returns what the watchers make of a delivery; never nil without an error.
-func hear(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*watch.Answer, error) {
+// askWatchers returns the answer of the watchers to a delivery, never nil without an error.
+func askWatchers(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*watch.Answer, error) {
 	h := &watch.Heard{Config: w.live, Delivery: d, Event: ev, At: &w.at}
 	if w.at.Ref.Number != 0 {
 		row, err := w.session(ctx)
@@ -50,9 +50,9 @@ func hear(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (*w
 	return &watch.Answer{Note: "nothing for us"}, nil
 }
 
-// meant returns the text that a delivery brings to this thread, or what watchers make of
-// it. A task among that is a text as well.
-func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s userMessage, a *watch.Answer, err error) {
+// textOrAnswer returns the text that a delivery brings to this thread, or the answer of the
+// watchers. A task in that answer is returned as a text.
+func textOrAnswer(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s userMessage, a *watch.Answer, err error) {
 	s, ok := w.broughtBy(d, ev)
 	if ok && ev.Kind == "pull_request" { // its text may call the agent, too
 		cmds, use, err := w.commandsIn(ctx, s.body)
@@ -64,7 +64,7 @@ func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s
 	if ok {
 		return s, nil, nil
 	}
-	a, err = hear(ctx, w, d, ev)
+	a, err = askWatchers(ctx, w, d, ev)
 	if err != nil || a.Task == nil {
 		return s, a, err
 	}
@@ -75,8 +75,8 @@ func meant(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s
 	return s, nil, nil
 }
 
-// heed does what a watcher answers.
-func heed(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) error {
+// carryOutAnswer carries out the answer of a watcher.
+func carryOutAnswer(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) error {
 	c := w.change()
 	c.Done = append(c.Done, d.ID)
 	switch {
@@ -101,8 +101,8 @@ func heed(ctx context.Context, w *worker, d *store.Delivery, a *watch.Answer) er
 	return w.commit(ctx, c)
 }
 
-// goOnFor has the thread's session go on with what a watcher says, in a mode that changes
-// files. It reports false where none is allowed.
+// goOnFor continues the thread's session with a watcher's message, in a mode that changes
+// files. It reports false if no such mode is allowed.
 func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool, error) {
 	row, err := w.session(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool
 	}
 	if mode, err := policy.ParseMode(v.ModeName()); err != nil || mode.ReadOnly() {
 		by := &request{w: w, sess: row}
-		if m.Mode = by.changing(v); m.Mode == "" {
+		if m.Mode = by.changingMode(v); m.Mode == "" {
 			return false, nil
 		}
 	}
@@ -122,7 +122,7 @@ func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool
 	return true, nil
 }
 
-// beginJob opens a session that nobody asks for.
+// beginJob opens an unattended session.
 func beginJob(ctx context.Context, w *worker, c *change, d *store.Delivery, j *watch.Job) error {
 	ev := ghapp.Event{Kind: d.Event, Installation: j.Installation, Thread: w.at.Ref}
 	r := &request{w: w, at: &w.at, c: c, own: j.Text, cmd: command.Command{Name: command.Task, Mode: j.Mode, Text: j.Text}, job: &j.Scheduled}
@@ -197,7 +197,7 @@ func (k desk) Keep(ctx context.Context, change func(*live.Data)) error {
 	return l.Save(ctx)
 }
 
-// workOnRepository has watchers work on what is about no thread.
+// workOnRepository has watchers handle deliveries that belong to no thread.
 func (b *Bot) workOnRepository(ctx context.Context, at thread.Ref) error {
 	for {
 		d, err := b.cfg.Store.Deliveries.Next(ctx, at.Key())
@@ -218,27 +218,27 @@ func (b *Bot) workOnRepository(ctx context.Context, at thread.Ref) error {
 	}
 }
 
-// onRepository works on a delivery that is about no thread.
+// onRepository has watchers handle one delivery that belongs to no thread.
 func onRepository(ctx context.Context, w *worker, d *store.Delivery) (note string, err error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	if err != nil {
 		return err.Error(), nil //nolint:nilerr // it never gets better
 	}
-	a, err := hear(ctx, w, d, ev)
+	a, err := askWatchers(ctx, w, d, ev)
 	if err != nil {
 		return "", err
 	}
 	return a.Note, nil
 }
 
-// denyUnattended answers what a scheduled session asks, where nobody is to be asked.
+// denyUnattended answers the requests of a scheduled session that must not ask.
 func denyUnattended(ctx context.Context, l *live.Session) (answered bool, err error) {
 	if l.Data.Schedule == nil || l.Data.Schedule.Asks {
 		return false, nil
 	}
 	var events []*session.Event
 	for _, a := range l.State.Open() {
-		res := session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: render.NobodyHere, Key: "unattended-" + a.ID}
+		res := session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: render.NoApprover, Key: "unattended-" + a.ID}
 		if a.Kind == session.AskQuestion {
 			res.Verdict = policy.Answered
 		}
@@ -250,7 +250,7 @@ func denyUnattended(ctx context.Context, l *live.Session) (answered bool, err er
 	return true, l.Append(ctx, events...) //control:unattended-is-denied
 }
 
-// waitsOn reports whether a session waits for what a watcher looks at.
+// waitsOn reports whether a watcher keeps the session waiting.
 func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 	for _, one := range b.cfg.Watchers {
 		if one.Waits == nil {
@@ -263,7 +263,7 @@ func (b *Bot) waitsOn(ctx context.Context, l *live.Session) (bool, error) {
 	return false, nil
 }
 
-// report has a watcher tell the end of a session that nobody asked for.
+// report has a watcher report the end of an unattended session.
 func (b *Bot) report(ctx context.Context, l *live.Session) (url string, err error) {
 	for _, one := range b.cfg.Watchers {
 		if one.Report != nil {

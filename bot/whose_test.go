@@ -50,7 +50,7 @@ func (w *world) payload(kind, action string, changes ...string) []byte {
 	return out
 }
 
-// hear gives a delivery to the bot, and reports whether it opened a session
+// askWatchers gives a delivery to the bot, and reports whether it opened a session
 // with what it was asked.
 func (w *world) hear(b *bot.Bot, kind string, payload []byte) (kept, opened bool) {
 	w.t.Helper()

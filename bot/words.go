@@ -19,27 +19,27 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// userMessage is a text that may hold commands, and where it stands. Its
-// author is who GitHub says wrote it.
+// userMessage is a text that may hold commands, and its place. Its author is the one that
+// GitHub reports.
 type userMessage struct {
 	ev     ghapp.Event
 	author ghapp.User
-	id     string // of the delivery
-	key    string // of the text: what was said, in which version
+	id     string // id of the delivery
+	key    string // of this version of the text
 	body   string
-	page   string   // the HTML that GitHub makes of it, see [worker.shown]
-	names  []string // that stand for the command word in it
+	page   string   // GitHub's HTML of the text, see [worker.pageOf]
+	names  []string // equivalents of the command word
 	bare   bool     // it holds no command
 	target ghapp.Target
-	away   int    // number of its thread, where that is not the session's own
-	first  bool   // the command that is looked at is the first task of the text
-	why    string // it began, where nobody wrote it in the thread
+	away   int    // number of its thread, if that is not the session's own
+	first  bool   // the current command is the first task of the text
+	why    string // origin of a task that no user wrote in the thread
 }
 
-// messageOf picks the text of an event that can hold a command. Edits are no new
-// wishes: what was said first was acted on, and an approval whose comment was
-// edited is found out when it is used. Neither is a text whose author did not
-// cause the event, or that was moved here: nobody says it here and now.
+// messageOf returns the text of an event that can hold a command. Edits do not count: the
+// first version was acted on, and an approval in an edited comment is rejected when it is
+// used. Texts that were moved here, or with an author that did not cause the event, do
+// not count either.
 func messageOf(ev ghapp.Event) (userMessage, bool) {
 	s := userMessage{ev: ev}
 	switch {
@@ -55,8 +55,8 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 		if ev.Moved { //control:moved-text
 			return s, false
 		}
-	case ev.Kind == "workflow_dispatch": // GitHub's own is about no thread: a workflow run says so of its task
-		s.body, s.why = startedBy(ev.Payload)
+	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
+		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender
 	default:
 		return s, false
@@ -64,9 +64,9 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 	return s, s.author.ID != 0 && s.author.ID == ev.Sender.ID //control:author-speaks
 }
 
-// startedBy is the task that a workflow run or a trigger begins with, as its author could
-// have written it: one task, whatever stands in its words. Why says how it came to be.
-func startedBy(inputs json.RawMessage) (body, why string) {
+// dispatchedTask returns the task of a workflow run or a trigger, as its author could have
+// written it: one task, for any words in it. why is its origin.
+func dispatchedTask(inputs json.RawMessage) (body, why string) {
 	var in struct{ Task, Mode, Model, Why string }
 	if json.Unmarshal(inputs, &in) != nil || strings.TrimSpace(in.Task) == "" {
 		return "", ""
@@ -80,18 +80,18 @@ func startedBy(inputs json.RawMessage) (body, why string) {
 	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
 }
 
-// wroteID is the number of the text, as a write of ours would have recorded it.
+// wroteID returns the number of the text as recorded for a write of the bot.
 func (s userMessage) wroteID() int64 { return cmp.Or(s.ev.Comment.ID, s.ev.Review.ID) }
 
-// notTheirs returns why a text is nobody's wish, or "": the bot wrote it, or
-// a program that nobody has let in.
-func (b *Bot) notTheirs(ctx context.Context, s userMessage) (why string, err error) {
+// notFromUser returns the reason why a text does not come from a user, or "": the bot wrote
+// it, or an App that is not listed.
+func (b *Bot) notFromUser(ctx context.Context, s userMessage) (why string, err error) {
 	ours, key := b.cfg.GitHub.Written(s.body)
 	if !ours {
 		ours, err = b.cfg.GitHub.Speaks(ctx, s.author, s.ev.AppID)
 	}
 	if !ours && err == nil && key != "" {
-		ours, err = b.recorded(ctx, key, s.wroteID())
+		ours, err = b.wroteText(ctx, key, s.wroteID())
 	}
 	switch {
 	case err != nil:
@@ -104,9 +104,9 @@ func (b *Bot) notTheirs(ctx context.Context, s userMessage) (why string, err err
 	return "", nil
 }
 
-// recorded reports whether the write of a key made the text with a number:
-// so servers knew their own words before markers had a sum.
-func (b *Bot) recorded(ctx context.Context, key string, id int64) (bool, error) {
+// wroteText reports whether the write with a key made the text with a number. Servers knew
+// their own texts that way before markers had a checksum.
+func (b *Bot) wroteText(ctx context.Context, key string, id int64) (bool, error) {
 	in, err := b.cfg.Store.Effects.Effect(ctx, key)
 	if err != nil {
 		return false, store.Unless(err, store.ErrNotFound)
@@ -114,7 +114,7 @@ func (b *Bot) recorded(ctx context.Context, key string, id int64) (bool, error) 
 	return id != 0 && in.State == store.Done && outbox.RefOf(in).ID == id, nil
 }
 
-// serves reports whether the bot works for a repository at all.
+// serves reports whether the bot works for a repository.
 func (b *Bot) serves(ref thread.Ref) bool {
 	return len(b.cfg.Repositories) == 0 || slices.ContainsFunc(b.cfg.Repositories, func(entry string) bool {
 		owner, repo, _ := strings.Cut(entry, "/")
@@ -122,18 +122,18 @@ func (b *Bot) serves(ref thread.Ref) bool {
 	})
 }
 
-// intakePatience is how long the intake of a delivery waits to learn the bot's own name.
+// intakePatience is the maximum time that intake waits for the bot's own name.
 const intakePatience = 3 * time.Second
 
-// textsIn returns all texts of an event, for a look at what they mention.
+// textsIn returns all texts of an event, to find mentions in them.
 func textsIn(ev ghapp.Event) string {
 	return strings.Join([]string{ev.Comment.Body, ev.Review.Body, ev.Body, ev.OldBody}, "\n")
 }
 
-// Source returns where a delivery belongs and how urgent it is. It reports false
-// for what holds neither a command nor an answer. What comes from another
-// repository is refused before it is kept, and so are the bot's own words, those of
-// bots that are not let in, and of people without rights who write on and on.
+// Source returns the thread and the priority of a delivery. It reports false if the
+// delivery holds neither a command nor an answer, or comes from a repository that is not
+// served, from the bot itself, from a bot that is not allowed, or from an author without
+// rights that floods a repository.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err == nil {
@@ -144,14 +144,14 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	}
 	s, spoken := messageOf(ev)
 	if err == nil && spoken && (b.unlistedBot(s.author) || b.cfg.GitHub.Flooding(ev.Thread.Repository(), s.author.Login)) {
-		return store.Delivery{}, false, nil // before its text is read, which takes time
+		return store.Delivery{}, false, nil // before its text is parsed, which takes time
 	}
 	ctx, cancel := context.WithTimeout(ctx, intakePatience)
 	defer cancel()
 	names, unknown := b.names(ctx, textsIn(ev))
 	src, ok, err := sourceBy(event, payload, names)
 	if err == nil && !ok && spoken && b.serves(ev.Thread) {
-		if ok = unknown != nil; !ok { // otherwise it is read when its turn comes
+		if ok = unknown != nil; !ok { // if the bot's name is unknown, it is parsed when handled
 			ok, err = b.mayAnswer(ctx, s)
 		}
 		src = sourceOf(s, store.PriorityAnswer)
@@ -163,7 +163,7 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 		return src, ok, err
 	}
 	if !b.serves(ev.Thread) { //control:repositories
-		if _, told := b.strangers.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
+		if _, told := b.unserved.LoadOrStore(strings.ToLower(ev.Thread.Repository()), true); !told {
 			b.cfg.Log.Warn("deliveries of a repository that is not served are dropped", "repository", ev.Thread.Repository())
 		}
 		return src, false, nil
@@ -176,7 +176,7 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 	return src, !ours, nil //control:own-edits-cost-nothing
 }
 
-// withoutWords returns where an event belongs that nobody says anything by.
+// withoutWords returns the delivery for an event without a text.
 func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Delivery, ok bool, err error) {
 	if approval.ForkMoves(ev) {
 		ok, err = b.waitsHere(ctx, ev.Thread)
@@ -185,35 +185,35 @@ func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Deliv
 	if ok || err != nil {
 		return src, ok, err
 	}
-	return b.wanted(ctx, ev)
+	return b.watcherDelivery(ctx, ev)
 }
 
-// repositoryChanged has the sessions of a repository follow it to another name, or end
-// with it.
+// repositoryChanged renames the records of a repository, or ends its sessions if it is
+// gone.
 func (b *Bot) repositoryChanged(ctx context.Context, ev ghapp.Event) error {
-	b.takenAway(ctx, ev.Removed)
+	b.wakeRemoved(ctx, ev.Removed)
 	switch is, was := ev.Thread.Repository(), ev.From.Repository(); {
 	case ev.Kind != "repository":
 	case was != "/" && b.serves(ev.Thread):
 		return store.Rename(ctx, b.cfg.Store, was, is)
 	case was != "/":
-		b.takenAway(ctx, []thread.Ref{ev.From})
+		b.wakeRemoved(ctx, []thread.Ref{ev.From})
 	case ev.Action == "deleted":
-		b.takenAway(ctx, []thread.Ref{ev.Thread})
+		b.wakeRemoved(ctx, []thread.Ref{ev.Thread})
 	case ev.Action == "archived":
 		return b.wake(ctx, store.Query{Repo: strings.ToLower(is), States: live.Unfinished, Limit: 200})
 	}
 	return nil
 }
 
-// waitsHere reports whether a thread has a session that waits for a person.
+// waitsHere reports whether a thread has a session that waits for an answer.
 func (b *Bot) waitsHere(ctx context.Context, at thread.Ref) (bool, error) {
 	sess, err := b.cfg.Store.Sessions.ByThread(ctx, at.Key())
 	return err == nil && sess.State.Waits(), store.Unless(err, store.ErrNotFound)
 }
 
-// names are what stands for the command word when a text mentions it: the
-// bot's own account. GitHub is asked for it once, when somebody is mentioned.
+// names returns the accounts with mentions equivalent to the command word: the bot's own.
+// GitHub is asked for it once, at the first mention of any account.
 func (b *Bot) names(ctx context.Context, body string) ([]string, error) {
 	if !strings.Contains(body, "@") {
 		return nil, nil
@@ -222,7 +222,7 @@ func (b *Bot) names(ctx context.Context, body string) ([]string, error) {
 	return []string{self}, err
 }
 
-// commandsIn reads the commands of a text. use is what is wrong with them.
+// commandsIn parses the commands of a text. use is a usage error in them.
 func (b *Bot) commandsIn(ctx context.Context, body string) (cmds []command.Command, use *command.Error, err error) {
 	names, err := b.names(ctx, body)
 	if err != nil {
@@ -235,7 +235,7 @@ func (b *Bot) commandsIn(ctx context.Context, body string) (cmds []command.Comma
 	return cmds, use, err
 }
 
-// Verbs returns the names of the commands that a payload's text holds.
+// Verbs returns the names of the commands in a payload's text.
 func (b *Bot) Verbs(ctx context.Context, event string, payload []byte) (names []string, err error) {
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err != nil {

@@ -150,13 +150,13 @@ func BenchmarkAgainst(b *testing.B) {
 			},
 			func() error { return run("push", "-q", a.url, commit+":"+ref) },
 			func() error {
-				return a.lib.Once(b.Context(), func(o *objects.DB) error { return a.libPush(b.Context(), o, commit) })
+				return a.lib.Do(b.Context(), func(o *objects.DB) error { return a.libPush(b.Context(), o, commit) })
 			},
 			func() error { return a.m.Push(b.Context(), Push{Commit: commit, Ref: ref}) }},
 		{"diff", func() {},
 			func() error { return run("diff", "-M", old, a.head) },
 			func() error {
-				return a.lib.Once(b.Context(), func(o *objects.DB) error { return libDiff(b.Context(), o, old, a.head) })
+				return a.lib.Do(b.Context(), func(o *objects.DB) error { return libDiff(b.Context(), o, old, a.head) })
 			},
 			func() error { _, _, err := a.m.Diff(b.Context(), old, a.head, DiffOptions{}); return err }},
 		{"checkpoint",
@@ -177,7 +177,7 @@ func BenchmarkAgainst(b *testing.B) {
 		{"fetch", a.news,
 			func() error { return run("fetch", "-q", "origin") },
 			func() error {
-				return a.lib.Once(b.Context(), func(o *objects.DB) error { return a.libFetch(b.Context(), o) })
+				return a.lib.Do(b.Context(), func(o *objects.DB) error { return a.libFetch(b.Context(), o) })
 			},
 			func() error { return a.m.Fetch(b.Context()) }},
 	} {

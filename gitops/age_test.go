@@ -177,7 +177,7 @@ func (p *memoryPack) pack(t testing.TB) []byte {
 func TestTidy(t *testing.T) {
 	t.Parallel()
 	a := newAged(t, 200)
-	commits := a.packs(mostPacks + 8)
+	commits := a.packs(maxPacks + 8)
 	a.sessions(20)
 	base, stop, ended := a.head, make(chan struct{}), make(chan error, 1)
 	go func() { // a session that works meanwhile
@@ -208,7 +208,7 @@ func TestTidy(t *testing.T) {
 	}
 	a.news()
 	must(0, a.m.Fetch(t.Context()))(t)
-	must(0, a.m.packs.Tidy(t.Context(), objects.Limits{Packs: mostPacks, Loose: -1, Age: -time.Hour}))(t)
+	must(0, a.m.packs.Tidy(t.Context(), objects.Limits{Packs: maxPacks, Loose: -1, Age: -time.Hour}))(t)
 	close(stop)
 	if err := <-ended; err != nil {
 		t.Errorf("while the mirror was tidied: %v", err)
@@ -223,7 +223,7 @@ func TestTidy(t *testing.T) {
 			}
 		}
 		for i := range 20 {
-			if _, err := m.Resolve(t.Context(), fmt.Sprintf("refs/handrail/sessions/s%d", mostPacks+9+i)); err != nil {
+			if _, err := m.Resolve(t.Context(), fmt.Sprintf("refs/handrail/sessions/s%d", maxPacks+9+i)); err != nil {
 				t.Error(err)
 			}
 		}

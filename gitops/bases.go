@@ -2,22 +2,22 @@ package gitops
 
 import "github.com/handrail-bot/handrail/gitops/base"
 
-// Bases has the files of commits as directories.
+// Bases stores the files of commits as directories.
 type Bases = base.Store
 
-// BasesConfig says where [Bases] are kept, and how long.
+// BasesConfig configures [Bases]: their location, limits and lifetime.
 type BasesConfig = base.Config
 
-// Base is the files of a commit.
+// Base is a directory with the files of a commit.
 type Base = base.Base
 
-// BaseWant is what files a caller wants.
+// BaseWant selects the files of a [Base].
 type BaseWant = base.Want
 
-// BaseRules say which files are hidden.
+// BaseRules select the hidden files of a [Base].
 type BaseRules = base.Rules
 
-// Past says what git shows inside of a workspace.
+// Past is the git history inside of a workspace.
 type Past = base.Past
 
 // OpenBases opens a store of bases.

@@ -14,63 +14,61 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-const maxBlob = 100 << 20 // bytes of one file in a checkpoint: what GitHub takes
+const maxBlob = 100 << 20 // maximum bytes of a file in a checkpoint, GitHub's limit
 
-// Checkpoint says what to commit.
+// Checkpoint describes a commit to make.
 type Checkpoint struct {
-	Parent  string // full commit id; "" for the first commit of a repository
+	Parent  string // full commit id; empty for the first commit of a repository
 	Changes []Change
 	Meta
-	MaxBytes int64 // of one file; 0 means 100 MiB
-	// Last is the tree saved before, "" for the parent's: a path that is left out
-	// stays as it is there.
+	MaxBytes int64 // per file; 0 means 100 MiB
+	// Last is the tree saved before; empty means the parent's. A path that is left out keeps
+	// its entry in Last.
 	Last string
-	// Skip reports whether a path whose content cannot be read is left out. Nil:
-	// none is.
+	// Skip reports whether to leave out a path with an unreadable content. If nil, such a
+	// path is an error.
 	Skip func(error) bool
 }
 
-// Change is what happened to one path: it is gone, or it has new content.
+// Change is a change of one path: a deletion, or new content.
 type Change struct {
 	Path    string // relative to the root, with slashes
-	Keep    bool   // nothing is known of it: it stays as it is in Last
+	Keep    bool   // state unknown: keep the entry in Last
 	Delete  bool   // the file, or everything below the directory
-	Exec    bool   // a file that may be executed
-	Symlink bool   // Open returns the target
+	Exec    bool   // an executable file
+	Symlink bool   // Open returns the target's path
 	Open    func() (io.ReadCloser, error)
 }
 
-// Commit is a commit that was made, or (Empty) the parent because nothing
-// differs from it.
+// Commit is a new commit or, if Empty, the unchanged parent.
 type Commit struct {
 	ID, Tree, Parent string
-	Files            []FileStat // what differs from the parent
+	Files            []FileStat // changes relative to the parent
 	Empty            bool       // no commit was made; ID is the parent
 	Refused          []string   // paths left out: ".git" in any spelling, ".gitmodules"
-	LeftOut          []LeftOut  // paths whose content could not be had
-	Submodules       []string   // submodules with changes inside, which stay as they are
+	LeftOut          []LeftOut  // paths with unreadable content
+	Submodules       []string   // submodules with changes inside; they are not updated
 }
 
-// LeftOut is a path that stayed as it was in [Checkpoint.Last], and why.
+// LeftOut is a path that keeps its entry in [Checkpoint.Last], and the reason.
 type LeftOut struct {
 	Path string
 	Err  error
 }
 
-// Checkpoint commits changes on top of a parent. It reads the trees on the
-// way to the changed paths and nothing else, so its cost grows with the
-// change. No ref moves: see [Mirror.SetRef].
+// Checkpoint commits changes on top of a parent. It reads only the trees on the way to
+// the changed paths, so its cost grows with the change. It moves no ref, see
+// [Mirror.SetRef].
 //
-// Content equal to the parent's is no change. Paths with a git directory in
-// them, and the list of submodules, are left out and listed in Refused; a
-// path that is absolute or climbs is an error. Files inside a submodule
-// belong to another repository: they are left out, and the submodule is
-// listed in Submodules.
+// Content equal to the parent's is no change. Paths with a git directory in them, and the
+// list of submodules, are left out and listed in Refused. A path that is absolute, or
+// leaves the root, is an error. Files inside a submodule belong to another repository:
+// they are left out, and the submodule is listed in Submodules.
 func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) {
 	var c Commit
 	var root *objects.Edit
 	var left Commit
-	err := m.pool.Once(ctx, func(o *objects.DB) (err error) { // what is read from a Change is read once
+	err := m.pool.Do(ctx, func(o *objects.DB) (err error) { // Once: the content of a Change can be read only once
 		root, err = storeChanges(ctx, o, cp, &left)
 		return err
 	})
@@ -87,8 +85,8 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	return c, nil
 }
 
-// storeChanges writes the blobs and returns the edit of the tree. It notes in
-// left which paths are not in it.
+// storeChanges writes the blobs and returns the edit of the tree. It records omitted
+// paths in left.
 func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commit) (*objects.Edit, error) {
 	root := &objects.Edit{}
 	for _, ch := range cp.Changes {
@@ -120,8 +118,7 @@ func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commi
 	return root, nil
 }
 
-// last returns what was at a path when it was saved last, the zero entry for
-// nothing.
+// last returns the last saved entry of a path, the zero entry if there is none.
 func (cp Checkpoint) last(o *objects.DB, path string) (objects.Entry, error) {
 	tree := plumbing.NewHash(cp.Last)
 	if cp.Last == "" {
@@ -137,8 +134,7 @@ func (cp Checkpoint) last(o *objects.DB, path string) (objects.Entry, error) {
 	return e, err
 }
 
-// unreadable is a failure of what a change reads from, as opposed to one of the
-// repository.
+// unreadable is an error of a change's source, not of the repository.
 type unreadable struct{ err error }
 
 // Error implements error.
@@ -147,7 +143,7 @@ func (u *unreadable) Error() string { return u.err.Error() }
 // Unwrap returns the cause.
 func (u *unreadable) Unwrap() error { return u.err }
 
-// source keeps apart the failures of reading.
+// source records read errors, to tell them from write errors.
 type source struct {
 	io.Reader
 	err error
@@ -228,10 +224,9 @@ func makeCommit(ctx context.Context, o *objects.DB, tree plumbing.Hash, parent s
 	return c, err
 }
 
-// CommitTreeOf commits the tree of the commit saved on top of another parent
-// ("" for none). It is how a state that was saved privately becomes a
-// checkpoint on a branch. A tree equal to the parent's makes no commit, see
-// [Commit].
+// CommitTreeOf commits the tree of the commit saved on top of another parent, or as a
+// first commit if parent is empty. It turns a privately saved state into a checkpoint on
+// a branch. If the tree equals the parent's, it makes no commit, see [Commit].
 func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Meta) (c Commit, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(saved)
@@ -246,9 +241,8 @@ func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Me
 	return c, nil
 }
 
-// CommitPathsOf commits, on top of parent, what saved has at the given
-// paths and nothing else of it. A path that saved does not have as a file is
-// gone. It is how a part of a state is shown by itself.
+// CommitPathsOf commits only the given paths of saved on top of parent. A path that is
+// not a file in saved is deleted. It shows a part of a state by itself.
 func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(saved)

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-// Signature is a person or bot in a commit.
+// Signature is the name and email address of an author or committer.
 type Signature struct{ Name, Email string }
 
 // Trailer is one "Key: value" line at the end of a commit message.
@@ -20,25 +20,25 @@ type Trailer struct{ Key, Value string }
 
 // The trailers of a checkpoint.
 const (
-	TrailerSession = "Session"      // the session that made it
+	TrailerSession = "Session"      // the session that made the checkpoint
 	TrailerTurn    = "Turn"         // the turn of the session
 	TrailerBy      = "Requested-by" // who asked
 )
 
-// Meta is what a commit says besides its tree.
+// Meta is the metadata of a commit.
 type Meta struct {
 	Message   string
 	Trailers  []Trailer
 	Author    Signature
-	Committer Signature // zero for the author
+	Committer Signature // the zero value means the author
 	CoAuthors []Signature
-	SignOff   bool      // the committer signs off
+	SignOff   bool      // add the committer's Signed-off-by
 	When      time.Time // zero means now
-	Sign      Signer    // nil for none
-	Merges    string    // commit that becomes the second parent; "" for none
+	Sign      Signer    // nil disables signing
+	Merges    string    // the second parent; empty if there is none
 }
 
-// text is the commit message with its trailers as last paragraph.
+// text returns the commit message with its trailers as the last paragraph.
 func (m Meta) text() string {
 	var list []trailer.Trailer
 	for _, t := range m.Trailers {
@@ -65,7 +65,7 @@ func (s Signature) at(when time.Time) object.Signature {
 	return object.Signature{Name: cmp.Or(trailer.Ident(s.Name), "unknown"), Email: trailer.Ident(s.Email), When: when}
 }
 
-// writeCommit stores a commit. A zero parent makes a first commit.
+// writeCommit stores a commit. Without parents it is a first commit.
 func writeCommit(ctx context.Context, o *objects.DB, c object.Commit, m Meta) (plumbing.Hash, error) {
 	if m.When.IsZero() {
 		m.When = time.Now()

@@ -13,33 +13,32 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// FileStat is what happened to one file between two commits.
+// FileStat describes the change of one file between two commits.
 type FileStat struct {
 	Path           string
-	Old            string // for a rename, where it was
+	Old            string // previous path of a renamed file
 	Kind           string // "create", "modify", "delete" or "rename"
 	Added, Removed int    // lines; 0 for binary and very large files
 	Binary         bool
-	Object         string // mode and id of what is there now, such as "100644 e69de…"; "" when deleted
-	Was            string // the same of what was there, of a rename at Old; "" when created
+	Object         string // new mode and id, such as "100644 e69de…"; empty if deleted
+	Was            string // previous mode and id, at Old if renamed; empty if created
 }
 
-// KindDelete is the kind of a [FileStat] of which nothing is left.
+// KindDelete is the kind of a [FileStat] for a deleted file.
 const KindDelete = "delete"
 
 // DiffOptions narrows a diff.
 type DiffOptions struct {
-	Paths    []string // these files and directories; empty means all
-	MaxBytes int      // of the text; 0 means no limit
-	Binary   bool     // binary files are shown too, as git apply takes them
-	Context  int      // lines around a change; 0 means 3, less than 0 none
+	Paths    []string // files and directories; empty means all
+	MaxBytes int      // maximum length of the text; 0 means unlimited
+	Binary   bool     // include binary files, in the format of git apply
+	Context  int      // lines around a change; 0 means 3, a negative number none
 }
 
-// Diff compares the trees of two revisions ("" for the empty tree) and returns
-// a unified patch that git can apply, and what happened to each file.
-// Attributes are ignored. Files over 4 MiB, and without opt.Binary binary
-// files, are named but not shown. Text over MaxBytes is cut after a whole file,
-// with a last line that tells how many files are left out; stats are always
+// Diff compares the trees of two revisions ("" is the empty tree). It returns a unified
+// patch for git apply, and the change of each file. Attributes are ignored. Files over 4
+// MiB and, without opt.Binary, binary files are named but not shown. Text over MaxBytes
+// is cut after a whole file, and a last line counts the omitted files; stats are always
 // complete.
 func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
 	err = m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) error {
@@ -52,9 +51,8 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 	return text, stats, nil
 }
 
-// EachDiff is Diff one file after the other, in the order of the tree, for
-// changes of any size. A renamed file is a deleted and a created one.
-// MaxBytes does not count.
+// EachDiff is Diff for changes of any size: it calls each for one file after the other,
+// in tree order. A renamed file is a deletion and a creation. MaxBytes is ignored.
 func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
@@ -69,7 +67,7 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 	for _, d := range list {
 		var text string
 		var stat FileStat
-		err := m.pool.Use(ctx, func(o *objects.DB) (err error) { // which may run twice, and each may not
+		err := m.pool.Use(ctx, func(o *objects.DB) (err error) { // Use may run its function twice, but each must not run twice
 			text, stat, err = filePatch(o, d, opt)
 			return errors.Join(err, ctx.Err())
 		})
@@ -144,8 +142,8 @@ func stats(ctx context.Context, o *objects.DB, from, to plumbing.Hash) ([]FileSt
 	return stats, err
 }
 
-// filePatch is the part of a patch about one path. A change of kind (a file
-// becomes a symlink) is written as a deletion and a creation.
+// filePatch returns the patch of one path. A change of type (a file becomes a symlink) is
+// written as a deletion and a creation.
 func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error) {
 	stat := FileStat{Path: d.path, Old: d.oldPath, Kind: d.kind()}
 	if !d.to.Hash.IsZero() {
@@ -195,7 +193,7 @@ func filePatch(o *objects.DB, d delta, opt DiffOptions) (string, FileStat, error
 			around = 3
 		}
 		from, to := d.names()
-		text += "--- " + tabbed(from) + "\n+++ " + tabbed(to) + "\n" + lines.Hunks(was, is, spans, max(around, 0))
+		text += "--- " + withTab(from) + "\n+++ " + withTab(to) + "\n" + lines.Hunks(was, is, spans, max(around, 0))
 	}
 	return text, stat, nil
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-// Errors that callers branch on.
+// Errors that callers test for.
 var (
-	// ErrNotFound: a revision, ref, path or repository is not there.
+	// ErrNotFound: a revision, ref, path or repository does not exist.
 	ErrNotFound = objects.ErrNotFound
 	// ErrEmpty: the repository has no commits.
 	ErrEmpty = errors.New("the repository is empty: push a first commit to it")
@@ -20,30 +20,30 @@ var (
 	ErrNoDefault = errors.New("the repository has no default branch: set one that exists in its settings")
 	// ErrRejected: the branch moved, or the push is not a fast-forward.
 	ErrRejected = errors.New("push rejected: the branch has moved")
-	// ErrClosed: the caller said that nothing goes to this branch itself.
+	// ErrClosed: the caller excluded the branch from pushes.
 	ErrClosed = errors.New("branch is not to be pushed to")
 	// errProtected: a rule or hook of the remote declined the push.
 	errProtected = errors.New("push declined by a rule of the repository")
 	// ErrAuth: the remote did not accept the credentials.
 	ErrAuth = wire.ErrAuth
-	// ErrUnavailable: the remote did not answer, or said that it cannot now.
-	// Trying later can help.
+	// ErrUnavailable: the remote did not answer, or is temporarily unable to. A later attempt
+	// may succeed.
 	ErrUnavailable = wire.ErrUnavailable
 	// ErrWorkflowScope: the token may not change workflow files.
 	ErrWorkflowScope = errors.New("the token may not change workflow files")
 	// ErrStale: a ref was not at the expected commit.
 	ErrStale = errors.New("the ref has moved")
-	// ErrTooLarge: a limit on files or bytes was reached.
+	// ErrTooLarge: a limit on files or bytes was exceeded.
 	ErrTooLarge = objects.ErrTooLarge
 	// errRefName: a ref name is outside the allowed alphabet.
 	errRefName = errors.New("ref name not allowed")
-	// errNoRemote: the repository is a local clone without a remote of ours.
+	// errNoRemote: the repository is a local clone, which has no remote here.
 	errNoRemote = errors.New("a local clone has no remote here")
-	// errUnsupported: the local clone uses a feature that cannot be read.
+	// errUnsupported: the local clone uses an unsupported feature.
 	errUnsupported = errors.New("repository format not supported")
-	// errUnrelated: two histories have nothing in common.
+	// errUnrelated: two histories have no commit in common.
 	errUnrelated = errors.New("the two histories have no commit in common")
-	// ErrMerge: what was merged is not taken back.
+	// ErrMerge: a merge cannot be undone.
 	ErrMerge = errors.New("a merge is not taken back")
 	// ErrNothing: there is nothing to undo or redo.
 	ErrNothing = errors.New("nothing to do")
@@ -51,12 +51,12 @@ var (
 	ErrConflict = merge.ErrConflict
 )
 
-// RemoteError is what a remote said when it declined. It is one of
-// [ErrRejected], a rule of the repository, [ErrWorkflowScope] or [ErrAuth] by errors.Is.
+// RemoteError is the remote's reason for declining a push. errors.Is matches it with
+// [ErrRejected], [ErrWorkflowScope], [ErrAuth] or a rule of the repository.
 type RemoteError struct {
 	Kind   error
 	Reason string // the remote's status for the ref, one line
-	Output string // what its hooks printed, at most 4 KiB; untrusted
+	Output string // output of its hooks, at most 4 KiB; untrusted
 }
 
 func (e *RemoteError) Error() string {
@@ -66,7 +66,7 @@ func (e *RemoteError) Error() string {
 	return fmt.Sprintf("%s: %q", e.Kind, e.Reason)
 }
 
-// Unwrap returns the kind.
+// Unwrap returns the kind of the error.
 func (e *RemoteError) Unwrap() error { return e.Kind }
 
 // classify turns the status of a declined ref and the hooks' output into a

@@ -24,10 +24,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-// Fetch brings heads and tags up to date: moved, forced and deleted branches
-// included. refs are wanted besides: full commit ids, pull heads (see
-// [PullRef]), or branches and tags, which must then exist. What is already here
-// is not downloaded again.
+// Fetch updates heads and tags: moved, forced and deleted branches included. refs are
+// fetched as well: full commit ids, pull heads (see [PullRef]), or branches and tags,
+// which must then exist. Existing objects are not downloaded again.
 func (m *Mirror) Fetch(ctx context.Context, refs ...string) error {
 	if m.url == "" {
 		return fmt.Errorf("fetch: %w", errNoRemote)
@@ -38,20 +37,20 @@ func (m *Mirror) Fetch(ctx context.Context, refs ...string) error {
 	return nil
 }
 
-// wanted is what a fetch is after.
-type wanted struct {
-	refs  map[string]plumbing.Hash // heads, tags and pull heads as they are to be
+// fetchGoal is the goal of a fetch.
+type fetchGoal struct {
+	refs  map[string]plumbing.Hash // new values of heads, tags and pull heads
 	peels map[string]plumbing.Hash
-	ids   []plumbing.Hash // commits asked for by id
+	ids   []plumbing.Hash // commits requested by id
 	head  string
-	whole bool // with all contents, in a partial mirror too
+	whole bool // with all contents, even in a partial mirror
 }
 
-// When a mirror is tidied.
+// Limits at which a mirror is tidied.
 const (
-	mostPacks = 32        // packs before the small ones are joined
-	mostLoose = 4000      // loose objects before they are packed
-	staleAge  = time.Hour // age at which a file is known not to be in use
+	maxPacks = 32        // packs before the small ones are combined
+	maxLoose = 4000      // loose objects before they are packed
+	staleAge = time.Hour // age at which a file cannot be in use
 )
 
 func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
@@ -64,13 +63,13 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	}
 	defer unlock()
 	if first && cloned(m.dir) {
-		return nil // somebody else was faster
+		return nil // another caller cloned it meanwhile
 	}
 	if err := m.skeleton(); err != nil {
 		return err
 	}
 	m.packs.Sweep(staleAge)
-	m.pool.Renew() // another process may have fetched while this one waited
+	m.pool.Renew() // another process may have fetched during the wait
 	start := time.Now()
 	s, err := m.wire.Dial(ctx, m.url, "git-upload-pack", AccessRead)
 	if err != nil {
@@ -100,16 +99,16 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 	return nil
 }
 
-// tidy keeps the mirror quick. Where that fails the next fetch tries again.
+// tidy keeps the mirror fast. After a failure the next fetch tries again.
 func tidy(ctx context.Context, m *Mirror) {
-	if err := m.packs.Tidy(ctx, objects.Limits{Packs: mostPacks, Loose: mostLoose, Age: staleAge}); err != nil {
+	if err := m.packs.Tidy(ctx, objects.Limits{Packs: maxPacks, Loose: maxLoose, Age: staleAge}); err != nil {
 		m.log.LogAttrs(ctx, slog.LevelWarn, "mirror not tidied", slog.Any("err", err))
 	}
 }
 
-// choose picks from what the remote has.
-func choose(s *wire.Service, refs []string) (wanted, error) {
-	w := wanted{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
+// choose selects refs and commits from the remote's advertisement.
+func choose(s *wire.Service, refs []string) (fetchGoal, error) {
+	w := fetchGoal{refs: map[string]plumbing.Hash{}, peels: map[string]plumbing.Hash{}, head: noDefault}
 	if s.Empty {
 		if len(refs) > 0 {
 			return w, ErrEmpty
@@ -117,7 +116,7 @@ func choose(s *wire.Service, refs []string) (wanted, error) {
 		return w, nil
 	}
 	for name, h := range s.Adv.References {
-		if followed(name) {
+		if followsRemote(name) {
 			w.refs[name] = h
 			if p, ok := s.Adv.Peeled[name]; ok {
 				w.peels[name] = p
@@ -146,20 +145,20 @@ func choose(s *wire.Service, refs []string) (wanted, error) {
 	return w, nil
 }
 
-func (w wanted) has(ref string) bool {
+func (w fetchGoal) has(ref string) bool {
 	return slices.ContainsFunc([]string{"", "refs/heads/", "refs/tags/"}, func(kind string) bool {
 		_, ok := w.refs[kind+ref]
 		return ok
 	})
 }
 
-// download brings the objects that are missing and returns the bytes read.
-func (m *Mirror) download(ctx context.Context, s *wire.Service, want wanted) (int64, error) {
+// download fetches the missing objects and returns the number of bytes read.
+func (m *Mirror) download(ctx context.Context, s *wire.Service, want fetchGoal) (int64, error) {
 	need, err := m.missing(ctx, want)
 	if err != nil || len(need) == 0 {
 		return 0, err
 	}
-	known, err := m.refs.remembered()
+	known, err := m.refs.lastRemoteTips()
 	if err != nil {
 		return 0, err
 	}
@@ -194,10 +193,10 @@ func (m *Mirror) download(ctx context.Context, s *wire.Service, want wanted) (in
 	return n, nil
 }
 
-// missing returns what of want is not here. It is looked for on a fresh view
-// before that is believed: one that is made while others write can lack a
-// whole pack, and all of it would be downloaded again.
-func (m *Mirror) missing(ctx context.Context, want wanted) (map[plumbing.Hash]bool, error) {
+// missing returns the objects of want that the mirror lacks. It repeats the search on a
+// fresh view: a view made during another process's write can lack a whole pack, which
+// would then be downloaded again.
+func (m *Mirror) missing(ctx context.Context, want fetchGoal) (map[plumbing.Hash]bool, error) {
 	var need map[plumbing.Hash]bool
 	err := m.pool.Use(ctx, func(o *objects.DB) error {
 		need = map[plumbing.Hash]bool{}
@@ -250,12 +249,12 @@ func uploadRequest(s *wire.Service, need map[plumbing.Hash]bool, haves []plumbin
 
 const (
 	maxTips  = 1024 // refs offered as common
-	maxBack  = 64   // commits offered behind a tip that the remote does not have
+	maxBack  = 64   // ancestors offered of a tip that the remote lacks
 	maxHaves = 4096
 )
 
-// common lists commits that the remote may have: where its refs were, and
-// behind those that it has moved away from, some history.
+// common lists commits that the remote may have: the last known refs and, for refs that
+// the remote has moved, some of their ancestors.
 func common(o *objects.DB, known []plumbing.Hash, remote map[string]plumbing.Hash) []plumbing.Hash {
 	there, seen := map[plumbing.Hash]bool{}, map[plumbing.Hash]bool{}
 	for _, h := range remote {
@@ -290,9 +289,9 @@ func common(o *objects.DB, known []plumbing.Hash, remote map[string]plumbing.Has
 	return list
 }
 
-// follow makes refs/heads and refs/tags what the remote has, at once, and
-// then sets the pull heads and HEAD.
-func (m *Mirror) follow(ctx context.Context, want wanted) error {
+// follow sets refs/heads and refs/tags to the remote's in one step, and then sets the
+// pull heads and HEAD.
+func (m *Mirror) follow(ctx context.Context, want fetchGoal) error {
 	err := m.refs.pack(ctx, func([]packedRef) []packedRef {
 		var list []packedRef
 		for name, h := range want.refs {

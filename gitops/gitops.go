@@ -1,32 +1,31 @@
-// Package gitops saves what an agent did in git: mirrors of repositories,
-// checkpoint commits, diffs, merges, undo and pushes.
+// Package gitops saves the work of an agent in git: mirrors of repositories, checkpoint
+// commits, diffs, merges, undo and pushes.
 //
-// Nothing here runs git, and nothing here looks at a work tree, an index, a
-// hook, a filter or an attribute. Trees and blobs are read and written as
-// objects, so whatever a hostile tool leaves in a workspace is data. Tokens
-// travel in one request header and are written nowhere.
+// It never runs git, and ignores work trees, indexes, hooks, filters and attributes.
+// Trees and blobs are read and written as objects, so anything that a hostile tool leaves
+// in a workspace is only data. Tokens are sent in one request header and never written.
 //
 // The files, from a remote to a commit and back:
 //
-//   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: one
-//     repository, ours or a clone that a person has ([OpenLocal]).
-//   - gitops/wire: git's protocol. fetch.go, push.go: what to ask for, what to
-//     send; promised.go: contents that a partial mirror asks for later. safe.go:
+//   - gitops.go: [Store], a [Mirror] for each remote; mirror.go, local.go: a repository,
+//     which is a mirror or a user's clone ([OpenLocal]).
+//   - gitops/wire: git's protocol. fetch.go, push.go: the requests and their objects;
+//     promised.go: contents that a partial mirror fetches on demand. safe.go:
 //     [Mirror.PushSafe], which loses no work.
-//   - gitops/objects: blobs, trees, commits and packs on the disk; what one
-//     history has that another lacks.
-//   - refs.go, reffiles.go: refs, and the files that hold them. remoterefs.go:
-//     refs of the remote that hold a few files.
-//   - checkpoint.go, commit.go, replay.go, undo.go: commits whose cost grows with
-//     the change; gitops/merge joins trees. read.go: what is in a commit;
+//   - gitops/objects: blobs, trees, commits and packs on the disk; the difference between
+//     two histories.
+//   - refs.go, reffiles.go: refs, and their files. remoterefs.go: refs of the remote that
+//     hold a few files.
+//   - checkpoint.go, commit.go, replay.go, undo.go: commits with a cost that grows with
+//     the change; gitops/merge merges trees. read.go: the content of a commit;
 //     gitops/base, bases.go: its files as a directory.
-//   - diff.go, treediff.go, patch.go, gitops/lines: what differs between two
-//     trees and two files, and a text that git apply takes.
-//   - names.go, errors.go: names of refs and paths that are let in, and what
-//     callers branch on.
+//   - diff.go, treediff.go, patch.go, gitops/lines: the differences between two trees and
+//     two files, and patches for git apply.
+//   - names.go, errors.go: the allowed names of refs and paths, and the errors that
+//     callers test for.
 //
-// What go-git does (it reads objects, refs, configuration and packs, and writes
-// objects) and what is done here is by measure, see docs/performance.md.
+// go-git reads objects, refs, configuration and packs, and writes objects. The rest is
+// done here for measured speed, see docs/performance.md.
 package gitops
 
 import (
@@ -49,38 +48,37 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-// Access is what credentials are for.
+// Access is the purpose of credentials.
 type Access = wire.Access
 
-// What credentials are for.
+// The purposes of credentials.
 const (
 	AccessRead      = wire.Read
 	AccessPush      = wire.Push
 	AccessWorkflows = wire.Workflows
 )
 
-// Config says where mirrors lie and how remotes are reached.
+// Config configures a [Store]: the location of mirrors, and the access to remotes.
 type Config struct {
-	// Dir is where the mirrors lie. It belongs to the bot and must not be inside
-	// anything that a workspace can write.
+	// Dir is the directory of the mirrors. It belongs to the bot, and workspaces must not be
+	// able to write to it.
 	Dir string
-	// Auth returns the credentials for a repository's URL, asked for each time
-	// they are needed; nil, or an empty token, means none. The token goes into
-	// an Authorization header only. An empty user means "x-access-token".
+	// Auth returns the credentials for a repository's URL. It is called each time they are
+	// needed; nil, or an empty token, means none. The token is sent only in an Authorization
+	// header. An empty user means "x-access-token".
 	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 	// HTTP carries the requests; nil means [http.DefaultTransport].
 	HTTP http.RoundTripper
-	// Partial has new mirrors lack contents until they are needed, where the remote is
-	// able to give them later.
+	// Partial makes new mirrors fetch contents on demand, if the remote supports it.
 	Partial bool
 	// MaxPack limits the bytes of one fetch; 0 means 8 GiB.
 	MaxPack int64
-	// Log is told of clones, fetches and pushes; nil means silence.
+	// Log receives clones, fetches and pushes; nil disables logging.
 	Log *slog.Logger
 }
 
-// Store has the mirrors of remote repositories, one per repository. It is safe
-// for concurrent use, also by several processes on the same directory.
+// Store manages the mirrors of remote repositories, one per repository. It is safe for
+// concurrent use, also by several processes on the same directory.
 type Store struct {
 	cfg  Config
 	wire *wire.Wire
@@ -89,7 +87,7 @@ type Store struct {
 	mirrors map[string]*Mirror
 }
 
-// New returns a store over cfg.Dir, which is created when missing.
+// New returns a store on cfg.Dir, and creates the directory if missing.
 func New(cfg Config) (*Store, error) {
 	if cfg.Dir == "" {
 		return nil, fmt.Errorf("open mirrors: no directory given")
@@ -111,8 +109,7 @@ func New(cfg Config) (*Store, error) {
 	return &Store{cfg: cfg, wire: &wire.Wire{HTTP: cfg.HTTP, Auth: cfg.Auth}, mirrors: map[string]*Mirror{}}, nil
 }
 
-// Close releases the files that mirrors hold open. Mirrors given out before
-// must not be used afterwards.
+// Close closes the files of all mirrors. Existing mirrors must not be used afterwards.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,11 +120,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Mirror returns the mirror of the repository at remote, an https URL (plain
-// http is accepted for loopback addresses), without credentials in it. On
-// first use its heads and tags are cloned; later calls return what is there
-// without asking the remote, so call [Mirror.Fetch] for news. A repository
-// without commits has a mirror too, whose [Mirror.Default] is an error.
+// Mirror returns the mirror of the repository at remote, an https URL without credentials
+// (plain http is accepted for loopback addresses). The first call clones its heads and
+// tags; later calls do not contact the remote, so call [Mirror.Fetch] for news. An empty
+// repository has a mirror too, but its [Mirror.Default] is an error.
 func (s *Store) Mirror(ctx context.Context, remote string) (*Mirror, error) {
 	clean, name, err := cleanURL(remote)
 	if err != nil {
@@ -153,15 +149,15 @@ func (s *Store) mirror(remote, name string) *Mirror {
 	m := newMirror(dir, dir)
 	m.url, m.wire, m.log, m.refs.own = remote, s.wire, s.cfg.Log.With(slog.String("url", remote)), true
 	m.partial = s.cfg.Partial
-	m.pool.Bring = func(ctx context.Context, ids []plumbing.Hash) error { return bring(ctx, m, ids) }
+	m.pool.Bring = func(ctx context.Context, ids []plumbing.Hash) error { return fetchMissing(ctx, m, ids) }
 	m.packs = &objects.Packs{Dir: dir, Pool: m.pool, Max: s.cfg.MaxPack, Log: m.log}
 	s.mirrors[remote] = m
 	return m
 }
 
-// Bare returns the mirror of the repository at remote, see [Store.Mirror],
-// without cloning anything: for refs that hold a few files, which need no
-// branches. Nothing is asked of the remote yet.
+// Bare returns the mirror of the repository at remote, see [Store.Mirror], without a
+// clone: for refs that hold a few files, which need no branches. It does not contact the
+// remote.
 func (s *Store) Bare(ctx context.Context, remote string) (*Mirror, error) {
 	clean, name, err := cleanURL(remote)
 	if err != nil {
@@ -179,11 +175,11 @@ func (s *Store) Bare(ctx context.Context, remote string) (*Mirror, error) {
 	return m, m.skeleton()
 }
 
-// cleanURL checks a repository address and names the mirror's directory.
+// cleanURL checks a repository address, and returns the name of the mirror's directory.
 func cleanURL(remote string) (clean, name string, err error) {
 	u, err := url.Parse(remote)
 	if err != nil {
-		return "", "", fmt.Errorf("repository address is not a URL") // err would repeat what may hold a token
+		return "", "", fmt.Errorf("repository address is not a URL") // err would repeat the address, which may hold a token
 	}
 	if u.User != nil {
 		return "", "", fmt.Errorf("repository address for %s has credentials in it: pass them by Config.Auth", u.Host)
@@ -205,7 +201,7 @@ func cleanURL(remote string) (clean, name string, err error) {
 	return clean, slug(u.Host+"-"+path) + "-" + hex.EncodeToString(key[:6]) + ".git", nil
 }
 
-const longestSlug = 80 // bytes of a remote's address in the name of its mirror
+const maxSlug = 80 // maximum bytes of a remote's address in its mirror's name
 
 func slug(s string) string {
 	s = strings.Map(func(r rune) rune {
@@ -214,8 +210,8 @@ func slug(s string) string {
 		}
 		return '-'
 	}, s)
-	if len(s) > longestSlug {
-		s = s[:longestSlug]
+	if len(s) > maxSlug {
+		s = s[:maxSlug]
 	}
 	return strings.TrimLeft(s, ".-")
 }

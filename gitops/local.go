@@ -11,12 +11,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 )
 
-// OpenLocal opens a clone that a person has, at path or above it. Objects and
-// refs are read and written there; the work tree, the index, hooks, filters
-// and every setting are left alone, so it is safe on a clone in any state. A
-// linked work tree and a submodule (".git" is a file) are followed to their
-// repository. A format that cannot be read (sha256 ids, reftable, partial
-// clones) is an error. The clone has no remote to fetch from or push to.
+// OpenLocal opens a user's clone, at path or above it. It reads and writes objects and
+// refs there, and ignores the work tree, the index, hooks, filters and every setting, so
+// it is safe on a clone in any state. It follows a linked work tree or a submodule
+// (".git" is a file) to its repository. An unsupported format (sha256 ids, reftable,
+// partial clones) is an error. The clone has no remote to fetch from or push to.
 func OpenLocal(path string) (*Mirror, error) {
 	gitDir, err := findGitDir(path)
 	if err != nil {
@@ -33,11 +32,11 @@ func OpenLocal(path string) (*Mirror, error) {
 		return nil, fmt.Errorf("open repository %s: %w", dir, err)
 	}
 	m := newMirror(dir, gitDir)
-	m.pool.Theirs = true
+	m.pool.UserClone = true
 	return m, nil
 }
 
-// findGitDir looks for a repository at path and upwards.
+// findGitDir searches for a repository in path and its parents.
 func findGitDir(path string) (string, error) {
 	at, err := filepath.Abs(path)
 	if err != nil {
@@ -98,9 +97,9 @@ func resolveIn(base, target string) string {
 	return filepath.Join(base, target)
 }
 
-// checkFormat refuses repositories whose objects or refs are stored in a way
-// that is not understood here. Sparse checkouts and per-work-tree settings do
-// not matter, as the work tree is never looked at.
+// checkFormat refuses repositories with an unsupported storage of objects or refs. Sparse
+// checkouts and settings per work tree do not matter, because the work tree is never
+// read.
 func checkFormat(dir string) error {
 	f, err := os.Open(filepath.Join(dir, "config"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -129,15 +128,15 @@ func checkFormat(dir string) error {
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, makeFull(remote.Name))
+			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, fullCloneHint(remote.Name))
 		}
 	}
 	return nil
 }
 
-// makeFull says how a partial clone becomes a full one. A name that a shell would read as
-// more than a name is in no command.
-func makeFull(remote string) string {
+// fullCloneHint explains how to make a partial clone a full one. It suggests no command if the
+// name has characters that are special to a shell.
+func fullCloneHint(remote string) string {
 	how := "clone it anew, without --filter"
 	if strings.Trim(remote, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 		return how

@@ -146,7 +146,7 @@ func TestPartialCloneIsMadeFull(t *testing.T) {
 	if files, err := filesOf(t, m, "main"); err != nil || len(files) < 5 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
-	if how := makeFull("x;reboot"); strings.Contains(how, "reboot") {
+	if how := fullCloneHint("x;reboot"); strings.Contains(how, "reboot") {
 		t.Errorf("a command with another in it: %s", how)
 	}
 }

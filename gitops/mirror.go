@@ -17,15 +17,15 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-// Mirror is one repository: a bare mirror of a remote one, or a person's
-// clone. Its methods are safe for concurrent use.
+// Mirror is a repository: a bare mirror of a remote, or a user's clone. Its methods are
+// safe for concurrent use.
 type Mirror struct {
-	dir     string // objects and refs
-	gitDir  string // HEAD; differs from dir in a linked work tree
-	url     string // "" for a local clone
+	dir     string // directory of objects and refs
+	gitDir  string // directory of HEAD; differs from dir in a linked work tree
+	url     string // empty for a local clone
 	wire    *wire.Wire
-	partial bool           // a first fetch leaves contents out
-	packs   *objects.Packs // nil in a local clone, where git packs
+	partial bool           // the first fetch omits contents
+	packs   *objects.Packs // nil in a local clone, which git itself packs
 	refs    *refFiles
 	pool    *objects.Pool
 	log     *slog.Logger
@@ -35,28 +35,28 @@ func newMirror(dir, gitDir string) *Mirror {
 	return &Mirror{dir: dir, gitDir: gitDir, log: slog.New(slog.DiscardHandler), refs: &refFiles{dir: dir}, pool: objects.NewPool(dir)}
 }
 
-// Close releases the files that the mirror has open; it can be used again.
+// Close closes the mirror's open files. The mirror can be used again.
 func (m *Mirror) Close() error {
 	m.pool.Renew()
 	return nil
 }
 
-// Objects returns what reads the repository's objects.
+// Objects returns the pool for reading the repository's objects.
 func (m *Mirror) Objects() *objects.Pool { return m.pool }
 
-// lock takes the mirror for a fetch, in this process and across processes.
+// lock locks the mirror for a fetch, in this process and across processes.
 func (m *Mirror) lock(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, m.dir+".lock")
 }
 
-// cloned reports whether the first fetch of a mirror has been completed.
+// cloned reports whether the first fetch of a mirror is complete.
 func cloned(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "packed-refs"))
 	return err == nil
 }
 
-// syncUp brings the way to a new mirror to the disk. Directories above that
-// this user may not read were there before.
+// syncUp syncs the directory entries on the path to a new mirror. It skips unreadable
+// parents, which existed before.
 func syncUp(dir string) error {
 	for ; ; dir = filepath.Dir(dir) {
 		err := objects.SyncDirs(dir)
@@ -69,16 +69,16 @@ func syncUp(dir string) error {
 	}
 }
 
-// Mend removes from the mirror what a power cut left half on the disk, and
-// reports which of some commits are here whole. One that is not is missing from
-// then on, so that it can be fetched or made again.
+// Mend removes incomplete files after a power failure, and reports which of the commits
+// are complete. The others then count as missing, so that they can be fetched or made
+// again.
 func (m *Mirror) Mend(ctx context.Context, commits ...string) (whole map[string]bool, err error) {
 	err = m.pool.Mend()
 	whole = map[string]bool{}
-	there, rerr := there(ctx, m)
+	there, rerr := remoteTips(ctx, m)
 	err = errors.Join(err, rerr)
 	for _, c := range commits {
-		err = errors.Join(err, ctx.Err(), m.pool.Once(ctx, func(o *objects.DB) (err error) {
+		err = errors.Join(err, ctx.Err(), m.pool.Do(ctx, func(o *objects.DB) (err error) {
 			whole[c], err = o.Whole(ctx, c, there)
 			return err
 		}))
@@ -90,7 +90,7 @@ func (m *Mirror) Mend(ctx context.Context, commits ...string) (whole map[string]
 	return whole, nil
 }
 
-// skeleton makes an empty bare repository at m.dir. It may be called again.
+// skeleton creates an empty bare repository at m.dir. It is idempotent.
 func (m *Mirror) skeleton() error {
 	for _, d := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(m.dir, d), 0o700); err != nil {
@@ -111,30 +111,30 @@ func (m *Mirror) skeleton() error {
 	return nil
 }
 
-// SessionRefs is where the saved states of sessions are, by id. They are never pushed.
+// SessionRefs is the prefix of the refs of saved sessions, by id. They are never pushed.
 const SessionRefs = "refs/handrail/sessions/"
 
-// removed is what the name of a mirror ends with that is being removed.
-const removed = ".removed"
+// removedSuffix is the suffix of the name of a mirror during its removal.
+const removedSuffix = ".removed"
 
-// Unused is a mirror that nobody has used for a while.
+// Unused is a mirror that was not used recently.
 type Unused struct {
-	Name string   // of its directory
-	Own  []string // refs that do not follow the remote: what they name may be nowhere else
+	Name string   // name of its directory
+	Own  []string // refs not from the remote: their commits may exist nowhere else
 }
 
-// Of reports whether this is the mirror of a repository, "owner/name". It may be true
-// of another one with a similar name, and is never false of the right one.
+// Of reports whether this may be the mirror of a repository, "owner/name". It never
+// misses the right mirror, but may match one with a similar name.
 func (u Unused) Of(repo string) bool {
 	slugged := u.Name[:max(strings.LastIndex(u.Name, "-"), 0)]
-	return len(slugged) >= longestSlug || // it was cut
+	return len(slugged) >= maxSlug || // the name was shortened
 		strings.HasSuffix(strings.ToLower(slugged), strings.ToLower("-"+slug(repo)))
 }
 
-// RemoveUnused removes the mirrors that no process has used since a time, unless one is
-// in use or needed says that it is; each is cloned again when it is wanted. It returns
-// how many went, and how many stayed although they were not used. While needed is
-// asked nobody can fetch into the mirror, nor move its refs.
+// RemoveUnused removes the mirrors that no process has used since before, unless one is
+// in use or needed returns true; they can be cloned again. It returns the number of
+// removed mirrors, and of unused mirrors that were kept. The mirror is locked against
+// fetches and changes of refs while needed runs.
 func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(context.Context, Unused) (bool, error)) (gone, kept int, err error) {
 	list, err := os.ReadDir(s.cfg.Dir)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(
 		if err := ctx.Err(); err != nil {
 			return gone, kept, err
 		}
-		if e.IsDir() && strings.HasSuffix(name, removed) { // left by a process that was killed
+		if e.IsDir() && strings.HasSuffix(name, removedSuffix) { // left by a killed process
 			errs = append(errs, os.RemoveAll(filepath.Join(s.cfg.Dir, name)))
 		}
 		if !e.IsDir() || !strings.HasSuffix(name, ".git") || !lastUse(filepath.Join(s.cfg.Dir, name)).Before(before) {
@@ -166,7 +166,7 @@ func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(
 	return gone, kept, errors.Join(errs...)
 }
 
-// lastUse returns when a mirror was used last: who fetches, pushes or saves takes a lock.
+// lastUse returns the time of the last use of a mirror: every writer takes a lock.
 func lastUse(dir string) (last time.Time) {
 	for _, f := range []string{dir + ".lock", dir + ".refs.lock", filepath.Join(dir, "packed-refs"), dir} {
 		if info, err := os.Stat(f); err == nil && info.ModTime().After(last) {
@@ -176,7 +176,7 @@ func lastUse(dir string) (last time.Time) {
 	return last
 }
 
-// remove removes one mirror, unless it is used or needed.
+// remove removes a mirror, unless it is used or needed.
 func (s *Store) remove(ctx context.Context, name string, before time.Time, needed func(context.Context, Unused) (bool, error)) (bool, error) {
 	dir := filepath.Join(s.cfg.Dir, name)
 	for _, lock := range []string{dir + ".lock", dir + ".refs.lock"} { //control:removed-under-locks
@@ -186,10 +186,10 @@ func (s *Store) remove(ctx context.Context, name string, before time.Time, neede
 		}
 		defer func() { _ = flock.Release(f) }()
 	}
-	if !lastUse(dir).Before(before) { // somebody was here before us
+	if !lastUse(dir).Before(before) { // used before this process got the locks
 		return false, nil
 	}
-	if s.reads(dir) {
+	if s.isReading(dir) {
 		return false, nil
 	}
 	refs, err := newMirror(dir, dir).ownRefs(ctx)
@@ -199,15 +199,15 @@ func (s *Store) remove(ctx context.Context, name string, before time.Time, neede
 	if need, err := needed(ctx, Unused{Name: name, Own: refs}); err != nil || need { //control:needed-mirror-stays
 		return false, err
 	}
-	if err := errors.Join(os.RemoveAll(dir+removed), os.Rename(dir, dir+removed)); err != nil { // at once for those who look
+	if err := errors.Join(os.RemoveAll(dir+removedSuffix), os.Rename(dir, dir+removedSuffix)); err != nil { // atomic for other processes
 		return false, err
 	}
 	s.forget(dir)
-	return true, os.RemoveAll(dir + removed)
+	return true, os.RemoveAll(dir + removedSuffix)
 }
 
-// reads reports whether somebody in this process reads from a mirror at this moment.
-func (s *Store) reads(dir string) bool {
+// isReading reports whether this process is reading from a mirror.
+func (s *Store) isReading(dir string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.mirrors {
@@ -218,7 +218,7 @@ func (s *Store) reads(dir string) bool {
 	return false
 }
 
-// forget has the mirror of a directory opened anew.
+// forget drops the open mirror of a directory.
 func (s *Store) forget(dir string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +235,7 @@ func (m *Mirror) ownRefs(ctx context.Context) (own []string, err error) {
 	defer m.pool.Renew()
 	refs, err := m.localRefs(ctx, "refs/")
 	for name := range refs {
-		if !followed(name) && !isPullRef(name) {
+		if !followsRemote(name) && !isPullRef(name) {
 			own = append(own, name)
 		}
 	}

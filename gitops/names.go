@@ -8,14 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// noDefault is what HEAD of a mirror names while the remote has no default
-// branch.
+// noDefault is the target of a mirror's HEAD if the remote has no default branch.
 const noDefault = "refs/heads/.none"
 
-// checkRef returns an error unless name is a full ref name that may be written or
-// pushed. The alphabet is letters, digits and ". _ - / + @ # =", narrower
-// than git's own, which accepts "$(id)", ";" and backticks. No component
-// starts with "-" or "." or ends in ".lock" or ".".
+// checkRef returns an error unless name is a full ref name that may be written or pushed.
+// The alphabet is letters, digits and ". _ - / + @ # =", narrower than git's own, which
+// accepts "$(id)", ";" and backticks. No component may start with "-" or ".", or end in
+// ".lock" or ".".
 func checkRef(name string) error {
 	bad := func(why string) error { return fmt.Errorf("%w: %q %s", errRefName, name, why) }
 	if !strings.HasPrefix(name, "refs/") {
@@ -60,7 +59,7 @@ func refRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-/+@#=", r)
 }
 
-// PullRef is the ref of a pull request's head, "refs/pull/7/head".
+// PullRef returns the ref of a pull request's head, "refs/pull/7/head".
 func PullRef(number int) string { return "refs/pull/" + strconv.Itoa(number) + "/head" }
 
 func isPullRef(ref string) bool {
@@ -69,9 +68,9 @@ func isPullRef(ref string) bool {
 	return err == nil && n > 0 && ref == PullRef(n)
 }
 
-// isDotGit reports whether a name would be ".git" on some file system: any
-// case, with NTFS's trailing dots, spaces and streams, its short name, or
-// with code points that HFS+ ignores.
+// isDotGit reports whether a name means ".git" on some file system: in any case, with
+// trailing dots, spaces or streams of NTFS, as its short name, or with code points that
+// HFS+ ignores.
 func isDotGit(name string) bool { return isDotName(name, "git", "git~1") }
 
 // isDotModules is isDotGit for ".gitmodules".
@@ -85,22 +84,22 @@ func isDotName(name, word, short string) bool {
 		}
 		return r
 	}, name)
-	if i := strings.IndexAny(name, `:\`); i >= 0 { // an NTFS stream, or a separator there
+	if i := strings.IndexAny(name, `:\`); i >= 0 { // on NTFS a stream, or a separator
 		name = name[:i]
 	}
 	name = strings.TrimRight(name, " .")
 	return strings.EqualFold(name, "."+word) || strings.EqualFold(name, short)
 }
 
-// refusedName reports whether a name from a tree may not become a file's: it would be a
-// git directory somewhere, or is no name at all.
+// refusedName reports whether a name from a tree must not become a file's name: it means
+// a git directory on some file system, or is invalid.
 func refusedName(name string) bool {
 	return name == "" || name == "." || name == ".." || len(name) > 255 ||
 		strings.ContainsAny(name, "/\x00") || unsafePath([]string{name}) && !isDotModules(name)
 }
 
-// unsafePath reports whether any component of a path is a git directory, or
-// the path is the list of submodules.
+// unsafePath reports whether a component of a path is a git directory, or the path is the
+// list of submodules.
 func unsafePath(parts []string) bool {
 	for _, p := range parts {
 		if isDotGit(p) || strings.ContainsRune(p, '\\') && unsafePath(strings.Split(p, `\`)) {

@@ -25,7 +25,7 @@ func (d delta) kind() string {
 	return "modify"
 }
 
-// class is the part of a mode that a patch cannot change in place.
+// class returns the part of a mode that a patch cannot change in place.
 func class(e objects.Entry) filemode.FileMode {
 	if e.IsFile() {
 		return filemode.Regular
@@ -40,7 +40,7 @@ func octal(e objects.Entry) string {
 	return fmt.Sprintf("%06o", uint32(e.Mode))
 }
 
-// names returns how the two sides of a change are called in a patch.
+// names returns the names of both sides of a change in a patch.
 func (d delta) names() (from, to string) {
 	name := func(prefix, path string, e objects.Entry) string {
 		if e.Hash.IsZero() {
@@ -51,7 +51,7 @@ func (d delta) names() (from, to string) {
 	return name("a/", cmp.Or(d.oldPath, d.path), d.from), name("b/", d.path, d.to)
 }
 
-// header is what git writes above the lines of a change.
+// header returns git's header above the lines of a change.
 func (d delta) header() string {
 	from := cmp.Or(d.oldPath, d.path)
 	var b strings.Builder
@@ -77,8 +77,7 @@ func (d delta) header() string {
 	return b.String()
 }
 
-// quote writes a name the way git does when it has characters that would
-// break a line.
+// quote quotes a name as git does, if it has characters that would break a line.
 func quote(name string) string {
 	var b strings.Builder
 	for i := range len(name) {
@@ -98,20 +97,20 @@ func quote(name string) string {
 	return `"` + b.String() + `"`
 }
 
-// tabbed ends a name that has spaces by a tab, as git does.
-func tabbed(name string) string {
+// withTab adds a tab to a name with spaces, as git does.
+func withTab(name string) string {
 	if strings.Contains(name, " ") && name[0] != '"' {
 		return name + "\t"
 	}
 	return name
 }
 
-// binaryPatch writes content the way git apply takes it: packed, in lines of
-// 52 bytes that begin with their length as a letter.
+// binaryPatch encodes content for git apply: compressed, in lines of 52 bytes, each after
+// its length as a letter.
 func binaryPatch(data []byte) string {
 	var packed bytes.Buffer
 	z := zlib.NewWriter(&packed)
-	_, _ = z.Write(data) // to memory
+	_, _ = z.Write(data) // a bytes.Buffer does not fail
 	_ = z.Close()
 	var b strings.Builder
 	fmt.Fprintf(&b, "GIT binary patch\nliteral %d\n", len(data))
@@ -129,8 +128,8 @@ func binaryPatch(data []byte) string {
 	return b.String()
 }
 
-// base85 writes five characters of git's alphabet for each four bytes. The
-// library has the same digits under another alphabet, and one sign for zero.
+// base85 writes five characters of git's alphabet for each four bytes. The standard
+// library has another alphabet, and abbreviates zeros.
 func base85(b *strings.Builder, data []byte) {
 	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
 	for len(data) > 0 {

@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	mostBrought = 20_000 // contents that are asked for at once
-	mostUnknown = 32     // of these, how many the remote may not have
+	maxContents = 20_000 // contents per request
+	maxMissing  = 32     // maximum number of these that the remote may lack
 )
 
-// promise makes a new mirror partial where the remote is able to give contents later.
+// promise makes a new mirror partial if the remote can send contents later.
 func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
 	if s.Empty || !s.Adv.Capabilities.Supports(capability.Filter) {
 		return nil
@@ -32,10 +32,10 @@ func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
 	return m.pool.MakePartial(m.url)
 }
 
-// bring fetches contents that this mirror lacks. What it has of them when its turn comes
-// is not fetched: another process may have brought it. What came stays, whatever becomes
-// of the rest.
-func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
+// fetchMissing fetches contents that the mirror lacks. It checks again after taking the lock:
+// another process may have fetched them. Contents that arrived are kept, even after a
+// later error.
+func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	unlock, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -43,14 +43,14 @@ func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	defer unlock()
 	start := time.Now()
 	m.pool.Renew()
-	err = m.pool.Once(ctx, func(o *objects.DB) error {
-		ids = o.Lacks(ids)
+	err = m.pool.Do(ctx, func(o *objects.DB) error {
+		ids = o.Missing(ids)
 		return nil
 	})
 	var bytes int64
-	for some := range slices.Chunk(ids, mostBrought) {
+	for some := range slices.Chunk(ids, maxContents) {
 		if err == nil {
-			n, berr := contents(ctx, m, some)
+			n, berr := fetchContents(ctx, m, some)
 			bytes, err = bytes+n, berr
 		}
 	}
@@ -64,9 +64,9 @@ func bring(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	return nil
 }
 
-// contents fetches some contents, but for those that the remote does not have.
-func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
-	for range mostUnknown {
+// fetchContents fetches contents, except those that the remote lacks.
+func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
+	for range maxMissing {
 		pack, err := m.wire.Contents(ctx, m.url, ids)
 		var none *wire.MissingError
 		if errors.As(err, &none) && slices.Contains(ids, none.ID) {
@@ -81,33 +81,33 @@ func contents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error
 		n, err := m.packs.Install(ctx, pack)
 		pack.Close()
 		if err == nil {
-			return n, came(ctx, m, ids)
+			return n, checkArrived(ctx, m, ids)
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
 		return n, fmt.Errorf("download: %w", err)
 	}
-	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, mostUnknown)
+	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, maxMissing)
 }
 
-// came returns an error unless contents are here that an answer should have brought. Who
-// reads what is missing would ask for it without end.
-func came(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
-	return m.pool.Once(ctx, func(o *objects.DB) error {
-		if n := len(o.Lacks(ids)); n > 0 { //control:answer-is-what-was-asked
+// checkArrived returns an error unless the answer contained all requested contents. Otherwise a
+// reader would request the missing ones forever.
+func checkArrived(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
+	return m.pool.Do(ctx, func(o *objects.DB) error {
+		if n := len(o.Missing(ids)); n > 0 { //control:answer-is-what-was-asked
 			return fmt.Errorf("%w: its answer lacks %d of the %d contents that it was asked for", ErrUnavailable, n, len(ids))
 		}
 		return nil
 	})
 }
 
-// there returns where the remote's branches and tags were last.
-func there(ctx context.Context, m *Mirror) (map[string]plumbing.Hash, error) {
+// remoteTips returns the last known commits of the remote's branches and tags.
+func remoteTips(ctx context.Context, m *Mirror) (map[string]plumbing.Hash, error) {
 	refs, err := m.localRefs(ctx, "refs/")
 	out := map[string]plumbing.Hash{}
 	for name, id := range refs {
-		if m.url != "" && followed(name) {
+		if m.url != "" && followsRemote(name) {
 			out[name] = plumbing.NewHash(id)
 		}
 	}

@@ -358,7 +358,7 @@ func TestLostIsNotPromised(t *testing.T) {
 func TestPartialMirrorIsTidied(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
-	for i := range mostPacks + 5 {
+	for i := range maxPacks + 5 {
 		files[fmt.Sprintf("d%d/f", i)] = fmt.Sprint(i)
 	}
 	_, m, bare, _ := partialOf(t, files)
@@ -369,7 +369,7 @@ func TestPartialMirrorIsTidied(t *testing.T) {
 	}
 	packs, _ := filepath.Glob(filepath.Join(m.dir, "objects/pack/*.pack"))
 	marks, _ := filepath.Glob(filepath.Join(m.dir, "objects/pack/*.promisor"))
-	if len(packs) > mostPacks || len(marks) != len(packs) {
+	if len(packs) > maxPacks || len(marks) != len(packs) {
 		t.Errorf("%d packs, %d marks", len(packs), len(marks))
 	}
 	whole(t, m)

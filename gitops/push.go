@@ -22,24 +22,24 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-// Push says what to push where.
+// Push describes a push of one ref.
 type Push struct {
-	Commit string // full id; "" deletes the ref, which needs Old
+	Commit string // full id; empty deletes the ref, which needs Old
 	Ref    string // full name
-	// Old is where the ref must be on the remote: a full id, "" for wherever
-	// it is, or a ref that does not exist yet.
+	// Old is the required commit of the ref on the remote, a full id. If empty, the ref may
+	// be at any commit, or missing.
 	Old string
-	// Create: the ref must not exist on the remote.
+	// Create requires that the ref does not exist on the remote.
 	Create bool
-	// Force: Commit need not descend from where the ref is. Needs Old.
+	// Force allows a Commit that does not descend from the ref's. It needs Old.
 	Force bool
-	after string // commit that the ref must have, where it exists; "" for any
+	after string // an existing ref must contain this commit; empty allows any
 }
 
-// Push sends a commit, with every object that the remote does not have, and
-// moves one ref of the remote. Pushing what is there already succeeds. A ref
-// that moved, or a commit that does not descend from it, is [ErrRejected];
-// [RemoteError] has what the remote said.
+// Push sends a commit, with every object that the remote lacks, and moves one ref of the
+// remote. If the ref is at the commit already, it succeeds. If the ref has moved, or the
+// commit does not descend from it, the error is [ErrRejected]; [RemoteError] has the
+// remote's message.
 func (m *Mirror) Push(ctx context.Context, p Push) error {
 	if err := p.check(); err != nil {
 		return fmt.Errorf("push: %w", err)
@@ -63,10 +63,10 @@ func (p Push) check() error {
 	return nil
 }
 
-// push is Push. It reports whether it made the ref. Credentials for workflow files
-// are asked for only where the remote says that they are missing.
+// push is Push. It reports whether it created the ref. It asks for credentials for
+// workflow files only if the remote requires them.
 func (m *Mirror) push(ctx context.Context, p Push) (made bool, err error) {
-	if err := m.pool.Sync(); err != nil { // what is pushed is recorded as saved
+	if err := m.pool.Sync(); err != nil { // a pushed commit is recorded as saved
 		return false, err
 	}
 	made, err = m.pushWith(ctx, p, AccessPush)
@@ -101,11 +101,10 @@ func (m *Mirror) pushWith(ctx context.Context, p Push, a Access) (made bool, err
 	}
 	m.log.LogAttrs(ctx, slog.LevelInfo, "pushed", slog.String("ref", p.Ref),
 		slog.String("commit", p.Commit), slog.Int64("bytes", n), slog.Duration("took", time.Since(start)))
-	return !exists, m.pushed(ctx, p)
+	return !exists, m.recordPush(ctx, p)
 }
 
-// fastForward returns an error unless the push may be tried, given where the
-// ref is.
+// fastForward returns an error unless the push is allowed with the ref at now.
 func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash) error {
 	stale := func(why string) error { return &RemoteError{Kind: ErrRejected, Reason: why} }
 	switch {
@@ -128,7 +127,7 @@ func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash)
 	return err
 }
 
-// send packs what is missing and posts it.
+// send packs the missing objects and posts them.
 func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing.Hash) (int64, error) {
 	var buf bytes.Buffer
 	caps := "report-status"
@@ -147,7 +146,7 @@ func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing
 	if err != nil {
 		return 0, err
 	}
-	defer drop(f.Name())
+	defer removeTemp(f.Name())
 	defer f.Close()
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		list, err := objects.Unsent(ctx, o, commit, now, s.Adv.References)
@@ -176,7 +175,7 @@ func (m *Mirror) send(ctx context.Context, s *wire.Service, p Push, now plumbing
 	return total, deliver(ctx, s, io.MultiReader(&buf, io.NewSectionReader(f, 0, size)), total)
 }
 
-// deliver posts a push and reads how it went.
+// deliver posts a push and reads its result.
 func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) error {
 	res, err := s.Post(ctx, body, size)
 	if err != nil {
@@ -208,7 +207,7 @@ func deliver(ctx context.Context, s *wire.Service, body io.Reader, size int64) e
 	return nil
 }
 
-// output is the first 4 KiB of what hooks print.
+// output keeps the first 4 KiB of the hooks' output.
 type output struct{ strings.Builder }
 
 func (o *output) Write(p []byte) (int, error) {
@@ -218,12 +217,12 @@ func (o *output) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pushed notes in the mirror where the remote's branch is now.
-func (m *Mirror) pushed(ctx context.Context, p Push) error {
-	if !followed(p.Ref) {
+// recordPush records the new commit of the remote's branch in the mirror.
+func (m *Mirror) recordPush(ctx context.Context, p Push) error {
+	if !followsRemote(p.Ref) {
 		return nil
 	}
-	unlock, err := m.lock(ctx) // not under a fetch that saw the branch before the push
+	unlock, err := m.lock(ctx) // a fetch may have read the branch before the push
 	if err != nil {
 		return nil //nolint:nilerr // the push is done; the next fetch will tell
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// ReadFile returns the content of a file of a commit, of at most limit bytes
-// (0 for 16 MiB); a larger one is [ErrTooLarge]. Of a symlink it returns the
-// target. What is not there is [ErrNotFound].
+// ReadFile returns the content of a file of a commit, at most limit bytes (0 means 16
+// MiB); a larger one is [ErrTooLarge]. For a symlink it returns the target. A missing
+// file is [ErrNotFound].
 func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64) (data []byte, err error) {
 	err = m.at(ctx, commit, path, func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error {
 		if e.IsDir() || e.Mode == filemode.Submodule {
@@ -31,7 +31,7 @@ func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64)
 	return data, nil
 }
 
-// at calls fn with the tree of a commit, and what is at a path of it.
+// at calls fn with the tree of a commit, and the entry at a path in it.
 func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error) error {
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
@@ -50,25 +50,25 @@ func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects
 	})
 }
 
-// The kinds of a [TreeEntry] that is no plain file.
+// Kinds of a [TreeEntry] other than a plain file.
 const (
 	IsSymlink   = "symlink"
 	IsDir       = "dir"
 	IsSubmodule = "submodule"
 )
 
-// TreeEntry is one line of a directory.
+// TreeEntry is an entry of a directory.
 type TreeEntry struct {
 	Path string // from the root
 	Kind string // "file", "exec", "symlink", "dir" or "submodule"
 }
 
-// maxList limits the entries of a [Mirror.List].
+// maxList is the maximum number of entries of a [Mirror.List].
 const maxList = 100_000
 
-// List returns what is in a directory of a commit ("" for the root), in git's
-// order. With recursive it lists files at any depth instead of directories.
-// Too many entries are [ErrTooLarge].
+// List returns the entries of a directory of a commit ("" is the root), in git's order.
+// If recursive, it lists files at any depth instead of directories. Too many entries are
+// [ErrTooLarge].
 func (m *Mirror) List(ctx context.Context, commit, dir string, recursive bool) (list []TreeEntry, err error) {
 	err = m.at(ctx, commit, dir, func(o *objects.DB, _ plumbing.Hash, e objects.Entry) error {
 		if !e.IsDir() {

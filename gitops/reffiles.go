@@ -16,17 +16,16 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// refFiles are the files that hold the refs of a repository. go-git reads
-// them. It does not write them: it truncates a ref in place and does not heed
-// git's lock files, so a process that is killed leaves an empty ref, and
-// whoever runs git in the same clone is not kept out.
+// refFiles writes the files of a repository's refs; go-git only reads them. It truncates
+// a ref in place and ignores git's lock files: a killed process would leave an empty ref,
+// and a concurrent git in the same clone would not be locked out.
 type refFiles struct {
 	dir string
-	own bool // a mirror: all who write its refs take the lock
+	own bool // a mirror: every writer of its refs takes the lock
 }
 
-// lock takes the refs for one short change, also while somebody else fetches.
-// In a local clone git writes too, and git's lock files are all there is.
+// lock locks the refs for one short change, which may happen during a fetch. In a local
+// clone git writes too, and only git's lock files protect the refs.
 func (r *refFiles) lock(ctx context.Context) (unlock func(), err error) {
 	if !r.own {
 		return func() {}, nil
@@ -34,15 +33,15 @@ func (r *refFiles) lock(ctx context.Context) (unlock func(), err error) {
 	return lockFile(ctx, r.dir+".refs.lock")
 }
 
-// replace writes a file of refs anew under git's own lock file, as text says
-// once that is taken; an empty text leaves the file. [refFiles.lock] is taken,
-// so a lock file that is found in a mirror was left by a killed process.
+// replace rewrites a file of refs under git's own lock file. It calls text once that is
+// taken; an empty text leaves the file alone. The caller holds [refFiles.lock], so an
+// existing lock file in a mirror was left by a killed process.
 func (r *refFiles) replace(path string, text func() (string, error)) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	if r.own { //control:left-locks
-		drop(path + ".lock")
+		removeTemp(path + ".lock")
 	}
 	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if os.IsExist(err) {
@@ -58,21 +57,20 @@ func (r *refFiles) replace(path string, text func() (string, error)) error {
 			err = errors.Join(f.Sync(), f.Close())
 		}
 		if info, serr := os.Lstat(path); serr == nil && info.IsDir() {
-			_ = os.Remove(path) // empty, or the rename tells
+			_ = os.Remove(path) // if not empty, the rename fails
 		}
 		if err == nil {
 			if err = os.Rename(f.Name(), path); err == nil {
-				// From here on a lock file of this name is somebody else's.
+				// From here on a lock file of this name belongs to another process.
 				return r.syncTo(path) //control:synced-ref
 			}
 		}
 	}
-	drop(f.Name())
+	removeTemp(f.Name())
 	return err
 }
 
-// syncTo brings the name of a file to the disk, and those of the directories
-// that it is in.
+// syncTo syncs the directory entry of a file, and those of its parent directories.
 func (r *refFiles) syncTo(path string) error {
 	dirs := []string{r.dir}
 	for dir := filepath.Dir(path); len(dir) > len(r.dir); dir = filepath.Dir(dir) {
@@ -81,7 +79,7 @@ func (r *refFiles) syncTo(path string) error {
 	return objects.SyncDirs(dirs...)
 }
 
-// swap moves a ref to a commit, or deletes it for "", unless expected returns
+// swap moves a ref to a commit, or deletes it if commit is empty, unless expected returns
 // an error.
 func (r *refFiles) swap(ctx context.Context, ref, commit string, expected func() error) error {
 	unlock, err := r.lock(ctx)
@@ -99,7 +97,7 @@ func (r *refFiles) swap(ctx context.Context, ref, commit string, expected func()
 		}
 		packed, err := r.packed()
 		if err == nil && len(without(packed, ref)) < len(packed) {
-			err = r.repack(func(list []packedRef) []packedRef { return without(list, ref) })
+			err = r.packLocked(func(list []packedRef) []packedRef { return without(list, ref) })
 		}
 		if err == nil {
 			err = os.Remove(path)
@@ -118,7 +116,7 @@ func without(list []packedRef, ref string) []packedRef {
 	return slices.DeleteFunc(list, func(r packedRef) bool { return r.name == ref })
 }
 
-// packed reads packed-refs, which a repository need not have.
+// packed reads packed-refs. The file may be missing.
 func (r *refFiles) packed() ([]packedRef, error) {
 	data, err := os.ReadFile(filepath.Join(r.dir, "packed-refs"))
 	if os.IsNotExist(err) {
@@ -136,18 +134,18 @@ func (r *refFiles) packed() ([]packedRef, error) {
 	return list, err
 }
 
-// pack changes packed-refs: many refs at once or not at all.
+// pack changes packed-refs: many refs in one atomic step.
 func (r *refFiles) pack(ctx context.Context, change func([]packedRef) []packedRef) error {
 	unlock, err := r.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return r.repack(change)
+	return r.packLocked(change)
 }
 
-// repack is pack for who has [refFiles.lock].
-func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
+// packLocked is pack; the caller holds [refFiles.lock].
+func (r *refFiles) packLocked(change func([]packedRef) []packedRef) error {
 	return r.replace(filepath.Join(r.dir, "packed-refs"), func() (string, error) {
 		list, err := r.packed()
 		if err != nil {
@@ -167,10 +165,10 @@ func (r *refFiles) repack(change func([]packedRef) []packedRef) error {
 	})
 }
 
-// remembered returns where the remote's refs were at the last fetch. Saved
-// states of sessions are left out: they are no news to the remote, there are
-// many of them, and their bases are on branches.
-func (r *refFiles) remembered() ([]plumbing.Hash, error) {
+// lastRemoteTips returns the commits of the remote's refs at the last fetch. It leaves out
+// the many saved states of sessions: the remote does not have them, and their bases are
+// on branches.
+func (r *refFiles) lastRemoteTips() ([]plumbing.Hash, error) {
 	packed, err := r.packed()
 	if err != nil {
 		return nil, err
@@ -188,7 +186,7 @@ func (r *refFiles) remembered() ([]plumbing.Hash, error) {
 	return list, err
 }
 
-// write replaces a file of a mirror in one step.
+// write replaces a file of a mirror atomically.
 func (r *refFiles) write(name, text string) error {
 	path := filepath.Join(r.dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -198,7 +196,7 @@ func (r *refFiles) write(name, text string) error {
 	if err != nil {
 		return err
 	}
-	defer drop(f.Name()) // gone after the rename
+	defer removeTemp(f.Name()) // fails after the rename
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		return err
@@ -212,8 +210,8 @@ func (r *refFiles) write(name, text string) error {
 	return r.syncTo(path)
 }
 
-// lockFile takes the lock of a file, which it makes if need be. The lock ends
-// with the process that has it. The time of the file is when it was taken last.
+// lockFile locks a file, and creates it if missing. The lock ends with its process. The
+// file's modification time is the time of the last lock.
 func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	f, err := flock.Wait(ctx, path, true)
 	if err != nil {
@@ -227,5 +225,5 @@ func lockFile(ctx context.Context, path string) (unlock func(), err error) {
 	return unlock, nil
 }
 
-// drop removes a temporary file; when it is gone already, all is well.
-func drop(path string) { _ = os.Remove(path) }
+// removeTemp removes a temporary file. It ignores errors: the file may be gone.
+func removeTemp(path string) { _ = os.Remove(path) }

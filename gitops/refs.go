@@ -14,10 +14,10 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Default returns the default branch (without "refs/heads/") and the commit it
-// is at, as of the last fetch. An empty repository and a HEAD that names no
-// branch are errors that say so. For a local clone it is the branch that is
-// checked out; branch is "" when HEAD is detached.
+// Default returns the default branch (without "refs/heads/") and its commit, as of the
+// last fetch. The error is [ErrEmpty] for an empty repository, and [ErrNoDefault] if HEAD
+// names a missing branch. In a local clone the result is the checked out branch; branch
+// is empty if HEAD is detached.
 func (m *Mirror) Default(ctx context.Context) (branch, head string, err error) {
 	at, err := m.head()
 	if err != nil {
@@ -42,13 +42,13 @@ func (m *Mirror) Default(ctx context.Context) (branch, head string, err error) {
 	return "", "", err
 }
 
-// head returns what HEAD names: a ref, or a commit when it is detached.
+// head returns the target of HEAD: a ref, or a commit if it is detached.
 func (m *Mirror) head() (string, error) {
 	data, err := os.ReadFile(filepath.Join(m.gitDir, "HEAD"))
 	return strings.TrimPrefix(strings.TrimSpace(string(data)), "ref: "), err
 }
 
-// localRefs returns the refs below a prefix with the objects they name.
+// localRefs returns the refs below a prefix, with the ids of their objects.
 func (m *Mirror) localRefs(ctx context.Context, prefix string) (map[string]string, error) {
 	refs := map[string]string{}
 	err := m.pool.Use(ctx, func(o *objects.DB) error {
@@ -69,9 +69,9 @@ func (m *Mirror) localRefs(ctx context.Context, prefix string) (map[string]strin
 	return refs, nil
 }
 
-// Resolve returns the commit that rev names: a full or unique short id, a full
-// ref name, a branch, a tag or "HEAD". Tags are followed to their commit. An
-// unknown rev is [ErrNotFound].
+// Resolve returns the commit for rev: a full or unique short id, a full ref name, a
+// branch, a tag or "HEAD". Tags are followed to their commit. An unknown rev is
+// [ErrNotFound].
 func (m *Mirror) Resolve(ctx context.Context, rev string) (string, error) {
 	var id plumbing.Hash
 	err := m.pool.Use(ctx, func(o *objects.DB) error {
@@ -116,12 +116,11 @@ func (m *Mirror) lookup(o *objects.DB, rev string) (plumbing.Hash, error) {
 	return o.Short(rev)
 }
 
-// SetRef moves a ref to a commit if it is at old now ("" for a ref that must
-// not exist yet); otherwise it is [ErrStale]. An empty commit deletes it. The
-// name must pass the rules of this package, which are narrower than git's. In
-// a mirror, refs/heads and refs/tags follow the remote and are refused: put
-// your own refs under refs/handrail/. In a local clone, moving the branch that
-// is checked out is refused, as the work tree would not follow.
+// SetRef moves a ref from old to commit. An empty old means that the ref must not exist,
+// and an empty commit deletes it. If the ref is not at old, the error is [ErrStale]. The
+// rules for names are stricter than git's. In a mirror, refs/heads and refs/tags follow
+// the remote and are refused: put your own refs under refs/handrail/. In a local clone,
+// the checked out branch is refused, because the work tree would not follow.
 func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 	err := m.maySet(ref)
 	if err == nil && commit != "" {
@@ -145,7 +144,7 @@ func (m *Mirror) maySet(ref string) error {
 	if err := checkRef(ref); err != nil {
 		return err
 	}
-	if m.url != "" && followed(ref) {
+	if m.url != "" && followsRemote(ref) {
 		return fmt.Errorf("%w: %s follows the remote: use refs/handrail/ for refs of your own", errRefName, ref)
 	}
 	if at, err := m.head(); m.url == "" && err == nil && at == ref {
@@ -154,13 +153,13 @@ func (m *Mirror) maySet(ref string) error {
 	return nil
 }
 
-// followed reports whether a ref of a mirror is what the remote has.
-func followed(ref string) bool {
+// followsRemote reports whether a ref of a mirror follows the remote.
+func followsRemote(ref string) bool {
 	return strings.HasPrefix(ref, "refs/heads/") || strings.HasPrefix(ref, "refs/tags/")
 }
 
-// expected returns [ErrStale] if a ref is not at old. One whose commit was lost
-// counts as no ref.
+// expected returns [ErrStale] if a ref is not at old. A ref with a lost commit counts as
+// missing.
 func expected(ctx context.Context, pool *objects.Pool, ref, old string) error {
 	err := pool.Use(ctx, func(o *objects.DB) error { return expect(o, ref, old) })
 	if errors.Is(err, ErrNotFound) && old == "" {

@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// RemoteRefs returns the refs below a prefix as the remote has them now; those
-// of a local clone as they are in it.
+// RemoteRefs returns the current refs of the remote below a prefix. In a local clone it
+// returns the clone's own refs.
 func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]string, error) {
 	if m.url == "" {
 		return m.localRefs(ctx, prefix)
@@ -33,10 +33,9 @@ func (m *Mirror) RemoteRefs(ctx context.Context, prefix string) (map[string]stri
 	return refs, nil
 }
 
-// RefFiles returns the files of the commit that a ref of the remote is at now,
-// by name, and the commit. A ref that does not exist has no files and no
-// commit. Folders in the commit are left out. In a local clone its own ref is
-// read.
+// RefFiles returns the files of the current commit of a remote ref, by name, and the
+// commit. For a missing ref both are empty. Folders in the commit are left out. In a
+// local clone it reads the clone's own ref.
 func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]byte, commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		commit, err = m.tip(ctx, ref)
@@ -53,7 +52,7 @@ func (m *Mirror) RefFiles(ctx context.Context, ref string) (files map[string][]b
 	return files, commit, nil
 }
 
-// tip brings the commit that a ref of the remote is at, "" if there is none.
+// tip fetches the current commit of a remote ref. It is empty if there is none.
 func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	if m.url == "" {
 		commit, err := m.Resolve(ctx, ref)
@@ -75,7 +74,7 @@ func (m *Mirror) tip(ctx context.Context, ref string) (string, error) {
 	if !ok {
 		return "", nil
 	}
-	_, err = m.download(ctx, s, wanted{ids: []plumbing.Hash{h}, whole: true})
+	_, err = m.download(ctx, s, fetchGoal{ids: []plumbing.Hash{h}, whole: true})
 	return h.String(), err
 }
 
@@ -100,11 +99,10 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// PutRefFiles makes a commit of exactly files, whose names have no slashes, without a
-// parent, so that the ref has no history that grows, and moves a ref of the remote to it if the ref is at
-// old there; the empty old means that it must not exist. It returns the
-// commit. A ref that is elsewhere is [ErrRejected], in a local clone
-// [ErrStale]: read it again.
+// PutRefFiles commits files, and moves a ref of the remote to the commit if the ref is at
+// old. An empty old means that the ref must not exist. The names of files have no
+// slashes. The commit has no parent, so that the history does not grow. If the ref is
+// elsewhere, the error is [ErrRejected], in a local clone [ErrStale]: read it again.
 func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		err = m.pool.Use(ctx, func(o *objects.DB) error {
@@ -145,7 +143,7 @@ func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte) (st
 		return "", err
 	}
 	alone := object.Commit{TreeHash: tree} //control:state-has-no-history
-	// Two writers of the same files must not take each other's commit for their own.
+	// Random text: concurrent writers of equal files must not get the same commit.
 	h, err := writeCommit(ctx, o, alone, Meta{Message: "Session log\n\n" + rand.Text(), Author: Signature{"handrail", "handrail@localhost"}})
 	return h.String(), err
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// rebase replays the commits after base up to head, along first parents, on
-// top of onto. Authors, dates and messages stay, and so do the other parents of a
-// merge; commits that change nothing any more are dropped. Where both sides
-// changed the same lines it is a [merge.Conflict].
+// rebase replays the commits after base up to head, along first parents, on top of onto.
+// It keeps authors, dates, messages and the other parents of a merge, and drops commits
+// without remaining changes. If both sides changed the same lines, it is a
+// [merge.Conflict].
 type rebase struct {
 	onto, base, head string
-	sel              merge.Selection           // of the changes
-	pick             func(*object.Commit) bool // of the commits; nil for all
-	sign             Signer                    // nil for none
-	merge.Guard                                // stay is for all commits but head
+	sel              merge.Selection           // selects changes
+	pick             func(*object.Commit) bool // selects commits; nil means all
+	sign             Signer                    // nil disables signing
+	merge.Guard                                // Stay is for all commits but head
 }
 
-// run makes the commits. No ref moves. Files of the result tell what differs
-// from onto.
+// run makes the commits. It moves no ref. Files of the result are the changes relative to
+// onto.
 func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 	chain, err := o.Chain(ctx, r.base, r.head)
 	if err != nil {
@@ -44,7 +44,7 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 			return Commit{}, err
 		}
 		g := r.Guard
-		g.Stay = g.Stay && c.Hash.String() != r.head
+		g.KeepOurs = g.KeepOurs && c.Hash.String() != r.head
 		next, err := merge.Trees(ctx, o, [3]plumbing.Hash{from, tree, c.TreeHash}, r.sel, g)
 		if err == nil {
 			next, err = o.Root(next)
@@ -52,7 +52,7 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 		if err != nil {
 			return Commit{}, err
 		}
-		parents, err := joined(ctx, o, at, c)
+		parents, err := replayedParents(ctx, o, at, c)
 		if err != nil {
 			return Commit{}, err
 		}
@@ -70,9 +70,9 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 	return out, err
 }
 
-// joined returns the parents of a commit that is made anew on top of at: those that were
-// merged stay, unless at has them.
-func joined(ctx context.Context, o *objects.DB, at plumbing.Hash, c *object.Commit) ([]plumbing.Hash, error) {
+// replayedParents returns the parents of a commit that is replayed on top of at: at and the merged
+// parents, except those that at contains.
+func replayedParents(ctx context.Context, o *objects.DB, at plumbing.Hash, c *object.Commit) ([]plumbing.Hash, error) {
 	out := objects.Parents(at.String())
 	for i, p := range c.ParentHashes {
 		if i == 0 {

@@ -15,61 +15,59 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-// SafePush is work to bring to a branch of the remote, come what may.
+// SafePush is work that must reach a branch of the remote without loss.
 type SafePush struct {
 	Commit string // full id of the newest commit
-	Base   string // full id of the commit that the work starts from; what comes after it is ours
+	Base   string // full id of the commit that the work starts from
 	Ref    string // the branch, "refs/heads/…"
-	Tries  int    // rebases when the branch keeps moving; 0 means 3
-	// Origin is where all of the work began, "" for Base. When Base is gone
-	// from the branch because somebody rewrote it, the commits after Origin
-	// that have the trailer Session: Session are brought along too.
+	Tries  int    // maximum number of rebases if the branch keeps moving; 0 means 3
+	// Origin is the commit where all of the work began; empty means Base. If a rewrite of the
+	// branch dropped Base, the commits after Origin with the trailer Session: Session are
+	// replayed, too.
 	Origin  string
 	Session string
-	Exists  bool // the branch is expected to be there: making it is worth telling
-	Closed  bool // the branch itself is never pushed to: the work goes beside it
-	// Guarded reports whether people answer for a file as it is; nil for no
-	// file. Such a file is never merged by lines, and a change of it that
-	// somebody took off the branch by rewriting it does not come along again.
+	Exists  bool // the branch should exist: creating it is reported
+	Closed  bool // never push to the branch itself, but to one beside it
+	// Guarded reports whether a file needs an approval of its exact content; nil means that
+	// none does. Such a file is never merged by lines, and a change of it that a rewrite of
+	// the branch dropped is not replayed.
 	Guarded func(path string) bool
-	Sign    Signer // of commits that are made anew; nil for none
-	Merges  bool   // Commit is a merge: no part of it is left out
+	Sign    Signer // for replayed commits; nil disables signing
+	Merges  bool   // Commit is a merge, which must not be split
 }
 
-// How a [SafePush] ended.
+// Results of a [SafePush].
 const (
-	HowPushed   = "pushed"   // as it was
-	howRebased  = "rebased"  // after a rebase onto what others pushed
+	HowPushed   = "pushed"   // unchanged
+	howRebased  = "rebased"  // after a rebase onto other pushes
 	howRestored = "restored" // to a branch that had been deleted
 	howFallback = "fallback" // to another branch, since this one could not take it
-	HowPatch    = "patch"    // not at all: the work is in Patch
-	howLeftOut  = "held"     // all of it is workflow files that the token may not push
+	HowPatch    = "patch"    // not pushed: the work is in Patch
+	howLeftOut  = "held"     // it has only workflow files that the token may not push
 )
 
-// Pushed says where the work is now.
+// Pushed is the result of a [SafePush].
 type Pushed struct {
 	How       string
-	Commit    string     // what is on the remote at Ref; the work here if it is not there
-	Ref       string     // "" when nothing was pushed
+	Commit    string     // commit at Ref on the remote; if not pushed, the local commit
+	Ref       string     // empty if nothing was pushed
 	Workflows []FileStat // workflow files that were split out
 	Split     string     // their changes, as a patch
-	Patch     string     // the work as a patch, when it was not pushed
+	Patch     string     // the work as a patch, if it was not pushed
 	Conflicts []string   // paths that a rebase could not merge
-	Causes    []error    // what was in the way, in order
+	Causes    []error    // causes of failed attempts, in order
 }
 
-// workflowDir is where files lie that need a permission of their own.
+// workflowDir is the directory of files that need a permission of their own.
 const workflowDir = ".github/workflows"
 
-// PushSafe pushes so that work is never lost. A rejected push is rebased and
-// tried again; when that conflicts, or a rule declines, the work goes to a
-// new branch "<ref>-2" (to "-9"); when nothing can be pushed it comes back as
-// a patch. Workflow files that the token may not change are split out into
-// Split and the rest is pushed.
+// PushSafe pushes without ever losing work. A rejected push is rebased and retried. If
+// that conflicts, or a rule declines the push, the work goes to a new branch "<ref>-2"
+// (up to "-9"). If nothing can be pushed, it is returned as a patch. Workflow files that
+// the token may not change are moved to Split, and the rest is pushed.
 //
-// The error is for what may pass by itself ([ErrUnavailable], a full disk,
-// the context ended): the work is where it was, and the same call may be made
-// again.
+// It returns an error only for temporary failures ([ErrUnavailable], a full disk, an
+// ended context): the work is unchanged, and the caller can retry.
 func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	if err := (Push{Commit: p.Commit, Ref: p.Ref}).check(); err != nil {
 		return Pushed{}, fmt.Errorf("push: %w", err)
@@ -93,7 +91,7 @@ func (m *Mirror) PushSafe(ctx context.Context, p SafePush) (Pushed, error) {
 	return s.patch(ctx)
 }
 
-// pushing is one [Mirror.PushSafe] under way. done tells that out is final.
+// pushing is a [Mirror.PushSafe] in progress. done means that out is final.
 type pushing struct {
 	m    *Mirror
 	p    SafePush
@@ -101,7 +99,7 @@ type pushing struct {
 	done bool
 }
 
-// direct pushes to the branch itself, rebasing as needed.
+// direct pushes to the branch itself, and rebases as needed.
 func (s *pushing) direct(ctx context.Context) error {
 	if s.p.Closed { //control:closed-branch
 		s.out.Causes = append(s.out.Causes, ErrClosed)
@@ -121,8 +119,8 @@ func (s *pushing) direct(ctx context.Context) error {
 	}
 }
 
-// push is one try. It splits workflow files out when it must, and tells
-// apart what may pass from what will not.
+// push is one attempt. It splits workflow files out if required, and sets done after a
+// success or a temporary failure.
 func (s *pushing) push(ctx context.Context, p Push) error {
 	if s.p.Base != s.p.Origin {
 		p.after = s.p.Base //control:rewound-branch
@@ -153,27 +151,27 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 	}
 	err = fmt.Errorf("push %s: %w", p.Ref, err)
 	s.out.Causes = append(s.out.Causes, err)
-	s.done = !final(err)
+	s.done = !isFinal(err)
 	return err
 }
 
-// final reports whether the remote said no, rather than could not be asked.
-func final(err error) bool {
+// isFinal reports whether the remote declined, as opposed to being unreachable.
+func isFinal(err error) bool {
 	var declined *RemoteError
 	return errors.As(err, &declined) || errors.Is(err, ErrAuth) || errors.Is(err, ErrNotFound)
 }
 
-// rebase brings the work on top of where the branch is now.
+// rebase replays the work on top of the branch's current commit.
 func (s *pushing) rebase(ctx context.Context) error {
 	err := s.m.Fetch(ctx)
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
-		s.done = !final(err)
+		s.done = !isFinal(err)
 		return err
 	}
 	onto, err := s.m.Resolve(ctx, s.p.Ref)
 	if errors.Is(err, ErrNotFound) {
-		return nil // the branch is gone: the next try makes it again
+		return nil // the branch is gone: the next attempt creates it again
 	}
 	if err != nil {
 		s.done = true
@@ -198,8 +196,8 @@ func (s *pushing) rebase(ctx context.Context) error {
 	return err
 }
 
-// has reports whether the work is in onto: an earlier push of it was cut off
-// before anybody heard of it. What others made of it since then stays.
+// has reports whether onto contains the work: an earlier push succeeded, but its answer
+// was lost. Later commits of others are kept.
 func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) {
 	err = s.m.pool.Use(ctx, func(o *objects.DB) (err error) {
 		there, err = objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Commit)) //control:pushed-before
@@ -208,20 +206,20 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 	return there, err
 }
 
-// replay makes the work anew on onto. Earlier commits of the session that
-// somebody's rewriting of the branch dropped come along; those that onto has
-// under other ids change nothing and disappear.
+// replay replays the work on onto, with earlier commits of the session that a rewrite of
+// the branch dropped. Commits that onto has under other ids have no changes left and
+// disappear.
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(ctx, func(o *objects.DB) error {
 		var off []string
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Stayed: &off}}
+		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Kept: &off}}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
 		}
 		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
-			r.Stay = s.p.Guarded != nil
+			r.KeepOurs = s.p.Guarded != nil
 		}
 		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
 			slices.Sort(off)
@@ -233,20 +231,20 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 	return c, err
 }
 
-// ours reports whether a commit is new, or one of the session's.
+// ours reports whether a commit is the new one, or one of the session's.
 func (s *pushing) ours(c *object.Commit) bool {
 	return c.Hash.String() == s.p.Commit || len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
 }
 
-// beside returns the name of the n-th branch for some work; the first is its own.
-func beside(ref string, n int) string {
+// besideName returns the name of the n-th candidate branch; the first is ref itself.
+func besideName(ref string, n int) string {
 	if n == 1 {
 		return ref
 	}
 	return fmt.Sprintf("%s-%d", ref, n)
 }
 
-// fallback pushes to a branch beside the one that was meant.
+// fallback pushes to a branch beside the intended one.
 func (s *pushing) fallback(ctx context.Context) error {
 	last := s.out.Causes[len(s.out.Causes)-1]
 	if errors.Is(last, ErrAuth) || errors.Is(last, ErrNotFound) {
@@ -255,7 +253,7 @@ func (s *pushing) fallback(ctx context.Context) error {
 	var err error
 	for n := 2; n <= 9; n++ { //control:fallback-branch
 		s.out.How = howFallback
-		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: beside(s.p.Ref, n), Create: true})
+		err = s.push(ctx, Push{Commit: s.p.Commit, Ref: besideName(s.p.Ref, n), Create: true})
 		if err == nil || s.done || !errors.Is(err, ErrRejected) {
 			return err
 		}
@@ -263,7 +261,7 @@ func (s *pushing) fallback(ctx context.Context) error {
 	return err
 }
 
-// patch gives up on pushing.
+// patch returns the work as a patch.
 func (s *pushing) patch(ctx context.Context) (Pushed, error) {
 	text, _, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Binary: true})
 	out := s.out
@@ -271,7 +269,7 @@ func (s *pushing) patch(ctx context.Context) (Pushed, error) {
 	return out, err
 }
 
-// split takes workflow files out of the work.
+// split removes workflow files from the work.
 func (s *pushing) split(ctx context.Context) error {
 	patch, left, err := s.m.Diff(ctx, s.p.Base, s.p.Commit, DiffOptions{Paths: []string{workflowDir}, Binary: true})
 	if err != nil {

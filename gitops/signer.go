@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Signer returns the signed form of a commit that says the same. It is given the
-// commit as git stores it, and the id under which it is stored.
+// Signer signs a commit and must not change anything else. Its arguments are the id and
+// the content of the unsigned commit, as git stores it.
 type Signer func(ctx context.Context, id string, commit []byte) ([]byte, error)
 
 // write stores a commit, and returns the id of its signed form.
@@ -44,15 +44,15 @@ func CommitID(commit []byte) string {
 	return plumbing.ComputeHash(plumbing.CommitObject, commit).String()
 }
 
-// Twin returns the signed form of a commit that is on a branch of the remote, or on
-// one beside it, nil when there is none. It has the same tree, parents and message,
-// which names the session and turn.
+// Twin searches a branch of the remote, and those beside it, for the signed form of a
+// commit. It returns nil if there is none. The signed form has the same tree, parents and
+// message, which names the session and turn.
 func (m *Mirror) Twin(ctx context.Context, branch, id string) (found []byte, err error) {
 	if err := m.Fetch(ctx); err != nil {
 		return nil, err
 	}
 	for n := 1; n <= 9; n++ {
-		head, err := m.Resolve(ctx, beside("refs/heads/"+branch, n))
+		head, err := m.Resolve(ctx, besideName("refs/heads/"+branch, n))
 		if errors.Is(err, ErrNotFound) {
 			continue
 		}

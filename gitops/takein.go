@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// TakeIn says what to merge. Meta.Merges is the commit that is taken in.
+// TakeIn describes a merge. Meta.Merges is the commit to merge.
 type TakeIn struct {
-	Head  string    // the branch's commit, which becomes the first parent
-	From  string    // commit whose tree it is done to, with changes that are not on the branch yet; "" for Head
-	Names [2]string // of the branch and of what is taken in, for the marks around conflicts
+	Head  string    // commit of the branch, the first parent
+	From  string    // commit with unpublished changes, merged in place of Head; empty means Head
+	Names [2]string // labels of both sides for conflict markers
 	Meta
 }
 
-// Merge makes a commit that has the work and what is taken in, and returns the paths
-// that conflict: texts have both sides between marks, see [merge.Marked]. Where the
-// branch has all of it already that is [ErrNothing]. No ref moves.
+// Merge commits the merge, and returns the conflicting paths: texts have both sides
+// between markers, see [merge.Marked]. If the branch contains the commit already, the
+// error is [ErrNothing]. It moves no ref.
 func (t TakeIn) Merge(ctx context.Context, m *Mirror) (c Commit, conflicts []string, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
 		c, conflicts, err = t.run(ctx, o)
@@ -63,11 +63,11 @@ func (t TakeIn) run(ctx context.Context, o *objects.DB) (c Commit, conflicts []s
 	return c, conflicts, err
 }
 
-// Unsettled returns those of some paths at which commit has marks around two sides
-// that neither of the others has.
+// Unsettled returns the paths at which commit has conflict markers that none of the
+// others has.
 func Unsettled(ctx context.Context, m *Mirror, commit string, paths []string, others ...string) (out []string, err error) {
 	read := func(id, path string) ([]string, error) {
-		data, err := m.ReadFile(ctx, id, path, merge.MostBytes)
+		data, err := m.ReadFile(ctx, id, path, merge.MaxBytes)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) {
 			return nil, nil
 		}
@@ -93,7 +93,7 @@ func Unsettled(ctx context.Context, m *Mirror, commit string, paths []string, ot
 	return out, nil
 }
 
-// withoutMerges returns the commits that are no merges.
+// withoutMerges returns the commits that are not merges.
 func withoutMerges(list []*object.Commit) (out []*object.Commit) {
 	for _, c := range list {
 		if len(c.ParentHashes) < 2 {

@@ -12,17 +12,16 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// delta is one path that differs between two trees; a side that is not there
-// has the zero hash.
+// delta is a path that differs between two trees. A missing side has the zero hash.
 type delta struct {
 	path     string
 	from, to objects.Entry
-	oldPath  string // for a rename, where it was
-	score    int    // for a rename, percent alike
+	oldPath  string // previous path of a renamed file
+	score    int    // similarity of a renamed file, in percent
 }
 
-// differ walks two trees and collects the paths that differ, in tree order.
-// Equal subtrees are not read.
+// differ walks two trees and collects the differing paths, in tree order. It skips equal
+// subtrees.
 type differ struct {
 	o   *objects.DB
 	sel merge.Selection
@@ -88,7 +87,7 @@ func (d *differ) pair(ctx context.Context, a, b objects.Entry, path string) erro
 	return d.walk(ctx, subA, subB, path+"/")
 }
 
-// prefetch brings at once what the two sides of a diff are.
+// prefetch fetches the missing contents of both sides of a diff in one request.
 func prefetch(o *objects.DB, list []delta) error {
 	ids := make([]plumbing.Hash, 0, 2*len(list))
 	for _, d := range list {
@@ -102,13 +101,12 @@ func prefetch(o *objects.DB, list []delta) error {
 }
 
 const (
-	renameSize  = 1 << 20 // larger files are matched only when identical
-	renamePairs = 4096    // deleted × created pairs that are compared
-	renameScore = 50      // percent alike, as git has it
+	renameSize  = 1 << 20 // larger files are matched only if identical
+	renamePairs = 4096    // maximum number of deleted × created pairs to compare
+	renameScore = 50      // minimum similarity in percent, git's default
 )
 
-// renames joins deleted and created files that have the same blob, or, where
-// both blobs are there, content that is at least half alike.
+// renames joins deleted and created files with the same blob, or with similar contents.
 func renames(ctx context.Context, o *objects.DB, list []delta) ([]delta, error) {
 	var gone, came []int
 	same := map[plumbing.Hash][]int{} // deleted files by blob
@@ -168,7 +166,7 @@ type profile struct {
 	bytes map[string]int
 }
 
-// profiles are those of blobs that were read; nil for one that has none.
+// profiles caches profiles by blob; nil means that the blob has none.
 type profiles map[plumbing.Hash]*profile
 
 func (p profiles) of(o *objects.DB, e objects.Entry) *profile {
@@ -186,8 +184,7 @@ func (p profiles) of(o *objects.DB, e objects.Entry) *profile {
 	return f
 }
 
-// alike is the share of the larger file that is in both, in percent, below
-// 100.
+// alike returns the common share of the larger file, in percent, at most 99.
 func alike(a, b *profile) int {
 	if a == nil || b == nil || a.size == 0 || b.size == 0 || min(a.size, b.size)*2 < max(a.size, b.size) {
 		return 0

@@ -16,35 +16,37 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-// The trailers by which a history says what was taken back.
+// The trailers that record undos and redos in the history.
 const (
-	trailerUndoes = "Undoes"          // ids of the checkpoints that an undo took back
+	trailerUndoes = "Undoes"          // id of an undone checkpoint
 	trailerPart   = "Undoes-paths-of" // id of the checkpoint that it took back in part
-	trailerRedoes = "Redoes"          // id of the undo that a redo took back
+	trailerRedoes = "Redoes"          // id of a redone undo
 )
 
-// Undo says what to take back, or to bring again.
+// Undo describes an undo or a redo.
 type Undo struct {
-	Redo    bool     // bring again what was taken back
-	Head    string   // the branch's commit now
-	From    string   // commit whose tree it is done to, with changes that are not on the branch yet; "" for Head
-	N       int      // how many checkpoints; 0 means 1, and for a redo all of the last undo
-	Session string   // only checkpoints of this session; "" for any
-	Base    string   // commit where the session began; checkpoints before it are left alone
+	Redo    bool     // redo instead of undo
+	Head    string   // current commit of the branch
+	From    string   // commit with unpublished changes, used in place of Head; empty means Head
+	N       int      // number of checkpoints; 0 means 1, and for a redo all of the last undo
+	Session string   // only checkpoints of this session; empty means any
+	Base    string   // first commit of the session; earlier checkpoints are left alone
 	Paths   []string // only these files and directories; empty means all
-	Keep    []string // not these, where Paths is empty
-	Meta             // its message is written here
+	Keep    []string // except these; ignored if Paths is set
+	Meta             // Message is written by Undo
 }
 
-// Undo makes a commit that takes the last N checkpoints back that are not
-// undone yet, or for a redo the last undos, until that is N of them. When nothing else was committed
-// since, its tree is the one of N checkpoints ago; other people's commits in
-// between stay, by a merge, which may be an [ErrConflict]. The undone state
-// stays in the history, so nothing is lost. With Paths or Keep the checkpoints
-// count as not undone; with Paths those count that it changes something to take back.
-// Where there are fewer than N, the error is [TooFew]. What a merge brought stays, because the commit that took it
-// back would take it back for everybody as soon as the branch is merged: a merge is
-// counted and left as it is, and nothing but merges is an [ErrMerge]. No ref moves.
+// Undo commits the reversal of the last N checkpoints that are not undone yet or, for a
+// redo, of the last undos that cover N checkpoints. Later commits of others are kept by a
+// merge, which may be an [ErrConflict]; without such commits the tree equals the one
+// before the N checkpoints. The undone state stays in the history, so nothing is lost.
+//
+// With Paths or Keep the checkpoints count as not undone, and with Paths only checkpoints
+// count that have something to undo there. If there are fewer than N, the error is
+// [TooFew].
+//
+// Merges count, but are not undone: merging the branch later would undo them on its
+// target, too. If there are only merges, the error is [ErrMerge]. Undo moves no ref.
 func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		live, undone, partly, err := u.past(ctx, o)
@@ -70,16 +72,17 @@ func (m *Mirror) Undo(ctx context.Context, u Undo) (c Commit, err error) {
 	return c, err
 }
 
-// TooFew is the error of an undo or a redo of more than there is: it is how many
-// there are.
+// TooFew is the error of an undo or a redo with a too large N. Its value is the number of
+// available ones.
 type TooFew int
 
 func (n TooFew) Error() string { return fmt.Sprintf("nothing to do: there are %d", int(n)) }
 
-// Unwrap makes it an [ErrNothing].
+// Unwrap returns [ErrNothing].
 func (TooFew) Unwrap() error { return ErrNothing }
 
-// lastSteps returns the last undos that took n checkpoints back, and how many they took.
+// lastSteps returns the last undos that cover n checkpoints, and their number of
+// checkpoints.
 func lastSteps(undos []*object.Commit, n int) (list []*object.Commit, steps int) {
 	for i, c := range undos {
 		for _, t := range trailer.Parse(c.Message) {
@@ -112,8 +115,8 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 	return out, err
 }
 
-// past reads the branch's history: the checkpoints and the undos that are in
-// force, newest first, and of which of the checkpoints some files were taken back.
+// past reads the branch's history: the checkpoints and undos in force, newest first, and
+// the set of partly undone checkpoints.
 func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, partly map[string]bool, err error) {
 	const most = 5000
 	undone, redone, partly := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -153,7 +156,7 @@ func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 	return live, undos, partly, nil
 }
 
-// revert takes commits back, newest first, in one commit on top of head.
+// revert reverts commits, newest first, in one commit on top of head.
 func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit, partly map[string]bool) (Commit, error) {
 	tree, err := o.TreeOf(cmp.Or(u.From, u.Head))
 	if err != nil {
@@ -170,7 +173,7 @@ func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit, 
 		if err == nil {
 			tree, err = merge.Trees(ctx, o, [3]plumbing.Hash{c.TreeHash, tree, was}, which, merge.Guard{})
 		}
-		if errors.Is(err, ErrConflict) && len(u.Paths) > 0 && partly[c.Hash.String()] { // taken back already
+		if errors.Is(err, ErrConflict) && len(u.Paths) > 0 && partly[c.Hash.String()] { // this part is undone already
 			tree, err = before, nil
 		}
 		if err != nil {
@@ -189,7 +192,7 @@ func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit, 
 	return makeCommit(ctx, o, tree, u.Head, u.meta(done))
 }
 
-// meta completes the message and trailers of an undo or redo.
+// meta adds the message and the trailers of an undo or redo.
 func (u Undo) meta(list []*object.Commit) Meta {
 	m := u.Meta
 	key, verb := trailerUndoes, "Undo"
@@ -202,7 +205,7 @@ func (u Undo) meta(list []*object.Commit) Meta {
 	var steps []string
 	for _, c := range list {
 		subject, rest, _ := strings.Cut(strings.TrimSpace(c.Message), "\n")
-		if key == trailerRedoes { // people know what it was, not which undo
+		if key == trailerRedoes { // list the original steps, not the undo commits
 			body, _, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
 			steps = append(steps, strings.Split(body, "\n")...)
 		} else {

@@ -121,7 +121,7 @@ func setRef(t *testing.T, m *Mirror, ref string) {
 func TestReadMirrorStays(t *testing.T) {
 	t.Parallel()
 	s, m, _ := unused(t)
-	err := m.pool.Once(t.Context(), func(*objects.DB) error {
+	err := m.pool.Do(t.Context(), func(*objects.DB) error {
 		gone, kept, err := s.RemoveUnused(t.Context(), time.Now().Add(time.Hour), unneeded)
 		if gone != 0 || kept != 1 {
 			t.Errorf("gone %d, kept %d", gone, kept)
@@ -170,7 +170,7 @@ func TestUseIsKnown(t *testing.T) {
 func TestHalfRemoved(t *testing.T) {
 	t.Parallel()
 	s, m, _ := unused(t)
-	if err := os.Rename(m.dir, m.dir+removed); err != nil {
+	if err := os.Rename(m.dir, m.dir+removedSuffix); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := s.RemoveUnused(t.Context(), time.Time{}, unneeded); err != nil || isThere(t, s) {

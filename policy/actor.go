@@ -8,38 +8,38 @@ import (
 )
 
 // Lookup is the outcome of asking GitHub for an account's permission. The zero value
-// is "not asked", which grants nothing.
+// is NotAsked, which grants nothing.
 type Lookup int
 
 // The outcomes of a lookup.
 const (
 	NotAsked  Lookup = iota
-	Found            // the answer holds a permission
+	Found            // the response has a permission
 	NotFound         // 404: the account has no access
-	Forbidden        // 403: we may not ask
-	Failed           // anything else: nobody knows
+	Forbidden        // 403: the bot may not ask
+	Failed           // any other result: the permission is unknown
 )
 
-// Actor is an account as GitHub describes it at the moment it acts. Accounts
-// are told apart by ID; logins can be renamed and look alike.
+// Actor is an account as GitHub describes it at the time of its request. Accounts are
+// identified by ID, because logins can be renamed and look alike.
 type Actor struct {
 	ID         int64
 	Login      string
 	Bot        bool
-	Permission string   // admin, maintain, write, triage, read or none, as the collaborator API says
-	Teams      []string // "org/slug" of the teams that matter, as the team API says
+	Permission string   // admin, maintain, write, triage, read or none, as in the collaborator API
+	Teams      []string // relevant teams, "org/slug", as in the team API
 	CodeOwner  bool     // owns the paths in question
 	Lookup     Lookup
 }
 
-// Request is the kind of thing an actor asks for.
+// Request is the kind of an actor's request.
 type Request int
 
 // The kinds of requests. The zero value is refused.
 const (
 	NoRequest  Request = iota
-	View               // status, diff, help, config: nothing changes
-	AskRead            // a task that only reads: review, plan, explain
+	View               // read-only: status, diff, help, config
+	AskRead            // a read-only task: review, plan, explain
 	AskChange          // a task that may change files
 	Settle             // approve or deny
 	Steer              // stop, resume, retry, clear
@@ -47,7 +47,7 @@ const (
 	RaiseLimit         // more budget, another model
 )
 
-// String returns the request in words, for a reply.
+// String returns the request as a phrase for a reply.
 func (r Request) String() string {
 	switch r {
 	case View:
@@ -68,13 +68,13 @@ func (r Request) String() string {
 	return "do this"
 }
 
-// rank returns the power of a permission, or -1 for a word that is none.
+// rank returns the rank of a permission, or -1 if it is unknown.
 func rank(permission string) int {
 	return slices.Index([]string{"none", "read", "triage", "write", "maintain", "admin"}, permission)
 }
 
-// needs returns the least permission that a request takes.
-func needs(r Request) string {
+// minPermission returns the minimum permission for a request, or "" if the request is unknown.
+func minPermission(r Request) string {
 	switch r {
 	case View:
 		return "read"
@@ -88,22 +88,22 @@ func needs(r Request) string {
 	return ""
 }
 
-// Insider reports whether GitHub said that an account has a right which not
-// everybody has: anybody may read a public repository.
+// Insider reports whether GitHub granted the account more than read permission, which
+// every account has on a public repository.
 func Insider(a Actor) bool { return a.Lookup == Found && rank(a.Permission) >= rank("triage") }
 
-// AskFacts is what matters about a request besides who makes it.
+// AskFacts are the facts about a request other than its actor.
 type AskFacts struct {
 	Request     Request
-	RequesterID int64   // who opened the session, 0 for a new one
-	Bots        []int64 // bot accounts that are let in, by id
+	RequesterID int64   // requester of the session, 0 if it is new
+	Bots        []int64 // allowed bot accounts, by id
 }
 
-// MayAsk returns whether the actor may do what it asks, with words for a reply.
-// It never grants on a lookup that did not succeed. The person who opened a
-// session may always stop it.
+// MayAsk decides whether the actor may make the request, with a reason for the reply.
+// It never grants anything after a failed lookup. The requester may always stop their
+// own session.
 func MayAsk(a Actor, f AskFacts) (Verdict, string) {
-	need := needs(f.Request)
+	need := minPermission(f.Request)
 	if need == "" {
 		return Deny, "the request is not known"
 	}
@@ -122,11 +122,11 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	return Deny, fmt.Sprintf("it needs %s permission on this repository to %s, and %s has %s", need, f.Request, nameOf(a), orNone(a.Permission))
 }
 
-// MayPush reports whether GitHub says that an account may push to the repository.
+// MayPush reports whether GitHub says that the account may push to the repository.
 func MayPush(a Actor) bool { return a.Lookup == Found && rank(a.Permission) >= rank("write") }
 
-// admit decides what does not depend on the request: unknown accounts, bots and
-// failed lookups. listed is true for a bot that the configuration names by id.
+// admit makes the decisions that do not depend on the request: unknown accounts, bots
+// and failed lookups. listed is true for a bot that the configuration lists by id.
 func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {
 	if a.ID <= 0 {
 		return false, Deny, "the account has no id"
@@ -162,16 +162,16 @@ func orNone(permission string) string {
 	return permission
 }
 
-// ApprovalFacts is what matters about an approval besides who gives it.
+// ApprovalFacts are the facts about an approval other than its actor.
 type ApprovalFacts struct {
-	RequesterID  int64      // who opened the session
-	NotRequester bool       // that person cannot approve
-	Groups       [][]string // lists of approvers; one entry of each must fit; none means write permission
-	Bots         []int64    // bot accounts that are let in, by id
+	RequesterID  int64      // requester of the session
+	NotRequester bool       // the requester cannot approve
+	Groups       [][]string // lists of approvers; each must have a matching entry; none means write permission
+	Bots         []int64    // allowed bot accounts, by id
 }
 
-// ApprovalFacts returns the facts that the configuration holds about
-// approvals in a session that requesterID opened.
+// ApprovalFacts returns the configured facts about approvals in a session of the given
+// requester.
 func (p *Policy) ApprovalFacts(requesterID int64) ApprovalFacts {
 	if p == nil || !p.ready {
 		return ApprovalFacts{RequesterID: requesterID, NotRequester: true, Groups: [][]string{{}}}
@@ -183,8 +183,8 @@ func (p *Policy) ApprovalFacts(requesterID int64) ApprovalFacts {
 	}
 }
 
-// MayApprove returns whether the actor may approve or deny, with words for a reply.
-// It is asked when the answer arrives, and again before the approved action runs.
+// MayApprove decides whether the actor may approve or deny, with a reason for the reply.
+// It is checked when the answer arrives, and again before the approved action runs.
 func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 	listed, v, why := admit(a, f.Bots)
 	if v == Deny {
@@ -201,15 +201,15 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 		groups = [][]string{{"write"}}
 	}
 	for _, group := range groups {
-		if !slices.ContainsFunc(group, func(entry string) bool { return isMeant(a, entry) }) {
-			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), whoIs(group))
+		if !slices.ContainsFunc(group, func(entry string) bool { return matchesApprover(a, entry) }) {
+			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), describeApprovers(group))
 		}
 	}
 	return Allow, "listed as approver"
 }
 
-// whoIs names approvers as people call them.
-func whoIs(group []string) string {
+// describeApprovers describes a list of approvers in words.
+func describeApprovers(group []string) string {
 	if len(group) == 0 {
 		return "there are none"
 	}
@@ -223,9 +223,9 @@ func whoIs(group []string) string {
 	return strings.Join(out, ", ")
 }
 
-// isMeant reports whether one entry of approvers means the actor. It never means an
+// matchesApprover reports whether an entry of approvers matches the actor. It never matches an
 // account without access to the repository.
-func isMeant(a Actor, entry string) bool {
+func matchesApprover(a Actor, entry string) bool {
 	kind, value, _ := strings.Cut(entry, ":")
 	switch kind {
 	case "user":

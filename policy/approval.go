@@ -5,77 +5,75 @@ import (
 	"time"
 )
 
-// ApprovalState is the state of a request to a person. Its words are those in a
-// session's log.
+// ApprovalState is the state of an approval request. The values are used in session logs.
 type ApprovalState string
 
-// The states of a request. Pending, approved and begun lead to other states, the
-// others are final. The zero value is no state and grants nothing.
+// The states of a request. Pending, Approved and Begun lead to other states, the others
+// are final. The zero value is not a state and grants nothing.
 const (
 	Pending   ApprovalState = "pending"
 	Approved  ApprovalState = "approved"
-	Answered  ApprovalState = "answered" // a question got its answer
+	Answered  ApprovalState = "answered" // a question was answered
 	Denied    ApprovalState = "denied"
 	Withdrawn ApprovalState = "withdrawn" // a new instruction replaced it
-	Expired   ApprovalState = "expired"   // nobody answered before the deadline
-	Stale     ApprovalState = "stale"     // what it depends on changed, or the answer stopped counting
-	Begun     ApprovalState = "begun"     // what was approved started to run: the yes is taken
-	Used      ApprovalState = "used"      // it ran, once
+	Expired   ApprovalState = "expired"   // not answered before the deadline
+	Stale     ApprovalState = "stale"     // a dependency changed, or the answer no longer counts
+	Begun     ApprovalState = "begun"     // the approved action started: the approval is consumed
+	Used      ApprovalState = "used"      // the approved action ran, once
 )
 
-// verdicts lists the words that settle a request in each state. A denial wins over
-// an approval, also when the approved action runs already or was cut off.
-// Nothing turns a denial into an approval.
+// verdicts lists the transitions from each state. A denial overrides an approval, even
+// if the approved action is running or was interrupted. Nothing turns a denial into an
+// approval.
 var verdicts = map[ApprovalState][]ApprovalState{
 	Pending:  {Approved, Answered, Denied, Withdrawn, Expired, Stale},
 	Approved: {Denied, Withdrawn, Stale}, //control:denial-wins
 	Begun:    {Denied, Withdrawn, Stale}, //control:orders-no-return
 }
 
-// Approval is one request to a person and what became of it. It is a value: every
-// step returns the request as it is afterwards, and a step that is not allowed
-// changes nothing. A session's log folds into it. The digest ties it to one action.
+// Approval is a request for approval and its state. It is an immutable value: methods
+// return the updated request, and a transition that is not allowed changes nothing. It
+// is rebuilt from a session's log. The digest binds it to one action.
 type Approval struct {
 	ID       string
-	Digest   string    // of the action with all that it depends on, see [Action.Digest]
-	Deadline time.Time // for the answer; zero for none
+	Digest   string    // of the action and everything it depends on, see [Action.Digest]
+	Deadline time.Time // for the answer; the zero value means no deadline
 	State    ApprovalState
 }
 
-// OpenApproval returns a request that waits for its answer.
+// OpenApproval returns a pending request.
 func OpenApproval(id, digest string, deadline time.Time) Approval {
 	return Approval{ID: id, Digest: digest, Deadline: deadline, State: Pending}
 }
 
-// Waits reports whether the request waits for an answer.
-func (a Approval) Waits() bool { return a.State == Pending }
+// IsPending reports whether the request is pending.
+func (a Approval) IsPending() bool { return a.State == Pending }
 
-// Stands reports whether a yes was given and not taken: the action may begin.
-func (a Approval) Stands() bool { return a.State == Approved } //control:begun-once
+// IsApproved reports whether the request is approved and the action may begin.
+func (a Approval) IsApproved() bool { return a.State == Approved } //control:begun-once
 
-// Late reports whether the request still waits although its deadline has come.
-func (a Approval) Late(now time.Time) bool {
-	return a.Waits() && !a.Deadline.IsZero() && !now.Before(a.Deadline)
+// IsOverdue reports whether the request is pending although its deadline has passed.
+func (a Approval) IsOverdue(now time.Time) bool {
+	return a.IsPending() && !a.Deadline.IsZero() && !now.Before(a.Deadline)
 }
 
-// Takes reports whether a word would settle the request in its state.
-func (a Approval) Takes(word ApprovalState) bool { return slices.Contains(verdicts[a.State], word) }
+// CanSettle reports whether the transition to word is allowed.
+func (a Approval) CanSettle(word ApprovalState) bool { return slices.Contains(verdicts[a.State], word) }
 
-// Settle returns the request after a word that settles it.
+// Settle returns the request after the transition to word.
 func (a Approval) Settle(word ApprovalState) Approval {
-	if a.Takes(word) {
+	if a.CanSettle(word) {
 		a.State = word
 	}
 	return a
 }
 
-// IsFor reports whether the request is for exactly this action. The digest is that
-// of the action that is about to run.
+// IsFor reports whether the request is for exactly this action. digest is that of the
+// action about to run.
 func (a Approval) IsFor(digest string) bool { return a.Digest != "" && a.Digest == digest } //control:approval-digest
 
-// Begin marks the yes as taken: what was approved starts to run. It does not
-// begin a second time under the same yes, also where a crash or a failed save
-// cut it off: nobody knows how far it came.
+// Begin consumes the approval as the action starts. The action never starts twice under
+// one approval, even after a crash or a failed save: its progress is unknown then.
 func (a Approval) Begin() Approval {
 	if a.State == Approved {
 		a.State = Begun
@@ -83,7 +81,7 @@ func (a Approval) Begin() Approval {
 	return a
 }
 
-// Finish returns the request after the approved action ran: the yes is used up.
+// Finish returns the request after the approved action ran: the approval is used.
 func (a Approval) Finish() Approval {
 	if a.State == Approved || a.State == Begun {
 		a.State = Used

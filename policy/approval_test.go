@@ -32,8 +32,8 @@ func TestApprovalWords(t *testing.T) {
 			steps++
 		}
 		a := Approval{Digest: "d1", State: from}
-		if a.Stands() != (from == Approved) || a.Waits() != (from == Pending) {
-			t.Errorf("%q stands: %t, waits: %t", from, a.Stands(), a.Waits())
+		if a.IsApproved() != (from == Approved) || a.IsPending() != (from == Pending) {
+			t.Errorf("%q stands: %t, waits: %t", from, a.IsApproved(), a.IsPending())
 		}
 		if begun := a.Begin().State; begun != from && (from != Approved || begun != Begun) {
 			t.Errorf("%q begins and is %q", from, begun)
@@ -67,7 +67,7 @@ func TestApprovalIsForOneAction(t *testing.T) {
 		"approved once more": {yes.Settle(Denied).Settle(Approved), "d1", false},
 		"zero":               {Approval{}, "", false},
 	} {
-		if got := tt.a.Stands() && tt.a.IsFor(tt.digest); got != tt.want {
+		if got := tt.a.IsApproved() && tt.a.IsFor(tt.digest); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestApprovalDeadline(t *testing.T) {
 		"answered":        {a.Settle(Approved), noon.Add(time.Hour), false},
 		"already settled": {a.Settle(Expired), noon.Add(time.Hour), false},
 	} {
-		if got := tt.a.Late(tt.now); got != tt.want {
+		if got := tt.a.IsOverdue(tt.now); got != tt.want {
 			t.Errorf("%s: %t, want %t", name, got, tt.want)
 		}
 	}

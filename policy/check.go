@@ -11,9 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Policy decides about actions from one configuration. It does no I/O, holds
-// no state that changes, and is safe for concurrent use. The zero Policy
-// denies everything.
+// Policy decides about actions according to one configuration. It is immutable, does no
+// I/O, and is safe for concurrent use. The zero Policy denies everything.
 type Policy struct {
 	ready     bool
 	config    Config
@@ -24,13 +23,12 @@ type Policy struct {
 	alwaysAsk kindSet
 	defaults  [Converse + 1]Verdict
 	walled    bool
-	tests     []string // commands of the project that run its tests
-	remote    *Remote  // that the work goes to; nil for none
+	tests     []string // commands that run the project's tests
+	remote    *Remote  // destination of the work; nil if there is none
 	analyze   func(string) shell.Analysis
 }
 
-// New returns the policy of a configuration, or an error that names the key
-// that is wrong.
+// New returns the policy of a configuration. An error names the invalid key.
 func New(config Config) (*Policy, error) {
 	if err := config.Validate(); err != nil {
 		return nil, fmt.Errorf("make policy: %w", err)
@@ -51,11 +49,10 @@ func New(config Config) (*Policy, error) {
 	return p, nil
 }
 
-// Walled returns the policy for a workspace in a container or a sandbox and
-// without a network. A command can only change a copy there, which is looked at
-// before it is pushed, so only what is critical is asked about. There, the modes that
-// review may run tests, the commands of the project for that: what they leave
-// behind has to be discarded.
+// Walled returns the policy for a workspace in a container or a sandbox without network
+// access. Commands there can only change a copy, which is checked before it is pushed,
+// so only critical ones need approval. Review modes may run the given test commands; the
+// caller must discard the files that these leave behind.
 func (p *Policy) Walled(tests ...string) *Policy {
 	q := *p
 	q.walled, q.tests = true, slices.Clone(tests)
@@ -87,15 +84,15 @@ func verdictOr(word string, unset Verdict) Verdict {
 	return Deny
 }
 
-// facts is an action with what the rules need to know about it.
+// facts is an action with the facts that the rules need.
 type facts struct {
 	mode  Mode
 	act   Action
 	shell shell.Analysis
 }
 
-// Check decides about one action in one mode. The reasons have every rule that
-// matched, first the one that settled it. The digest is the action's.
+// Check decides about an action in a mode. The reasons contain every rule that matched,
+// the deciding one first.
 func (p *Policy) Check(m Mode, a Action) Decision {
 	d := Decision{Verdict: Deny, Digest: a.Digest()}
 	if p == nil || !p.ready {
@@ -114,7 +111,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	}
 	for _, name := range a.Paths {
 		if a.Kind == Read && shell.HoldsSecrets(name) { //control:read-of-a-secret
-			d.Severity = High // as of a command that prints it
+			d.Severity = High // like a command that prints it
 			d.Reasons = append(d.Reasons, Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"})
 		}
 	}
@@ -130,7 +127,7 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	return p.defaultStep(f, d)
 }
 
-// settle sets the verdict and puts the rule that settled it first.
+// settle sets the verdict and puts the deciding rule first.
 func (d Decision) settle(v Verdict, rule, text string) Decision {
 	d.Verdict, d.Rule = v, rule
 	d.Reasons = append([]Reason{{Rule: rule, Text: text}}, d.Reasons...)
@@ -170,11 +167,11 @@ func wellFormed(a Action) error {
 	return nil
 }
 
-// insideRoot refuses paths that leave the workspace by their spelling.
-// Symlinks are the workspace's business.
+// insideRoot rejects paths that are lexically outside of the workspace. The workspace
+// itself handles symlinks.
 func insideRoot(p string) error {
-	if len(p) > longestPath {
-		return fmt.Errorf("path %q… has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	if len(p) > maxPathBytes {
+		return fmt.Errorf("path %q… has %d bytes, and the longest that the system takes is %d", p[:60], len(p), maxPathBytes)
 	}
 	slash := strings.ReplaceAll(p, `\`, "/")
 	clean := path.Clean(slash)
@@ -222,10 +219,9 @@ func kindList(list []Kind) string {
 	return strings.Join(names, ", ")
 }
 
-// runsTests reports whether a mode that reviews may run the line because it is one
-// command, without anything around it, that runs the project's tests behind a wall.
-// What follows the command, such as the name of a test, reaches no further than the
-// tests themselves do.
+// runsTests reports whether a review mode may run the line because it is a single
+// command that runs the project's tests behind a wall. Its additional arguments, such as
+// the name of a test, can reach no further than the tests themselves.
 func (p *Policy) runsTests(f facts) bool {
 	v, line := f.shell, strings.TrimSpace(f.act.Command)
 	if f.mode.commands != gitRead || !p.walled || len(v.Commands) != 1 || len(v.Writes) > 0 || v.Network { //control:review-runs-tests
@@ -236,8 +232,8 @@ func (p *Policy) runsTests(f facts) bool {
 	})
 }
 
-// onlyGitReads reports whether every command of the line is a git command. The
-// caller knows from the shell's analysis that they only read.
+// onlyGitReads reports whether every command of the line is a git command. The caller has
+// checked that they only read.
 func onlyGitReads(v shell.Analysis) bool {
 	if len(v.Git) == 0 || len(v.Writes) > 0 || v.Network {
 		return false
@@ -293,10 +289,9 @@ func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 	return false
 }
 
-// networkStep asks about commands that reach the network, and reports whether it
-// did. It asks only where the configuration itself says ask. The built-in default
-// leaves these commands to their severity, since a workspace has no network unless
-// it was given one.
+// networkStep asks about commands that reach the network, and reports whether it did. It
+// asks only if the configuration itself says ask. The built-in default leaves these
+// commands to their severity, because a workspace has no network unless it was given one.
 func (p *Policy) networkStep(f facts, d *Decision) bool {
 	if !f.shell.Network || p.config.Defaults.Network != "ask" {
 		return false
@@ -328,14 +323,13 @@ func (p *Policy) sensitiveStep(f facts, d *Decision) bool {
 	return true
 }
 
-// sensitiveReasons names every sensitive file among paths, those of one pattern
-// together.
+// sensitiveReasons returns one reason per pattern, with the sensitive files among paths.
 func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 	var patterns []string
 	names := map[string][]string{}
 	for i, name := range paths {
 		if rest := paths[i+1:]; f.act.Kind == Execute && len(rest) > 0 && rest[0] == path.Join(f.act.Cwd, name) && p.Touches(rest[0]).Sensitive {
-			continue // the same file as the command's directory has it
+			continue // the same file, relative to the command's directory
 		}
 		v := p.Touches(name)
 		if f.act.Kind == Delete && path.Clean(name) == "." {
@@ -362,13 +356,13 @@ func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 	return out
 }
 
-// mostNamed is how many files one reason names. What changes is shown anyway.
-const mostNamed = 50
+// maxNamedFiles is the maximum number of files in one reason. The changes are shown anyway.
+const maxNamedFiles = 50
 
-// nameList writes "a, b and c".
+// nameList formats a list as "a, b and c".
 func nameList(list []string) string {
-	if n := len(list) - mostNamed; n > 0 {
-		list = append(slices.Clone(list[:mostNamed]), fmt.Sprintf("%d more", n))
+	if n := len(list) - maxNamedFiles; n > 0 {
+		list = append(slices.Clone(list[:maxNamedFiles]), fmt.Sprintf("%d more", n))
 	}
 	last := len(list) - 1
 	if last < 1 {
@@ -419,8 +413,8 @@ func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
 }
 
-// commandPaths returns the paths that a command writes in two spellings: as written,
-// and relative to the root by the command's directory.
+// commandPaths returns the paths that a command writes in two spellings: as written, and
+// relative to the root.
 func commandPaths(cwd string, writes []string) []string {
 	var out []string
 	for _, w := range writes {

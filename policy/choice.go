@@ -5,27 +5,27 @@ import (
 	"slices"
 )
 
-// Choice is what a session works with: what a request names, or, where it names
-// nothing, what the configuration does.
+// Choice holds the parameters of a session: those of a request, or else those of the
+// configuration.
 type Choice struct {
 	Mode, Model string
-	Turns       int // 0 for the mode's own, or what the configuration says
+	Turns       int // 0 means the configured limit, or else that of the mode
 }
 
-// NotAllowed is a mode or a model that the configuration does not let people choose.
+// NotAllowed reports a mode or a model that the configuration does not allow.
 type NotAllowed struct {
 	What    string   // "mode" or "model"
-	Name    string   // the one that was chosen
-	Named   bool     // by the request; else it is what a request gets that names none
-	Allowed []string // none: the lists of the server and of the repository have nothing in common
+	Name    string   // the chosen one
+	Named   bool     // named by the request, not by default
+	Allowed []string // empty if the lists of server and repository have nothing in common
 }
 
 // Error implements error.
 func (n *NotAllowed) Error() string { return n.What + " " + n.Name + " is not allowed" }
 
-// Choose returns what a request works with. model is for a request that names none in
-// a repository that does not either. The error is a [*NotAllowed], or it says that
-// there is no mode of that name.
+// Choose returns the parameters for a request. model is the default if neither the
+// request nor the repository names one. The error is a [*NotAllowed], or reports an
+// unknown mode.
 func (c Config) Choose(asked Choice, model string) (Choice, error) {
 	m, err := ParseMode(cmp.Or(asked.Mode, c.Mode, "code"))
 	if err != nil {
@@ -43,8 +43,8 @@ func (c Config) Choose(asked Choice, model string) (Choice, error) {
 	return out, err
 }
 
-// Permits returns nil where a session may work with the mode and the model of a
-// choice, and else a [*NotAllowed].
+// Permits returns a [*NotAllowed] unless a session may use the mode and model of a
+// choice.
 func (c Config) Permits(is Choice) error {
 	modes := c.allowed(func(c Config) []string { return c.Modes })
 	if modes != nil && !slices.Contains(modes, is.Mode) { //control:modes-bind
@@ -53,8 +53,7 @@ func (c Config) Permits(is Choice) error {
 	return c.PermitsModel(is.Model)
 }
 
-// PermitsModel returns nil where a session may work with a model, and else a
-// [*NotAllowed].
+// PermitsModel returns a [*NotAllowed] unless a session may use the model.
 func (c Config) PermitsModel(name string) error {
 	models := c.allowed(func(c Config) []string { return c.Models })
 	if models != nil && !slices.Contains(models, name) { //control:models-bind
@@ -63,8 +62,8 @@ func (c Config) PermitsModel(name string) error {
 	return nil
 }
 
-// allowed returns what is in a list of the configuration and in that of those above
-// it, nil where none of them has one.
+// allowed returns the intersection of a list in this configuration and all above it, or
+// nil if none of them sets it.
 func (c Config) allowed(list func(Config) []string) []string {
 	var own []string
 	if names := list(c); len(names) > 0 {
@@ -83,6 +82,6 @@ func (c Config) allowed(list func(Config) []string) []string {
 	return slices.DeleteFunc(own, func(s string) bool { return !slices.Contains(above, s) })
 }
 
-// TurnLimit is how many turns the configuration gives a session, 0 for as many as its
-// mode has.
-func (c Config) TurnLimit() int { return lower(c.Turns, c.Budget.Session.Turns) }
+// TurnLimit returns the configured maximum number of turns of a session, or 0 if the
+// limit of the mode applies.
+func (c Config) TurnLimit() int { return minLimit(c.Turns, c.Budget.Session.Turns) }

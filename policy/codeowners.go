@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// CodeOwners says who owns which paths, as a CODEOWNERS file has it. The zero
-// value has no owners.
+// CodeOwners maps paths to their owners, according to a CODEOWNERS file. The zero value
+// has no owners.
 type CodeOwners struct {
 	rules []ownerRule
 }
@@ -16,11 +16,11 @@ type ownerRule struct {
 	owners []string
 }
 
-// maxCodeOwners is how large a file may be; GitHub ignores larger ones, too.
+// maxCodeOwners is the maximum size of a file, in bytes. GitHub ignores larger ones too.
 const maxCodeOwners = 3 << 20
 
-// ParseCodeOwners reads a CODEOWNERS file. Lines that GitHub would skip
-// (negations, ranges of characters) are skipped.
+// ParseCodeOwners parses a CODEOWNERS file. Like GitHub, it skips unsupported lines
+// (negations, character ranges).
 func ParseCodeOwners(text string) CodeOwners {
 	var c CodeOwners
 	if len(text) > maxCodeOwners {
@@ -38,7 +38,7 @@ func ParseCodeOwners(text string) CodeOwners {
 	return c
 }
 
-// ownerWords splits a line at spaces that are not escaped, up to a comment.
+// ownerWords splits a line at unescaped spaces, up to a comment.
 func ownerWords(line string) []string {
 	var words []string
 	var b strings.Builder
@@ -65,7 +65,7 @@ func ownerWords(line string) []string {
 	return words
 }
 
-// ownerPattern turns a pattern into an expression over paths.
+// ownerPattern converts a pattern into a regular expression for paths.
 func ownerPattern(p string) string {
 	anchored := strings.Contains(strings.TrimSuffix(p, "/"), "/")
 	p = strings.TrimPrefix(p, "/")
@@ -74,7 +74,7 @@ func ownerPattern(p string) string {
 	case strings.HasSuffix(p, "/"):
 		p, tail = strings.TrimSuffix(p, "/"), "/.*"
 	case strings.HasSuffix(p, "/*"):
-		tail = "" // the files of a directory, not what is below
+		tail = "" // only files directly in the directory
 	}
 	var b strings.Builder
 	b.WriteString("^")
@@ -107,8 +107,8 @@ func ownerPattern(p string) string {
 	return b.String() + tail + "$"
 }
 
-// Of returns the owners of a path as the file names them: "@login", "@org/team" or
-// an address. The last rule that matches counts, even if it names nobody.
+// Of returns the owners of a path as written in the file: "@login", "@org/team" or an
+// email address. The last matching rule counts, even if it has no owners.
 func (c CodeOwners) Of(path string) []string {
 	for i := len(c.rules) - 1; i >= 0; i-- {
 		if c.rules[i].path.MatchString(path) {

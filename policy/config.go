@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Config is the configuration of one repository, `.github/agent.yml`, and of
-// the server above it. Parse it with [ParseConfig], join both with [Merge].
-// The zero value is valid: every key has a default, see [DefaultConfig].
+// Config is the configuration of one repository, `.github/agent.yml`, or of the server.
+// [ParseConfig] parses it, [Merge] combines both. The zero value is valid: every key has
+// a default, see [DefaultConfig].
 type Config struct {
 	Model  string   `yaml:"model,omitempty" json:"model,omitempty" jsonschema:"description=Model that runs sessions."`
 	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Models that may be chosen; empty allows any. A repository can only shorten the server's list."`
@@ -35,24 +35,24 @@ type Config struct {
 	Watch       `yaml:",inline"`
 	Running     `yaml:",inline"`
 
-	// Above is the configuration this one was merged under, see [Merge]; nil
-	// for a configuration that stands alone. Its rules hold on top of these.
+	// Above is the configuration that this one was merged under, see [Merge]; nil if there
+	// is none. Its rules apply in addition to these.
 	Above *Config `yaml:"-" json:"-"`
 }
 
-// Commands lists patterns for resolved commands: the program's name and its
-// arguments, with one space between words and `*` for any text. A pattern without
-// arguments matches the program with any arguments. Deny and ask match when any
-// command of the line matches, allow only when all of them do.
+// Commands lists patterns for resolved commands: the program's name and its arguments,
+// separated by single spaces, with `*` for any text. A pattern without arguments matches
+// the program with any arguments. Deny and ask match if any command of the line matches,
+// allow only if all of them do.
 type Commands struct {
 	Allow []string `yaml:"allow,omitempty" json:"allow,omitempty" jsonschema:"description=Run without asking\\, unless critical."`
 	Deny  []string `yaml:"deny,omitempty" json:"deny,omitempty" jsonschema:"description=Never run."`
 	Ask   []string `yaml:"ask,omitempty" json:"ask,omitempty" jsonschema:"description=Always ask."`
 }
 
-// Defaults is what happens to each kind of operation that no other rule
-// settles: "allow", "ask" or "deny". An empty field takes the built-in
-// default: network and post ask, everything else is allowed.
+// Defaults are the verdicts for operations that no other rule decides: "allow", "ask" or
+// "deny". An empty field means the built-in default: network and post ask, everything
+// else is allowed.
 type Defaults struct {
 	Read    string `yaml:"read,omitempty" json:"read,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
 	Write   string `yaml:"write,omitempty" json:"write,omitempty" jsonschema:"enum=allow,enum=ask,enum=deny"`
@@ -63,15 +63,15 @@ type Defaults struct {
 }
 
 // SensitiveFile makes the files that match Pattern sensitive or not. Approve is
-// "required" when a person must approve their edits, or "auto".
+// "required" if their edits need approval, or "auto".
 type SensitiveFile struct {
 	Pattern string `yaml:"pattern" json:"pattern" jsonschema:"required,minLength=1"`
 	Approve string `yaml:"approve" json:"approve" jsonschema:"required,enum=auto,enum=required"`
 }
 
-// Approvals says how people are asked, who may approve, and for how long a
-// request stays open. By is "comment" (the default) or "review": then a
-// sensitive edit waits as a small pull request into the session's branch.
+// Approvals configures how approvals are requested, the approvers, and the deadline. By
+// is "comment" (the default) or "review": a sensitive edit then waits as a small pull
+// request into the session's branch.
 type Approvals struct {
 	By           string   `yaml:"by,omitempty" json:"by,omitempty" jsonschema:"enum=comment,enum=review,description=How a sensitive edit is asked for: in a comment\\, or as a small pull request that is reviewed."`
 	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero" jsonschema:"default=72h"`
@@ -80,7 +80,7 @@ type Approvals struct {
 	Bots         []int64  `yaml:"bots,omitempty" json:"bots,omitempty" jsonschema:"description=Numeric ids of bot accounts that may ask and approve."`
 }
 
-// Workspace says where a session's commands run and what they may use.
+// Workspace configures the environment and the limits of a session's commands.
 type Workspace struct {
 	Engine     string   `yaml:"engine,omitempty" json:"engine,omitempty" jsonschema:"enum=docker,enum=bwrap,enum=local,description=Only the server's configuration can choose local." only:"server"`
 	Image      string   `yaml:"image,omitempty" json:"image,omitempty" jsonschema:"description=Container image."`
@@ -95,18 +95,18 @@ type Workspace struct {
 	Pids       int      `yaml:"pids,omitempty" json:"pids,omitempty" jsonschema:"minimum=0,default=1024"`
 	Disk       Size     `yaml:"disk,omitempty" json:"disk,omitzero" jsonschema:"default=5g"`
 
-	// Inside is where hosts of a network of one's own are, by name: an address, or a
-	// range that theirs must be in. All others are reached at public addresses only.
+	// Inside maps hosts on a private network to their address, or to a range that contains
+	// it. All other hosts are reached at public addresses only.
 	Inside    map[string]string `yaml:"inside,omitempty" json:"inside,omitempty" jsonschema:"description=Only in the server's configuration: hosts that may be inside a network\\, with their address or a range of addresses." only:"server"`
 	Unlimited bool              `yaml:"unlimited,omitempty" json:"unlimited,omitempty" jsonschema:"description=Only in the server's configuration: serve although the machine cannot hold workspaces to all limits." only:"server"`
 	CPUs      float64           `yaml:"cpus,omitempty" json:"cpus,omitempty" jsonschema:"minimum=0,default=2"`
 }
 
-// PullRequest says how a session's change is offered. Draft is true when
-// unset. Title and Body are templates, see [PullWords]. Branch is where work asked
-// for on a pull request goes: "own" (its branch, the default) or "stacked" (a new
-// one on top). Base is the branch that work asked for in issues starts from and goes
-// to, the default branch when it is empty.
+// PullRequest configures how a session's change is offered. A nil Draft means true.
+// Title and Body are templates, see [PullWords]. Branch is the destination of work
+// requested on a pull request: "own" (its branch, the default) or "stacked" (a new one on
+// top). Base is the base branch of work requested in issues; empty means the default
+// branch.
 type PullRequest struct {
 	Draft  *bool  `yaml:"draft,omitempty" json:"draft,omitempty" jsonschema:"description=Open as draft; true when unset."`
 	Title  string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"description=Template of the title."`
@@ -119,15 +119,15 @@ type PullRequest struct {
 	TeamReviewers []string `yaml:"team_reviewers,omitempty" json:"team_reviewers,omitempty" jsonschema:"description=Short names of teams that are asked to review."`
 }
 
-// Budget holds the limits of one session, of one thread, and of one user and
-// day. A zero limit is no limit.
+// Budget holds the limits of one session, of one thread, and of one user per day. Zero
+// means unlimited.
 type Budget struct {
 	Session Limits `yaml:"session,omitempty" json:"session,omitzero"`
 	Thread  Limits `yaml:"thread,omitempty" json:"thread,omitzero"`
 	UserDay Limits `yaml:"user_day,omitempty" json:"user_day,omitzero"`
 }
 
-// Limits are the amounts a budget counts. A zero limit is no limit.
+// Limits are the amounts that a budget counts. Zero means unlimited.
 type Limits struct {
 	Turns  int      `yaml:"turns,omitempty" json:"turns,omitempty" jsonschema:"minimum=0"`
 	Tokens int      `yaml:"tokens,omitempty" json:"tokens,omitempty" jsonschema:"minimum=0"`
@@ -136,19 +136,19 @@ type Limits struct {
 	Lines  int      `yaml:"lines,omitempty" json:"lines,omitempty" jsonschema:"minimum=0"`
 }
 
-// Duration is a length of time, written like "90s", "30m", "72h" or "90d".
+// Duration is a length of time, written as "90s", "30m", "72h" or "90d".
 type Duration time.Duration
 
-// longestTime is a hundred years.
-const longestTime = 36500 * 24 * time.Hour
+// maxDuration is a hundred years.
+const maxDuration = 36500 * 24 * time.Hour
 
-// String returns the duration as it is written in the configuration.
+// String returns the duration in the notation of the configuration.
 func (d Duration) String() string { return time.Duration(d).String() }
 
 // MarshalText writes the duration as [Duration.String] does.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads a duration that is zero or longer.
+// UnmarshalText parses a duration, which must not be negative.
 func (d *Duration) UnmarshalText(text []byte) error {
 	days, rest, ok := strings.Cut(string(text), "d")
 	if !ok {
@@ -156,7 +156,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	n, bad := strconv.ParseUint(days, 10, 16)
 	v, err := time.ParseDuration(cmp.Or(rest, "0s"))
-	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > longestTime || n > uint64(longestTime/(24*time.Hour)) {
+	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > maxDuration || n > uint64(maxDuration/(24*time.Hour)) {
 		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m, 72h or 90d", text)
 	}
 	v += time.Duration(n) * 24 * time.Hour
@@ -167,7 +167,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultConfig returns the configuration that is used where nobody wrote one.
+// DefaultConfig returns the default configuration.
 func DefaultConfig() Config {
 	return Config{
 		Mode:      "code",
@@ -184,13 +184,13 @@ func DefaultConfig() Config {
 	}
 }
 
-// autoCommands reports whether auto_approve_commands is on.
+// autoCommands reports whether auto_approve_commands is set.
 func (c Config) autoCommands() bool { return isTrue(c.AutoApproveCommands) }
 
-// ByReview reports whether sensitive edits are asked for as pull requests.
+// ByReview reports whether sensitive edits are requested as pull requests.
 func (c Config) ByReview() bool { return c.Approvals.By == "review" }
 
-// autoEdits reports whether auto_approve_sensitive_edits is on.
+// autoEdits reports whether auto_approve_sensitive_edits is set.
 func (c Config) autoEdits() bool { return isTrue(c.AutoApproveSensitiveEdits) }
 
 func isTrue(b *bool) bool { return b != nil && *b }

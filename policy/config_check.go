@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// problems are values that cannot be used.
+// problems collects invalid values.
 type problems struct{ all strict.Faults }
 
 func (p *problems) add(text string, path ...any) { p.all = append(p.all, strict.At(text, path...)) }
@@ -51,12 +51,12 @@ func modeNames() []string {
 	return names
 }
 
-// Validate returns the keys whose value cannot be used, as [strict.Faults].
+// Validate returns the keys with invalid values, as [strict.Faults].
 func (c Config) Validate() error {
 	var p problems
 	p.oneOf(c.Mode, modeNames(), "mode")
 	for i, m := range c.Modes {
-		p.someOf(m, modeNames(), "modes", i)
+		p.requiredOneOf(m, modeNames(), "modes", i)
 	}
 	if c.Mode != "" && len(c.Modes) > 0 && !slices.Contains(c.Modes, c.Mode) {
 		p.add(fmt.Sprintf("%q is not among modes: %s", c.Mode, strings.Join(c.Modes, ", ")), "mode")
@@ -82,8 +82,8 @@ func (c Config) Validate() error {
 	return p.all.Err()
 }
 
-// someOf is oneOf for a value that must be there.
-func (p *problems) someOf(value string, list []string, path ...any) {
+// requiredOneOf is oneOf for a required value.
+func (p *problems) requiredOneOf(value string, list []string, path ...any) {
 	if value == "" {
 		p.add("a value is needed: "+strings.Join(list, ", "), path...)
 		return
@@ -109,7 +109,7 @@ func (c Config) checkSafety(p *problems) {
 	p.oneOf(d.Network, verdictNames(), "defaults", "network")
 	p.oneOf(d.Post, verdictNames(), "defaults", "post")
 	for i, k := range c.AlwaysAsk {
-		p.someOf(k, kindNames(), "always_ask", i)
+		p.requiredOneOf(k, kindNames(), "always_ask", i)
 	}
 	for i, s := range c.SensitiveFiles {
 		if strings.TrimSpace(s.Pattern) == "" {
@@ -117,7 +117,7 @@ func (c Config) checkSafety(p *problems) {
 		} else if !doublestar.ValidatePattern(foldPattern(s.Pattern)) {
 			p.add(fmt.Sprintf("%q is not a valid glob", s.Pattern), "sensitive_files", i, "pattern")
 		}
-		p.someOf(s.Approve, []string{"auto", "required"}, "sensitive_files", i, "approve")
+		p.requiredOneOf(s.Approve, []string{"auto", "required"}, "sensitive_files", i, "approve")
 	}
 }
 
@@ -183,7 +183,7 @@ func (c Config) checkWorkspace(p *problems) {
 	}
 }
 
-// reach checks what is said of the network below a key.
+// reach checks the network settings below a key.
 func (p *problems) reach(w Workspace, key string) {
 	p.oneOf(w.Network, networkNames(), key, "network")
 	for i, h := range w.Hosts {
@@ -192,7 +192,7 @@ func (p *problems) reach(w Workspace, key string) {
 		}
 	}
 	for i, name := range w.Presets {
-		p.someOf(name, reach.Presets(), key, "presets", i)
+		p.requiredOneOf(name, reach.Presets(), key, "presets", i)
 	}
 }
 
@@ -226,8 +226,8 @@ func (c Config) checkDelivery(p *problems) {
 	p.oneOf(c.Comments.End, []string{"mention", Quiet}, "comments", "end")
 }
 
-// CheckEffect returns the keys that are set and have no effect, as [strict.Faults]: a file
-// that says what nothing goes by promises what does not happen.
+// CheckEffect returns the keys that are set but have no effect, as [strict.Faults]. They
+// would promise a behavior that does not happen.
 func (c Config) CheckEffect() error {
 	var p problems
 	switch w := c.Workspace; {
@@ -252,8 +252,8 @@ func (c Config) CheckEffect() error {
 	return p.all.Err()
 }
 
-// CheckRepository returns the keys that a repository's file has without effect, because
-// only the server may say them (their fields have the tag only:"server"), as
+// CheckRepository returns the keys of a repository's file that have no effect because
+// only the server may set them (their fields have the tag only:"server"), as
 // [strict.Faults].
 func (c Config) CheckRepository() error {
 	var p problems

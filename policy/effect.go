@@ -1,16 +1,16 @@
 package policy
 
 import (
-	"crypto/sha1" // the ids of git
+	"crypto/sha1" // git's object ids
 	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
 )
 
-// Effect is what an action makes of one file. Was and Is name contents as git
-// does: by mode and object id, such as "100644 e69de…", or, where the mode stays
-// as it is, by the id alone. "" is for no file.
+// Effect is the change that an action makes to one file. Was and Is identify contents as
+// git does: by mode and object id, such as "100644 e69de…", or by the id alone if the
+// mode does not change. "" means that there is no file.
 type Effect struct {
 	Path string `json:"path"`
 	Was  string `json:"was,omitempty"`
@@ -18,12 +18,12 @@ type Effect struct {
 }
 
 const (
-	newFileMode = "100644" // of a file that an edit makes
+	newFileMode = "100644" // mode of a file created by an edit
 	symlinkMode = "120000"
 )
 
-// Covers reports whether a yes to e is a yes to what happened: the same
-// file, made of the same content into the same content. What happened has the modes.
+// Covers reports whether an approval of e covers the effect that happened: the same file
+// with the same old and new content. happened must include modes.
 func (e Effect) Covers(happened Effect) bool {
 	if e.Path != happened.Path || e.Was != happened.Was && e.Was != objectID(happened.Was) {
 		return false
@@ -35,7 +35,7 @@ func (e Effect) Covers(happened Effect) bool {
 	return e.Is == happened.Is || e.Is != "" && mode+" "+e.Is == happened.Is //control:computed-blob
 }
 
-// objectID leaves the mode out of a content's name.
+// objectID returns the object id of a content without its mode.
 func objectID(content string) string {
 	_, id, ok := strings.Cut(content, " ")
 	if !ok {
@@ -44,10 +44,10 @@ func objectID(content string) string {
 	return id
 }
 
-// BlobID returns the id that git gives a file's content.
+// BlobID returns git's object id of a file's content.
 func BlobID(content string) string {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", len(content))
-	_, _ = io.WriteString(h, content) // a hash takes all of it
+	_, _ = io.WriteString(h, content) // a hash never returns an error
 	return hex.EncodeToString(h.Sum(nil))
 }

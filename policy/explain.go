@@ -2,7 +2,7 @@ package policy
 
 import "path"
 
-// CommandExplanation is what the policy says about a command, in the form of
+// CommandExplanation is the policy's decision about a command, as output by
 // `handrail policy explain command`.
 type CommandExplanation struct {
 	Severity string   `json:"severity"`          // critical, high, medium or none
@@ -13,8 +13,8 @@ type CommandExplanation struct {
 	sides
 }
 
-// sides are what becomes of a command in the open, where it can reach the network or the
-// machine, and behind a wall without a network.
+// sides are the decisions about a command in the open, with access to the network or the
+// machine, and behind a wall without network access.
 type sides struct {
 	Open   side `json:"open"`
 	Walled side `json:"walled"`
@@ -38,15 +38,15 @@ func (p *Policy) bothSides(m Mode, command string) sides {
 	return sides{Open: of(&open), Walled: of(&walled)}
 }
 
-// FileExplanation is what the policy says about edits of a file, in the form
-// of `handrail policy explain file`.
+// FileExplanation is the policy's decision about edits of a file, as output by
+// `handrail policy explain file`.
 type FileExplanation struct {
 	Sensitive bool   `json:"sensitive"`
-	Pattern   string `json:"pattern"` // the rule that decided it, empty for none
+	Pattern   string `json:"pattern"` // the deciding pattern, empty if none matched
 	Decision  string `json:"decision"`
 }
 
-// ExplainCommand returns what would happen to a command in mode m.
+// ExplainCommand returns the decision about a command in mode m.
 func (p *Policy) ExplainCommand(m Mode, command string) CommandExplanation {
 	d := p.checkCommand(m, command)
 	reasons := d.Reasons
@@ -63,7 +63,7 @@ func (p *Policy) checkCommand(m Mode, command string) Decision {
 	return p.Check(m, Action{Kind: Execute, Tool: "run_terminal_command", Command: command, Cwd: ".", Display: command})
 }
 
-// ExplainFile returns what would happen to an edit of a file in mode m.
+// ExplainFile returns the decision about an edit of a file in mode m.
 func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 	v := p.Sensitive(name)
 	if below := p.Touches(name); !v.Sensitive && below.Sensitive { // a directory with sensitive files in it
@@ -74,33 +74,32 @@ func (p *Policy) ExplainFile(m Mode, name string) FileExplanation {
 
 func (p *Policy) checkFile(m Mode, name string) Decision {
 	clean := name
-	if name != "" { // which would become the root of the repository
+	if name != "" { // Clean would turn "" into the root of the repository
 		clean = path.Clean(name)
 	}
 	return p.Check(m, Action{Kind: Write, Tool: "write_file", Paths: []string{clean}, Display: name})
 }
 
-// Explanation is the whole of a decision, in the form of
-// `handrail policy explain --full`.
+// Explanation is a complete decision, as output by `handrail policy explain --full`.
 type Explanation struct {
 	Decision string   `json:"decision"`          // allow, ask or deny
 	Severity string   `json:"severity"`          // critical, high, medium or none
 	Unknown  []string `json:"unknown,omitempty"` // programs that no rule knows
-	Rule     string   `json:"rule"`              // that settled it
-	Auto     bool     `json:"auto"`              // allowed by a setting that stands in for a person
-	Reasons  []Reason `json:"reasons"`           // every rule that matched, the one that settled it first
+	Rule     string   `json:"rule"`              // the deciding rule
+	Auto     bool     `json:"auto"`              // allowed by a setting instead of an approver
+	Reasons  []Reason `json:"reasons"`           // every rule that matched, the deciding one first
 	Digest   string   `json:"digest"`
-	*sides            // of a command
+	*sides            // nil unless it is a command
 }
 
-// ExplainCommandFully returns the whole decision about a command in mode m.
+// ExplainCommandFully returns the complete decision about a command in mode m.
 func (p *Policy) ExplainCommandFully(m Mode, command string) Explanation {
 	e, both := explanation(p.checkCommand(m, command)), p.bothSides(m, command)
 	e.sides = &both
 	return e
 }
 
-// ExplainFileFully returns the whole decision about an edit of a file in mode m.
+// ExplainFileFully returns the complete decision about an edit of a file in mode m.
 func (p *Policy) ExplainFileFully(m Mode, name string) Explanation {
 	return explanation(p.checkFile(m, name))
 }

@@ -9,11 +9,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// ImportSensitiveFilePatterns reads a list of {pattern, value} as editor
-// extensions store it, in JSON or YAML, alone or under the key
-// sensitiveFilePatterns. There the boolean answers "is this file safe to
-// approve automatically", so true becomes auto and false becomes required.
-// The mapping form {"glob": bool} is read too, in its order.
+// ImportSensitiveFilePatterns reads a list of {pattern, value} as stored by editor
+// extensions, in JSON or YAML, alone or under the key sensitiveFilePatterns. There, the
+// boolean means "safe to approve automatically", so true becomes auto and false becomes
+// required. The mapping form {"glob": bool} is also accepted, in its order.
 func ImportSensitiveFilePatterns(data []byte) ([]SensitiveFile, error) {
 	root, err := strict.Single(data)
 	if err != nil {

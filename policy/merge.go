@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// WithDefaults returns c with [DefaultConfig]'s value for every key that is
-// not set. It is how a configuration that stands alone is used.
+// WithDefaults returns c with the value of [DefaultConfig] for every unset key. It is for
+// a configuration that is not merged with another.
 func (c Config) WithDefaults() Config {
 	d := DefaultConfig()
 	if len(c.Modes) == 0 || slices.Contains(c.Modes, d.Mode) {
@@ -38,20 +38,19 @@ func (l Limits) or(d Limits) Limits {
 	}
 }
 
-// Merge joins the server's configuration with a repository's. In matters of taste
-// (model, mode, image, templates, schedules) the repository chooses from the
-// server's lists. In matters of safety it can only be stricter: switches need both,
-// denials and questions add up, allow lists and approvers narrow, limits take the
-// smaller number. What the server alone would ask about or deny is never allowed
-// under the result, and what it would deny is never asked about. The engine is the
-// server's.
+// Merge combines the server's configuration with a repository's. For preferences (model,
+// mode, image, templates, schedules), the repository chooses from the server's lists. For
+// safety settings, it can only be stricter: switches need both, deny and ask rules add
+// up, allow lists and approvers narrow, the smaller limit applies. If the server alone
+// would ask or deny, the result never allows; if it would deny, the result never asks.
+// The engine is the server's.
 func Merge(server, repo Config) Config {
 	out := Config{Above: &server}
 	out.Models = narrowList(server.Models, repo.Models)
 	out.Model = pick(pick(repo.Model, server.Model, server.Models), "", out.Models)
 	out.Modes = narrowList(server.Modes, repo.Modes)
 	out.Mode = pick(pick(repo.Mode, server.Mode, server.Modes), "", out.Modes)
-	out.Turns = lower(server.Turns, repo.Turns)
+	out.Turns = minLimit(server.Turns, repo.Turns)
 	out.AutoApproveCommands = both(server.AutoApproveCommands, repo.AutoApproveCommands)
 	out.AutoApproveSensitiveEdits = both(server.AutoApproveSensitiveEdits, repo.AutoApproveSensitiveEdits)
 	out.Commands = mergeCommands(server.Commands, repo.Commands)
@@ -84,7 +83,7 @@ func Merge(server, repo Config) Config {
 	return out
 }
 
-// orList returns the first list unless nobody set it: an empty one is none.
+// orList returns first unless it is nil. An empty first means an empty list.
 func orList(first, second []string) []string {
 	if first != nil {
 		return slices.Clone(first)
@@ -92,8 +91,8 @@ func orList(first, second []string) []string {
 	return slices.Clone(second)
 }
 
-// both returns a switch that is on when the server turns it on and the repository
-// does not turn it off. It returns nil when neither sets it.
+// both returns a switch that is on if the server turns it on and the repository does not
+// turn it off. It returns nil if neither sets it.
 func both(server, repo *bool) *bool {
 	if server == nil && repo == nil {
 		return nil
@@ -102,8 +101,8 @@ func both(server, repo *bool) *bool {
 	return &on
 }
 
-// either returns a switch that is on when one of them turns it on. It returns nil
-// when neither sets it.
+// either returns a switch that is on if either turns it on. It returns nil if neither
+// sets it.
 func either(server, repo *bool) *bool {
 	if server == nil && repo == nil {
 		return nil
@@ -112,8 +111,8 @@ func either(server, repo *bool) *bool {
 	return &on
 }
 
-// lower returns the smaller of two limits, where zero is no limit.
-func lower[N int | float64 | Duration | Size](a, b N) N {
+// minLimit returns the smaller of two limits. Zero means unlimited.
+func minLimit[N int | float64 | Duration | Size](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b
 	}
@@ -122,12 +121,13 @@ func lower[N int | float64 | Duration | Size](a, b N) N {
 
 func lowerLimits(a, b Limits) Limits {
 	return Limits{
-		Turns: lower(a.Turns, b.Turns), Tokens: lower(a.Tokens, b.Tokens), Time: lower(a.Time, b.Time),
-		Edits: lower(a.Edits, b.Edits), Lines: lower(a.Lines, b.Lines),
+		Turns: minLimit(a.Turns, b.Turns), Tokens: minLimit(a.Tokens, b.Tokens), Time: minLimit(a.Time, b.Time),
+		Edits: minLimit(a.Edits, b.Edits), Lines: minLimit(a.Lines, b.Lines),
 	}
 }
 
-// pick returns want when the list lets it be chosen, an empty list anything.
+// pick returns want if the list allows it, and otherwise if not. An empty list allows
+// any value.
 func pick(want, otherwise string, list []string) string {
 	if want == "" || len(list) > 0 && !slices.Contains(list, want) {
 		return otherwise
@@ -135,9 +135,9 @@ func pick(want, otherwise string, list []string) string {
 	return want
 }
 
-// narrowList returns what is in both lists, where an empty list is
-// everything. When nothing is in both, the repository's list stands: nothing is
-// in it that [Config.Choose] lets anybody choose.
+// narrowList returns the intersection of two lists. An empty list means everything. If
+// the intersection is empty, it returns the repository's list, of which [Config.Choose]
+// then allows nothing.
 func narrowList(server, repo []string) []string {
 	if len(server) == 0 {
 		return slices.Clone(repo)
@@ -172,8 +172,8 @@ func mergeCommands(server, repo Commands) Commands {
 	return out
 }
 
-// covered reports whether some pattern matches everything that pattern s
-// matches. A star in s is ordinary text here, which only a star can match.
+// covered reports whether some pattern matches everything that pattern s matches. A star
+// in s is treated as ordinary text, which only a star can match.
 func covered(above []commandPattern, s string) bool {
 	for _, narrow := range commandPatterns([]string{s}) {
 		for _, wide := range above {
@@ -197,8 +197,8 @@ func mergeDefaults(server, repo Defaults) Defaults {
 	}
 }
 
-// stricter returns the stricter of two defaults. A server's value that is not set is
-// the built-in one.
+// stricter returns the stricter of two defaults. An unset server value means the built-in
+// one.
 func stricter(server, repo string, builtin Verdict) string {
 	s, r := verdictOr(server, builtin), verdictOr(repo, Allow)
 	if r <= s && repo != "" {
@@ -209,8 +209,8 @@ func stricter(server, repo string, builtin Verdict) string {
 
 func mergeApprovals(server, repo Approvals) Approvals {
 	out := Approvals{
-		By:           cmp.Or(server.By, repo.By), // what is not approved yet is pushed by review: the server can rule that out
-		Deadline:     lower(server.Deadline, repo.Deadline),
+		By:           cmp.Or(server.By, repo.By), // review pushes unapproved edits to a branch of their own: the server can rule that out
+		Deadline:     minLimit(server.Deadline, repo.Deadline),
 		NotRequester: either(server.NotRequester, repo.NotRequester),
 		Approvers:    slices.Clone(repo.Approvers),
 		Bots:         slices.Clone(server.Bots),
@@ -221,8 +221,7 @@ func mergeApprovals(server, repo Approvals) Approvals {
 	return out
 }
 
-// Reaches returns the hosts that network: allowlist reaches, those of the presets
-// included.
+// Reaches returns the hosts that network: allowlist can reach, including presets.
 func (w Workspace) Reaches() []string {
 	out := slices.Clone(w.Hosts)
 	for _, name := range w.Presets {
@@ -248,15 +247,15 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	switch {
 	case out.Network != server.Network:
 		out.Hosts, out.Presets = slices.Clone(repo.Hosts), slices.Clone(repo.Presets)
-	case repo.Hosts != nil || repo.Presets != nil: // by name, since a part of a preset may be left
+	case repo.Hosts != nil || repo.Presets != nil: // by host, because a part of a preset may remain
 		out.Presets = nil
 		out.Hosts = slices.DeleteFunc(repo.Reaches(), func(h string) bool { return !reach.Covered(server.Reaches(), h) }) //control:hosts-narrow
 	}
-	out.Paths = orList(repo.Paths, server.Paths) // it is no wall
-	out.Memory = lower(server.Memory, repo.Memory)
-	out.Pids = lower(server.Pids, repo.Pids)
-	out.CPUs = lower(server.CPUs, repo.CPUs)
-	out.Disk = lower(server.Disk, repo.Disk)
+	out.Paths = orList(repo.Paths, server.Paths) // not a security boundary
+	out.Memory = minLimit(server.Memory, repo.Memory)
+	out.Pids = minLimit(server.Pids, repo.Pids)
+	out.CPUs = minLimit(server.CPUs, repo.CPUs)
+	out.Disk = minLimit(server.Disk, repo.Disk)
 	return out
 }
 
@@ -270,15 +269,14 @@ func imageAllowed(globs []string, image string) bool {
 	})
 }
 
-// standardImages are what Docker, Microsoft and Deno publish for everybody who builds
-// code. They are pulled where the server's configuration does not say which images a
-// repository may choose.
+// standardImages are common development images of Docker, Microsoft and Deno. They may be
+// pulled if the server's configuration does not restrict images.
 var standardImages = []string{
 	"golang", "node", "python", "rust", "ruby", "php", "composer", "maven", "gradle", "eclipse-temurin", "elixir", "dart", "swift",
 	"debian", "ubuntu", "buildpack-deps", "denoland/deno", "mcr.microsoft.com/dotnet/sdk", "mcr.microsoft.com/devcontainers/**",
 }
 
-// top is the configuration above all others.
+// top returns the topmost configuration.
 func (c Config) top() Config {
 	for c.Above != nil {
 		c = *c.Above
@@ -286,15 +284,15 @@ func (c Config) top() Config {
 	return c
 }
 
-// AllowsImage reports whether a repository may choose an image.
+// AllowsImage reports whether a repository may choose the image.
 func (c Config) AllowsImage(image string) bool {
 	return validImage(image) && imageAllowed(c.top().Workspace.Images, image)
 }
 
-// Pulls reports whether an image is pulled where it is missing: the one that the
-// server's configuration names, those that it lets repositories choose, and the standard
-// ones where it lets them choose any. Whoever can change a repository does not say where
-// the server's machine fetches from, nor what it shows of its logins.
+// Pulls reports whether the image may be pulled if it is missing. That holds for the
+// image in the server's configuration, for those that it lets repositories choose and,
+// if it does not restrict them, for the standard images. A repository must not decide
+// from which registries the server fetches, or which registries see its logins.
 func (c Config) Pulls(image string) bool {
 	w := c.top().Workspace
 	if w.Pull == "never" || image == "" { //control:pull-never
@@ -313,8 +311,8 @@ func (c Config) Pulls(image string) bool {
 	return imageAllowed(standardImages, name) //control:pull-standard-images
 }
 
-// approverGroups returns the lists of approvers that hold together: an
-// approval needs one entry of each list. The server's list comes first.
+// approverGroups returns the lists of approvers, the server's first. An approval needs an
+// entry of each list.
 func (c Config) approverGroups() [][]string {
 	var out [][]string
 	if c.Above != nil {

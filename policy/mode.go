@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// String returns the name of the kind as it is written in the configuration:
-// "read", "write", "delete", "execute", "network", "post" or "converse".
+// String returns the name of the kind in the notation of the configuration: "read",
+// "write", "delete", "execute", "network", "post" or "converse".
 func (k Kind) String() string {
 	switch k {
 	case Read:
@@ -28,7 +28,7 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// parseKind returns the kind called name, see [Kind.String].
+// parseKind returns the kind with the given name, see [Kind.String].
 func parseKind(name string) (Kind, error) {
 	for k := Read; k <= Converse; k++ {
 		if k.String() == name {
@@ -41,13 +41,13 @@ func parseKind(name string) (Kind, error) {
 // MarshalText writes the kind as [Kind.String] does.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. Any other word is Unknown.
+// UnmarshalText parses the output of MarshalText. Any other word is Unknown.
 func (k *Kind) UnmarshalText(text []byte) error {
-	*k, _ = parseKind(string(text)) // Unknown goes with the error
+	*k, _ = parseKind(string(text)) // Unknown on error
 	return nil
 }
 
-// kindSet is a set of kinds, one bit each.
+// kindSet is a set of kinds, with one bit per kind.
 type kindSet uint8
 
 func kinds(list ...Kind) kindSet {
@@ -60,32 +60,31 @@ func kinds(list ...Kind) kindSet {
 
 func (s kindSet) has(k Kind) bool { return k > Unknown && k <= Converse && s&(1<<k) != 0 }
 
-// commandScope says which commands a mode may run. A smaller scope allows less.
+// commandScope is the set of commands that a mode may run. A smaller scope allows less.
 type commandScope int
 
 const (
 	noCommands   commandScope = iota
-	gitRead                   // git commands that only read, and the project's tests behind a wall
-	readCommands              // any command that only reads
+	gitRead                   // read-only git commands, and the project's tests behind a wall
+	readCommands              // any read-only command
 	anyCommand
 )
 
-// NoEditLimit is the edit limit of a mode that does not count edits.
+// NoEditLimit is the EditLimit of a mode with unlimited edits.
 const NoEditLimit = -1
 
-// Mode is what a session may do. It is a comparable value that never changes. The
-// zero Mode allows nothing.
+// Mode defines the allowed actions of a session. It is comparable and immutable. The zero
+// Mode allows nothing.
 type Mode struct {
 	Name        string
-	Description string // one sentence, for help texts and for the prompt
-	EditLimit   int    // edits a session may make, NoEditLimit for any number
-	Turns       int    // turn limit when nobody set another
+	Description string // one sentence, for help texts and the prompt
+	EditLimit   int    // maximum number of edits in a session, or NoEditLimit
+	Turns       int    // default turn limit
 	kinds       kindSet
 	commands    commandScope
 }
 
-// Turn limits of the modes when neither the request nor the configuration
-// sets one.
+// Turn limits of the modes if neither the request nor the configuration sets one.
 const (
 	agentTurns    = 25
 	readOnlyTurns = 10
@@ -114,12 +113,11 @@ var modeTable = [...]Mode{
 		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
 }
 
-// Modes returns all modes in the order in which help texts list them.
+// Modes returns all modes in the order of help texts.
 func Modes() []Mode { return slices.Clone(modeTable[:]) }
 
-// ParseMode returns the mode called name. Case and surrounding space do not
-// matter. The error of an unknown name lists the known ones and, where one
-// is close, asks whether it was meant.
+// ParseMode returns the mode with the given name, ignoring case and surrounding space.
+// The error for an unknown name lists the known ones and suggests a similar one.
 func ParseMode(name string) (Mode, error) {
 	want := strings.ToLower(strings.TrimSpace(name))
 	names := make([]string, 0, len(modeTable))
@@ -136,14 +134,14 @@ func ParseMode(name string) (Mode, error) {
 	return Mode{}, fmt.Errorf("unknown mode %q%s (modes: %s)", name, hint, strings.Join(names, ", "))
 }
 
-// Allows reports whether the mode lets actions of kind k through at all.
-// Limits on edits and on which commands may run are checked by [Policy.Check].
+// Allows reports whether the mode allows actions of kind k at all. [Policy.Check] checks
+// the limits on edits and commands.
 func (m Mode) Allows(k Kind) bool { return m.kinds.has(k) }
 
-// Writes reports whether a session in the mode may change files.
+// Writes reports whether a session in this mode may change files.
 func (m Mode) Writes() bool { return m.Allows(Write) && m.EditLimit != 0 }
 
-// allowed returns the kinds the mode allows, in their declared order.
+// allowed returns the allowed kinds in declared order.
 func (m Mode) allowed() []Kind {
 	var out []Kind
 	for k := Read; k <= Converse; k++ {
@@ -159,10 +157,10 @@ func (m Mode) ReadOnly() bool {
 	return !m.kinds.has(Write) && !m.kinds.has(Delete) && m.commands < anyCommand
 }
 
-// narrower returns wanted cut down to what granted allows: the kinds both
-// have, the smaller limits, the narrower set of commands. It is how a session
-// switches mode without gaining what its requester was not allowed, and how
-// a sub-session inherits from its parent. The result carries wanted's name.
+// narrower restricts wanted to granted: the kinds of both, the smaller limits, the
+// narrower command scope. With it, a session can switch modes without gaining permissions
+// that its requester lacks, and a sub-session inherits from its parent. The result has
+// wanted's name.
 func narrower(granted, wanted Mode) Mode {
 	out := wanted
 	out.kinds &= granted.kinds
@@ -177,8 +175,8 @@ func narrower(granted, wanted Mode) Mode {
 	return out
 }
 
-// Holds names the modes that allow nothing that m does not allow, for a person to read.
-func (m Mode) Holds() string {
+// IncludedModes lists the names of the modes within m, for display.
+func (m Mode) IncludedModes() string {
 	var names []string
 	for _, other := range modeTable {
 		if other.Within(m) {
@@ -188,7 +186,7 @@ func (m Mode) Holds() string {
 	return strings.Join(names, ", ")
 }
 
-// Within reports whether m allows nothing that granted does not allow too.
+// Within reports whether m allows nothing beyond granted.
 func (m Mode) Within(granted Mode) bool {
 	n := narrower(granted, m)
 	return n.kinds == m.kinds && n.commands == m.commands && n.EditLimit == m.EditLimit

@@ -14,17 +14,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Lengths that names may have.
+// Maximum lengths of names.
 const (
 	maxRef     = 200
 	maxSlug    = 40
 	maxSession = 64
 )
 
-// ValidateBranch accepts the branch names that Handrail creates, fetches or
-// pushes: ASCII letters, digits and . _ / - + = @ in parts that begin with a
-// letter or digit. It is narrower than git's own rule, which lets $(id),
-// quotes, backticks and semicolons through. The name is without refs/heads/.
+// ValidateBranch accepts the branch names that Handrail creates, fetches or pushes: ASCII
+// letters, digits and . _ / - + = @ in parts that begin with a letter or digit. It is
+// stricter than git, which allows $(id), quotes, backticks and semicolons. name has no
+// refs/heads/ prefix.
 func ValidateBranch(name string) error {
 	if err := plainRef(name); err != nil {
 		return fmt.Errorf("check branch name %q: %w", name, err)
@@ -71,10 +71,9 @@ func plainRefPart(part string) error {
 
 func alnum(r rune) bool { return r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
-// slug returns title as a part of a branch name: words of lower-case ASCII letters
-// and digits, joined by hyphens. It has at most 40 characters and is cut between
-// words where possible. Letters lose their accents. A title without any usable
-// letter becomes "task".
+// slug converts title to a part of a branch name: words of lower-case ASCII letters and
+// digits, joined by hyphens. It has at most 40 characters and is cut between words if
+// possible. Letters lose their accents. A title without usable letters becomes "task".
 func slug(title string) string {
 	var b strings.Builder
 	for _, r := range norm.NFKD.String(title) {
@@ -106,8 +105,8 @@ func slug(title string) string {
 	return slug
 }
 
-// BranchValues fill a branch template. Title becomes the slug. Number is the
-// issue or pull request, 0 when there is none, which reads as "run".
+// BranchValues are the values for a branch template. Title is converted to a slug. Number
+// is the issue or pull request; 0 means that there is none, and becomes "run".
 type BranchValues struct {
 	Number  int
 	Title   string
@@ -115,8 +114,8 @@ type BranchValues struct {
 	Mode    string
 }
 
-// Branch fills template, which may use {number}, {slug}, {session} and
-// {mode}, and returns a name that [ValidateBranch] accepts, or an error.
+// Branch fills in a template, which may use {number}, {slug}, {session} and {mode}, and
+// returns a name that [ValidateBranch] accepts, or an error.
 func Branch(template string, v BranchValues) (string, error) {
 	if err := validateBranchTemplate(template); err != nil {
 		return "", fmt.Errorf("fill branch template: %w", err)
@@ -132,9 +131,8 @@ func Branch(template string, v BranchValues) (string, error) {
 	return name, nil
 }
 
-// validateBranchTemplate accepts templates whose every result is a good
-// branch name and that cannot name a fixed branch: {number} or {session}
-// must be in it.
+// validateBranchTemplate accepts templates that always produce a valid branch name and
+// cannot name a fixed branch: they must contain {number} or {session}.
 func validateBranchTemplate(template string) error {
 	rest := template
 	for {
@@ -167,8 +165,8 @@ func validateBranchTemplate(template string) error {
 	return nil
 }
 
-// ValidateLogin accepts a GitHub login, also of an app ("name[bot]") and of a
-// managed user ("name_company").
+// ValidateLogin accepts a GitHub login, including those of apps ("name[bot]") and managed
+// users ("name_company").
 func ValidateLogin(login string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(\[bot\])?$`).MatchString(login) {
 		return fmt.Errorf("check login %q: it is not a GitHub login", login)
@@ -176,8 +174,8 @@ func ValidateLogin(login string) error {
 	return nil
 }
 
-// ValidateSession accepts a session id: lower-case letters, digits and inner
-// hyphens, at most 64 characters.
+// ValidateSession accepts a session id: lower-case letters, digits and inner hyphens, at
+// most 64 characters.
 func ValidateSession(id string) error {
 	if len(id) > maxSession || !regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`).MatchString(id) {
 		return fmt.Errorf("check session id %q: it is not one that Handrail gave", id)
@@ -185,5 +183,5 @@ func ValidateSession(id string) error {
 	return nil
 }
 
-// Nearest is [typo.Nearest], for those who know policy only.
+// Nearest is [typo.Nearest], for callers that import only policy.
 func Nearest(word string, candidates []string) string { return typo.Nearest(word, candidates) }

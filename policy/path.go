@@ -14,27 +14,27 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// PathVerdict is a decision about edits of a file: whether they need a person, and
-// the pattern that decided it. The pattern is empty when none matched.
+// PathVerdict is the decision whether edits of a file need approval, with the deciding
+// pattern. The pattern is empty if none matched.
 type PathVerdict struct {
 	Sensitive bool
 	Pattern   string
 }
 
-// longestPath is how many bytes of a path the system takes.
-const longestPath = 4096
+// maxPathBytes is the maximum length of a path in bytes, as in the operating system.
+const maxPathBytes = 4096
 
-// pathRule is one ordered rule; the last one that matches decides.
+// pathRule is one ordered rule; the last matching rule decides.
 type pathRule struct {
 	pattern   string // as written
 	folded    string // as matched
 	sensitive bool
 }
 
-// sensitiveLayers returns the rules of a configuration and of those above it.
-// A file is sensitive when any layer says so: what a repository frees stays
-// sensitive when the server wants it so. The built-in rules begin the topmost
-// layer, where that layer's own entries can free files again.
+// sensitiveLayers returns the rules of a configuration and of those above it. A file is
+// sensitive if any layer says so: a repository cannot free files that the server makes
+// sensitive. The built-in rules are the beginning of the topmost layer, so that its own
+// entries can free files again.
 func sensitiveLayers(c Config) [][]pathRule {
 	if c.Above == nil {
 		return [][]pathRule{append(builtinRules(), rulesOf(c.SensitiveFiles)...)}
@@ -59,9 +59,9 @@ func rulesOf(list []SensitiveFile) []pathRule {
 	return out
 }
 
-// foldPattern returns a glob in the form of folded paths. A glob without a slash
-// matches the name at any depth. One that begins with a slash matches from the
-// root, one that ends with a slash matches everything below.
+// foldPattern converts a glob to match folded paths. A glob without a slash matches the
+// name at any depth. One with a leading slash matches from the root, one with a trailing
+// slash matches everything below.
 func foldPattern(pattern string) string {
 	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(strings.TrimSpace(pattern))))
 	s = strings.TrimPrefix(s, "./")
@@ -76,14 +76,13 @@ func foldPattern(pattern string) string {
 	return s
 }
 
-// Sensitive reports whether edits of the file at name, relative to the root
-// of the repository, need a person. Spelling does not matter: letter case,
-// Unicode forms, invisible characters, backslashes, "./", "a/../", stream
-// suffixes and trailing dots and spaces are evened out first, the way the
-// most forgiving file system would; a file is sensitive when any reading of
-// its name is.
+// Sensitive reports whether edits of the file at name, relative to the root of the
+// repository, need approval. Spelling does not matter: letter case, Unicode forms,
+// invisible characters, backslashes, "./", "a/../", stream suffixes, and trailing dots
+// and spaces are normalized first, as the most forgiving file system would. A file is
+// sensitive if any reading of its name is.
 func (p *Policy) Sensitive(name string) PathVerdict {
-	if p == nil || !p.ready || len(name) > longestPath { //control:policy-path-length
+	if p == nil || !p.ready || len(name) > maxPathBytes { //control:policy-path-length
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
 	var last PathVerdict
@@ -97,8 +96,8 @@ func (p *Policy) Sensitive(name string) PathVerdict {
 	return last
 }
 
-// Changes is like Sensitive, of what an action makes of a file. A symlink can stand
-// for a directory: it is sensitive where files in that directory would be.
+// Changes is like Sensitive for an effect. A symlink may point to a directory, so it is
+// also sensitive if files below its path would be.
 func (p *Policy) Changes(e Effect) PathVerdict {
 	if v := p.Sensitive(e.Path); v.Sensitive || !strings.HasPrefix(e.Is, symlinkMode) {
 		return v
@@ -130,10 +129,10 @@ func lookUpIn(layer []pathRule, folded string) PathVerdict {
 	return PathVerdict{}
 }
 
-// Touches is like Sensitive, for paths as commands name them: they may be absolute,
-// globs, or directories with sensitive files in them.
+// Touches is like Sensitive for paths in commands, which may be absolute, globs, or
+// directories that contain sensitive files.
 func (p *Policy) Touches(name string) PathVerdict {
-	if len(name) > longestPath { // no such file can be, and to match it takes long
+	if len(name) > maxPathBytes { // cannot exist, and matching it would be slow
 		return PathVerdict{Sensitive: true, Pattern: "**"}
 	}
 	for _, folded := range readings(name) {
@@ -155,8 +154,8 @@ func (p *Policy) Touches(name string) PathVerdict {
 	return PathVerdict{}
 }
 
-// sensitiveBelow returns the verdict of the files below dir, which may end in a glob.
-// It finds only patterns that begin with the path of a directory.
+// sensitiveBelow returns the verdict for the files below dir, which may end in a glob. It
+// considers only patterns with a fixed directory prefix.
 func (p *Policy) sensitiveBelow(dir string) PathVerdict {
 	base, rest := doublestar.SplitPattern(dir)
 	if rest == "" || !strings.ContainsAny(rest, "*?[{") {
@@ -176,8 +175,8 @@ func (p *Policy) sensitiveBelow(dir string) PathVerdict {
 	return PathVerdict{}
 }
 
-// example returns a path that the glob matches, or nearly. It is good enough to find
-// out whether a later rule frees the files that the glob matches.
+// example returns a path that the glob matches, at least approximately: close enough to
+// find out whether a later rule frees the files that the glob matches.
 func example(glob string) string {
 	for {
 		open := strings.IndexByte(glob, '{')
@@ -191,7 +190,7 @@ func example(glob string) string {
 	return strings.NewReplacer("**", "x", "*", "x", "?", "x").Replace(glob)
 }
 
-// readings returns the folded forms that a file system may read name as.
+// readings returns the folded forms of all ways in which a file system may read name.
 func readings(name string) []string {
 	out := []string{foldPath(strings.ReplaceAll(name, `\`, "/"))}
 	if strings.Contains(name, `\`) {
@@ -207,7 +206,7 @@ func readings(name string) []string {
 	return out
 }
 
-// foldPath returns the same path for every spelling of it.
+// foldPath normalizes a path, so that all of its spellings are equal.
 func foldPath(name string) string {
 	s := cases.Fold().String(norm.NFKC.String(untrusted.StripInvisible(name)))
 	s = untrusted.StripInvisible(norm.NFKC.String(s))
@@ -222,13 +221,13 @@ func foldPath(name string) string {
 	return path.Clean(strings.Join(parts, "/"))
 }
 
-// mostPaths is how many directories a workspace can be limited to.
-const mostPaths = 100
+// maxWorkspacePaths is the maximum number of directories that a workspace can be limited to.
+const maxWorkspacePaths = 100
 
-// Outside reports whether a path of the repository is not among those that the workspace
-// has: what is in its paths, and the files that lie directly in the root and in the
-// directories above them, as with git's sparse checkout in cone mode. The path of a
-// directory ends in a slash. Without paths everything is in it.
+// Outside reports whether a path of the repository is outside of the workspace. Inside
+// are its paths, and the files directly in the root and in their parent directories, as
+// with git's sparse checkout in cone mode. The path of a directory ends in a slash.
+// Without paths, everything is inside.
 func (w Workspace) Outside(name string) bool {
 	if len(w.Paths) == 0 {
 		return false
@@ -243,18 +242,18 @@ func (w Workspace) Outside(name string) bool {
 }
 
 func (w Workspace) checkPaths(p *problems) {
-	if len(w.Paths) > mostPaths {
-		p.add(fmt.Sprintf("at most %d directories; name those above them", mostPaths), "workspace", "paths")
+	if len(w.Paths) > maxWorkspacePaths {
+		p.add(fmt.Sprintf("at most %d directories; name those above them", maxWorkspacePaths), "workspace", "paths")
 	}
 	for i, dir := range w.Paths {
-		if why := notOneDirectory(dir); why != "" {
+		if why := directoryFault(dir); why != "" {
 			p.add(fmt.Sprintf("%q %s; write a directory of the repository, such as services/api", dir, why), "workspace", "paths", i)
 		}
 	}
 }
 
-// notOneDirectory says why a text is not the path of a directory below the root.
-func notOneDirectory(dir string) string {
+// directoryFault returns the reason why dir is not a directory below the root, or "".
+func directoryFault(dir string) string {
 	parts := strings.Split(dir, "/")
 	switch {
 	case dir == "" || dir == "." || dir == "./":

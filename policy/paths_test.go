@@ -73,7 +73,7 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%.20q: %v, want %q", path, err, want)
 		}
 	}
-	if err := (Config{Workspace: Workspace{Paths: slices.Repeat([]string{"a"}, mostPaths+1)}}).Validate(); err == nil || !strings.Contains(err.Error(), "at most 100") {
+	if err := (Config{Workspace: Workspace{Paths: slices.Repeat([]string{"a"}, maxWorkspacePaths+1)}}).Validate(); err == nil || !strings.Contains(err.Error(), "at most 100") {
 		t.Errorf("too many: %v", err)
 	}
 	server, repo := Config{Workspace: Workspace{Paths: []string{"a"}}}, Config{Workspace: Workspace{Paths: []string{"b"}}}

@@ -8,7 +8,7 @@ import (
 // commandPattern is one entry of a command list, see [Commands].
 type commandPattern struct {
 	text string
-	args bool // the pattern says something about the arguments
+	args bool // the pattern includes arguments
 }
 
 func commandPatterns(list []string) []commandPattern {
@@ -23,9 +23,9 @@ func commandPatterns(list []string) []commandPattern {
 	return out
 }
 
-// match reports whether the pattern matches a resolved command, program first. The
-// program matches with and without its directory, because /usr/bin/curl is curl. A
-// pattern with a directory matches only that directory.
+// match reports whether the pattern matches a resolved command, program first. A pattern
+// without a directory also matches the program in any directory, because /usr/bin/curl is
+// curl. A pattern with a directory matches only that directory.
 func (c commandPattern) match(command string) bool {
 	program, rest, hasArgs := strings.Cut(strings.Join(strings.Fields(command), " "), " ")
 	for _, name := range []string{program, path.Base(program)} {
@@ -40,7 +40,7 @@ func (c commandPattern) match(command string) bool {
 	return false
 }
 
-// wildcard reports whether pattern, in which * stands for any text, matches s.
+// wildcard reports whether pattern matches s; * matches any text.
 func wildcard(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -60,7 +60,7 @@ func wildcard(pattern, s string) bool {
 	return strings.HasSuffix(rest, parts[len(parts)-1])
 }
 
-// matchAny returns the first pattern that matches any command.
+// matchAny returns the first pattern that matches any of the commands.
 func matchAny(patterns []commandPattern, commands []string) (pattern, command string, ok bool) {
 	for _, c := range commands {
 		for _, p := range patterns {
@@ -72,8 +72,8 @@ func matchAny(patterns []commandPattern, commands []string) (pattern, command st
 	return "", "", false
 }
 
-// matchAll reports whether each command is matched by some pattern, and
-// names the patterns. No commands is no match.
+// matchAll reports whether each command is matched by some pattern, and returns the
+// patterns. It reports false if there are no commands.
 func matchAll(patterns []commandPattern, commands []string) (string, bool) {
 	var used []string
 	for _, c := range commands {

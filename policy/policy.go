@@ -1,41 +1,40 @@
-// Package policy decides. It knows who may ask for what, which commands are
-// unsafe, which paths are sensitive, what a mode allows, and what must wait
-// for a person. It is pure: facts in, decision out; nothing here does I/O.
+// Package policy makes decisions: requesters and approvers, unsafe commands, sensitive
+// paths, the limits of modes, and the actions that need approval. It is pure: facts in,
+// decision out, no I/O.
 //
 // # How an action is decided
 //
-// [Policy.Check] asks these rules in order; the first that settles wins, and
-// every rule that matched is among the reasons.
+// [Policy.Check] applies these rules in order. The first that decides wins, and every
+// rule that matched is among the reasons.
 //
-//	rule                                                            verdict
-//	1 the kind is unknown, a part is missing, a path leaves the root  deny
-//	2 the mode has not this kind, this command or one more edit       deny
-//	3 commands.deny matches a command of the line                     deny
-//	  defaults say deny (commands.allow exempts commands)             deny
-//	4 the command is critical                                         ask, whatever the settings
-//	5 the kind is in always_ask, or commands.ask matches              ask
-//	  the command reaches the network and defaults.network is ask     ask
-//	6 a path that is written or deleted is sensitive                  ask, unless auto_approve_sensitive_edits
-//	7 every command of the line matches commands.allow                allow, recorded as automatic
-//	8 the command is of high or medium severity, or runs a program that
-//	  no rule knows where no wall is around the workspace                       ask, unless auto_approve_commands:
-//	                                                                  then allow, recorded as automatic
-//	9 nothing above                                                   defaults: network asks, all else is allowed
+//	1 the kind is unknown, a part is missing, a path leaves the root: deny
+//	2 the mode has not this kind, this command or one more edit: deny
+//	3 commands.deny matches a command of the line, or
+//	  defaults say deny (commands.allow exempts commands): deny
+//	4 the command is critical: ask, regardless of settings
+//	5 the kind is in always_ask, or commands.ask matches, or
+//	  the command reaches the network and defaults.network is ask: ask
+//	6 a path that is written or deleted is sensitive:
+//	  ask, unless auto_approve_sensitive_edits
+//	7 every command of the line matches commands.allow: allow, recorded as automatic
+//	8 the command is of high or medium severity, or runs a program that no rule knows
+//	  in a workspace without a wall:
+//	  ask, unless auto_approve_commands: then allow, recorded as automatic
+//	9 nothing above: defaults, by which network and post ask, all else is allowed
 //
-// Where sensitive edits are reviewed, [Policy.Later] moves rule 6 from the tool to
-// the push, where the resulting tree is checked.
+// If sensitive edits are reviewed, [Policy.Later] moves rule 6 from the tool to the push,
+// and the resulting tree is checked.
 //
-// A repository's configuration is merged under the server's by [Merge] and
-// can move a verdict only from allow towards deny.
+// [Merge] puts a repository's configuration under the server's. It can move a verdict
+// only from allow towards deny.
 //
-// # What else is here
+// # Other parts
 //
-// [Mode] says what a session may do. [MayAsk] and [MayApprove] say who may
-// ask and approve. [Approval] is the life of one request to a person: which
-// word may follow which. [ValidateBranch] and its neighbors check names against a
-// narrow alphabet. Below are three packages: shell says what a command can do,
-// untrusted makes foreign text safe to read and our text safe to post, secret
-// finds and redacts credentials.
+// [Mode] defines the allowed actions of a session. [MayAsk] and [MayApprove] decide about
+// requesters and approvers. [Approval] is the state machine of an approval request.
+// [ValidateBranch] and similar functions check names against a narrow alphabet. The
+// subpackage shell analyzes commands, untrusted makes foreign text safe to read and our
+// text safe to post, secret finds and redacts credentials.
 //
 // The zero value of every verdict is deny.
 package policy
@@ -48,7 +47,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell"
 )
 
-// Verdict is what the gate does with an action.
+// Verdict is the gate's response to an action.
 type Verdict int
 
 // The verdicts. The zero value is Deny.
@@ -72,7 +71,7 @@ func (v Verdict) String() string {
 // MarshalText writes the verdict as [Verdict.String] does.
 func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote. Any other word is Deny.
+// UnmarshalText parses the output of MarshalText. Any other word is Deny.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	*v = Deny
 	for _, known := range []Verdict{Ask, Allow} {
@@ -83,7 +82,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Severity is how much harm a command can do, see [shell.Severity].
+// Severity is the amount of harm that a command can do, see [shell.Severity].
 type Severity = shell.Severity
 
 // The tiers of severity.
@@ -108,12 +107,12 @@ const (
 	Delete        // remove files
 	Execute       // run a command
 	Network       // reach an address
-	Post          // write on GitHub, in the session's own thread
-	Converse      // talk to the person or to the engine: todo, completion, questions
+	Post          // write on GitHub, in the session's thread
+	Converse      // talk to the user or the engine: todo, completion, questions
 )
 
-// Action is what a tool call intends, as facts. Display is what a person is
-// shown and is exactly what will be done: the command line, or the diff.
+// Action is the intent of a tool call, as facts. Display is shown to the approver and is
+// exactly the action: the command line, or the diff.
 type Action struct {
 	Kind    Kind
 	Tool    string
@@ -122,26 +121,25 @@ type Action struct {
 	Paths   []string // Write, Delete, Read: paths relative to the root
 	URL     string   // Network
 	Display string
-	Effects []Effect // Write, Delete: what it makes of each file
-	Edits   int      // edits made so far in this session, for modes that limit them
-	Subject string   // what the action is for: session, base and head
+	Effects []Effect // Write, Delete: changes of each file
+	Edits   int      // number of edits so far in this session, for modes that limit them
+	Subject string   // context of the action: session, base and head
 }
 
-// Decision is the answer to an action. Digest identifies exactly this action:
-// an approval carries it, and what runs is compared with it.
+// Decision is the result of checking an action. Digest identifies exactly this action: an
+// approval carries it, and it is compared before the action runs.
 type Decision struct {
 	Verdict  Verdict
 	Severity Severity
 	Unknown  []string // programs that no rule knows
-	Rule     string   // the rule that settled it
+	Rule     string   // the deciding rule
 	Reasons  []Reason
 	Digest   string
-	Auto     bool // allowed by a setting that stands in for a person
+	Auto     bool // allowed by a setting instead of an approver
 }
 
-// Digest returns the hex SHA-256 over the parts of a that make it this action
-// and no other. Every part is length-prefixed, so parts cannot be shifted
-// into each other.
+// Digest returns the hex SHA-256 of all parts that identify the action. Each part is
+// length-prefixed, so that parts cannot be shifted into each other.
 func (a Action) Digest() string {
 	h := sha256.New()
 	put := func(s string) {
@@ -162,7 +160,7 @@ func (a Action) Digest() string {
 		put(p)
 	}
 	for _, e := range a.Effects {
-		put("") // no path is empty, so this is none
+		put("") // no path is empty, so an effect cannot pass for a path
 		put(e.Path)
 		put(e.Was)
 		put(e.Is)

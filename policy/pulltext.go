@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// PullWords are what the templates of a pull request's title and text can name. Summary
-// and Files are Markdown of several lines, which only the text takes; of the summary a
-// title takes the first line.
+// PullWords are the values for the templates of a pull request's title and body. Summary
+// and Files are multi-line Markdown. A title gets only the first line of Summary, and
+// never Files.
 type PullWords struct {
 	Branch            BranchValues
 	Title, Head, Base string
@@ -20,13 +20,14 @@ type PullWords struct {
 	Summary, Files    string
 }
 
-// pullWords are the placeholders.
+// pullWords lists the placeholders.
 var pullWords = []string{"title", "number", "summary", "files", "branch", "base", "mode", "requester", "session", "slug"}
 
-// placeholderRE finds what looks like a placeholder; other braces are text.
+// placeholderRE matches possible placeholders; other braces are text.
 var placeholderRE = pattern.Lazy(`\{[ \t]*([A-Za-z_-]+)[ \t]*\}`)
 
-// checkPullTemplate returns an error for a placeholder that there is not.
+// checkPullTemplate returns an error for an unknown placeholder, or for a title with
+// several lines.
 func checkPullTemplate(template string, title bool) error {
 	if title && strings.ContainsAny(strings.TrimSpace(template), "\r\n") {
 		return fmt.Errorf("a title has one line")
@@ -46,7 +47,7 @@ func checkPullTemplate(template string, title bool) error {
 	return nil
 }
 
-// Fill fills a template. What is filled in is not looked at again.
+// Fill fills in a template. It does not expand placeholders in the values.
 func (w PullWords) Fill(template string) string {
 	number := "run"
 	if w.Branch.Number > 0 {
@@ -58,18 +59,18 @@ func (w PullWords) Fill(template string) string {
 	).Replace(template)
 }
 
-// Line fills the template of a title, and returns "" when that leaves nothing.
+// Line fills in the template of a title. The result may be empty.
 func (w PullWords) Line(template string) string {
 	w.Summary, _, _ = strings.Cut(strings.TrimLeft(w.Summary, "# \t\n"), "\n")
 	return strings.Join(strings.Fields(w.Fill(template)), " ")
 }
 
-// labelMost is how many characters GitHub takes for a label.
-const labelMost = 50
+// maxLabel is GitHub's maximum length of a label, in characters.
+const maxLabel = 50
 
 var teamSlugRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
-// checkPull checks how a session's change is offered.
+// checkPull checks the pull request settings.
 func (c Config) checkPull(p *problems) {
 	set := c.PullRequest
 	p.oneOf(set.Branch, []string{"own", "stacked"}, "pull_request", "branch")
@@ -84,8 +85,8 @@ func (c Config) checkPull(p *problems) {
 		}
 	}
 	for i, l := range set.Labels {
-		if l != strings.TrimSpace(l) || l == "" || len([]rune(l)) > labelMost || strings.ContainsAny(l, "\r\n") {
-			p.add(fmt.Sprintf("%q cannot be a label: one has 1 to %d characters", l, labelMost), "pull_request", "labels", i)
+		if l != strings.TrimSpace(l) || l == "" || len([]rune(l)) > maxLabel || strings.ContainsAny(l, "\r\n") {
+			p.add(fmt.Sprintf("%q cannot be a label: one has 1 to %d characters", l, maxLabel), "pull_request", "labels", i)
 		}
 	}
 	for i, who := range set.Reviewers {

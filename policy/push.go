@@ -13,10 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// The words of `push.hold`, each stricter than the one before.
+// holds are the values of `push.hold`, in increasing strictness.
 var holds = []string{"none", "workflows", "builds"}
 
-// Delivery is the part of a configuration that says how work leaves.
+// Delivery is the part of a configuration about delivering work.
 type Delivery struct {
 	Undo string `yaml:"undo,omitempty" json:"undo,omitempty" jsonschema:"enum=commit,enum=reset,description=How /agent undo takes changes back; commit when unset."`
 	Push Push   `yaml:"push,omitempty" json:"push,omitzero"`
@@ -28,28 +28,27 @@ type Delivery struct {
 	Test   []string `yaml:"test,omitempty" json:"test,omitempty" jsonschema:"description=Commands that run the tests; a command that begins like one of them is a run of the tests."`
 }
 
-// Commits says how the commits of a session look. The bot is author and committer of
-// all of them.
+// Commits configures a session's commits. The bot is their author and committer.
 type Commits struct {
 	Sign     string `yaml:"sign,omitempty" json:"sign,omitempty" jsonschema:"enum=none,enum=ssh,enum=gpg,enum=api,description=Who signs commits: nobody\\, the server with its SSH or GPG key\\, or GitHub by its API. None when unset."`
 	CoAuthor *bool  `yaml:"co_author,omitempty" json:"co_author,omitempty" jsonschema:"description=Name the person who asked as co-author; true when unset."`
 	SignOff  *bool  `yaml:"sign_off,omitempty" json:"sign_off,omitempty" jsonschema:"description=Add the Signed-off-by line of the bot; false when unset."`
 }
 
-// signs are the words of `commits.sign`.
+// signs are the values of `commits.sign`.
 var signs = []string{"none", "ssh", "gpg", "api"}
 
-// Signs reports whether commits are to be signed.
+// Signs reports whether commits are signed.
 func (c Commits) Signs() bool { return c.Sign != "" && c.Sign != "none" }
 
-// NamesRequester reports whether the person who asked is named as co-author.
+// NamesRequester reports whether the requester is named as co-author.
 func (c Commits) NamesRequester() bool { return c.CoAuthor == nil || *c.CoAuthor }
 
-// SignsOff reports whether the bot signs off.
+// SignsOff reports whether the bot adds its Signed-off-by line.
 func (c Commits) SignsOff() bool { return isTrue(c.SignOff) }
 
-// mergeCommits takes the repository's choice. Where the server has commits signed
-// the repository can choose who signs them, and not that nobody does.
+// mergeCommits prefers the repository's choice. If the server requires signatures, the
+// repository can choose the signer, but cannot turn signing off.
 func mergeCommits(server, repo Commits) Commits {
 	out := Commits{Sign: cmp.Or(repo.Sign, server.Sign), CoAuthor: cmp.Or(repo.CoAuthor, server.CoAuthor), SignOff: cmp.Or(repo.SignOff, server.SignOff)}
 	if server.Signs() && !repo.Signs() { //control:signing-stays-on
@@ -58,26 +57,27 @@ func mergeCommits(server, repo Commits) Commits {
 	return out
 }
 
-// What `comments` can say.
+// Values in `comments`.
 const (
-	NoProgress = "none"  // of progress: there is no comment that is edited while a session runs
-	Quiet      = "quiet" // of end: nobody is mentioned
+	NoProgress = "none"  // of progress: no comment is updated while a session runs
+	Quiet      = "quiet" // of end: no mention
 )
 
-// Comments says what a session writes into its thread beside requests and answers.
+// Comments configures a session's comments in its thread, other than requests and
+// answers.
 type Comments struct {
 	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset.,default=edit"`
 	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Comments on lines that a review has at most; what is beyond that is told in its summary. 10 when unset.,default=10"`
 	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset.,default=mention"`
 }
 
-// Push says what waits for a person before it is pushed, because the push
-// would run it elsewhere: CI may have secrets.
+// Push configures which changes need approval before the push, because CI would run them,
+// possibly with secrets.
 type Push struct {
 	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=What waits for a person before it is pushed because CI would run it; workflows when unset. A repository can only be stricter.,default=workflows"`
 }
 
-// stricterHold returns the server's word, or the repository's where it is stricter.
+// stricterHold returns the stricter of the two values.
 func stricterHold(server, repo string) string {
 	if repo == "" {
 		return server
@@ -86,17 +86,17 @@ func stricterHold(server, repo string) string {
 	return holds[max(slices.Index(holds, server), slices.Index(holds, repo))]
 }
 
-// Remote is what is known of the place that a push goes to. The zero value
-// knows of no workflow.
+// Remote holds the known facts about the destination of a push. The zero value has no
+// workflows.
 type Remote struct {
-	Branch    string   // that the session works on; "" when it is not known
-	Untrusted bool     // who asked for the session may not push there: everything waits
-	Actions   []string // directories whose action the workflows use
-	Words     []string // that the workflows say, see [WorkflowWords]
-	Unread    bool     // a workflow could not be read: it may name anything
+	Branch    string   // branch of the session; "" if unknown
+	Untrusted bool     // the requester may not push there: everything needs approval
+	Actions   []string // directories of the actions used by workflows
+	Words     []string // words in the workflows, see [WorkflowWords]
+	Unread    bool     // a workflow could not be read: it may refer to any file
 }
 
-// Pushing returns the policy for a session whose work goes to a remote.
+// Pushing returns the policy for a session that pushes to the remote.
 func (p *Policy) Pushing(r Remote) *Policy {
 	q := *p
 	q.remote = &r
@@ -104,9 +104,9 @@ func (p *Policy) Pushing(r Remote) *Policy {
 	return &q
 }
 
-// Held says why a change waits for a person before it is pushed, or "": CI would
-// run it there, with the secrets that it has.
-func (p *Policy) Held(e Effect) string {
+// HoldReason returns the reason why a change needs approval before it is pushed, or "": CI
+// would run it with its secrets.
+func (p *Policy) HoldReason(e Effect) string {
 	if p == nil || p.remote == nil {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (p *Policy) Held(e Effect) string {
 		return ""
 	case p.runsOnPush(e): //control:hold-workflows
 		return "CI reads " + name + " when this is pushed and does what it says, with the repository's secrets"
-	case hold == "builds" && (p.remote.Unread || p.named(e.Path)): //control:hold-named
+	case hold == "builds" && (p.remote.Unread || p.namedByWorkflow(e.Path)): //control:hold-named
 		if p.remote.Unread {
 			return "CI may run " + name + " when this is pushed, with the repository's secrets: a workflow could not be read"
 		}
@@ -129,8 +129,8 @@ func (p *Policy) Held(e Effect) string {
 	return ""
 }
 
-// runsOnPush reports whether CI itself reads a file. A link may stand for the
-// directory where such files are.
+// runsOnPush reports whether CI itself reads the file. A symlink may replace the
+// directory of such files.
 func (p *Policy) runsOnPush(e Effect) bool {
 	if RunsOnPush(e.Path) {
 		return true
@@ -146,9 +146,9 @@ func (p *Policy) runsOnPush(e Effect) bool {
 	})
 }
 
-// named reports whether a workflow names a file, by its path, from some
-// directory, by a directory above it, or by a pattern.
-func (p *Policy) named(name string) bool {
+// namedByWorkflow reports whether a workflow refers to a file: by its path from some directory, by
+// a parent directory, or by a pattern.
+func (p *Policy) namedByWorkflow(name string) bool {
 	for _, reading := range readings(name) {
 		for _, word := range p.remote.Words {
 			word = foldPath(word)
@@ -185,16 +185,16 @@ var (
 	usesRE    = pattern.Lazy(`(?m)uses["']?\s*:\s*["']?\./([^\s"'#@,}]*)`)
 )
 
-// WorkflowWords returns what may name a file in the text of a workflow, and
-// the directories whose actions it uses. What is filled in only when it runs
-// stands for anything. A word for the whole tree names no file.
+// WorkflowWords returns the words in a workflow that may name a file, and the directories
+// of the actions that it uses. An expression evaluated at run time matches anything. A
+// word for the whole tree names no file.
 func WorkflowWords(text string) (words, actions []string) {
 	for _, m := range usesRE().FindAllStringSubmatch(text, -1) {
 		actions = append(actions, path.Clean(m[1]))
 	}
 	text = filledIn().ReplaceAllString(workspace().ReplaceAllString(text, ""), "*")
 	all := wordRE().FindAllString(text, -1)
-	for _, w := range all[:len(all):len(all)] { // a list in brackets has its first and last word with one
+	for _, w := range all[:len(all):len(all)] { // the first and last word of a list include a bracket
 		all = append(all, strings.Trim(w, "[]"))
 	}
 	for _, w := range all {
@@ -209,7 +209,7 @@ func WorkflowWords(text string) (words, actions []string) {
 	return slices.Compact(words), actions
 }
 
-// manifests are files with scripts that builds run, folded.
+// manifests are patterns of files with scripts that builds run, folded.
 var manifests = [...]string{
 	"*.{sh,bash,zsh,fish,ps1,psm1,bat,cmd}", "{configure,configure.ac,autogen.sh,bootstrap,build,build.*,install,run,test}",
 	"{package.json,.npmrc,.pnpmfile.cjs,.yarnrc*,bunfig.toml,deno.json*,lerna.json,nx.json,turbo.json,rush.json,workspace.json,project.json,angular.json,binding.gyp}",
@@ -226,28 +226,28 @@ var manifests = [...]string{
 	"*.lock", "{package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,bun.lockb,go.sum}", "{.envrc,.env,.env.*}",
 }
 
-// Held makes a decision wait for a person because a push would run code
-// elsewhere, whatever the settings say of the files.
+// HoldReason makes a decision wait for approval because a push would run code elsewhere,
+// regardless of the settings for the files.
 func (d Decision) Held(held []string) Decision {
 	var why []Reason
 	for _, text := range held {
 		why = append(why, Reason{Rule: "push.hold", Text: text})
 	}
-	d.Reasons = firstWhy(d, why)
+	d.Reasons = prependReasons(d, why)
 	if len(held) > 0 && d.Verdict == Allow { //control:hold-asks
 		d.Verdict, d.Rule, d.Auto = Ask, "push.hold", false
 	}
 	return d
 }
 
-// Leaking makes a decision wait for a person because of credentials,
-// whatever the settings say: nobody allowed these beforehand.
+// Leaking makes a decision wait for approval because of credentials, regardless of the
+// settings: no setting approves these in advance.
 func (d Decision) Leaking(leaks []string) Decision {
 	var why []Reason
 	for _, text := range leaks {
 		why = append(why, Reason{Rule: "secret", Text: text})
 	}
-	d.Reasons = firstWhy(d, why)
+	d.Reasons = prependReasons(d, why)
 	if len(leaks) > 0 && d.Verdict != Deny { //control:secret-hold
 		d.Severity, d.Auto = Critical, false
 		if d.Verdict == Allow {
@@ -257,9 +257,9 @@ func (d Decision) Leaking(leaks []string) Decision {
 	return d
 }
 
-// firstWhy returns the reasons of a decision with more why it waits. What else
-// would have allowed it is no reason then, so people read first why they are asked.
-func firstWhy(d Decision, why []Reason) []Reason {
+// prependReasons adds reasons to those of a decision. If the decision was to allow, its
+// deciding rule no longer applies and is removed, and the new reasons come first.
+func prependReasons(d Decision, why []Reason) []Reason {
 	if len(why) == 0 || d.Verdict != Allow {
 		return append(d.Reasons, why...)
 	}

@@ -36,7 +36,7 @@ func TestHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return p.Pushing(r).Held(e) != ""
+		return p.Pushing(r).HoldReason(e) != ""
 	}
 	all := []string{"none", "workflows", "builds"}
 	for want, names := range map[string][]string{
@@ -78,7 +78,7 @@ func TestHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Held(Effect{Path: "Makefile"}) != "" {
+	if p.HoldReason(Effect{Path: "Makefile"}) != "" {
 		t.Error("it waits although nothing is pushed")
 	}
 }
@@ -103,7 +103,7 @@ func TestHeldWords(t *testing.T) {
 		{Remote{Unread: true}, "a.txt", "CI may run a.txt when this is pushed, with the repository's secrets: a workflow could not be read"},
 		{Remote{Untrusted: true}, "a.txt", "who asked for this session may not push to this repository, so everything waits"},
 	} {
-		if got := p.Pushing(tt.remote).Held(Effect{Path: tt.path, Was: "100644 a", Is: "100644 b"}); got != tt.want {
+		if got := p.Pushing(tt.remote).HoldReason(Effect{Path: tt.path, Was: "100644 a", Is: "100644 b"}); got != tt.want {
 			t.Errorf("%q waits because %q, want %q", tt.path, got, tt.want)
 		}
 	}
@@ -122,7 +122,7 @@ func TestWorkflowWords(t *testing.T) {
 	}
 	for _, text := range []string{"run: cat x[", "run: {a,b", "run: [z-a]", strings.Repeat("*/", 2000) + "x", "\x00\xff run: é/修.sh"} {
 		words, actions := WorkflowWords(text)
-		p.Pushing(Remote{Words: words, Actions: actions}).Held(Effect{Path: "a/b/c.txt"})
+		p.Pushing(Remote{Words: words, Actions: actions}).HoldReason(Effect{Path: "a/b/c.txt"})
 	}
 }
 

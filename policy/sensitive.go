@@ -1,10 +1,9 @@
 package policy
 
-// defaultSensitive are the built-in rules in order; "!" makes files that the
-// rules before it match free again. Patterns are matched folded, so they are
-// written in lower case.
+// defaultSensitive are the built-in rules in order; "!" frees files that earlier rules
+// match. Patterns are matched against folded paths, so they are in lower case.
 var defaultSensitive = [...]string{
-	// Environment files and their harmless samples.
+	// Environment files; their samples are harmless.
 	"**/.env", "**/.env.*", "**/*.env", "**/.envrc", "**/.dev.vars",
 	"!**/.env.example", "!**/.env.sample", "!**/.env.template", "!**/.env.dist",
 	"!**/.env.*.example", "!**/.env.*.sample", "!**/example.env", "!**/sample.env",
@@ -29,13 +28,13 @@ var defaultSensitive = [...]string{
 	"**/{go.sum,go.work.sum,cargo.lock,gemfile.lock,composer.lock,poetry.lock,pipfile.lock,pdm.lock,uv.lock,pixi.lock,conda-lock.yml}",
 	"**/{mix.lock,pubspec.lock,podfile.lock,package.resolved,cartfile.resolved,gradle.lockfile,packages.lock.json,flake.lock,stack.yaml.lock,.terraform.lock.hcl,buf.lock,chart.lock}",
 	"**/gradle/wrapper/**", "**/gradle/verification-metadata.xml", "**/.mvn/wrapper/**",
-	// Ownership, the bot's own configuration, what agents are told.
+	// Ownership, the bot's own configuration, agent instructions.
 	"codeowners", ".github/codeowners", "docs/codeowners", ".gitlab/codeowners", "**/codeowners",
 	".github/agent.{yml,yaml}", ".github/agent/**", "**/.agentignore",
 	"**/{agents,agent,claude,gemini,claude.local}.md", ".github/copilot-instructions.md", ".github/instructions/**", ".github/prompts/**", ".github/chatmodes/**",
 	"**/.cursorrules", "**/.cursor/**", "**/.windsurfrules", "**/.clinerules", "**/.clinerules/**", "**/.roo/**", "**/.roorules*",
 	"**/.claude/**", "**/.codex/**", "**/.gemini/**", "**/.aider*", "**/.mcp.json", "**/mcp.json",
-	// Git itself, and programs that run by themselves.
+	// Git itself, and automatically executed programs.
 	"**/.git", "**/.git/**", "**/.gitmodules", "**/.gitattributes", "**/.gitconfig", "**/.git-blame-ignore-revs",
 	"**/.githooks/**", "**/githooks/**", "**/.husky/**", "**/hooks/{pre,post,commit,prepare,applypatch,update,push,fsmonitor,reference,sendemail,p4}*",
 	"**/lefthook.{yml,yaml,toml,json}", "**/.lefthook/**", "**/.overcommit.yml",

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// Running is the part of a configuration that says how commands run.
+// Running is the part of a configuration about running commands.
 type Running struct {
 	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
 	SetUp               SetUp    `yaml:"setup,omitempty" json:"setup,omitzero"`
 }
 
-// SetUp is what runs once, after a person said yes to it, in a workspace of its own: what
-// it leaves lies in the workspaces of all sessions that follow. A yes holds until
-// Commands, Files, the image or the network change.
+// SetUp configures the set-up, which runs once after approval in a workspace of its own.
+// All later sessions get the resulting files. The approval is valid until Commands,
+// Files, the image or the network change.
 type SetUp struct {
 	Commands []string `yaml:"commands,omitempty" json:"commands,omitempty" jsonschema:"description=Run one after the other at the root of the repository\\, as it is on the base branch."`
 	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose content says whether it has to run anew\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
@@ -26,7 +26,7 @@ type SetUp struct {
 	Presets  []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
 }
 
-// lockFiles are the files that say what a set-up would fetch, where none are named.
+// lockFiles are the default files that determine the downloads of a set-up.
 var lockFiles = []string{
 	"go.mod", "go.sum", "package.json", "package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock",
 	"requirements.txt", "pyproject.toml", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "setup.py", "setup.cfg",
@@ -34,15 +34,15 @@ var lockFiles = []string{
 	"gradle.lockfile", "mix.exs", "mix.lock",
 }
 
-// caches are the directories of package managers, below that of the caches, in which the
-// home directory is home.
+// caches are the cache directories of package managers, below the cache root. The home
+// directory is home there.
 var caches = map[string][]string{
 	"cargo": {"home/.cargo/registry", "home/.cargo/git"}, "gem": {"home/.bundle/cache", "home/.gem"}, "go": {"go/pkg/mod", "go-build"},
 	"gradle": {"home/.gradle/caches"}, "maven": {"home/.m2/repository"}, "npm": {"home/.npm/_cacache"}, "pip": {"pip"},
 	"pnpm": {"home/.local/share/pnpm/store", "pnpm"}, "yarn": {"home/.yarn/berry/cache", "yarn"},
 }
 
-// CacheDirs returns the directories that the next set-up begins with.
+// CacheDirs returns the directories that are kept for the next set-up.
 func (s SetUp) CacheDirs() (dirs []string) {
 	for _, name := range s.Caches {
 		dirs = append(dirs, caches[name]...)
@@ -58,8 +58,8 @@ func (s SetUp) Named() []string {
 	return lockFiles
 }
 
-// Reach returns what the set-up reaches of the network, as a workspace has it. inside is
-// where hosts inside a network are.
+// Reach returns the network settings of the set-up as those of a workspace. inside has
+// the form of [Workspace.Inside].
 func (s SetUp) Reach(inside map[string]string) Workspace {
 	return Workspace{Network: s.Network, Hosts: s.Hosts, Presets: s.Presets, Inside: inside}
 }
@@ -75,7 +75,7 @@ func (c Config) checkSetUp(p *problems) {
 		}
 	}
 	for i, name := range c.SetUp.Caches {
-		p.someOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
+		p.requiredOneOf(name, slices.Sorted(maps.Keys(caches)), "setup", "caches", i)
 	}
 	for i, f := range c.SetUp.Files {
 		switch {
@@ -87,7 +87,7 @@ func (c Config) checkSetUp(p *problems) {
 	}
 }
 
-// mergeSetUp has the repository say what runs, and the server what that can reach.
+// mergeSetUp takes the commands from the repository, and lets it only narrow the network.
 func mergeSetUp(server, repo SetUp) SetUp {
 	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files), Caches: orList(repo.Caches, server.Caches)}
 	if repo.Network == "" {

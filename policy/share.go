@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Share is a budget that several sessions use: those of a thread, those of one person
-// on one day. Used is what all of them have used of it.
+// Share is a budget shared by several sessions: those of a thread, or those of a user on
+// one day. Used is the sum over all of them.
 type Share struct {
-	Of           string // for people, as the beginning of a sentence: "This thread"
+	Of           string // subject of a sentence for messages: "This thread"
 	Limits, Used Limits
 }
 
-// Over says which of the share's limits is reached, "" for none.
-func (s Share) Over() string {
+// ReachedLimit describes the first limit that was reached, or returns "".
+func (s Share) ReachedLimit() string {
 	for _, l := range []struct {
 		used, most int
 		what       string
@@ -33,15 +33,14 @@ func (s Share) Over() string {
 	return ""
 }
 
-// Usage is what a session used so far: in all, and on the day it last worked.
+// Usage is the usage of a session: in total, and on its last day of work.
 type Usage struct {
 	Total Limits `json:"total,omitzero"`
 	Day   string `json:"day,omitempty"` // UTC
 	Today Limits `json:"today,omitzero"`
 }
 
-// On is what was used on a day, nothing when the session last worked on
-// another one.
+// On returns the usage on a day, which is zero unless the session last worked then.
 func (u Usage) On(day string) Limits {
 	if u.Day != day {
 		return Limits{}
@@ -49,8 +48,8 @@ func (u Usage) On(day string) Limits {
 	return u.Today
 }
 
-// Grown is u after work that brought the session's totals to now.
-func (u Usage) Grown(now Limits, day string) Usage {
+// Advance returns u after work that increased the session's totals to now.
+func (u Usage) Advance(now Limits, day string) Usage {
 	more := Limits{
 		Turns: now.Turns - u.Total.Turns, Tokens: now.Tokens - u.Total.Tokens, Time: now.Time - u.Total.Time,
 		Edits: now.Edits - u.Total.Edits, Lines: now.Lines - u.Total.Lines,
@@ -58,7 +57,7 @@ func (u Usage) Grown(now Limits, day string) Usage {
 	return Usage{Total: now, Day: day, Today: u.On(day).Plus(more)}
 }
 
-// Plus returns both together.
+// Plus returns the sum of both.
 func (l Limits) Plus(m Limits) Limits {
 	return Limits{Turns: l.Turns + m.Turns, Tokens: l.Tokens + m.Tokens, Time: l.Time + m.Time, Edits: l.Edits + m.Edits, Lines: l.Lines + m.Lines}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Size is a number of bytes, written like "512m" or "4g".
+// Size is a number of bytes, written as "512m" or "4g".
 type Size int64
 
 var sizeUnits = [...]struct {
@@ -19,7 +19,7 @@ var sizeUnits = [...]struct {
 	{"g", 1 << 30}, {"m", 1 << 20}, {"k", 1 << 10}, {"b", 1},
 }
 
-// String returns the size with the largest unit that keeps it whole.
+// String returns the size in the largest unit that divides it.
 func (s Size) String() string {
 	for _, u := range []struct {
 		suffix string
@@ -35,8 +35,8 @@ func (s Size) String() string {
 // MarshalText writes the size as [Size.String] does.
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads a whole number with an optional unit k, m or g, each
-// 1,024 times the one before.
+// UnmarshalText parses an integer with an optional unit k, m or g, each 1,024 times the
+// previous one.
 func (s *Size) UnmarshalText(text []byte) error {
 	word, unit := strings.ToLower(strings.TrimSpace(string(text))), int64(1)
 	for _, u := range sizeUnits {

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Watch is the part of a configuration that says what starts sessions besides a
-// command in a thread.
+// Watch configures the events that start sessions, other than commands in a thread.
 type Watch struct {
 	Triggers  Triggers   `yaml:"triggers,omitempty" json:"triggers,omitzero"`
 	CIFix     CIFix      `yaml:"ci_fix,omitempty" json:"ci_fix,omitzero"`
@@ -19,8 +18,8 @@ type Watch struct {
 	ScheduleLimits ScheduleLimits `yaml:"schedule_limits,omitempty" json:"schedule_limits,omitzero"`
 }
 
-// Triggers are the events that start a session without a command. Each is off unless it
-// is set. Who caused the event asks for the session, with their own rights.
+// Triggers are the events that start a session without a command. Each is off by default.
+// The account that caused the event is the requester, with its own rights.
 type Triggers struct {
 	Labels   map[string]string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels that start a session\\, each with its mode."`
 	Assignee string            `yaml:"assignee,omitempty" json:"assignee,omitempty" jsonschema:"description=Login of an account: what is assigned to it is worked on\\, and a review that it is asked for is made."`
@@ -29,9 +28,9 @@ type Triggers struct {
 	Dispatch *bool             `yaml:"dispatch,omitempty" json:"dispatch,omitempty" jsonschema:"description=The events repository_dispatch and workflow_dispatch bring tasks."`
 }
 
-// CIFix bounds the work on checks that failed: Attempts in one session, PerHead for one
-// commit. Wait is how long checks that run are waited for. Zero is the default: three, one
-// and six hours.
+// CIFix limits the work on failed checks: Attempts per session, PerHead per commit. Wait
+// is the maximum time to wait for running checks. Zero means the default: three, one, and
+// six hours.
 type CIFix struct {
 	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks bring one session back; 3 when unset.,default=3"`
 	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they do for one commit; 1 when unset.,default=1"`
@@ -39,12 +38,12 @@ type CIFix struct {
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitzero" jsonschema:"default=6h"`
 }
 
-// Schedule is a session that nobody asks for: by the clock (Cron has five fields, in the
-// time zone Zone), or when the default branch changes (On is "push"). Kind says what is
-// looked at; Task is what to do, and more words for the other kinds. The result is in an
-// issue of the schedule's own, or, where Result is "comment", in the thread Number. What
-// needs a person is denied, or asked there, by Unattended; only with "ask" may the mode
-// change files.
+// Schedule is an unattended session, started by time (Cron has five fields, in the time
+// zone Zone) or by a change of the default branch (On is "push"). Kind is the kind of
+// work; Task describes it, or adds instructions to the other kinds. The result goes to
+// the schedule's own issue or, if Result is "comment", to the thread Number. Unattended
+// decides whether actions that need approval are denied or asked for there; only with
+// "ask" may the mode change files.
 type Schedule struct {
 	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Cron       string   `yaml:"cron,omitempty" json:"cron,omitempty" jsonschema:"description=Five fields: minute hour day month weekday."`
@@ -61,18 +60,17 @@ type Schedule struct {
 	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset.,default=deny"`
 }
 
-// ScheduleLimits bound what repositories may schedule. Only the server's count.
+// ScheduleLimits limit the schedules of repositories. Only the server's limits count.
 type ScheduleLimits struct {
 	Most  int      `yaml:"most,omitempty" json:"most,omitempty" jsonschema:"minimum=0,description=Schedules of one repository; 5 when unset.,default=5" only:"server"`
 	Every Duration `yaml:"every,omitempty" json:"every,omitzero" jsonschema:"default=1h" only:"server"`
 	Modes []string `yaml:"modes,omitempty" json:"modes,omitempty" jsonschema:"description=Modes that schedules may have; those that only read when unset." only:"server"`
 }
 
-// reviewActions are what happens to pull requests that may have them reviewed.
+// reviewActions returns the pull request events that may trigger a review.
 func reviewActions() []string { return []string{"opened", "synchronize", "ready_for_review"} }
 
-// mergeWatch has the repository choose what starts sessions there, where it says so. Both
-// have to let checks bring a session back as often as that.
+// mergeWatch prefers the repository's triggers. The lower limits on failed checks apply.
 func mergeWatch(server, repo Watch) Watch {
 	s, r := server.Triggers, repo.Triggers
 	out := Triggers{
@@ -84,7 +82,7 @@ func mergeWatch(server, repo Watch) Watch {
 	}
 	return Watch{
 		Triggers:  out,
-		CIFix:     CIFix{Attempts: lower(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: lower(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: lower(server.CIFix.Wait, repo.CIFix.Wait)},
+		CIFix:     CIFix{Attempts: minLimit(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: minLimit(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: minLimit(server.CIFix.Wait, repo.CIFix.Wait)},
 		Schedules: append(slices.Clone(server.Schedules), repo.Schedules...), ScheduleLimits: server.ScheduleLimits,
 	}
 }
@@ -100,7 +98,7 @@ func (c Config) checkWatch(p *problems) {
 		p.add(fmt.Sprintf("%q is not the login of an account", a), "triggers", "assignee")
 	}
 	for i, r := range c.Triggers.Review {
-		p.someOf(r, reviewActions(), "triggers", "review", i)
+		p.requiredOneOf(r, reviewActions(), "triggers", "review", i)
 	}
 	for key, n := range map[string]int{"attempts": c.CIFix.Attempts, "per_head": c.CIFix.PerHead} {
 		if n < 0 || n > 20 {
@@ -108,7 +106,7 @@ func (c Config) checkWatch(p *problems) {
 		}
 	}
 	for i, m := range c.ScheduleLimits.Modes {
-		p.someOf(m, modeNames(), "schedule_limits", "modes", i)
+		p.requiredOneOf(m, modeNames(), "schedule_limits", "modes", i)
 	}
 	p.atLeastZero(float64(c.ScheduleLimits.Most), "schedule_limits", "most")
 	seen := map[string]bool{}

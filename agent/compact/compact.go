@@ -1,6 +1,6 @@
-// Package compact fits a conversation into the model's context. It estimates the
-// length, chooses the part that a summary replaces, and makes a summary by itself
-// when the model cannot.
+// Package compact fits a conversation into the model's context. It estimates the length,
+// selects the part to be replaced by a summary, and writes the summary itself if the
+// model cannot.
 package compact
 
 import (
@@ -12,21 +12,21 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// BytesPerToken is how many bytes of code and English a token covers on
-// average, measured over several tokenizers. [Ratio.Learn] corrects it.
+// BytesPerToken is the average number of bytes of code and English per token, measured
+// over several tokenizers. [Ratio.Learn] corrects it.
 const BytesPerToken = 3.85
 
-// perMessage is what a message costs besides its text: role and markers.
+// perMessage is the overhead of a message in bytes: role and markers.
 const perMessage = 8
 
-// Ratio turns bytes into tokens. The zero value uses [BytesPerToken].
+// Ratio converts bytes into tokens. The zero value uses [BytesPerToken].
 type Ratio struct {
 	bytesPerToken float64
 }
 
-// Learn corrects the ratio by what a server counted for a prompt of so many
-// bytes. Counts that cannot be true, such as those of servers that report
-// only what was not cached, are ignored.
+// Learn corrects the ratio by a server's token count for a prompt of the given size.
+// Implausible counts are ignored, such as those of servers that report only the part that
+// was not cached.
 func (r *Ratio) Learn(bytes, tokens int) {
 	if tokens <= 0 || bytes < 1000 {
 		return
@@ -37,7 +37,7 @@ func (r *Ratio) Learn(bytes, tokens int) {
 	}
 }
 
-// Tokens estimates the tokens of so many bytes, rounded up.
+// Tokens estimates the number of tokens in a text of the given size, rounded up.
 func (r Ratio) Tokens(bytes int) int {
 	per := r.bytesPerToken
 	if per == 0 {
@@ -46,7 +46,7 @@ func (r Ratio) Tokens(bytes int) int {
 	return int(float64(bytes)/per) + 1
 }
 
-// Bytes returns how many bytes fit into so many tokens, the reverse of Tokens.
+// Bytes returns the number of bytes in the given number of tokens, the reverse of Tokens.
 func (r Ratio) Bytes(tokens int) int {
 	per := r.bytesPerToken
 	if per == 0 {
@@ -55,8 +55,8 @@ func (r Ratio) Bytes(tokens int) int {
 	return int(float64(tokens) * per)
 }
 
-// Size returns the bytes of a request as the server will count them, markers
-// included. Pictures count as a flat thousand tokens each.
+// Size returns the size of a request in bytes, with an allowance for markers. Each
+// picture counts as about a thousand tokens.
 func Size(req llm.Request) int {
 	n := 0
 	for _, m := range req.Messages {
@@ -68,7 +68,7 @@ func Size(req llm.Request) int {
 	return n
 }
 
-// MessageSize returns the bytes of one message, see [Size].
+// MessageSize returns the size of one message in bytes; see [Size].
 func MessageSize(m llm.Message) int {
 	n := perMessage + len(m.Content) + len(m.Thinking) + len(m.ToolName) + len(m.Images)*3850
 	for _, c := range m.Calls {
@@ -77,10 +77,10 @@ func MessageSize(m llm.Message) int {
 	return n
 }
 
-// Tail returns the index of the first piece of a conversation that stays beside a
-// summary. The pieces from there on are as many as fit into limit bytes, at least
-// the last one. sizes[0] is the task: it always stays and is never part of the
-// tail. Tail returns len(sizes) when nothing can be left out.
+// Tail returns the index of the first piece of a conversation that is kept after a
+// summary. It keeps as many pieces as fit into limit bytes, at least the last one.
+// sizes[0] is the task, which is always kept and never part of the tail. Tail returns
+// len(sizes) if nothing can be left out.
 func Tail(sizes []int, limit int) int {
 	if len(sizes) < 3 {
 		return len(sizes)
@@ -96,18 +96,18 @@ func Tail(sizes []int, limit int) int {
 	return from
 }
 
-// Cuts are the lengths in bytes to which pieces of a conversation are cut, the mildest first.
+// Cuts are the maximum lengths of pieces in bytes, the mildest first.
 var Cuts = [...]int{16000, 6000, 2000, 600, 200, 60}
 
-// Shorten cuts what is longer than most in messages. It changes them.
+// Shorten modifies messages so that no text in them is much longer than most bytes.
 func Shorten(messages []llm.Message, most int) {
 	for i := range messages {
 		shorten(&messages[i], most)
 	}
 }
 
-// shorten cuts what is longer than most in m. Arguments stay JSON, or the server would
-// refuse the conversation.
+// shorten cuts the long texts of m. Arguments stay valid JSON, or else the server would
+// reject the conversation.
 func shorten(m *llm.Message, most int) {
 	m.Content = Middle(m.Content, most)
 	m.Thinking = Middle(m.Thinking, most/4)
@@ -125,8 +125,8 @@ const Instruction = `Summarize the work so far for the agent that goes on with i
 	`commands run and their results, failed attempts and why they failed, decisions, and what is still to do. ` +
 	`Name files, functions and lines exactly. Write plain text, no tool calls, at most 400 words.`
 
-// Transcript writes messages as text for a summary, the oldest first, at
-// most limit bytes; long pieces are shortened in their middle.
+// Transcript renders messages as text for a summary, the oldest first, at most limit
+// bytes; long pieces are shortened in their middle.
 func Transcript(messages []llm.Message, limit int) string {
 	if len(messages) == 0 {
 		return ""
@@ -146,14 +146,14 @@ func Transcript(messages []llm.Message, limit int) string {
 	return Middle(b.String(), limit)
 }
 
-// Empty reports whether what a model gave for a summary says nothing.
+// Empty reports whether a summary by a model is too short to be of use.
 func Empty(summary string) bool { return len(strings.Fields(summary)) < 3 }
 
-// leftOut is about the length of the words that say how much is missing.
+// leftOut is the approximate length of the note about the missing bytes.
 const leftOut = 40
 
-// Middle shortens s to about limit bytes by leaving out its middle, on rune
-// boundaries, and says how much is missing.
+// Middle shortens s to about limit bytes by removing its middle, on rune boundaries, and
+// states the number of bytes removed.
 func Middle(s string, limit int) string {
 	if len(s) <= limit || len(s) <= leftOut+limit {
 		return s

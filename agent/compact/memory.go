@@ -1,7 +1,6 @@
-// Memory takes structured notes of a session: what it is for, what was
-// decided, which files were seen and changed, what failed, how the tests went. The
-// notes are a fold over calls and results, so they are the same after a restart.
-// They stay in the prompt when the conversation itself is shortened.
+// The notes of a session are its goal, decisions, files, failures and test results. They
+// are a fold over calls and results, so a restart yields the same notes. They are added
+// to the summary when the conversation is compacted.
 
 package compact
 
@@ -11,16 +10,16 @@ import (
 	"strings"
 )
 
-// Limits of the notes. The newest entries stay.
-const mostFiles, mostFailed, mostTests, mostDecisions = 40, 8, 4, 10
+// Maximum numbers of entries in the notes. The newest entries are kept.
+const maxFiles, maxFailed, maxTests, maxDecisions = 40, 8, 4, 10
 
-// Notes are what a session remembers. The zero value is empty.
+// Notes is the memory of a session. The zero value is empty.
 type Notes struct {
 	Goal                                    string
 	Decisions, Seen, Changed, Failed, Tests []string
 }
 
-// Step is one call and what came of it.
+// Step is one call and its result.
 type Step struct {
 	Tool    string
 	Paths   []string // files that the call named
@@ -34,12 +33,12 @@ type Step struct {
 // Observe adds one step.
 func (n *Notes) Observe(s Step) {
 	for _, p := range s.Changed {
-		n.Changed = remember(n.Changed, p, mostFiles)
+		n.Changed = remember(n.Changed, p, maxFiles)
 	}
 	switch {
 	case s.Test:
 		n.Tests = append(n.Tests, fmt.Sprintf("%s → %s", s.Command, lastLine(s.Result)))
-		n.Tests = n.Tests[max(0, len(n.Tests)-mostTests):]
+		n.Tests = n.Tests[max(0, len(n.Tests)-maxTests):]
 	case !s.OK || failed(s):
 		what := s.Tool
 		if s.Command != "" {
@@ -51,22 +50,22 @@ func (n *Notes) Observe(s Step) {
 		if s.OK {
 			why = lastLine(s.Result)
 		}
-		n.Failed = remember(n.Failed, cut(what+": "+why, 160), mostFailed)
+		n.Failed = remember(n.Failed, cut(what+": "+why, 160), maxFailed)
 	case s.Tool == "read_file":
 		for _, p := range s.Paths {
-			n.Seen = remember(n.Seen, p, mostFiles)
+			n.Seen = remember(n.Seen, p, maxFiles)
 		}
 	}
 }
 
-// remember moves s to the end of list and drops the oldest beyond most.
+// remember moves s to the end of list and drops the oldest entries beyond most.
 func remember(list []string, s string, most int) []string {
 	list = slices.DeleteFunc(list, func(have string) bool { return have == s })
 	list = append(list, s)
 	return list[max(0, len(list)-most):]
 }
 
-// failed reports whether a command ended with another exit code than 0.
+// failed reports whether a command ended with a nonzero exit code.
 func failed(s Step) bool {
 	return s.Command != "" && strings.Contains(s.Result, "[Exit code ") && !strings.Contains(s.Result, "[Exit code 0,")
 }
@@ -74,12 +73,12 @@ func failed(s Step) bool {
 // Decide adds a decision. It ignores an empty one.
 func (n *Notes) Decide(what string) {
 	if what = strings.TrimSpace(what); what != "" {
-		n.Decisions = remember(n.Decisions, cut(what, 240), mostDecisions)
+		n.Decisions = remember(n.Decisions, cut(what, 240), maxDecisions)
 	}
 }
 
-// Hear takes decisions out of what the model says: lines that begin with
-// "Decision:", which the prompt asks for.
+// Hear extracts decisions from an answer: lines that begin with "Decision:", as the
+// prompt requests.
 func (n *Notes) Hear(content string) {
 	for line := range strings.Lines(content) {
 		line = strings.Trim(line, " \t\r\n*_->#")
@@ -89,7 +88,7 @@ func (n *Notes) Hear(content string) {
 	}
 }
 
-// String writes the notes for the prompt; empty notes are the empty string.
+// String formats the notes for the prompt; it returns "" if they are empty.
 func (n *Notes) String() string {
 	var b strings.Builder
 	if n.Goal != "" {

@@ -12,34 +12,33 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Values keeps values under keys.
+// Values is a key-value store.
 type Values interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	Set(ctx context.Context, key string, value []byte) error
 }
 
-// Answers keeps what people said to set-ups. None is the error for a value that is not there.
+// Answers stores the answers to set-ups. None is the error for a missing value.
 type Answers struct {
 	Values Values
 	None   error
 }
 
-// of is what the keys of all values of a repository begin with.
-func of(repo string) string { return fmt.Sprintf("setup-%x-", sha256.Sum256([]byte(repo))) }
+// keyPrefix returns the common prefix of the keys of a repository.
+func keyPrefix(repo string) string { return fmt.Sprintf("setup-%x-", sha256.Sum256([]byte(repo))) }
 
 func valueKey(repo, digest string) string {
-	return fmt.Sprintf("%s%x", of(repo), sha256.Sum256([]byte(digest)))
+	return fmt.Sprintf("%s%x", keyPrefix(repo), sha256.Sum256([]byte(digest)))
 }
 
-// Forget forgets what people said to set-ups of a repository of a server.
+// Forget deletes the answers to set-ups of a repository.
 func Forget(ctx context.Context, values interface {
 	DropAll(ctx context.Context, prefix string) error
 }, repo string) error {
-	return values.DropAll(ctx, of(repo))
+	return values.DropAll(ctx, keyPrefix(repo))
 }
 
-// Answer returns what a person said to a set-up of a repository; ok is false where nobody
-// said anything.
+// Answer returns the answer to a set-up of a repository; ok is false if there is none.
 func (a Answers) Answer(ctx context.Context, repo, digest string) (said session.Resolved, ok bool, err error) {
 	data, err := a.Values.Get(ctx, valueKey(repo, digest))
 	if errors.Is(err, a.None) {
@@ -54,7 +53,7 @@ func (a Answers) Answer(ctx context.Context, repo, digest string) (said session.
 	return said, true, nil
 }
 
-// Keep keeps an answer.
+// Keep stores an answer.
 func (a Answers) Keep(ctx context.Context, repo, digest string, said session.Resolved) error {
 	data, err := json.Marshal(said)
 	if err == nil {
@@ -66,15 +65,15 @@ func (a Answers) Keep(ctx context.Context, repo, digest string, said session.Res
 	return nil
 }
 
-// Files are values in a directory.
+// Files is a directory that stores values as files.
 type Files string
 
-// Get returns a value, or an error that is [os.ErrNotExist].
+// Get returns a value. The error is [os.ErrNotExist] if there is none.
 func (f Files) Get(_ context.Context, key string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(string(f), key))
 }
 
-// Set stores a value, whole or not at all.
+// Set stores a value atomically.
 func (f Files) Set(_ context.Context, key string, value []byte) error {
 	if err := os.MkdirAll(string(f), 0o700); err != nil {
 		return err

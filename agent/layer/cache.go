@@ -1,9 +1,8 @@
-// Cache has a set-up begin with the caches of package managers that one before it
-// left, and share with that one all that stays the same: by hard links, so that a cache
-// costs what is new in it.
+// A set-up begins with the package manager caches of the previous one. Unchanged files
+// are shared by hard links, so a cache only takes the space of its new files.
 //
-// Nobody writes to a file that is shared. The workspace of a set-up lies over what
-// [Begin] makes, as sessions lie over a layer: an overlay or a copy takes what is written.
+// Shared files are never modified in place. The workspace of a set-up is an overlay over,
+// or a copy of, the directory made by [Begin], as sessions are over a layer.
 
 package layer
 
@@ -22,18 +21,18 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Want says which caches a set-up begins with: the directories Names of Older, the caches
-// of a layer. Where these have more than Most bytes it begins with none, so that they do
-// not grow for ever.
+// Want selects the caches for a new set-up: the directories Names of Older, the caches of
+// a layer. If they are larger than Most bytes, the set-up begins without caches, so that
+// they do not grow forever.
 type Want struct {
-	Older string
-	Names []string
-	Most  int64
+	Older     string
+	Names     []string
+	SizeLimit int64
 }
 
-// Begin makes a layer of nothing but caches in the directory dir. It returns dir, or ""
-// where there are none to begin with. What the set-up before made there may be anything,
-// such as paths longer than the system takes: what cannot be shared is begun anew.
+// Begin makes a layer in the directory dir that contains only caches. It returns dir, or
+// "" if there are no caches or they cannot be shared: the previous set-up may have left
+// anything, such as paths longer than the system allows.
 func Begin(ctx context.Context, dir string, w Want) (string, error) {
 	begun, err := begin(ctx, dir, w)
 	if err != nil && ctx.Err() == nil { //control:caches-stop-nothing
@@ -59,7 +58,7 @@ func begin(ctx context.Context, dir string, w Want) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("begin caches: %w", err)
 	}
-	if len(list) == 0 || size > w.Most { //control:caches-do-not-grow
+	if len(list) == 0 || size > w.SizeLimit { //control:caches-do-not-grow
 		return "", workspace.RemoveTree(dir)
 	}
 	return dir, nil
@@ -70,9 +69,9 @@ func makeDir(dir string) error {
 	return errors.Join(os.Mkdir(dir, 0o755), os.Chown(dir, uid, gid))
 }
 
-// share fills the directory to/name with links to what is in older/name, and returns how
-// many bytes these have. One that was never filled has none, and neither has one that a
-// symlink leads to: that may lead anywhere.
+// share fills the directory to/name with links to the files in older/name and returns
+// their total size in bytes. A missing directory counts as empty, and so does one behind
+// a symlink, which might lead anywhere.
 func share(ctx context.Context, older, to, name string) (size int64, err error) {
 	parts := strings.Split(name, "/")
 	for i := range parts {
@@ -111,7 +110,7 @@ func share(ctx context.Context, older, to, name string) (size int64, err error) 
 	return size, err
 }
 
-// link links a file or, where the system has no room for one more link to it, copies it.
+// link makes a hard link, or a copy if that fails, for example at the limit of links.
 func link(from, to string, info fs.FileInfo) error {
 	if os.Link(from, to) == nil {
 		return nil
@@ -130,9 +129,9 @@ func link(from, to string, info fs.FileInfo) error {
 	return errors.Join(err, out.Chown(uid, gid), out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
 }
 
-// End makes whole what the workspace of a set-up left of the caches in its state
-// directory, and returns where that is. begun is what [Begin] returned: what of it is the
-// same is shared still. Both are below dir, and nobody writes to them any more.
+// End completes the caches that the workspace of a set-up left in its state directory,
+// and returns their location. begun is the result of [Begin]; unchanged files stay
+// shared. Both directories are below dir and no longer written to.
 func End(dir, begun, state string) (string, error) {
 	kept := filepath.Join(state, workspace.KeptCache)
 	if begun == "" {
@@ -149,28 +148,28 @@ func End(dir, begun, state string) (string, error) {
 	if err = errors.Join(err, wrong); err != nil {
 		return "", fmt.Errorf("end caches: %w", err)
 	}
-	e := ending{root: root, below: filepath.ToSlash(below), above: filepath.ToSlash(above)}
-	if _, err := os.Lstat(filepath.Join(state, workspace.KeptUpper)); err != nil { // it was a copy
-		return kept, wrapped(e.share("."))
+	e := cacheMerge{root: root, below: filepath.ToSlash(below), above: filepath.ToSlash(above)}
+	if _, err := os.Lstat(filepath.Join(state, workspace.KeptUpper)); err != nil { // the workspace was a copy
+		return kept, wrapEnd(e.share("."))
 	}
-	return whole, wrapped(e.put("."))
+	return whole, wrapEnd(e.put("."))
 }
 
-func wrapped(err error) error {
+func wrapEnd(err error) error {
 	if err != nil {
 		return fmt.Errorf("end caches: %w", err)
 	}
 	return nil
 }
 
-// ending joins what a set-up began with and what it left. Both directories are in root.
-type ending struct {
+// cacheMerge merges the initial caches of a set-up with its own. Both are in root.
+type cacheMerge struct {
 	root         *os.Root
 	below, above string
 }
 
-// put puts what lies in a directory of an overlay's upper layer over what it lies over.
-func (e ending) put(dir string) error {
+// put applies a directory of an overlay's upper layer to the lower one.
+func (e cacheMerge) put(dir string) error {
 	list, err := e.list(dir)
 	if err != nil {
 		return err
@@ -196,7 +195,7 @@ func (e ending) put(dir string) error {
 		if err := e.root.RemoveAll(to); err != nil {
 			return err
 		}
-		if d.Type()&fs.ModeCharDevice != 0 { // it says that there is nothing any more
+		if d.Type()&fs.ModeCharDevice != 0 { // a whiteout: the file was deleted
 			continue
 		}
 		if err := e.root.Rename(from, to); err != nil {
@@ -206,8 +205,8 @@ func (e ending) put(dir string) error {
 	return nil
 }
 
-// list lists a directory above, whatever rights the set-up left of it.
-func (e ending) list(dir string) ([]fs.DirEntry, error) {
+// list lists a directory of the upper layer, regardless of its permissions.
+func (e cacheMerge) list(dir string) ([]fs.DirEntry, error) {
 	at := path.Join(e.above, dir)
 	if err := e.root.Chmod(at, 0o755); err != nil {
 		return nil, err
@@ -215,8 +214,8 @@ func (e ending) list(dir string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(e.root.FS(), at)
 }
 
-// alone reports whether a directory of an upper layer hides all that lies below it.
-func (e ending) alone(dir string) (bool, error) {
+// alone reports whether a directory of an upper layer hides the lower one completely.
+func (e cacheMerge) alone(dir string) (bool, error) {
 	if err := e.root.Chmod(dir, 0o755); err != nil {
 		return false, err
 	}
@@ -228,8 +227,8 @@ func (e ending) alone(dir string) (bool, error) {
 	return opaque(f), nil
 }
 
-// share puts the files that a copy was made of in the place of those that are still the same.
-func (e ending) share(dir string) error {
+// share replaces unchanged copies by the files that they were copied from.
+func (e cacheMerge) share(dir string) error {
 	list, err := e.list(dir)
 	if err != nil {
 		return err
@@ -252,8 +251,8 @@ func (e ending) share(dir string) error {
 	return nil
 }
 
-// same reports whether a file is what it was.
-func (e ending) same(name string) (bool, error) {
+// same reports whether a file is unchanged.
+func (e cacheMerge) same(name string) (bool, error) {
 	was, err := e.root.Lstat(path.Join(e.below, name))
 	if err != nil || !was.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // it was not there

@@ -32,7 +32,7 @@ func TestBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "begun")
-	begun, err := Begin(t.Context(), dir, Want{Older: older, Names: []string{"go/pkg/mod", "home/.npm/_cacache", "pip", "yarn", "gone/for/good"}, Most: 9})
+	begun, err := Begin(t.Context(), dir, Want{Older: older, Names: []string{"go/pkg/mod", "home/.npm/_cacache", "pip", "yarn", "gone/for/good"}, SizeLimit: 9})
 	if begun != dir || err != nil {
 		t.Fatalf("it is %q, %v", begun, err)
 	}
@@ -55,7 +55,7 @@ func TestBegin(t *testing.T) {
 func TestBeginWithNone(t *testing.T) {
 	older := t.TempDir()
 	put(t, filepath.Join(older, "pip/x"), "1234567890")
-	for name, w := range map[string]Want{"none": {Older: older, Names: []string{"yarn"}, Most: 100}, "too large": {Older: older, Names: []string{"pip"}, Most: 9}, "no older ones": {Older: filepath.Join(older, "gone"), Names: []string{"pip"}, Most: 100}} {
+	for name, w := range map[string]Want{"none": {Older: older, Names: []string{"yarn"}, SizeLimit: 100}, "too large": {Older: older, Names: []string{"pip"}, SizeLimit: 9}, "no older ones": {Older: filepath.Join(older, "gone"), Names: []string{"pip"}, SizeLimit: 100}} {
 		dir := filepath.Join(t.TempDir(), "begun")
 		if begun, err := Begin(t.Context(), dir, w); begun != "" || err != nil {
 			t.Errorf("%s: %q, %v", name, begun, err)
@@ -80,7 +80,7 @@ func TestBeginWithWhatIsTooDeep(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "begun")
-	if begun, err := Begin(t.Context(), dir, Want{Older: older, Names: []string{"pip"}, Most: 100}); begun != "" || err != nil {
+	if begun, err := Begin(t.Context(), dir, Want{Older: older, Names: []string{"pip"}, SizeLimit: 100}); begun != "" || err != nil {
 		t.Errorf("%q, %v", begun, err)
 	}
 	if _, err := os.Lstat(dir); err == nil {
@@ -88,7 +88,7 @@ func TestBeginWithWhatIsTooDeep(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if _, err := Begin(ctx, dir, Want{Older: older, Names: []string{"pip"}, Most: 100}); err == nil {
+	if _, err := Begin(ctx, dir, Want{Older: older, Names: []string{"pip"}, SizeLimit: 100}); err == nil {
 		t.Error("one that is stopped goes on")
 	}
 }
@@ -103,7 +103,7 @@ func TestEndOfACopy(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	begun, err := Begin(t.Context(), filepath.Join(dir, "begun"), Want{Older: older, Names: []string{"pip"}, Most: 100})
+	begun, err := Begin(t.Context(), filepath.Join(dir, "begun"), Want{Older: older, Names: []string{"pip"}, SizeLimit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
-// Package layer keeps what set-ups made: directories by the hash of all that they hang
-// on, which workspaces of sessions lie on. Nothing that runs in one can write there.
+// Package layer stores the results of set-ups, the layers: directories named by a hash of
+// all their inputs. Workspaces of sessions use them as a read-only base.
 //
-// Several processes may use one directory. A layer gets its name when it is whole, and is
-// made once, whoever wants it at the same time. Locks end with the process that has them.
+// Several processes may share one directory. A layer gets its name when it is complete,
+// and is made only once even if several processes want it. Locks end with their process.
 package layer
 
 import (
@@ -22,24 +22,24 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Config says where layers are kept, and how long.
+// Config configures the location and the retention of layers.
 type Config struct {
 	Dir      string
-	MaxBytes int64         // of all layers; 0 for 20 GiB
-	MaxAge   time.Duration // since the last use; 0 for 14 days
+	MaxBytes int64         // of all layers; 0 means 20 GiB
+	MaxAge   time.Duration // since the last use; 0 means 14 days
 }
 
-// Store has the layers. It is safe for concurrent use, also by several processes.
+// Store holds layers. It is safe for concurrent use, also by several processes.
 type Store struct{ cfg Config }
 
-// version is that of the layout.
+// version is the version of the directory layout.
 const version = "v1"
 
-// Open opens the store at a directory, which is made where it is missing.
+// Open opens the store in a directory, which is created if necessary.
 func Open(cfg Config) (*Store, error) {
 	cfg.MaxBytes, cfg.MaxAge = cmp.Or(cfg.MaxBytes, 20<<30), cmp.Or(cfg.MaxAge, 14*24*time.Hour)
 	uid, _ := workspace.Owner()
-	cfg.Dir = filepath.Join(cfg.Dir, fmt.Sprintf("%s-%d", version, uid)) // another user's files are no layer of ours
+	cfg.Dir = filepath.Join(cfg.Dir, fmt.Sprintf("%s-%d", version, uid)) // layers of other users are not shared
 	s := &Store{cfg}
 	for _, dir := range []string{"layers", "locks", "making"} {
 		if err := os.MkdirAll(s.at(dir), 0o755); err != nil {
@@ -58,8 +58,8 @@ func (s *Store) at(parts ...string) string {
 
 var isKey = pattern.Lazy(`^[0-9a-f]{64}$`)
 
-// Take returns the directory of a layer, "" where there is none. It stays as long as drop
-// was not called.
+// Take returns the directory of a layer, or "" if it does not exist. The layer is kept
+// until drop is called.
 func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), err error) {
 	if !isKey().MatchString(key) {
 		return "", nil, fmt.Errorf("take layer %q: %w", key, fs.ErrInvalid)
@@ -71,35 +71,35 @@ func (s *Store) Take(ctx context.Context, key string) (dir string, drop func(), 
 	if err != nil {
 		return "", nil, fmt.Errorf("take layer: %w", err)
 	}
-	if _, err := os.Stat(s.at("layers", key)); err != nil { // it went meanwhile
+	if _, err := os.Stat(s.at("layers", key)); err != nil { // removed in the meantime
 		return "", func() {}, errors.Join(flock.Release(lock), ignore(err, fs.ErrNotExist))
 	}
-	_ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) // when it was used
+	_ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) // time of the last use
 	return s.at("layers", key), func() {
 		_ = flock.Release(lock)
 		s.sweepNowAndThen()
 	}, nil
 }
 
-// Begin makes a layer in a new directory that has nothing but caches: those called names of
-// the layer that was made last of those whose file "family" says the same. It returns ""
-// where there are none, or more than most bytes of them.
+// Begin makes a layer in a new directory that contains only caches: those called names in
+// the newest layer of the same family, as recorded in its file "family". It returns "" if
+// there are none, or if they have more than most bytes.
 func (s *Store) Begin(ctx context.Context, dir, family string, names []string, most int64) (begun string, err error) {
 	older, drop, err := s.newest(ctx, family)
 	if err != nil || older == "" {
 		return "", err
 	}
 	defer drop()
-	return Begin(ctx, dir, Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, Most: most})
+	return Begin(ctx, dir, Want{Older: filepath.Join(older, workspace.LayerCache), Names: names, SizeLimit: most})
 }
 
-// End makes whole what a workspace on a layer that [Store.Begin] made left of the caches in
-// its state directory, and returns where they are. Both are below dir.
+// End completes the caches that a workspace on a layer made by [Store.Begin] left in its
+// state directory, and returns their location. Both are below dir.
 func (*Store) End(dir, begun, state string) (caches string, err error) {
 	return End(dir, begun, state)
 }
 
-// newest is [Store.Take] of the layer that was made last of a family.
+// newest is [Store.Take] for the newest layer of a family.
 func (s *Store) newest(ctx context.Context, family string) (dir string, drop func(), err error) {
 	list, err := os.ReadDir(s.at("layers"))
 	if err != nil {
@@ -129,8 +129,8 @@ func ignore(err, target error) error {
 	return err
 }
 
-// Make has fill make a layer in an empty directory, unless it is there. Who wants the
-// same at the same time waits, and finds it. Nothing stays of one that fails.
+// Make calls fill to make a layer in an empty directory, unless the layer exists.
+// Concurrent callers wait for it. If fill fails, its files are removed.
 func (s *Store) Make(ctx context.Context, key string, fill func(dir string) error) (err error) {
 	if !isKey().MatchString(key) {
 		return fmt.Errorf("make layer %q: %w", key, fs.ErrInvalid)
@@ -140,11 +140,11 @@ func (s *Store) Make(ctx context.Context, key string, fill func(dir string) erro
 		return fmt.Errorf("make layer: %w", err)
 	}
 	defer func() { err = errors.Join(err, flock.Release(lock)) }()
-	if _, err := os.Stat(s.at("layers", key)); err == nil { // another was faster
+	if _, err := os.Stat(s.at("layers", key)); err == nil { // made in the meantime
 		return nil
 	}
 	dir := s.at("making", key)
-	if err := errors.Join(workspace.RemoveTree(dir), os.Mkdir(dir, 0o755)); err != nil { // what one that died left
+	if err := errors.Join(workspace.RemoveTree(dir), os.Mkdir(dir, 0o755)); err != nil { // remains of a process that died
 		return fmt.Errorf("make layer: %w", err)
 	}
 	if err := fill(dir); err != nil {
@@ -161,7 +161,7 @@ func (s *Store) Make(ctx context.Context, key string, fill func(dir string) erro
 	return nil
 }
 
-// clear removes what processes that died were making.
+// clear removes the unfinished layers of processes that died.
 func (s *Store) clear() error {
 	list, err := os.ReadDir(s.at("making"))
 	for _, e := range list {
@@ -173,18 +173,18 @@ func (s *Store) clear() error {
 	return err
 }
 
-// sweepEvery is how often a store is looked through.
+// sweepEvery is the minimum time between two sweeps of a store.
 const sweepEvery = time.Hour
 
 func (s *Store) sweepNowAndThen() {
 	if info, err := os.Stat(s.at("swept")); err == nil && time.Since(info.ModTime()) < sweepEvery {
 		return
 	}
-	_ = s.sweep(s.cfg.MaxAge) // what stays is seen the next time
+	_ = s.sweep(s.cfg.MaxAge) // remaining layers are removed by the next sweep
 }
 
-// RemoveUnused removes at once the layers that nobody has used for a time, or for as long as
-// they stay in any case.
+// RemoveUnused removes the layers that were unused for the given time or for MaxAge,
+// whichever is shorter.
 func (s *Store) RemoveUnused(unused time.Duration) error {
 	if err := s.sweep(min(unused, s.cfg.MaxAge)); err != nil {
 		return fmt.Errorf("remove unused layers: %w", err)
@@ -192,30 +192,30 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 	return nil
 }
 
-// one is a layer as the sweep sees it. Its bytes are those that no layer has that was used
-// later.
-type one struct {
+// sweptLayer is a layer during a sweep. Its bytes exclude files shared with layers used more
+// recently.
+type sweptLayer struct {
 	key   string
 	used  time.Time
 	bytes int64
 }
 
-// sweep removes the layers that nobody has used for an age and, while there is too much,
-// the one that nobody has used for the longest. One that is in use stays.
+// sweep removes the layers that were unused for longer than age and, while the store is
+// too large, the least recently used one. Layers in use are kept.
 func (s *Store) sweep(age time.Duration) error {
 	lock, ok, err := flock.Now(s.at("locks", "sweep"), true)
 	if !ok {
-		return err // another does it
+		return err // another sweep is running
 	}
 	defer func() { _ = flock.Release(lock) }()
 	list, err := os.ReadDir(s.at("layers"))
 	if err = errors.Join(err, s.clear(), os.WriteFile(s.at("swept"), nil, 0o644)); err != nil {
 		return err
 	}
-	var all []one
+	var all []sweptLayer
 	var total int64
 	for _, e := range list {
-		l := one{key: e.Name()}
+		l := sweptLayer{key: e.Name()}
 		if info, err := os.Stat(s.at("locks", l.key)); err == nil {
 			l.used = info.ModTime()
 		} else if info, err := e.Info(); err == nil {
@@ -223,7 +223,7 @@ func (s *Store) sweep(age time.Duration) error {
 		}
 		all = append(all, l)
 	}
-	slices.SortFunc(all, func(a, b one) int { return a.used.Compare(b.used) })
+	slices.SortFunc(all, func(a, b sweptLayer) int { return a.used.Compare(b.used) })
 	seen := map[uint64]bool{}
 	for i := range slices.Backward(all) {
 		all[i].bytes = size(s.at("layers", all[i].key), seen)
@@ -244,7 +244,7 @@ func (s *Store) sweep(age time.Duration) error {
 	return nil
 }
 
-// evict removes a layer unless somebody uses it.
+// evict removes a layer unless it is in use.
 func (s *Store) evict(key string) (bool, error) {
 	building, ok, err := flock.Now(s.at("locks", key+".build"), true)
 	if !ok {
@@ -256,15 +256,15 @@ func (s *Store) evict(key string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = flock.Release(lock) }()
-	gone := s.at("making", key) // so that nobody finds half of it
+	gone := s.at("making", key) // the layer disappears atomically
 	if err := errors.Join(workspace.RemoveTree(gone), os.Rename(s.at("layers", key), gone)); err != nil {
 		return false, err
 	}
 	return true, errors.Join(workspace.RemoveTree(gone), os.Remove(s.at("locks", key)), os.Remove(s.at("locks", key+".build")))
 }
 
-// size returns what a directory takes, without the files that were seen before: caches are
-// shared.
+// size returns the disk usage of a directory without the files in seen, because caches
+// are shared. It adds its files to seen.
 func size(dir string, seen map[uint64]bool) (total int64) {
 	_ = filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		var st syscall.Stat_t
@@ -272,7 +272,7 @@ func size(dir string, seen map[uint64]bool) (total int64) {
 			seen[st.Ino] = true
 			total += st.Blocks * 512
 		}
-		return nil // what cannot be read is not counted
+		return nil // unreadable files are not counted
 	})
 	return total
 }

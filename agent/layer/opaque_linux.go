@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// opaque reports whether an overlay shows nothing of what lies below a directory of its
-// upper layer: it was removed, and made again.
+// opaque reports whether a directory of an overlay's upper layer hides the lower one: it
+// was removed and created again.
 func opaque(dir *os.File) bool {
 	for _, name := range []string{"trusted.overlay.opaque", "user.overlay.opaque"} {
 		said := make([]byte, 1)

@@ -2,11 +2,10 @@ package llm
 
 import "fmt"
 
-// Form is how a model is asked to act, and how its answer is read.
+// Form is the way that a model is asked to act, which determines how its answer is read.
 type Form string
 
-// The forms, from the most to the least that is asked of a model. The zero value lets
-// the agent choose.
+// The forms, from the most to the least demanding. The zero value lets the agent choose.
 const (
 	FormAuto   Form = ""
 	FormNative Form = "native" // tools of the request, calls of the answer
@@ -25,7 +24,7 @@ func ParseForm(name string) (Form, error) {
 	return "", fmt.Errorf("%q is not a form of answering: auto, native, text or files", name)
 }
 
-// Simpler returns the form below f, and f itself if there is none.
+// Simpler returns the next simpler form, or f if there is none.
 func (f Form) Simpler() Form {
 	if f == FormNative {
 		return FormText
@@ -33,11 +32,11 @@ func (f Form) Simpler() Form {
 	return FormFiles
 }
 
-// nativeParameters is the size from which a model that claims native calls is believed.
+// nativeParameters is the minimum size for trusting a model's claim of native calls.
 const nativeParameters = 7_000_000_000
 
-// FormOf returns the form to begin with for a model that nothing else is known of: native
-// if it says that it calls tools and is large enough for it, or of unknown size; else files.
+// FormOf returns the default form of a model: native if it has native calls and is large
+// enough or of unknown size, and files otherwise.
 func FormOf(caps Capabilities) Form {
 	if caps.Tools && (caps.Parameters == 0 || caps.Parameters >= nativeParameters) {
 		return FormNative

@@ -1,7 +1,6 @@
-// Package llm describes how an agent speaks with a language model: messages, tool
-// specifications, tool calls, the stream of parts that is an answer, and the model
-// itself. Adapters live in the packages below it
-// (ollama, openai); llmtest is a scripted server that speaks their wire.
+// Package llm defines the interface to a language model: messages, tool specifications,
+// tool calls, the parts of a streamed answer, and the model itself. The adapters are in
+// the packages below it (ollama, openai); llmtest is a scripted server for tests of both.
 package llm
 
 import (
@@ -13,7 +12,7 @@ import (
 	"time"
 )
 
-// Role says who speaks in a message.
+// Role is the sender of a message.
 type Role string
 
 // The roles of a conversation.
@@ -21,7 +20,7 @@ const (
 	RoleSystem    Role = "system"
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
-	RoleTool      Role = "tool" // result of one call, native mode only
+	RoleTool      Role = "tool" // result of one call, only with native calls
 )
 
 // Message is one entry of a conversation. Assistant messages carry Thinking,
@@ -34,12 +33,12 @@ type Message struct {
 	ToolName   string
 	ToolCallID string
 	Images     [][]byte // decoded picture bytes, vision models only
-	Ours       bool     // the program's own words, such as how a call is sent
+	Ours       bool     // the program's own words, such as the format of a call
 }
 
-// ToolCall is a call as the server reported it. Arguments is what the model wrote,
-// as valid JSON: an object, unless the server let something else through. What was
-// not JSON comes as a JSON string.
+// ToolCall is a call as reported by the server. Arguments is valid JSON: the model's
+// object if the server passed it on correctly. Text that is not JSON is stored as a JSON
+// string.
 type ToolCall struct {
 	ID        string
 	Name      string
@@ -54,23 +53,23 @@ type ToolSpec struct {
 	Parameters  json.RawMessage
 }
 
-// Capabilities is what a server says of a model.
+// Capabilities describes a model according to its server.
 type Capabilities struct {
 	Tools         bool // native tool calls
 	Thinking      bool // separate thinking, switched by Request.Think
 	Vision        bool
-	ContextLength int // tokens the model was made for, 0 when unknown
-	ContextSet    int // tokens its operator set for it (num_ctx), or it is loaded with; 0 when neither is known
+	ContextLength int // maximum context in tokens, 0 if unknown
+	ContextSet    int // tokens set by the operator (num_ctx) or currently loaded; 0 if unknown
 
-	Parameters int64  // size of the model, 0 when unknown
-	Digest     string // names exactly these weights on their server, "" when unknown
+	Parameters int64  // number of parameters, 0 if unknown
+	Digest     string // identifies the weights on their server, "" if unknown
 }
 
-// FirstWindow is the window, in tokens, that a session begins with where the model's
-// operator chose none: one that a laptop can afford.
+// FirstWindow is the context in tokens that a session begins with unless the operator
+// chose one. A laptop can afford it.
 const FirstWindow = 32768
 
-// Window returns the window that a session begins with.
+// Window returns the context in tokens that a session begins with.
 func (c Capabilities) Window() int {
 	n := FirstWindow
 	if c.ContextSet > 0 {
@@ -87,34 +86,34 @@ type Request struct {
 	Messages    []Message
 	Tools       []ToolSpec // empty in text mode
 	Think       bool
-	Context     int // tokens of context to ask the server for; adapters never send 0 to a server whose default is small
-	MaxTokens   int // limit of the answer, 0 for the server's
+	Context     int // context size in tokens; adapters never send 0 to a server with a small default
+	MaxTokens   int // limit of the answer, 0 for the server's limit
 	Temperature *float64
 }
 
-// Part is one piece of an answer. Only what arrived is set. The last part has
-// Done set; a stream that ends without it was cut and yields an error.
+// Part is one piece of an answer, with only the received fields set. The last part has
+// Done set; a stream that ends without it was cut off and yields an error.
 type Part struct {
 	Thinking     string
 	Content      string
 	Calls        []ToolCall // complete calls
 	Done         bool
 	DoneReason   string // "stop", "length", "tool_calls"
-	PromptTokens int    // with Done, 0 when the server does not count
+	PromptTokens int    // with Done, 0 if the server does not count
 	AnswerTokens int
-	Dropped      bool // with Done: the model wrote more than came; the server has left out a call
+	Dropped      bool // with Done: the server left out a call that the model wrote
 }
 
-// Model is one model behind one server. Stream yields the parts of one answer
-// and stops after the first error; breaking off the loop cancels the request.
-// Errors are *[Error]. Implementations are safe for concurrent use.
+// Model is one model on one server. Stream yields the parts of one answer and stops after
+// the first error; leaving the loop cancels the request. Errors are *[Error].
+// Implementations are safe for concurrent use.
 type Model interface {
 	Name() string
 	Capabilities(ctx context.Context) (Capabilities, error)
 	Stream(ctx context.Context, req Request) iter.Seq2[Part, error]
 }
 
-// Kind says what can be done about an error.
+// Kind classifies errors by the possible reaction.
 type Kind int
 
 // The kinds of errors. The zero value is Unknown, which is not retried.
@@ -123,22 +122,22 @@ const (
 	Unreachable      // no connection, or the server is starting: retry later
 	Busy             // queue full or rate limited: retry later
 	Cut              // the stream ended early or the runner died: retry the turn
-	NotFound         // the server does not have the model: a person must act
-	Unsupported      // the model lacks a capability that was asked for
+	NotFound         // the server does not have the model: the operator must act
+	Unsupported      // the model lacks a requested capability
 	TooLong          // the prompt exceeds the context: compact and retry
 	Refused          // key missing or wrong
-	Invalid          // the server did not like the request, or answered what nobody understands
+	Invalid          // the server rejected the request, or its answer is incomprehensible
 	Garbled          // the server could not read the call in the model's answer: tell the model
 )
 
 // Temporary reports whether the same request may succeed later.
 func (k Kind) Temporary() bool { return k == Unreachable || k == Busy || k == Cut }
 
-// Capability is what a request may ask of a model and not every model has, in
-// the words that end the sentence "The model cannot …".
+// Capability is an optional ability of models. Its text completes the sentence "The model
+// cannot …".
 type Capability string
 
-// What a model can lack.
+// The capabilities.
 const (
 	CallTools Capability = "call tools"
 	Think     Capability = "think"
@@ -146,10 +145,9 @@ const (
 	Chat      Capability = "chat"
 )
 
-// Error is what a [Model] fails with. Public is a sentence for the person in
-// the thread: what happened and what to do; it names no address. Err is the
-// operator's detail. RetryAfter is the wait the server asked for, 0 when it did
-// not. Lacks is set when Kind is [Unsupported].
+// Error is the error of a [Model]. Public is a sentence for the user: the failure and the
+// remedy, without addresses. Err is the detail for the operator. RetryAfter is the wait
+// that the server asked for, or 0. Lacks is set if Kind is [Unsupported].
 type Error struct {
 	Kind       Kind
 	Public     string

@@ -7,10 +7,10 @@ import (
 	"fmt"
 )
 
-// toolShapes says what a file with tools may hold.
+// toolShapes lists the accepted formats of a file with tools.
 const toolShapes = `expected an array of names, of {"name","description","parameters"}, of {"type":"function","function":{…}} as in a request to a model, or of {"name","inputSchema"} as a server of tools lists them; or an object with such an array as "tools"`
 
-// specEntry is a tool as it is written for models, servers and libraries.
+// specEntry is a tool in any of the formats of models, servers and libraries.
 type specEntry struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -20,8 +20,8 @@ type specEntry struct {
 	Snake       json.RawMessage `json:"input_schema"`
 }
 
-// ReadTools reads a list of tools in any of the forms that models, servers and
-// libraries use. An error names these forms.
+// ReadTools reads a list of tools in any of the formats of models, servers and libraries.
+// An error lists these formats.
 func ReadTools(data []byte) ([]ToolSpec, error) {
 	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
 	if len(data) > 0 && data[0] == '{' {
@@ -30,7 +30,7 @@ func ReadTools(data []byte) ([]ToolSpec, error) {
 			Functions json.RawMessage `json:"functions"`
 			Result    struct {
 				Tools json.RawMessage `json:"tools"`
-			} `json:"result"` // an answer to tools/list
+			} `json:"result"` // response to tools/list
 		}
 		if err := json.Unmarshal(data, &around); err != nil {
 			return nil, fmt.Errorf("%w (%s)", err, toolShapes)
@@ -76,7 +76,7 @@ func toolSpec(raw json.RawMessage) (ToolSpec, error) {
 	var e specEntry
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(raw, &e); errors.As(err, &wrong) {
-		return ToolSpec{}, fmt.Errorf("%q is a %s", wrong.Field, wrong.Value) // the error itself names types of this program
+		return ToolSpec{}, fmt.Errorf("%q is a %s", wrong.Field, wrong.Value) // the original error names internal types
 	} else if err != nil {
 		return ToolSpec{}, err
 	}

@@ -21,7 +21,7 @@ func TestRetryWaits(t *testing.T) {
 	if d := r.After(1, asked); d != 70*time.Second {
 		t.Errorf("the server asked for 70 s, waits %s", d)
 	}
-	if d := r.After(1, &Error{RetryAfter: time.Hour}); d != mostPatience {
+	if d := r.After(1, &Error{RetryAfter: time.Hour}); d != maxServerWait {
 		t.Errorf("waits %s for a server that asks for an hour", d)
 	}
 	if d := r.After(1, errors.New("other")); d > r.Base {

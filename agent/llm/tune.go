@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Shared returns open with one and the same model for a name, so that what was learned
-// of its server, and who uses it, is known to all sessions.
+// Shared caches the models returned by open by name, so that all sessions share the
+// knowledge about the server and its current requests.
 func Shared(open func(name string) (Model, error)) func(name string) (Model, error) {
 	var mu sync.Mutex
 	known := map[string]Model{}
@@ -24,24 +24,24 @@ func Shared(open func(name string) (Model, error)) func(name string) (Model, err
 	}
 }
 
-// Settings is what the operator of a model says of it. For a field that is nil or
-// zero the server is asked.
+// Settings overrides the capabilities of a model. The server is asked for fields that are
+// nil or zero.
 type Settings struct {
 	Temperature             *float64
 	Tools, Thinking, Vision *bool
-	ContextLength           int // tokens that the model was made for
+	ContextLength           int // maximum context of the model in tokens
 }
 
-// Tune returns m with the settings of its operator, which win over the server.
+// Tune returns m with the operator's settings, which take precedence over the server's.
 func Tune(m Model, s Settings) Model { return &tuned{m, s} }
 
-// reacher is a model whose server can be asked for less than what the model can do.
+// reacher is a model with a cheaper request to its server than Capabilities.
 type reacher interface {
 	Reach(ctx context.Context) error
 }
 
-// Reach asks a model's server whether it is there and lets one in, without an answer
-// of the model.
+// Reach checks that a model's server is reachable and grants access, without running the
+// model.
 func Reach(ctx context.Context, m Model) error {
 	if t, ok := m.(*tuned); ok {
 		m = t.Model

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// applyMatch applies a hunk where it was found.
+// applyMatch applies a hunk at its match.
 func (p *applier) applyMatch(m match) error {
 	n := len(m.hunk.old())
 	if m.level >= spacing {
@@ -22,7 +22,7 @@ func (p *applier) applyMatch(m match) error {
 	h := m.hunk
 	if m.level > exactly {
 		var err error
-		if h, err = p.adopted(m); err != nil {
+		if h, err = p.adoptIndent(m); err != nil {
 			return err
 		}
 	}
@@ -35,10 +35,9 @@ func (p *applier) note(format string, args ...any) {
 	p.notes = append(p.notes, Sentence(s))
 }
 
-// put replaces lines [from, to) of the file by what the hunk makes of them.
-// Context lines stay as the file has them. exact says that the text matched to
-// the byte. Then, if the old lines of the hunk end as the file's do, new lines
-// get the endings that the hunk gives them.
+// put replaces lines [from, to) of the file with the result of the hunk. Context
+// lines keep the file's text. If exact is set (the text matched byte for byte) and
+// the hunk's old lines end as the file's do, new lines get the hunk's line endings.
 func (p *applier) put(h hunk, from, to int, exact bool) {
 	d := p.doc
 	region := d.lines[from:to]
@@ -85,7 +84,7 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 	p.after = from + last
 }
 
-// sameEndings reports whether the old lines of h end as the file's do.
+// sameEndings reports whether the hunk's old lines end as the file's do.
 func (h hunk) sameEndings(region []line) bool {
 	k, seen := 0, len(region) == 0
 	for _, l := range h.lines {
@@ -109,8 +108,8 @@ func (h hunk) sameEndings(region []line) bool {
 	return seen
 }
 
-// mismatch returns the error for a hunk that is not in the file. It shows the
-// text that is most like it.
+// mismatch returns the error for a hunk that is not in the file. It shows the most
+// similar text.
 func (p *applier) mismatch(h hunk) error {
 	old := h.old()
 	who := h.describe(p.index, p.total)
@@ -141,7 +140,8 @@ func (p *applier) mismatch(h hunk) error {
 	return fmt.Errorf("%s", b.String())
 }
 
-// region shows n lines of the file, not too many, and the line before and behind them.
+// region shows n lines of the file, up to a limit, with the line before and after
+// them.
 func (d *document) region(from, n int) string {
 	var b strings.Builder
 	from = max(0, from-1)
@@ -152,7 +152,7 @@ func (d *document) region(from, n int) string {
 	return b.String()
 }
 
-// alreadyApplied returns where the file has the result of the hunk, if it has it.
+// alreadyApplied returns the index at which the file already has the hunk's result.
 func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	var added []string
 	for _, l := range h.lines {
@@ -170,7 +170,7 @@ func (p *applier) alreadyApplied(h hunk) (int, bool) {
 	return starts[0], true
 }
 
-// ambiguous returns the error for an edit that fits in several places.
+// ambiguous returns the error for an edit that matches in several places.
 func (p *applier) ambiguous(h hunk, starts []int) error {
 	hint := "Add lines before or after it so that only one place fits"
 	if h.block {

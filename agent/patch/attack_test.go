@@ -377,7 +377,7 @@ func (a attack) meansAnother(form string, old, fresh []string) bool {
 	return false
 }
 
-// unbalanced reports whether a bracket is left over: nobody means that.
+// imbalance reports whether a bracket is left over: nobody means that.
 func (a attack) unbalanced() bool {
 	left := func(lines []string) int {
 		all := strings.Join(lines, "\n")

@@ -38,7 +38,7 @@ func isDivider(s string) bool {
 	return len(s) >= 5 && len(s) <= 9 && strings.Trim(s, "=") == ""
 }
 
-// marker cuts five to nine equal characters of set off the front of s.
+// marker cuts five to nine equal characters from set off the front of s.
 func marker(s, set string) (rest string, ok bool) {
 	s = strings.TrimRight(s, " \t")
 	if s == "" || !strings.Contains(set, s[:1]) {
@@ -51,8 +51,8 @@ func marker(s, set string) (rest string, ok bool) {
 	return s[n:], n >= 5 && n <= 9
 }
 
-// closesLater reports whether lines have a marker that divides or closes a block.
-// Without one, a line that looks like the beginning of a block is only text.
+// closesLater reports whether lines contain a marker that divides or closes a block.
+// Without one, a line that looks like an opening marker is only text.
 func closesLater(lines []line) bool {
 	divided := false
 	for _, l := range lines {
@@ -64,8 +64,8 @@ func closesLater(lines []line) bool {
 	return divided
 }
 
-// parseBlocks reads SEARCH/REPLACE blocks in their common spellings, with the
-// file named in a line before them or nowhere.
+// parseBlocks reads SEARCH/REPLACE blocks in their common spellings. A line before a
+// block may name the file.
 func parseBlocks(lines []line) ([]Edit, error) {
 	var out []Edit
 	name := ""
@@ -88,8 +88,8 @@ func parseBlocks(lines []line) ([]Edit, error) {
 	return out, nil
 }
 
-// readBlock reads the block that opens at line i and returns the index of the
-// line that closes it.
+// readBlock reads the block that opens at line i and returns the index of its closing
+// line.
 func readBlock(lines []line, i int) (hunk, int, error) {
 	var dividers []int
 	for j := i + 1; j < len(lines); j++ {
@@ -143,8 +143,8 @@ func blockHunk(search, replace []line) hunk {
 	return h
 }
 
-// withoutNumbers takes the numbers off new lines, where the old ones have theirs. Lines
-// that are new may lack them.
+// withoutNumbers strips the line numbers from new lines if the old ones are numbered.
+// Lines that are new may lack a number.
 func withoutNumbers(add []string) []string {
 	if _, bare, ok := stripNumbers(add); ok {
 		return bare
@@ -158,7 +158,7 @@ func withoutNumbers(add []string) []string {
 	return out
 }
 
-// unnumbered takes line numbers off new lines for line from, when they count from there.
+// unnumbered strips the line numbers from new lines if they count up from line from.
 func unnumbered(lines []string, from int) []string {
 	if first, bare, ok := stripNumbers(lines); ok && first == from {
 		return bare
@@ -202,8 +202,7 @@ func unescape(lines []line) (out []string, cr bool) {
 	return out, cr
 }
 
-// hunkLines turns two texts into the lines of a hunk. The lines that both have
-// are context.
+// hunkLines turns two texts into the lines of a hunk. Lines in both are context.
 func hunkLines(old, add []string, cr bool) []hunkLine {
 	var out []hunkLine
 	put := func(op byte, lines []string) {
@@ -217,7 +216,7 @@ func hunkLines(old, add []string, cr bool) []hunkLine {
 	return out
 }
 
-// nameBefore returns the path of a file from the lines before a block, or "".
+// nameBefore returns the file path from the lines before a block, or "".
 func nameBefore(lines []line, i int) string {
 	for back := 1; back <= 3 && i-back >= 0; back++ {
 		s := strings.TrimSpace(lines[i-back].text)

@@ -10,13 +10,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/patch/syntax"
 )
 
-// Clean takes off a whole file's text what weak models put around it: what Handrail
-// shows around a file, a code fence and the words around that, line numbers, HTML
-// entities. Each goes only when the whole text shows it and before, which is the old text
-// of the file, does not. The notes say what was taken off.
+// Clean strips the wrapping that weak models put around the text of a whole file:
+// Handrail's own framing, a code fence with surrounding prose, line numbers, HTML
+// entities. Each is stripped only if the whole text has it and before, the old text
+// of the file, does not. The notes list the removals.
 func Clean(name, before, content string) (text string, notes []string) {
 	text = content
-	for range 3 { // a heading above a fence, with another one in it
+	for range 3 { // a heading may enclose a fence that encloses another heading
 		was := text
 		if s, ok := unframe(name, before, text); ok {
 			text, notes = s, append(notes, "the headings and marks of Handrail around the content were taken off")
@@ -31,7 +31,7 @@ func Clean(name, before, content string) (text string, notes []string) {
 		}
 	}
 	if s, ok := stripNumbered(text); ok {
-		if _, had := stripNumbered(before); !had && (before == "" || whole(before, text, s)) {
+		if _, had := stripNumbered(before); !had && (before == "" || wholeNumbers(before, text, s)) {
 			text, notes = s, append(notes, "line numbers in front of every line were taken off")
 		}
 	} else if s, ok := stripGutter(name, before, text); ok {
@@ -50,8 +50,8 @@ func fenced(s string) bool {
 	return strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~")
 }
 
-// prose reports whether a file of this name may well begin or end with a code
-// fence or show entities as such.
+// prose reports whether a file of this name may legitimately begin or end with a code
+// fence, or contain entities.
 func prose(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".md", ".mdx", ".markdown", ".mkd", ".rst", ".txt", ".adoc":
@@ -74,7 +74,7 @@ func stripFence(name, s string) (string, bool) {
 	if shut {
 		inner = lines[1:last]
 	}
-	whole := false // the fence is around everything
+	whole := false // the fence encloses everything
 	switch {
 	case prose(name) && !strings.EqualFold(path.Ext(name), ".txt"):
 		whole = open && shut && markdownFence(info, inner)
@@ -90,8 +90,8 @@ func stripFence(name, s string) (string, bool) {
 	return d.String(), true
 }
 
-// soleFence returns the body of the only fence of s, where all other lines are words
-// about it: a reply, and not a file. Files of kinds that may have both are left alone.
+// soleFence returns the body of the only fence in s if all other lines are typical of
+// a chat reply. Kinds of files that may legitimately have both are left alone.
 func soleFence(name, s string) (string, bool) {
 	if prose(name) || !code(name) {
 		return s, false
@@ -108,7 +108,7 @@ func soleFence(name, s string) (string, bool) {
 	}
 	tick, info, _ := fenceLine(lines[at[0]].text)
 	last, more, _ := fenceLine(lines[at[1]].text)
-	if tick != last || more != "" || spoken(info) && !spoken(strings.TrimPrefix(path.Ext(name), ".")) {
+	if tick != last || more != "" || isOutputLanguage(info) && !isOutputLanguage(strings.TrimPrefix(path.Ext(name), ".")) {
 		return s, false
 	}
 	words, said := slices.Concat(texts(lines[:at[0]]), texts(lines[at[1]+1:])), 0
@@ -125,9 +125,9 @@ func soleFence(name, s string) (string, bool) {
 	return body, true
 }
 
-// spoken reports whether a fence's language is one of commands, of which a reply has more
-// than the file.
-func spoken(info string) bool {
+// isOutputLanguage reports whether a fence's language is that of commands or output, which are
+// usually part of a reply and not of the file.
+func isOutputLanguage(info string) bool {
 	return slices.Contains([]string{"sh", "bash", "shell", "console", "diff", "text", "output"}, strings.ToLower(info))
 }
 
@@ -142,7 +142,7 @@ func withoutBlankEnds(lines []line) []line {
 	return lines
 }
 
-// closes reports whether a line ends a fence of ticks.
+// closes reports whether one of the lines closes a fence opened with ticks.
 func closes(lines []line, ticks string) bool {
 	return slices.ContainsFunc(lines, func(l line) bool {
 		t, info, ok := fenceLine(l.text)
@@ -150,7 +150,7 @@ func closes(lines []line, ticks string) bool {
 	})
 }
 
-// fenceLine reads a line such as "```go".
+// fenceLine parses a line such as "```go".
 func fenceLine(s string) (tick, info string, ok bool) {
 	s = strings.TrimRight(s, " \t")
 	for _, c := range [...]string{"`", "~"} {
@@ -163,8 +163,8 @@ func fenceLine(s string) (tick, info string, ok bool) {
 	return "", "", false
 }
 
-// markdownFence reports whether a fence in a text file is around the whole
-// file rather than a part of it.
+// markdownFence reports whether a fence in a text file wraps the whole file rather
+// than a part of it.
 func markdownFence(info string, inner []line) bool {
 	switch strings.ToLower(info) {
 	case "markdown", "md", "text", "txt", "rst", "mdx":
@@ -188,7 +188,7 @@ func markdownFence(info string, inner []line) bool {
 	return !open
 }
 
-// stripNumbered removes line numbers as stripNumbers does, from a whole text.
+// stripNumbered is stripNumbers for a whole text.
 func stripNumbered(s string) (string, bool) {
 	lines := splitText(s)
 	_, bare, ok := stripNumbers(texts(lines))
@@ -202,16 +202,17 @@ func stripNumbered(s string) (string, bool) {
 	return d.String(), true
 }
 
-// whole reports whether numbers count from one, and the text is at least as much like the
-// old one without them: others are those of a part of the file.
-func whole(before, numbered, bare string) bool {
+// wholeNumbers reports whether the numbers count from 1 and the bare text is at least as
+// similar to the old text as the numbered one. Other numbers belong to an excerpt of
+// the file.
+func wholeNumbers(before, numbered, bare string) bool {
 	first, _, _ := stripNumbers(texts(splitText(numbered)))
 	return first == 1 && common(before, texts(splitText(bare))) >= common(before, texts(splitText(numbered)))
 }
 
-// stripNumbers removes "12 | " from the front of every line. Numbers must
-// rise by one; blank lines may lack theirs. A single line counts only when
-// its number is written as read_file writes it.
+// stripNumbers removes "12 | " from the front of every line. The numbers must
+// increase by one; blank lines may lack theirs. A single line counts only if its
+// number has the format of read_file.
 func stripNumbers(lines []string) (first int, bare []string, ok bool) {
 	next, seen := 0, 0
 	bare = make([]string, len(lines))
@@ -247,8 +248,7 @@ func blanksBefore(lines []string, i int) int {
 	return n
 }
 
-// cutNumber reads " 12 | text". On an empty line the space behind the bar may be
-// missing.
+// cutNumber parses " 12 | text". An empty line may lack the space after the bar.
 func cutNumber(s string) (n int, rest string, ok bool) {
 	s = strings.TrimLeft(s, " \t")
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -270,8 +270,8 @@ func cutNumber(s string) (n int, rest string, ok bool) {
 	return n, strings.TrimPrefix(rest, " "), true
 }
 
-// unescapeEntities decodes s when all of it is escaped: it has no bare <, > or &,
-// and it has an entity where only the character makes sense.
+// unescapeEntities decodes s if all of it is escaped: it has no bare <, > or &, and
+// has an entity in a position where only the character is valid.
 func unescapeEntities(name, s string) (string, bool) {
 	if !strings.Contains(s, "&") || strings.ContainsAny(s, "<>") || prose(name) || bareAmpersand(s) {
 		return s, false
@@ -290,7 +290,7 @@ func unescapeEntities(name, s string) (string, bool) {
 	return html.UnescapeString(s), true
 }
 
-// escapes returns the entities that appear when code is escaped.
+// escapes returns the entities typical of escaped code.
 func escapes() []string {
 	return []string{"&lt;", "&gt;", "&amp;", "&quot;", "&#39;", "&#34;", "&#x27;", "&apos;"}
 }
@@ -313,8 +313,8 @@ func bareAmpersand(s string) bool {
 	return false
 }
 
-// outsideQuotes reports whether an entity stands outside string literals and
-// comments. There, no language has a use for one.
+// outsideQuotes reports whether an entity is outside string literals and comments. No
+// language has a use for one there.
 func outsideQuotes(s string) bool {
 	if strings.Contains(s, "&quot;") && !strings.Contains(s, `"`) {
 		return true

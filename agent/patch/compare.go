@@ -10,19 +10,19 @@ import (
 	"github.com/sergi/go-diff/diffmatchpatch"
 )
 
-// byteOrderMark is the mark that may stand in front of a text.
+// byteOrderMark is the optional mark at the start of a text.
 const byteOrderMark = "\uFEFF"
 
-// The levels at which lines are compared, from exact to tolerant.
+// Levels of line comparison, from exact to tolerant.
 const (
 	exactly  = iota
-	trailing // white space at the end does not count
-	spacing  // no white space counts except that there is some
-	spelling // nor do typographic quotes, dashes and HTML entities
-	levels   // how many there are
+	trailing // ignores trailing white space
+	spacing  // also ignores the amount of white space
+	spelling // also ignores typographic quotes, dashes and HTML entities
+	levels   // number of levels
 )
 
-// normal returns what is compared of a line at a level.
+// normal returns the normal form of a line at a level. Lines are compared by it.
 func normal(s string, level int) string {
 	if level == exactly {
 		return s
@@ -43,7 +43,7 @@ func normal(s string, level int) string {
 	return collapse(s)
 }
 
-// collapse returns s with a space for each run of white space.
+// collapse replaces each run of white space in s with one space.
 func collapse(s string) string {
 	s = strings.TrimSpace(s)
 	for i := range len(s) {
@@ -51,14 +51,14 @@ func collapse(s string) string {
 			return strings.Join(strings.Fields(s), " ")
 		}
 	}
-	return s // as most lines are
+	return s // the common case
 }
 
-// indentOf returns the white space at the beginning of a line.
+// indentOf returns the leading white space of a line.
 func indentOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, " \t"))] }
 
-// plainSign returns the plain form of a typographic quote or dash, -1 for a character that
-// cannot be seen, and any other as it is.
+// plainSign returns the plain form of a typographic quote or dash, -1 for an
+// invisible character, and any other rune unchanged.
 func plainSign(r rune) rune {
 	switch r {
 	case '\u2018', '\u2019', '\u201A', '\u201B', '\u2032':
@@ -73,8 +73,8 @@ func plainSign(r rune) rune {
 	return r
 }
 
-// run is a stretch of lines that stay (' '), are deleted ('-') or are added
-// ('+'). from and to are indexes into the old lines; of a '+', into the new ones.
+// run is a range of lines that stay (' '), are deleted ('-') or are added ('+'). from
+// and to index the old lines, or the new lines if op is '+'.
 type run struct {
 	op       byte
 	from, to int
@@ -88,9 +88,9 @@ func (r run) of(old, add []string) []string {
 	return old[r.from:r.to]
 }
 
-// compareLines compares two texts line by line. It is deterministic. Lines that
-// occur once in both anchor the comparison. What lies between two anchors goes
-// through Myers' algorithm, unless it is too much: so time stays near linear.
+// compareLines compares two texts line by line. It is deterministic. Lines that occur
+// once in both are anchors. The lines between two anchors go through Myers'
+// algorithm, unless there are too many, so time stays near linear.
 func compareLines(old, add []string) []run {
 	d := differ{old: old, add: add}
 	d.between(0, len(old), 0, len(add))
@@ -122,7 +122,7 @@ func (d *differ) put(op byte, from, to int) {
 	d.runs = append(d.runs, run{op, from, to})
 }
 
-// between compares old[a1:a2] with add[b1:b2].
+// fencedLines compares old[a1:a2] with add[b1:b2].
 func (d *differ) between(a1, a2, b1, b2 int) {
 	head := 0
 	for a1+head < a2 && b1+head < b2 && d.old[a1+head] == d.add[b1+head] {
@@ -155,8 +155,8 @@ func (d *differ) between(a1, a2, b1, b2 int) {
 	d.put(' ', a2, a2+tail)
 }
 
-// unique returns the longest rising sequence of lines that occur once on
-// each side.
+// unique returns the longest increasing sequence of lines that occur once on each
+// side.
 func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
 	type occurrence struct{ at, times [2]int }
 	seen := make(map[string]*occurrence, a2-a1)
@@ -179,8 +179,8 @@ func (d *differ) unique(a1, a2, b1, b2 int) [][2]int {
 	return rising(pairs)
 }
 
-// rising returns the longest subsequence in which the second numbers rise. It
-// finds it by patience sorting.
+// rising returns the longest subsequence with increasing second numbers, by patience
+// sorting.
 func rising(pairs [][2]int) [][2]int {
 	back := make([]int, len(pairs))
 	var tops []int
@@ -204,7 +204,7 @@ func rising(pairs [][2]int) [][2]int {
 	return out
 }
 
-// tooMuch limits the work of Myers' algorithm on one stretch.
+// tooMuch limits the work of Myers' algorithm between two anchors.
 const tooMuch = 1 << 20
 
 func (d *differ) myers(a1, a2, b1, b2 int) {

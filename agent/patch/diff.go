@@ -8,9 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/lines"
 )
 
-// UnifiedFile returns the difference between two versions of a file as git
-// shows it, "" when there is none. from and to are its names, "" where it does
-// not exist.
+// UnifiedFile returns the diff between two versions of a file in git's format, or ""
+// if they are equal. from and to are the file's names, "" if it does not exist.
 func UnifiedFile(from, to, before, after string) string {
 	if before == after && from == to {
 		return ""
@@ -52,7 +51,7 @@ func headerName(prefix, path string) string {
 // wholeLines cuts a text into lines with their endings.
 func wholeLines(s string) []string { return slices.Collect(strings.Lines(s)) }
 
-// Count returns how many lines a change adds and removes.
+// Count returns the number of lines that a change adds and removes.
 func Count(before, after string) (added, removed int) {
 	for _, r := range compareLines(wholeLines(before), wholeLines(after)) {
 		switch r.op {

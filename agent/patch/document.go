@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// line is one line of a text. eol is "\n", "\r\n", or "" for a last line
-// without one.
+// line is one line of a text. eol is "\n", "\r\n", or "" for an unterminated last
+// line.
 type line struct {
 	text string
 	eol  string
 }
 
-// splitText cuts a text into lines. A carriage return belongs to the line
-// ending only before a line feed.
+// splitText cuts a text into lines. A carriage return is part of the line ending only
+// before a line feed.
 func splitText(s string) []line {
 	out := make([]line, 0, strings.Count(s, "\n")+1)
 	for l := range strings.Lines(s) {
@@ -34,11 +34,11 @@ func texts(lines []line) []string {
 	return out
 }
 
-// document is a file while edits are applied to it.
+// document is a file during the application of edits.
 type document struct {
 	bom   string // the byte order mark, or ""
 	lines []line
-	eol   string // of most lines
+	eol   string // the majority's line ending
 	keys  [levels][]string
 }
 
@@ -81,9 +81,9 @@ func (d *document) String() string {
 	return b.String()
 }
 
-// splice replaces lines [from, to). The line ending at the end of the text stays as it
-// was, unless exact says that the new lines have it as it is to be. A byte order mark in
-// front of the first line becomes the document's.
+// splice replaces lines [from, to). The line ending at the end of the text is kept,
+// unless exact says that the new lines carry the intended one. A byte order mark
+// before the first line becomes the document's.
 func (d *document) splice(from, to int, add []line, exact bool) {
 	last := len(d.lines) > 0 && d.lines[len(d.lines)-1].eol == ""
 	if from == 0 && len(add) > 0 && strings.HasPrefix(add[0].text, byteOrderMark) {
@@ -118,8 +118,9 @@ func replaceSlice[T any](s []T, from, to int, add []T) []T {
 	return append(out, s[to:]...)
 }
 
-// unmarked returns the hunk without byte order marks: the document has its own apart. A
-// hunk that takes it off says so by having it on an old line and not on the new one.
+// unmarked returns the hunk without byte order marks, since the document stores its
+// own separately. A hunk removes the mark by having it on an old line and not on the
+// new one.
 func (p *applier) unmarked(h hunk) hunk {
 	marked := func(l hunkLine) bool { return strings.HasPrefix(l.text, byteOrderMark) }
 	if !slices.ContainsFunc(h.lines, marked) {

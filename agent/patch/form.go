@@ -5,8 +5,8 @@ import (
 )
 
 // MatchForm returns content, the new text of a whole file, in the form of the text
-// that it replaces: byte order mark, line endings, final newline. Where a final
-// newline is the only change, it is added.
+// that it replaces: byte order mark, line endings, final newline. If a final newline
+// is the only change, it is added.
 func MatchForm(before, content string) string {
 	if before == "" {
 		return content

@@ -2,26 +2,25 @@ package patch
 
 import (
 	"fmt"
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"html"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// definers are words that begin definitions in many languages.
+// definers are keywords that introduce definitions in many languages.
 var definers = []string{"class", "def", "enum", "fn", "fun", "func", "function", "impl", "interface", "module", "namespace", "record", "struct", "sub", "trait", "type"}
 
-// modifiers are words that may stand before those.
+// modifiers are keywords that may precede definers.
 var modifiers = []string{"abstract", "async", "const", "default", "export", "final", "internal", "override", "private", "protected", "pub", "public", "static", "void"}
 
-// defined returns the words of a line that defines something, up to the name that it
-// defines, or nil. A heading is what stands behind @@: there any line with a bracket
-// is a definition, such as "int main(void)".
-func defined(line string, heading bool) []string {
+// definitionWords returns the words of a defining line up to the defined name, or nil if the
+// line defines nothing. A heading is the text after @@: there, any line with a
+// parenthesis is a definition, such as "int main(void)".
+func definitionWords(line string, heading bool) []string {
 	line = strings.TrimLeft(line, " \t")
 	words := strings.FieldsFunc(line, notInName)
 	if strings.IndexFunc(line, notInName) == 0 { // a comment
@@ -35,7 +34,7 @@ func defined(line string, heading bool) []string {
 		return nil
 	}
 	known := slices.Contains(definers, words[i])
-	receiver, rest, method := strings.Cut(line, ")") // of Go
+	receiver, rest, method := strings.Cut(line, ")") // a Go receiver
 	if method = method && strings.HasPrefix(receiver, "func ("); !method {
 		receiver, rest = "", line
 	}
@@ -45,7 +44,7 @@ func defined(line string, heading bool) []string {
 		return nil
 	case called:
 		if words = strings.FieldsFunc(receiver+" "+head, notInName); len(words) == 0 || len(words) == 1 && known {
-			return nil // it has no name
+			return nil // no name
 		}
 		return words
 	}
@@ -56,13 +55,13 @@ func notInName(r rune) bool {
 	return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// missing returns an error when the definition that a hunk names, behind @@ or in its
-// context, is not in the file: then its lines, where they are, are not those meant.
-func (p *applier) missing(h hunk) error {
+// checkDefinitions returns an error if the file lacks a definition that the hunk names after
+// @@ or in its context. Lines that match anyway are then not the intended ones.
+func (p *applier) checkDefinitions(h hunk) error {
 	if h.block {
 		return nil
 	}
-	const most = 50 // lines of context that are looked at
+	const most = 50 // context lines to check
 	named := []string{h.section}
 	for _, l := range h.lines {
 		if l.op == ' ' && len(named) <= most {
@@ -70,8 +69,8 @@ func (p *applier) missing(h hunk) error {
 		}
 	}
 	for i, line := range named {
-		words := defined(line, i == 0)
-		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) || p.defines(words) { // git cuts long lines off
+		words := definitionWords(line, i == 0)
+		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) || p.defines(words) { // git truncates long headings
 			continue
 		}
 		return fmt.Errorf("apply edit: %s is for %q, which is not in the file: the edit was made for another state of it; read the file again", h.describe(p.index, p.total), strings.TrimSpace(cut(line)))
@@ -79,20 +78,21 @@ func (p *applier) missing(h hunk) error {
 	return nil
 }
 
-// defines reports whether a line of the file, as it is or as it was before the edit,
-// defines what the words do. It may have more of them.
+// defines reports whether a line of the file, in its present or its original state,
+// has the definition that the words name. The line may have further words.
 func (p *applier) defines(words []string) bool {
 	return len(definitions(p.doc.lines, words)) > 0 || len(definitions(p.before, words)) > 0
 }
 
-// definitions returns the indexes of the lines that define what the words do.
+// definitions returns the indexes of the lines with the definition that the words
+// name.
 func definitions(lines []line, words []string) (out []int) {
 	name := words[len(words)-1]
 	for i, l := range lines {
 		if !strings.Contains(l.text, name) {
 			continue
 		}
-		has, n := defined(l.text, true), 0
+		has, n := definitionWords(l.text, true), 0
 		for _, w := range has {
 			if n < len(words) && w == words[n] {
 				n++
@@ -105,44 +105,46 @@ func definitions(lines []line, words []string) (out []int) {
 	return out
 }
 
-// scope is where the definition that a hunk names can hold it: a region that begins
-// behind index from and before to.
+// scope is the region of a definition that may hold a hunk. Matches begin after index
+// from and before to.
 type scope struct{ from, to int }
 
-// scopes returns the scopes of a hunk's definition, in order, or none where it names
-// none that the file has.
+// scopes returns the scopes of the definition named by a hunk, in order. There are
+// none if the hunk names no definition of the file.
 func (p *applier) scopes(h hunk) (out []scope) {
-	words := defined(h.section, true)
+	words := definitionWords(h.section, true)
 	if words == nil || h.block {
 		return nil
 	}
 	found := definitions(p.doc.lines, words)
 	const most = 20
 	if len(found) > most {
-		return nil // it tells nothing
+		return nil // too common to be a hint
 	}
 	for _, s := range found {
-		kind, indent := defined(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
+		kind, indent := definitionWords(p.doc.lines[s].text, true)[0], indentOf(p.doc.lines[s].text)
 		end := slices.IndexFunc(p.doc.lines[s+1:], func(l line) bool {
-			next := defined(l.text, true)
+			next := definitionWords(l.text, true)
 			return next != nil && next[0] == kind && indentOf(l.text) == indent
 		})
 		if end < 0 {
 			end = len(p.doc.lines)
 		}
-		out = append(out, scope{s - len(h.old()), s + 1 + end}) // the line itself may be in the hunk
+		out = append(out, scope{s - len(h.old()), s + 1 + end}) // the hunk may include the defining line
 	}
 	return out
 }
 
 // within reports whether a region that begins at index at is in one of the scopes.
+// Without scopes, every region is.
 func within(scopes []scope, at int) bool {
 	return len(scopes) == 0 || slices.ContainsFunc(scopes, func(s scope) bool { return at > s.from && at < s.to })
 }
 
-// elsewhere reports whether a line that a hunk was located without is in the same
-// definition of the file, once, but not near: then another place is meant.
-func (d *document) elsewhere(m match) bool {
+// contextElsewhere reports whether a context line left out of the search occurs exactly
+// once, in the same definition but not near the match. The hunk is then meant for
+// another place.
+func (d *document) contextElsewhere(m match) bool {
 	const near = 3
 	return slices.ContainsFunc(m.hunk.left, func(l leftOut) bool {
 		there := d.find([]string{l.text}, spacing)
@@ -150,14 +152,14 @@ func (d *document) elsewhere(m match) bool {
 			return false
 		}
 		between := d.lines[min(there[0], m.at):max(there[0], m.at)]
-		return !slices.ContainsFunc(between, func(s line) bool { return defined(s.text, false) != nil })
+		return !slices.ContainsFunc(between, func(s line) bool { return definitionWords(s.text, false) != nil })
 	})
 }
 
-// evenly reports whether lines that are little more than a bracket are indented as in
-// the file, where other lines are the file's: their indentation is all that tells them
-// from the next bracket.
-func (d *document) evenly(h hunk, at int) bool {
+// evenlyIndented reports whether lines with little more than a bracket are indented as in the
+// file, given that other lines match the file. Indentation alone tells them from the
+// next bracket.
+func (d *document) evenlyIndented(h hunk, at int) bool {
 	same, other := false, false
 	for i, old := range h.old() {
 		now := d.lines[at+i].text
@@ -172,11 +174,11 @@ func (d *document) evenly(h hunk, at int) bool {
 	return !same || !other
 }
 
-// rivalled reports whether a hunk that was matched with tolerance could as well be meant
-// for another place: one that agrees with as many of its lines to the letter, context
-// that was left out included, or one that has all of them but those to delete. said is
-// the index that the hunk's line number means, or -1; it speaks for that place.
-func (d *document) rivalled(m match, said int) bool {
+// hasRival reports whether a tolerant match of a hunk has a rival: a place where as
+// many of its lines match exactly, including context left out, or one that has all of
+// its lines except those to delete. said is the index given by the hunk's line
+// number, or -1; it counts as a vote for that place.
+func (d *document) hasRival(m match, said int) bool {
 	old := m.hunk.old()
 	lines := slices.Clone(m.hunk.left)
 	stay, behind := m.hunk.context(), len(lines)
@@ -209,10 +211,10 @@ func (d *document) rivalled(m match, said int) bool {
 	return false
 }
 
-// votes counts, for each index at which a hunk could begin, how many of its telling
-// lines are in their places, to the letter.
+// votes counts, for each index at which a hunk could begin, the telling lines of the
+// hunk that match exactly at their places.
 func (d *document) votes(lines []leftOut) map[int]int {
-	const mostAlike = 8 // of one text
+	const mostAlike = 8 // equal lines to count
 	where := map[string][]int{}
 	for _, l := range lines {
 		if k := normal(l.text, trailing); len(where[k]) < mostAlike && telling([]string{l.text}, 3) {
@@ -228,28 +230,29 @@ func (d *document) votes(lines []leftOut) map[int]int {
 	return votes
 }
 
-// replaceRange applies a hunk that says which lines it replaces, not what they are.
+// replaceRange applies a hunk that gives the range of lines to replace instead of
+// their text.
 func (p *applier) replaceRange(h hunk) error {
 	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
 	if from < 0 || to < from || to > len(p.doc.lines) {
 		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
 	}
-	if why := p.doc.displaced(h.fresh(), from, to); why != "" {
+	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
 		return fmt.Errorf("apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", h.describe(p.index, p.total), from+1, to, why, p.doc.region(from, to-from))
 	}
 	p.put(h, from, to, false)
 	return nil
 }
 
-// displaced says why new lines are hardly meant for lines from to to of d, or nothing: they
-// repeat the line before or behind, or leave a bracket open where all were closed. Where an
-// edit has no old text, that is all that tells.
-func (d *document) displaced(fresh []string, from, to int) string {
+// misplacement returns the reason why new lines are unlikely to be meant for lines
+// [from, to) of d, or "". They repeat the line before or after, or unbalance
+// brackets. An edit without old text gives no other evidence.
+func (d *document) misplacement(fresh []string, from, to int) string {
 	n := len(fresh)
 	if n == 0 {
 		return ""
 	}
-	again := func(s string, at, instead int) bool { // the line is beside those that it replaces, and not one of them
+	again := func(s string, at, instead int) bool { // s repeats the line at at and not the replaced line at instead
 		return at >= 0 && at < len(d.lines) && s == d.lines[at].text && telling([]string{s}, 3) && (instead < 0 || s != d.lines[instead].text)
 	}
 	switch {
@@ -258,12 +261,12 @@ func (d *document) displaced(fresh []string, from, to int) string {
 	case again(fresh[n-1], to, to-1):
 		return "the line behind them would be there twice"
 	}
-	return d.unbalanced(fresh, from, to)
+	return d.imbalance(fresh, from, to)
 }
 
-// unbalanced says which bracket would be left over if lines from to to of d became fresh,
-// where d has as many of one kind as of the other.
-func (d *document) unbalanced(fresh []string, from, to int) string {
+// imbalance names the bracket left over if lines [from, to) of d became fresh. It
+// returns "" if the brackets of d are unbalanced already.
+func (d *document) imbalance(fresh []string, from, to int) string {
 	open, shut := brackets(texts(d.lines))
 	if open == 0 || open != shut {
 		return ""
@@ -279,7 +282,7 @@ func (d *document) unbalanced(fresh []string, from, to int) string {
 	return ""
 }
 
-// brackets counts those of blocks.
+// brackets counts the curly brackets.
 func brackets(lines []string) (open, shut int) {
 	for s := range slices.Values(lines) {
 		open, shut = open+strings.Count(s, "{"), shut+strings.Count(s, "}")
@@ -287,8 +290,9 @@ func brackets(lines []string) (open, shut int) {
 	return open, shut
 }
 
-// LeftOver says which bracket an edit leaves over in a file that had as many of one kind
-// as of the other, or nothing. It may be meant, or stand in a text: so it is told only.
+// LeftOver describes the curly brackets that an edit leaves over in a file that was
+// balanced, or returns "". It is a hint and not an error: the edit may mean it, or
+// the bracket may be in a string.
 func LeftOver(name, before, after string) string {
 	open, shut := brackets([]string{before})
 	if open == 0 || open != shut || prose(name) {
@@ -303,14 +307,14 @@ func LeftOver(name, before, after string) string {
 	return ""
 }
 
-// How far the search for a line with a few wrong characters goes.
+// Limits of the search for a line with a few wrong characters.
 const (
-	alikeWork = 1 << 22 // pairs of bytes that are compared
-	alikeLong = 400     // bytes of a line
+	alikeWork = 1 << 22 // pairs of bytes to compare
+	alikeLong = 400     // bytes per line
 )
 
-// alike returns the line of d that holds a piece nearest to one of the lines of want,
-// and how the two differ; n is 0 when nothing is near.
+// alike returns the line of d with the piece nearest to a line of want, and a
+// description of the difference. n is 0 if nothing is near.
 func (d *document) alike(want []string) (from, n int, differ string) {
 	work := alikeWork
 	for _, w := range want {
@@ -340,8 +344,9 @@ func (d *document) alike(want []string) (from, n int, differ string) {
 	return 0, 0, ""
 }
 
-// nearPiece returns the piece of line that becomes w by the fewest changes of a byte,
-// and how many they are: fewer than most, or most.
+// nearPiece returns the piece of line with the smallest edit distance in bytes to w,
+// and that distance. The search is limited to distances below most; otherwise changes
+// is most.
 func nearPiece(w, line string, most int) (piece string, changes int) {
 	cost, start := make([]int, len(w)+1), make([]int, len(w)+1)
 	for j := range cost {
@@ -372,7 +377,7 @@ func nearPiece(w, line string, most int) (piece string, changes int) {
 	return piece, changes
 }
 
-// difference says where a line that was sent and the one of the file part.
+// difference describes the point at which the sent line and the file's line differ.
 func difference(at int, sent, file []rune) string {
 	a, b := 0, 0
 	for a < min(len(sent), len(file)) && sent[a] == file[a] {
@@ -385,18 +390,19 @@ func difference(at int, sent, file []rune) string {
 		at+1, string(sent[max(0, a-20):a]), string(file[a:len(file)-b]), string(sent[a:len(sent)-b]))
 }
 
-// addition is a stretch of lines that an edit puts into a file, and what it takes out
+// addition is a range of lines that an edit adds to a file, and the lines removed
 // there.
 type addition struct {
 	name      string
 	file      *ground
 	old, add  []string
-	was, is   int // index of the first of them, in the old text and in the new
+	was, is   int // index of the first line, in the old text and in the new
 	shrinking bool
-	quoted    map[int]bool // lines of the new text that stand between fences
+	quoted    map[int]bool // lines of the new text between fences
 }
 
-// ground is what the text of a file has of itself before an edit.
+// ground lists features of a file's text before an edit. They are legitimate in the
+// edit.
 type ground struct {
 	lines                            []string
 	had                              map[string]bool
@@ -405,14 +411,15 @@ type ground struct {
 	typeset, seals                   bool
 }
 
-// Foreign returns an error when an edit writes into a file what is no text of it but a
-// part of how edits are sent: a line that stands for others, line numbers, HTML entities
-// for signs of code, line ends written as \n, a fence, the first column of a diff, the
-// end of a call. What the file had already, or its kind may well have, is its text.
+// Foreign returns an error if an edit writes artifacts of edit formats into a file: a
+// placeholder for other lines, line numbers, HTML entities for code characters, line
+// endings written as \n, a fence, the first column of a diff, the end of a tool call.
+// Artifacts that the file already had, or that its kind may well have, are
+// legitimate.
 func Foreign(name, before, after string) error {
 	old, add := texts(splitText(strings.TrimPrefix(before, byteOrderMark))), texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
 	g := grounds(old)
-	a := addition{name: name, file: g, quoted: between(add)}
+	a := addition{name: name, file: g, quoted: fencedLines(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old
 	check := func() error {
 		defer func() { a.old, a.add = nil, nil }()
@@ -451,8 +458,8 @@ func Foreign(name, before, after string) error {
 	return check()
 }
 
-// between returns the indexes of lines that stand between code fences.
-func between(lines []string) map[int]bool {
+// fencedLines returns the indexes of the lines between code fences.
+func fencedLines(lines []string) map[int]bool {
 	out, open := map[int]bool{}, ""
 	for i, s := range lines {
 		tick, info, ok := fenceLine(strings.TrimLeft(s, " "))
@@ -485,28 +492,28 @@ func grounds(lines []string) *ground {
 		g.escapes = g.escapes || bareEscape(s) >= 0
 		if in := indentOf(s); in != "" && len(in) < len(s) {
 			indented++
-			g.odd = g.odd || oddly(in)
+			g.odd = g.odd || oddIndent(in)
 		}
 	}
 	g.steps = indented > 2 && !g.odd
 	return g
 }
 
-// signs are what tells that a line is foreign, by its index or -1.
+// signs detect foreign lines. in returns the index of such a line, or -1.
 var signs = [...]struct {
 	in  func(a addition) int
 	why string
 }{
 	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
-	{addition.shown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
+	{addition.findShown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
 	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
 	{addition.fence, "is a code fence around the text; send the text of the file alone"},
-	{addition.numbered, "has a line number in front; send the text without line numbers"},
-	{addition.gutters, "has a line number in front, as others beside it; send the text without line numbers"},
+	{addition.findNumbered, "has a line number in front; send the text without line numbers"},
+	{addition.findGutter, "has a line number in front, as others beside it; send the text without line numbers"},
 	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
 	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
 	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
-	{addition.escaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
+	{addition.findEscaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
 	{addition.typeset, "has a typographic quote or a space of another kind where code has a plain one; send the plain sign"},
 	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
 }
@@ -522,13 +529,12 @@ func (a addition) omission() int {
 	})
 }
 
-// kind reports whether the file's name says that it is prose or has one of the
-// extensions.
+// kind reports whether the file's name means prose or has one of the extensions.
 func (a addition) kind(extensions ...string) bool {
 	return prose(a.name) || slices.Contains(extensions, strings.ToLower(strings.TrimPrefix(path.Ext(a.name), ".")))
 }
 
-// ends are how calls of tools and turns of models end.
+// ends are the endings of tool calls and model turns.
 var ends = []string{"</new_string>", "</old_string>", "</code_edit>", "</new_str>", "</tool_call>", "</function_call>", "</invoke>", "</parameter>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "[/INST]"}
 
 func (a addition) callEnd() int {
@@ -555,10 +561,11 @@ func (a addition) fence() int {
 	return -1
 }
 
-// column is a line number in front of a line, in one of the forms in which tools show it.
+// column is a line number before a line, in the formats that tools use.
 var column = pattern.Lazy(`^\s*([0-9]{1,7})(?: ?[|│] ?|: ?|→|\t|\. )`)
 
-// cutColumn reads a line number and what stands behind it.
+// cutColumn parses a line number before a line. bar reports whether a bar or an arrow
+// follows it.
 func cutColumn(s string) (n int, bar, ok bool) {
 	m := column().FindStringSubmatch(s)
 	if m == nil {
@@ -568,9 +575,9 @@ func cutColumn(s string) (n int, bar, ok bool) {
 	return n, strings.ContainsAny(m[0], "|│→"), err == nil
 }
 
-// numbered: numbers that count from the place where the lines are to be, or that rise,
-// with a bar behind them.
-func (a addition) numbered() int {
+// findNumbered finds line numbers that count from the place of the edit, or that increase
+// and are followed by a bar.
+func (a addition) findNumbered() int {
 	first, _, ok := cutColumn(a.add[0])
 	if !ok || a.file.numbers || a.kind("diff", "patch", "csv", "tsv", "log") {
 		return -1
@@ -585,9 +592,10 @@ func (a addition) numbered() int {
 	return 0
 }
 
-// gutters: line numbers in front of most lines, all of them as far from the line's own.
-func (a addition) gutters() int {
-	if a.file.numbers || recorded(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
+// findGutter finds line numbers before most lines, all at the same offset from the
+// line's index.
+func (a addition) findGutter() int {
+	if a.file.numbers || recordsOutput(a.name) || a.kind("csv", "tsv", "html", "htm", "stderr") {
 		return -1
 	}
 	first, off, with, all := -1, 0, 0, 0
@@ -621,7 +629,7 @@ func (a addition) entity() int {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool {
-		named := func(word string) bool { // an address in C, perhaps
+		named := func(word string) bool { // perhaps taking an address in C
 			return slices.ContainsFunc(a.file.lines, func(l string) bool { return slices.Contains(strings.FieldsFunc(l, notInName), word) })
 		}
 		return html.UnescapeString(s) != s && outsideQuotes(s) && !slices.ContainsFunc([]string{"lt", "gt", "amp", "quot", "apos"}, func(w string) bool {
@@ -630,7 +638,7 @@ func (a addition) entity() int {
 	})
 }
 
-// bareEscape returns the index of a \n outside of quotes, or -1.
+// bareEscape returns the index of a \n outside quotes, or -1.
 func bareEscape(s string) int {
 	if !strings.Contains(s, `\n`) {
 		return -1
@@ -651,14 +659,14 @@ func bareEscape(s string) int {
 	return -1
 }
 
-// goesOn is how code goes on behind a line's end that is written out; shut how it ends.
+// continuesBelow matches typical code after an escaped line ending, shut a typical end.
 var (
 	goesOn = pattern.Lazy(`\\n(?:\\t|\\n|  )`)
 	shut   = pattern.Lazy(`\\n(?:[})\]]|$)`)
 )
 
-// escape: a line that is several, with its ends written out. One of them is a line of the
-// file, or it goes on as code does.
+// escape finds a line that is several with escaped line endings. One of them is a
+// line of the file, or the text continues like code.
 func (a addition) escape() int {
 	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk") {
 		return -1
@@ -678,8 +686,8 @@ func (a addition) escape() int {
 	})
 }
 
-// escaped: a tab or quotes as JSON writes them.
-func (a addition) escaped() int {
+// findEscaped finds a tab or quotes in JSON escapes.
+func (a addition) findEscaped() int {
 	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk", "yaml", "yml", "toml") {
 		return -1
 	}
@@ -689,7 +697,7 @@ func (a addition) escaped() int {
 	})
 }
 
-// typeset: quotes as prose has them, or white space that only looks like a space.
+// typeset finds typographic quotes, or white space that only looks like a space.
 func (a addition) typeset() int {
 	if a.file.typeset || a.file.markup || a.kind("html", "htm", "xml", "tex", "po", "json", "yaml", "yml", "csv", "tsv", "css") {
 		return -1
@@ -700,7 +708,7 @@ func (a addition) typeset() int {
 	})
 }
 
-// unquoted returns what of a line of code stands outside quotes, up to a comment.
+// unquoted returns the parts of a line of code outside quotes, up to a comment.
 func unquoted(s string) string {
 	var out strings.Builder
 	var quote byte
@@ -726,7 +734,7 @@ func unquoted(s string) string {
 	return out.String()
 }
 
-// comment reports whether a comment begins with s, behind other text.
+// comment reports whether s begins a comment. behind is the text before it.
 func comment(s, behind string) bool {
 	switch s[0] {
 	case '#':
@@ -739,19 +747,20 @@ func comment(s, behind string) bool {
 	return s[0] == '*' && strings.TrimSpace(behind) == ""
 }
 
-// oddly reports whether an indentation is by a space more than whole steps.
-func oddly(in string) bool {
+// oddIndent reports whether an indentation has one space more than whole steps.
+func oddIndent(in string) bool {
 	return strings.HasPrefix(in, " \t") || strings.Trim(in, " ") == "" && len(in)%2 == 1
 }
 
-// oddSpace: each line has one space more than whole steps, the first or the last of them
-// one more than the line beside it, in a file that has no such line.
+// oddSpace finds lines that all have one space more than whole steps, of which the
+// first or the last has one more than the adjacent line, in a file without such
+// lines.
 func (a addition) oddSpace() int {
 	if !a.file.steps || a.kind("html", "htm") {
 		return -1
 	}
 	for _, s := range a.add {
-		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddly(indentOf(s)) || rest[0] == '*') {
+		if rest := strings.TrimLeft(s, " \t"); rest != "" && (!oddIndent(indentOf(s)) || rest[0] == '*') {
 			return -1
 		}
 	}

@@ -8,20 +8,20 @@ import (
 	"unicode"
 )
 
-// Where an edit fits only if white space does not count, its new lines are indented in the
-// edit's way, too: tabs as spaces, less deep. They get the indentation of the file. What
-// old lines do not settle is never guessed, nor is white space within a line or the form
-// of quotes: it is an error.
+// If an edit matches only with white space ignored, its new lines are indented in the
+// edit's style too: spaces for tabs, or less depth. They get the file's indentation.
+// Anything that the old lines do not determine is an error and never guessed. That
+// includes white space within a line and the form of quotes.
 
-// editLine is a line of an edit: context (' '), deleted ('-') or added ('+'). file is the
-// line of the file that it stands for, unless it is added.
+// editLine is a line of an edit: context (' '), deleted ('-') or added ('+'). file is
+// the corresponding line of the file, empty if added.
 type editLine struct {
 	op         byte
 	text, file string
 }
 
-// adopted returns the hunk of m with its new lines indented as the file is.
-func (p *applier) adopted(m match) (hunk, error) {
+// adoptIndent returns the hunk of m with its new lines indented as the file is.
+func (p *applier) adoptIndent(m match) (hunk, error) {
 	h := m.hunk
 	h.lines = refine(h.lines)
 	lines := make([]editLine, len(h.lines))
@@ -72,8 +72,7 @@ func refine(lines []hunkLine) []hunkLine {
 	return out
 }
 
-// adopt returns the text of each line, the added ones indented as a file with the lines
-// of doc would have them.
+// adopt returns the text of each line, with added lines in the indentation of doc.
 func adopt(doc []string, lines []editLine) ([]string, error) {
 	w := newWriter(doc, lines)
 	out := make([]string, len(lines))
@@ -81,10 +80,10 @@ func adopt(doc []string, lines []editLine) ([]string, error) {
 		out[i] = l.text
 	}
 	partner := partners(lines)
-	if text, open := w.unsettled(lines, partner); open {
+	if text, open := w.ambiguousLine(lines, partner); open {
 		return nil, unclear(text)
 	}
-	if text, open := w.beheaded(lines, partner); open {
+	if text, open := w.lostFirstIndent(lines, partner); open {
 		return nil, unclear(text)
 	}
 	k, first := 0, true
@@ -113,11 +112,11 @@ func unclear(text string) error {
 	return fmt.Errorf("it is not clear which of it the new line %q is to have", text)
 }
 
-// partners returns, for each line of a hunk that is new, the index of the old line that
-// it is made of, counted among the old lines, or -1.
+// partners returns, for each line, the index among the old lines of the line that a
+// new line was derived from, or -1.
 func partners(lines []editLine) []int {
 	out := make([]int, len(lines))
-	from, k := 0, 0 // old lines that a new one can be made of
+	from, k := 0, 0 // range of old lines that a new one can derive from
 	for i, l := range lines {
 		out[i] = -1
 		switch l.op {
@@ -147,7 +146,7 @@ func partners(lines []editLine) []int {
 	return out
 }
 
-// likeness says how much of the words of two lines is the same, from 0 to 1.
+// likeness returns the share of words that two lines have in common, from 0 to 1.
 func likeness(a, b string) float64 {
 	has, n, both := map[string]int{}, 0, 0
 	for _, s := range strings.FieldsFunc(a, notInName) {
@@ -164,29 +163,29 @@ func likeness(a, b string) float64 {
 	return float64(both) / float64(max(n, 1))
 }
 
-// place is where a new line belongs: the old line that it is made of or -1, and whether
-// it is the first of all lines.
+// place is the position of a new line. partner is the old line that it derives from,
+// or -1. first is set if it precedes all lines that stay.
 type place struct {
 	partner int
 	first   bool
-	instead bool // it is not like its partner, but the only line in its place
+	instead bool // not similar to its partner, but its only replacement
 }
 
-// writer writes new lines of an edit with the indentation of the file.
+// writer writes the new lines of an edit with the file's indentation.
 type writer struct {
 	styles
 	old, file     []string
-	tails, blanks map[string][]string // white space at the end of a line or in an empty one, and the file's
-	forTabs       bool                // spaces were sent for tabs
+	tails, blanks map[string][]string // white space at line ends and in blank lines: the edit's → the file's
+	forTabs       bool                // the edit has spaces for tabs
 	forSpaces     bool
 	gaps          bool // white space within lines differs
-	plain         bool // the edit has quotes of another form or entities where the file has plain signs
-	signs         bool // or the file where the edit has
-	hidden        bool // the file has more in a line than can be seen
+	plain         bool // the edit has typographic quotes or entities for plain characters
+	signs         bool // the file has typographic quotes or entities for plain characters
+	hidden        bool // lines have invisible characters
 	innerTabs     bool
 }
 
-// newWriter returns the writer that knows the lines of an edit of doc.
+// newWriter returns a writer that has learned from the old lines of an edit of doc.
 func newWriter(doc []string, lines []editLine) *writer {
 	w := &writer{tails: map[string][]string{}, blanks: map[string][]string{}}
 	w.unit = unitOf(doc)
@@ -194,7 +193,7 @@ func newWriter(doc []string, lines []editLine) *writer {
 	for _, l := range lines {
 		blank := strings.TrimSpace(l.text) == ""
 		if !blank {
-			w.sees(indentOf(l.text))
+			w.record(indentOf(l.text))
 		}
 		if l.op == '+' {
 			continue
@@ -223,17 +222,17 @@ func tailOf(s string) string { return s[len(strings.TrimRight(s, " \t")):] }
 
 func bodyOf(s string) string { return strings.Trim(s, " \t") }
 
-// note takes note of white space of the edit and of the file.
+// note records tabs and spaces that the edit and the file use for each other.
 func (w *writer) note(is, was string) {
 	w.forTabs = w.forTabs || !strings.Contains(is, "\t") && is != "" && strings.Contains(was, "\t")
 	w.forSpaces = w.forSpaces || strings.Contains(is, "\t") && len(was) > 1 && !strings.Contains(was, "\t")
 }
 
-// other reports whether the edit has spaces where the file has tabs, or tabs where it
-// has spaces.
+// other reports whether the edit has spaces for the file's tabs, or tabs for its
+// spaces.
 func (w *writer) other() bool { return w.forTabs || w.forSpaces }
 
-// compare takes note of what differs between the white space around a line.
+// compare records the differences between the bodies of an edit line and a file line.
 func (w *writer) compare(is, was string) {
 	if is == was {
 		return
@@ -251,17 +250,18 @@ func (w *writer) compare(is, was string) {
 	}
 }
 
-// spacesIn returns the white space of a line, piece by piece.
+// spacesIn returns the runs of white space in a line.
 func spacesIn(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsSpace(r) })
 }
 
-// typeset reports whether a text has quotes or dashes as prose has them, or entities.
+// typeset reports whether a text has typographic quotes or dashes, or HTML entities.
 func typeset(s string) bool {
 	return html.UnescapeString(s) != s || strings.ContainsFunc(s, func(r rune) bool { return plainSign(r) != r })
 }
 
-// write returns a new line as the file would have it.
+// write returns a new line in the file's style. It returns false if that is not
+// certain.
 func (w *writer) write(s string, at place) (string, bool) {
 	if slices.Equal(w.old, w.file) {
 		return s, true
@@ -269,10 +269,10 @@ func (w *writer) write(s string, at place) (string, bool) {
 	if strings.TrimSpace(s) == "" {
 		return fileTail(w.blanks, s, 2)
 	}
-	if moved, ok := w.moved(s, exactly); ok && at.partner < 0 {
+	if moved, ok := w.movedLine(s, exactly); ok && at.partner < 0 {
 		return moved, true
 	}
-	if moved, ok := w.moved(s, spacing); ok && at.first && indentOf(s) == "" {
+	if moved, ok := w.movedLine(s, spacing); ok && at.first && indentOf(s) == "" {
 		return moved, true
 	}
 	in, ok := w.indent(indentOf(s), at)
@@ -287,8 +287,8 @@ func (w *writer) write(s string, at place) (string, bool) {
 	return in + body + tail, ok
 }
 
-// moved returns what the file has for a new line that is an old one elsewhere.
-func (w *writer) moved(s string, level int) (line string, ok bool) {
+// movedLine returns the file's version of a new line that equals an old line elsewhere.
+func (w *writer) movedLine(s string, level int) (line string, ok bool) {
 	for i, old := range w.old {
 		if normal(old, level) != normal(s, level) {
 			continue
@@ -301,14 +301,14 @@ func (w *writer) moved(s string, level int) (line string, ok bool) {
 	return line, ok && !w.flat()
 }
 
-// indent returns the file's indentation for one of the edit. Where all old lines were sent
-// without theirs, either all of the edit is less deep, or only its first line is: that is
-// not known.
+// indent returns the file's indentation for an indentation of the edit. If all old
+// lines lost theirs, either the whole edit is less deep or only its first line is.
+// That cannot be determined, so it returns false.
 func (w *writer) indent(in string, at place) (string, bool) {
 	if at.partner >= 0 && in == indentOf(w.old[at.partner]) {
 		return indentOf(w.file[at.partner]), true
 	}
-	all := w.told()
+	all := w.knownPairs()
 	bare := !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" || p.file != all[0].file })
 	if bare && len(all) > 0 && all[0].file != "" && strings.HasPrefix(in, all[0].file) {
 		return "", false
@@ -316,8 +316,8 @@ func (w *writer) indent(in string, at place) (string, bool) {
 	return w.translate(in, at.first, w.other())
 }
 
-// body returns what stands in a new line between white space: an old line's is the file's,
-// and any other has to be certain as it is.
+// body returns the text of a new line without surrounding white space. The text of an
+// old line becomes the file's; any other text must be certain as it is.
 func (w *writer) body(s string, at place) (string, bool) {
 	was, found := "", false
 	for i, old := range w.old {
@@ -331,7 +331,7 @@ func (w *writer) body(s string, at place) (string, bool) {
 	if found {
 		return was, true
 	}
-	var own []string // white space that it has from its old line
+	var own []string // white space inherited from its old line
 	if at.partner >= 0 && !w.gaps {
 		own = spacesIn(bodyOf(w.old[at.partner]))
 	}
@@ -343,7 +343,7 @@ func (w *writer) body(s string, at place) (string, bool) {
 	return s, !spaced && !signed && !w.hidden
 }
 
-// tail returns the white space at the end of a new line.
+// tail returns the trailing white space of a new line.
 func (w *writer) tail(s string, at place) (string, bool) {
 	is, o, f := tailOf(s), "", ""
 	if at.partner >= 0 {
@@ -352,17 +352,17 @@ func (w *writer) tail(s string, at place) (string, bool) {
 		tab := strings.Contains(f, "\t") && o != f
 		switch {
 		case tab && bodyOf(s) != bodyOf(old) && strings.HasPrefix(bodyOf(s), bodyOf(old)):
-			return "", false // is what is new behind the tab, or before it?
+			return "", false // ambiguous: the addition may come before or after the tab
 		case is == o:
 			return f, true
 		}
 	}
-	out, ok := fileTail(w.tails, is, len(w.told()))
-	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // is there to be white space behind it?
+	out, ok := fileTail(w.tails, is, len(w.knownPairs()))
+	return out, ok && (is != "" || out == "" || len(w.tails[""]) == 0) // false: the line may need trailing white space
 }
 
-// fileTail returns what the file has instead of white space at the end of a line, where
-// as many lines tell.
+// fileTail returns the file's counterpart of trailing white space in an edit, if
+// enough lines give evidence.
 func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
 	was := tails[is]
 	if len(was) == 1 && (is != "" || lines > 1) {
@@ -375,16 +375,16 @@ func fileTail(tails map[string][]string, is string, lines int) (string, bool) {
 			case len(f) > 1 || f == "\t":
 				return "", false
 			case len(was) == 0 && f == "":
-				is = strings.TrimSuffix(is, edit) // the edit puts it behind all lines
+				is = strings.TrimSuffix(is, edit) // the edit has it after every line
 			}
 		}
 	}
 	return is, true
 }
 
-// unsettled returns the new line of an edit without indentation that can be meant in
-// several ways, where the file has indentation.
-func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok bool) {
+// anchorError returns a new line that has several possible meanings, in an edit without
+// indentation for a file with indentation.
+func (w *writer) ambiguousLine(lines []editLine, partner []int) (text string, ok bool) {
 	plain := func(l editLine) bool { return indentOf(l.text) == "" }
 	indented := func(l editLine) bool { return l.op != '+' && indentOf(l.file) != "" }
 	if slices.ContainsFunc(lines, func(l editLine) bool { return !plain(l) }) || !slices.ContainsFunc(lines, indented) {
@@ -396,7 +396,7 @@ func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok boo
 		case l.op == '-':
 			same := func(m editLine) bool { return m.op != '+' && m.text == l.text }
 			if rest := slices.IndexFunc(lines[i+1:], same); rest >= 0 || slices.IndexFunc(lines, same) < i {
-				twice = l.text // which of them is gone?
+				twice = l.text // ambiguous: one of two equal lines is gone
 			}
 			continue
 		case l.op == '+' && partner[i] < 0 && w.flat():
@@ -404,7 +404,7 @@ func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok boo
 		}
 		s := strings.TrimSpace(l.text)
 		if opened != "" && s != "" && !strings.ContainsAny(s[:1], "})]") {
-			return opened, true // what stands in a block is deeper
+			return opened, true // the content of a block is indented deeper
 		}
 		if opened = ""; l.op == '+' && s != "" && strings.ContainsAny(s[len(s)-1:], "{([:") {
 			opened = l.text
@@ -413,17 +413,17 @@ func (w *writer) unsettled(lines []editLine, partner []int) (text string, ok boo
 	return twice, twice != "" && w.flat()
 }
 
-// beheaded returns the first new line of an edit whose first old line lost its indentation,
-// where nothing but that tells which line it is: a bracket alone.
-func (w *writer) beheaded(lines []editLine, partner []int) (text string, ok bool) {
-	if !trimmed(w.told()) {
+// lostFirstIndent returns the first new line of an edit whose first old line lost its
+// indentation, if that line is only a bracket and nothing else identifies it.
+func (w *writer) lostFirstIndent(lines []editLine, partner []int) (text string, ok bool) {
+	if !lostOnlyFirst(w.knownPairs()) {
 		return "", false
 	}
 	bracket := func(s string) bool { return strings.TrimSpace(s) != "" && !telling([]string{s}, 1) }
 	head := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '+' && strings.TrimSpace(l.text) != "" })
 	for i, l := range lines {
 		if i != head && l.op != ' ' && bracket(l.text) && collapse(l.text) == collapse(lines[head].text) {
-			return l.text, true // it or the first one?
+			return l.text, true // may be this line or the first one
 		}
 	}
 	first := slices.IndexFunc(lines, func(l editLine) bool { return l.op != '-' })
@@ -434,34 +434,35 @@ func (w *writer) beheaded(lines []editLine, partner []int) (text string, ok bool
 	return l.text, bracket(l.text) && indentOf(l.text) == "" && (l.op == ' ' || partner[first] != 0)
 }
 
-// pair is how a line is indented in the edit and in the file. A blank line says nothing.
+// pair is the indentation of a line in the edit and in the file. known is false for a
+// blank line.
 type pair struct {
 	edit, file string
 	known      bool
 }
 
-// styles are the indentations of an edit and of the file, by the old lines.
+// styles are the indentations of an edit and of the file, learned from the old lines.
 type styles struct {
 	pairs  []pair
-	unit   string // one step of the file, where the pairs have spaces
-	before string // of the line of the edit that was seen last
+	unit   string // one step of the file, if the pairs have spaces
+	before string // indentation of the edit's previous line
 	seen   bool
-	step   int // the smallest step between lines of the edit, in bytes
+	step   int // smallest step between lines of the edit, in bytes
 }
 
-// sees takes note of the indentation of a line of the edit.
-func (s *styles) sees(in string) {
+// record records the indentation of a line of the edit.
+func (s *styles) record(in string) {
 	if d := max(len(in), len(s.before)) - min(len(in), len(s.before)); s.seen && d > 0 && (s.step == 0 || d < s.step) {
 		s.step = d
 	}
 	s.before, s.seen = in, true
 }
 
-// translate turns an indentation of the edit into one of the file. other says that the
-// edit has spaces for tabs, or tabs for spaces, elsewhere.
+// translate turns an indentation of the edit into one of the file. other means that
+// the edit has spaces for tabs, or tabs for spaces, elsewhere.
 func (s *styles) translate(in string, first, other bool) (string, bool) {
-	all := s.told()
-	if trimmed(all) { // the white space in front of all of the text is often lost
+	all := s.knownPairs()
+	if lostOnlyFirst(all) { // models often drop the leading white space of the whole text
 		if first && in == "" {
 			return all[0].file, true
 		}
@@ -474,8 +475,8 @@ func (s *styles) translate(in string, first, other bool) (string, bool) {
 	return "", false
 }
 
-// told returns the pairs that say something.
-func (s *styles) told() (out []pair) {
+// goneWords returns the known pairs.
+func (s *styles) knownPairs() (out []pair) {
 	for _, p := range s.pairs {
 		if p.known {
 			out = append(out, p)
@@ -484,22 +485,22 @@ func (s *styles) told() (out []pair) {
 	return out
 }
 
-// trimmed reports whether only the first line lacks its indentation.
-func trimmed(all []pair) bool {
+// withoutContext reports whether only the first line lacks its indentation.
+func lostOnlyFirst(all []pair) bool {
 	return len(all) > 1 && all[0].edit == "" && all[0].file != "" &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		!slices.ContainsFunc(all[1:], func(p pair) bool { return p.edit != p.file })
 }
 
-// flat reports whether the edit has no indentation at all, and the file has several.
+// flat reports whether the edit has no indentation at all and the file has several.
 func (s *styles) flat() bool {
-	all := s.told()
+	all := s.knownPairs()
 	return !slices.ContainsFunc(all, func(p pair) bool { return p.edit != "" }) &&
 		slices.ContainsFunc(all, func(p pair) bool { return p.file != all[0].file })
 }
 
-// solve returns the indentation of the file for one of the edit, by pairs that have one
-// and the same rule. ok is false where they have none or several.
+// solve returns the file's indentation for one of the edit, by a rule that fits all
+// pairs. ok is false if no rule fits or several do.
 func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	found := false
 	for _, p := range pairs {
@@ -521,26 +522,27 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if shallower(in, pairs) {
 		return "", false
 	}
-	moved, isMoved := moved(in, pairs)
+	moved, isMoved := shiftedIndent(in, pairs)
 	scaled, isScaled := s.scaled(in, pairs)
 	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
 		return "", false
 	}
 	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 && !slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
-		return "", false // by half a step
+		return "", false // off by a part of a step
 	}
 	return or(isMoved, moved, scaled), true
 }
 
-// shallower reports whether an indentation is less than that of all lines of the edit,
-// which are all less deep than the file's: by as much as those, or in proportion?
+// shallower reports whether an indentation is less than that of every line of the
+// edit, all of which are less deep than the file's. The missing depth may be constant
+// or proportional.
 func shallower(in string, pairs []pair) bool {
 	return !slices.ContainsFunc(pairs, func(p pair) bool {
 		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) || strings.Trim(p.edit+p.file, p.edit[:1]) != ""
 	})
 }
 
-// mixed reports whether some lines of the file are indented by tabs and some by spaces.
+// mixed reports whether the file indents some lines by tabs and others by spaces.
 func mixed(pairs []pair) bool {
 	has := func(c string) bool {
 		return slices.ContainsFunc(pairs, func(p pair) bool { return strings.HasPrefix(p.file, c) })
@@ -555,9 +557,9 @@ func or(first bool, a, b string) string {
 	return b
 }
 
-// moved adds what all lines of the file have in front, or takes off what all lines of
-// the edit have.
-func moved(in string, pairs []pair) (string, bool) {
+// shiftedIndent adds the prefix common to all lines of the file, or removes the one common to
+// all lines of the edit.
+func shiftedIndent(in string, pairs []pair) (string, bool) {
 	less := func(p pair) bool { return len(p.edit) <= len(in) }
 	if more, ok := constant(pairs, func(p pair) (string, bool) { return strings.CutSuffix(p.file, p.edit) }); ok {
 		return more + in, slices.ContainsFunc(pairs, less)
@@ -568,7 +570,7 @@ func moved(in string, pairs []pair) (string, bool) {
 	return "", false
 }
 
-// constant returns what f finds in every pair, if that is the same.
+// constant returns the result of f if it is the same for all pairs.
 func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
 	all := ""
 	for i, p := range pairs {
@@ -581,8 +583,8 @@ func constant(pairs []pair, f func(pair) (string, bool)) (string, bool) {
 	return all, len(pairs) > 0
 }
 
-// scaled counts indentation in steps of the edit and writes as many of the file's, and
-// those by which all lines of the file are deeper.
+// scaled counts an indentation in steps of the edit and writes the same number of the
+// file's steps, plus the constant difference in depth.
 func (s *styles) scaled(in string, pairs []pair) (string, bool) {
 	to := s.stepOf(pairs)
 	from := strings.Repeat(" ", s.step)
@@ -612,7 +614,7 @@ func (s *styles) scaled(in string, pairs []pair) (string, bool) {
 	return strings.Repeat(to, depth+by), true
 }
 
-// stepOf returns one step of the file.
+// stepOf returns one indentation step of the file, "" if unknown.
 func (s *styles) stepOf(pairs []pair) string {
 	if slices.ContainsFunc(pairs, func(p pair) bool { return strings.Contains(p.file, "\t") }) {
 		return "\t"
@@ -623,7 +625,7 @@ func (s *styles) stepOf(pairs []pair) string {
 	return s.unit
 }
 
-// unitOf returns one step of indentation in most of a document.
+// unitOf returns the most frequent indentation step of a document.
 func unitOf(doc []string) string {
 	tabs, last := 0, 0
 	steps := map[int]int{}

@@ -10,20 +10,19 @@ import (
 // applier applies the hunks of one edit in order.
 type applier struct {
 	doc    *document
-	before []line // of the file as it was before the first hunk
-	index  int    // of the hunk at work, from 1
+	before []line // the file's lines before the first hunk
+	index  int    // of the current hunk, from 1
 	total  int
 	moves  []move
-	after  int // first line behind the hunk before
+	after  int // first line after the previous hunk
 	notes  []string
 }
 
-// move is a shift of lines: those that had index at or more before it are by
-// lines further down after it.
+// move is a shift by a number of lines for all lines with index at or greater.
 type move struct{ at, by int }
 
-// shifted returns the present index of the line that had index i before the
-// first hunk was applied.
+// shifted returns the current index of the line that had index i before the first
+// hunk was applied.
 func (p *applier) shifted(i int) int {
 	for _, m := range p.moves {
 		if i >= m.at {
@@ -33,14 +32,14 @@ func (p *applier) shifted(i int) int {
 	return i
 }
 
-// match says where a hunk fits.
+// match is the place at which a hunk fits.
 type match struct {
-	hunk  hunk // as it fits: perhaps with less context than was written
+	hunk  hunk // as it fits, perhaps with less context than written
 	at    int
 	level int
 }
 
-// old returns the lines that must be in the file.
+// old returns the lines that the file must have.
 func (h hunk) old() []string   { return h.without('+') }
 func (h hunk) fresh() []string { return h.without('-') }
 
@@ -72,7 +71,7 @@ func blank(lines []string) bool {
 func (p *applier) apply(h hunk) error {
 	h = p.unmarked(h)
 	if h.numbered != nil && len(p.doc.find(h.numbered.old(), trailing)) > 0 {
-		h = *h.numbered // they are in the file
+		h = *h.numbered // the numbers are part of the file
 	}
 	if blank(h.old()) {
 		done, err := p.insert(h)
@@ -83,7 +82,7 @@ func (p *applier) apply(h hunk) error {
 	if len(h.splits) > 0 {
 		return p.applySplit(h)
 	}
-	if err := p.missing(h); err != nil {
+	if err := p.checkDefinitions(h); err != nil {
 		return err
 	}
 	m, err := p.locate(h)
@@ -94,16 +93,16 @@ func (p *applier) apply(h hunk) error {
 		return p.applyMatch(*m)
 	}
 	if !h.block {
-		if done, err := p.scatter(h); done || err != nil {
+		if done, err := p.applyParts(h); done || err != nil {
 			return err
 		}
 	}
 	return p.mismatch(h)
 }
 
-// applySplit tries the readings of a block in which a line of its content
-// looks like the divider. The file decides: if it has the divider's signs
-// where a reading searches for them, they are content.
+// applySplit tries all readings of a block whose content has a line that looks like
+// the divider. The file decides: a divider-like line in a search text that the file
+// has is content.
 func (p *applier) applySplit(h hunk) error {
 	var found *match
 	for _, reading := range h.splits {
@@ -112,7 +111,7 @@ func (p *applier) applySplit(h hunk) error {
 			return err
 		}
 		if m != nil {
-			found = m // the longest search that is in the file
+			found = m // keep the longest search text that is in the file
 		}
 	}
 	if found == nil {
@@ -124,7 +123,7 @@ func (p *applier) applySplit(h hunk) error {
 	return p.applyMatch(*found)
 }
 
-// dividers counts the lines that look like the divider of a block.
+// dividers counts the lines that look like a block divider.
 func dividers(lines []string) (n int) {
 	for _, s := range lines {
 		if isDivider(s) {
@@ -134,8 +133,8 @@ func dividers(lines []string) (n int) {
 	return n
 }
 
-// insert applies hunks without old text. done is false when the hunk has to be
-// located like any other.
+// insert applies a hunk without old text. done is false if the hunk has to be located
+// like any other.
 func (p *applier) insert(h hunk) (done bool, err error) {
 	n := len(p.doc.lines)
 	empty := n == 0 || n == 1 && p.doc.lines[0].text == ""
@@ -174,12 +173,12 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 	return true, nil
 }
 
-// locate returns where the hunk fits, or nil when it fits nowhere. It is an error
-// when several regions fit and nothing tells which is meant.
+// locate returns the place at which the hunk fits, or nil if it fits nowhere. It
+// returns an error if several places fit and nothing decides between them.
 func (p *applier) locate(h hunk) (*match, error) {
 	for _, v := range h.variants() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && m.level >= spacing && !h.block && p.doc.rivalled(*m, p.expected(m.hunk)) {
+			if m != nil && m.level >= spacing && !h.block && p.doc.hasRival(*m, p.expected(m.hunk)) {
 				return nil, nil
 			}
 			if m != nil && !telling(v.old(), 3) && p.bareRival(*m) {
@@ -193,7 +192,7 @@ func (p *applier) locate(h hunk) (*match, error) {
 	}
 	for _, v := range h.lessContext() {
 		if m, err := p.try(v); m != nil || err != nil {
-			if m != nil && (p.doc.elsewhere(*m) || p.doc.rivalled(*m, p.expected(m.hunk))) {
+			if m != nil && (p.doc.contextElsewhere(*m) || p.doc.hasRival(*m, p.expected(m.hunk))) {
 				return nil, nil
 			}
 			return m, err
@@ -202,8 +201,9 @@ func (p *applier) locate(h hunk) (*match, error) {
 	return nil, nil
 }
 
-// bareRival reports whether lines without words, which are little to go by, are also where
-// the hunk says that they are, or anywhere else if it was matched with tolerance.
+// bareRival reports whether lines without words, which are weak evidence, also match
+// at the place given by the hunk's line number, or anywhere else if the match was
+// tolerant.
 func (p *applier) bareRival(m match) bool {
 	old, said := m.hunk.old(), p.expected(m.hunk)
 	if m.level >= spacing {
@@ -212,8 +212,8 @@ func (p *applier) bareRival(m match) bool {
 	return !m.hunk.block && said >= 0 && said != m.at && p.doc.at(said, old, spacing)
 }
 
-// try locates a hunk, first as its line number says, then at ever more tolerant
-// levels of comparison.
+// try locates a hunk, first at its line number, then at increasingly tolerant levels
+// of comparison.
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	scopes := p.scopes(h)
@@ -225,7 +225,7 @@ func (p *applier) try(h hunk) (*match, error) {
 	}
 	for level := range levels {
 		starts := slices.DeleteFunc(p.doc.find(old, level), func(at int) bool {
-			return !within(scopes, at) || level >= spacing && !p.doc.evenly(h, at)
+			return !within(scopes, at) || level >= spacing && !p.doc.evenlyIndented(h, at)
 		})
 		if len(starts) == 0 {
 			continue
@@ -239,7 +239,7 @@ func (p *applier) try(h hunk) (*match, error) {
 	return nil, nil
 }
 
-// expected returns the index that the hunk's line number means, or -1.
+// expected returns the index given by the hunk's line number, or -1.
 func (p *applier) expected(h hunk) int {
 	if h.start <= 0 {
 		return -1
@@ -247,8 +247,8 @@ func (p *applier) expected(h hunk) int {
 	return p.shifted(h.start - 1)
 }
 
-// choose returns which of several indexes is meant. It is an error when nothing
-// tells them apart.
+// choose returns the intended one of several indexes, or an error if nothing decides
+// between them.
 func (p *applier) choose(h hunk, starts []int) (int, error) {
 	if !h.block {
 		var later []int
@@ -258,14 +258,14 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 			}
 		}
 		if want := p.expected(h); want >= 0 && want < p.after && len(later) > 0 && len(later) < len(starts) {
-			return 0, p.ambiguous(h, starts) // its number says that it is before the last hunk, its order that it is behind
+			return 0, p.ambiguous(h, starts) // its line number puts it before the last hunk, its order after it
 		}
 		if len(later) > 0 {
 			starts = later
 		}
 	}
 	if len(starts) == 1 {
-		return starts[0], p.once(h)
+		return starts[0], p.checkOnce(h)
 	}
 	if want := p.expected(h); want >= 0 && !h.fewer {
 		best, second := -1, -1
@@ -284,9 +284,9 @@ func (p *applier) choose(h hunk, starts []int) (int, error) {
 	return 0, p.ambiguous(h, starts)
 }
 
-// once returns an error when only an earlier block of the same edit has made the place of
-// one the only one: the blocks may have been written for the file as it was.
-func (p *applier) once(h hunk) error {
+// checkOnce returns an error if a block fits in one place only because of an earlier block
+// of the same edit. The blocks may have been written for the original file.
+func (p *applier) checkOnce(h hunk) error {
 	if !h.block || h.start > 0 || p.index < 2 {
 		return nil
 	}
@@ -305,8 +305,8 @@ func distance(a, b int) int {
 	return a - b
 }
 
-// variants returns the readings of a hunk whose edges are uncertain. The one
-// with the most lines comes first.
+// variants returns the possible readings of a hunk with uncertain edges, the one with
+// the most lines first.
 func (h hunk) variants() []hunk {
 	out := []hunk{h}
 	n := len(h.lines)
@@ -334,7 +334,7 @@ func (h hunk) variants() []hunk {
 	return out
 }
 
-// trimBlank drops blank lines that a block has at its edges on both sides.
+// trimBlank drops the blank lines that both sides of a block have at its edges.
 func (h hunk) trimBlank() (hunk, bool) {
 	lines := h.lines
 	from, to := 0, len(lines)
@@ -355,7 +355,8 @@ func (h hunk) trimBlank() (hunk, bool) {
 	return v, true
 }
 
-// lessContext returns the hunk with ever fewer lines of context at its edges.
+// lessContext returns variants of the hunk with ever fewer context lines at its
+// edges.
 func (h hunk) lessContext() []hunk {
 	for n := len(h.lines); n > 0 && h.lines[n-1].raw; n-- {
 		h.lines = h.lines[:n-1]
@@ -369,11 +370,11 @@ func (h hunk) lessContext() []hunk {
 	}
 	var out []hunk
 	add := func(head, tail int) {
-		if v, ok := h.trimmed(head, tail); ok {
+		if v, ok := h.withoutContext(head, tail); ok {
 			out = append(out, v)
 		}
 	}
-	for k := 1; k <= min(mostLeftOut, max(lead, trail)); k++ {
+	for k := 1; k <= min(maxLeftOut, max(lead, trail)); k++ {
 		if k <= trail {
 			add(0, k)
 		}
@@ -392,14 +393,15 @@ func (h hunk) lessContext() []hunk {
 	return out
 }
 
-// mostLeftOut is how many lines of context one by one are left out, and remembered, at
-// each end of a hunk.
-const mostLeftOut = 10
+// maxLeftOut is the maximum number of context lines that are left out one by one,
+// and remembered, at each end of a hunk.
+const maxLeftOut = 10
 
-// trimmed returns the hunk without lines of context at its ends. ok reports whether
-// some are left that have enough letters to be found by, or the definition that it is
-// in is named: without any, a common line of another function would do.
-func (h hunk) trimmed(head, tail int) (v hunk, ok bool) {
+// withoutContext returns the hunk without some context lines at its ends. ok reports whether
+// the rest can identify a place: it has enough letters, and context is left or the
+// enclosing definition is named. Otherwise a common line in another function would
+// match.
+func (h hunk) withoutContext(head, tail int) (v hunk, ok bool) {
 	v = h
 	v.lines = h.lines[head : len(h.lines)-tail]
 	if v.start > 0 {
@@ -407,27 +409,26 @@ func (h hunk) trimmed(head, tail int) (v hunk, ok bool) {
 	}
 	v.fewer, v.left = true, nil
 	named := false
-	for i := max(0, head-mostLeftOut); i < head; i++ {
+	for i := max(0, head-maxLeftOut); i < head; i++ {
 		l := h.lines[i]
 		v.left = append(v.left, leftOut{l.text, i - head})
-		if defined(l.text, false) != nil {
-			named, v.section, v.left = true, l.text, nil // it says where, whatever is above it
+		if definitionWords(l.text, false) != nil {
+			named, v.section, v.left = true, l.text, nil // identifies the place regardless of the lines above
 		}
 	}
 	old := v.old()
 	for i, l := range h.lines[len(h.lines)-tail:] {
-		if defined(l.text, false) != nil {
+		if definitionWords(l.text, false) != nil {
 			return v, false
 		}
-		if i < mostLeftOut {
+		if i < maxLeftOut {
 			v.left = append(v.left, leftOut{l.text, len(old) + i})
 		}
 	}
 	return v, telling(old, 3) && (named || telling(v.context(), 3))
 }
 
-// telling reports whether lines have enough letters and digits in them to be
-// found by.
+// telling reports whether lines have enough letters and digits to identify a place.
 func telling(lines []string, enough int) bool {
 	n := 0
 	for _, s := range lines {
@@ -440,10 +441,10 @@ func telling(lines []string, enough int) bool {
 	return n >= enough
 }
 
-// scatter applies a hunk with "…" in its context part by part. It reports whether all
-// of them fit. Where nothing says that lines were left out, a hunk is for another
-// state of the file.
-func (p *applier) scatter(h hunk) (bool, error) {
+// applyParts applies a hunk with "…" in its context part by part, and reports whether
+// all parts fit. A hunk without such a marker is not split: it is for another state
+// of the file.
+func (p *applier) applyParts(h hunk) (bool, error) {
 	parts := h.parts()
 	if len(parts) < 2 {
 		return false, nil
@@ -461,7 +462,7 @@ func (p *applier) scatter(h hunk) (bool, error) {
 	return true, nil
 }
 
-// parts cuts a hunk where lines stand for left-out text, and returns what has changes.
+// parts splits a hunk at placeholder lines and returns the parts with changes.
 func (h hunk) parts() []hunk {
 	var out []hunk
 	from := 0
@@ -488,7 +489,7 @@ func keysOf(lines []line, level int) []string {
 	return out
 }
 
-// keysAt returns the normal forms of the lines of d at a level. They are made once.
+// keysAt returns the normal forms of the lines of d at a level, cached.
 func (d *document) keysAt(level int) []string {
 	if d.keys[level] == nil {
 		d.keys[level] = keysOf(d.lines, level)
@@ -496,7 +497,7 @@ func (d *document) keysAt(level int) []string {
 	return d.keys[level]
 }
 
-// find returns every index at which want stands in d, in linear time.
+// find returns every index at which want occurs in d, in linear time.
 func (d *document) find(want []string, level int) []int {
 	if len(want) == 0 || len(want) > len(d.lines) {
 		return nil
@@ -522,7 +523,7 @@ func (d *document) find(want []string, level int) []int {
 	return out
 }
 
-// failure returns the table that the search of Knuth, Morris and Pratt needs.
+// failure returns the failure table of the Knuth-Morris-Pratt search.
 func failure(p []string) []int {
 	back := make([]int, len(p))
 	for i, k := 1, 0; i < len(p); i++ {
@@ -537,7 +538,7 @@ func failure(p []string) []int {
 	return back
 }
 
-// at reports whether want stands at index i.
+// at reports whether want occurs at index i.
 func (d *document) at(i int, want []string, level int) bool {
 	if i < 0 || i+len(want) > len(d.lines) {
 		return false
@@ -550,9 +551,8 @@ func (d *document) at(i int, want []string, level int) bool {
 	return true
 }
 
-// nearest returns the region of d that is most like want, for error messages: the
-// one with the most lines of want at the same offsets. n is 0 when nothing is
-// alike.
+// nearest returns the region of d most similar to want, for error messages: the one
+// with the most lines of want at the same offsets. n is 0 if nothing is similar.
 func (d *document) nearest(want []string) (from, n int) {
 	where := map[string][]int{}
 	for j, w := range want {

@@ -1,18 +1,17 @@
 package patch
 
 import (
+	"github.com/handrail-bot/handrail/policy/pattern"
 	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Omission searches content, meant to be a whole file, for a line that stands
-// for text left out, such as "// rest of code unchanged". A line that is in
-// before, the old text, does not count. Omission returns the 1-based number of
-// the first such line and its text, or 0.
+// Omission searches content, the text of a whole file, for a placeholder line such as
+// "// rest of code unchanged". A line that is also in before, the old text, does not
+// count. Omission returns the 1-based number of the first such line and its text, or
+// 0.
 func Omission(name, before, content string) (int, string) {
 	had := map[string]bool{}
 	for l := range strings.Lines(before) {
@@ -31,14 +30,14 @@ func Omission(name, before, content string) (int, string) {
 		}
 	}
 	if shrinks && !prose(name) {
-		return stretch(name, before, content, had)
+		return replacedBy(name, before, content, had)
 	}
 	return 0, ""
 }
 
-// stretch searches each stretch of the old text that is gone for a line in its place that
-// stands for it, by its form: dots, a few words in a comment, all that is there now.
-func stretch(name, before, content string, had map[string]bool) (int, string) {
+// replacedBy searches the replacement of each removed range for a placeholder,
+// recognized by its form: dots, a few words in a comment, or a single line for many.
+func replacedBy(name, before, content string, had map[string]bool) (int, string) {
 	old, add := texts(splitText(before)), texts(splitText(content))
 	count := func(lines []string) (n int) {
 		for _, s := range lines {
@@ -70,13 +69,14 @@ func stretch(name, before, content string, had map[string]bool) (int, string) {
 	return 0, ""
 }
 
-// inPlace reports whether a line in the place of others stands for them. above is the new
-// text above it; alone means that nothing else is in the place of several lines.
+// inPlace reports whether a line is a placeholder for the lines that it replaces.
+// above is the new text above it. alone means that it is the only replacement for
+// several lines.
 func inPlace(ext, s string, alone bool, above []string) bool {
 	inner := strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\t")
 	s = strings.TrimSpace(s)
 	last := strings.TrimSpace(lastOf(above))
-	if s == "..." && (ext == ".py" || ext == ".pyi") { // the body of a stub, perhaps
+	if s == "..." && (ext == ".py" || ext == ".pyi") { // may be the body of a stub
 		return !inner || !strings.HasSuffix(last, ":") && !strings.HasSuffix(last, `"""`) || ext == ".py" && alone
 	}
 	at := leader().FindStringIndex(s)
@@ -95,23 +95,24 @@ func inPlace(ext, s string, alone bool, above []string) bool {
 	case instead().MatchString(strings.Trim(body, ". ")):
 		return true
 	}
-	several := leader().MatchString(last) // lines of comment
-	return alone && !several && brief(words) && !speaks(s, body)
+	several := leader().MatchString(last) // part of a longer comment
+	return alone && !several && brief(words) && !hasOwnContent(s, body)
 }
 
-// tagged reports whether files of a kind have tags.
+// tagged reports whether files with an extension contain tags.
 func tagged(ext string) bool {
 	return slices.Contains([]string{".html", ".htm", ".xml", ".vue", ".jsx", ".tsx", ".svelte"}, ext)
 }
 
-// speaks reports whether a comment has signs or words by which it says something of its own.
-func speaks(s, body string) bool {
+// hasOwnContent reports whether a comment has characters or words that give it content of
+// its own.
+func hasOwnContent(s, body string) bool {
 	return strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") || strings.HasSuffix(s, ".") || strings.Contains(s, "----") ||
-		told().MatchString(body)
+		goneWords().MatchString(body)
 }
 
-// brief reports whether the words of a comment are as few as those that stand for text,
-// and not the one word of a heading. Some scripts have no space between words.
+// brief reports whether a comment is as short as a placeholder, and not the single
+// word of a heading. Some scripts have no space between words.
 func brief(words []string) bool {
 	n := utf8.RuneCountInString(strings.Join(words, " "))
 	if words[0][0] >= 0xe0 {
@@ -120,8 +121,8 @@ func brief(words []string) bool {
 	return len(words) > 1 && len(words) <= 4 && n < 8*(len(words)+1)
 }
 
-// told are words of a comment that says that something is gone.
-var told = pattern.Lazy(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
+// knownPairs matches words of comments that say that something is gone.
+var goneWords = pattern.Lazy(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
 	`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
 
 // lastOf returns the last line that is not blank.
@@ -134,10 +135,11 @@ func lastOf(lines []string) string {
 	return ""
 }
 
-// leader is what a line that is nothing but a comment begins with.
+// leader matches the beginning of a comment line, or of a bracket or quote in its
+// place.
 var leader = pattern.Lazy(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`)
 
-// omitted are the words for text that was left out.
+// omitted matches phrases for left-out text.
 var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
 	`\b(rest|remainder|remaining (part|code|content|lines|functions|methods|file)s?)\b.*\b(code|file|content|contents|implementation|function|functions|method|methods|class|component|module|script|document|page|tests?|config(uration)?|styles?|logic|body|imports?|unchanged|same|remains?|here|goes|follows)\b`,
 	`\b(existing|previous|original|other|old|current) (code|content|contents|implementation|implementations|functions?|methods?|logic|imports?|fields?|properties|props|tests?|styles?|rules?|routes?|handlers?|cases?|entries|items|lines|text|class(es)?|definitions?|declarations?|config(uration)?|body|file)\b.*\b(remains?|unchanged|stays?|same|here|goes|above|below|continues?|omitted|kept$|as before|preserved|unmodified|as is)\b`,
@@ -149,14 +151,14 @@ var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
 	`^rest of\b`,
 }, "|"))
 
-// dotted are the words that mean an omission only beside an ellipsis.
+// dotted matches words that mean an omission only beside an ellipsis.
 var dotted = pattern.Lazy(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
 
-// muchLost is how many lines fewer than before make a promise to write the rest one
-// that it was left out.
+// muchLost is the loss of lines at which a promise to write the rest counts as an
+// omission.
 const muchLost = 20
 
-// promised are words of a comment for what was there and is to be written anew.
+// promised matches comments that leave existing text to be written again later.
 var promised = pattern.Lazy(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`)
 
 // promises reports whether a line is a comment that leaves the rest for later.
@@ -169,8 +171,8 @@ func promises(s string) bool {
 	return promised().MatchString(body) || instead().MatchString(body)
 }
 
-// instead are all the words of a comment that may well be a heading, but stands for text
-// where much is lost.
+// instead matches whole comments that could be headings, but are placeholders if much
+// is lost.
 var instead = pattern.Lazy(`(?i)^(` + strings.Join([]string{
 	`no (further |other )?changes?( needed| required)?( here| below| above| from here( on)?)?`,
 	`(the )?same( as (the )?(before|above|below|original|previous)( (version|code|file|one))?)?`,
@@ -187,11 +189,11 @@ var instead = pattern.Lazy(`(?i)^(` + strings.Join([]string{
 	`⋮`,
 }, "|") + `)$`)
 
-// standsForText reports whether a trimmed line stands for text left out.
+// standsForText reports whether a trimmed line is a placeholder for left-out text.
 func standsForText(s string, shrinks bool, ext string) bool {
 	if isEllipsis(s) {
-		// A bare "..." is code in Python; a comment with nothing but dots is
-		// an omission where text gets lost.
+		// A bare "..." is code in Python. A comment with only dots is an omission if text
+		// gets lost.
 		return shrinks && (s[0] != '.' || ext != ".py" && ext != ".pyi")
 	}
 	at := leader().FindStringIndex(s)
@@ -202,7 +204,7 @@ func standsForText(s string, shrinks bool, ext string) bool {
 	dots := strings.Contains(s, "...") || strings.Contains(s, "…")
 	switch {
 	case !dots && prose(ext) && (s[0] == '#' || s[0] == '*'):
-		return false // a heading or an item of a list
+		return false // a heading or a list item
 	case !dots && bracketed(s[:at[1]]) && (s[0] != '\'' || !basic(ext)):
 		return s[0] != '<' && omitted().MatchString(body) && strings.ContainsAny(s[len(s)-1:], ")]")
 	}
@@ -218,32 +220,32 @@ func saysSo(s, body string, dots, shrinks bool) bool {
 	return omitted().MatchString(bare) || shrinks && (andSoOn().MatchString(bare) || stays().MatchString(bare))
 }
 
-// stays are words for a rest that is as it was: they stand for text in a file that loses
-// some.
+// stays matches phrases for an unchanged rest. They are placeholders in a file that
+// shrinks.
 var stays = pattern.Lazy(`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
 	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`)
 
 // basic reports whether ' begins a comment in files of this kind.
 func basic(ext string) bool { return slices.Contains([]string{".bas", ".cls", ".vb", ".vbs"}, ext) }
 
-// andSoOn are words that stand for text only in a file that loses some.
+// andSoOn matches words that are placeholders only in a file that shrinks.
 var andSoOn = pattern.Lazy(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)
 
-// bracketed reports whether the opening of a line is a bracket or a quote rather
-// than the start of a comment.
+// bracketed reports whether the opening of a line is a bracket or a quote and not the
+// start of a comment.
 func bracketed(open string) bool {
 	return strings.ContainsAny(open[:1], "[(<'") && !strings.HasPrefix(open, "<!--") && !strings.HasPrefix(open, "(*")
 }
 
-// dotsAtAnEnd reports whether a line, or the words of its comment, begin or end in dots.
+// dotsAtAnEnd reports whether a line, or its comment text, begins or ends with dots.
 func dotsAtAnEnd(s, body string) bool {
 	return startsWithDots(s) || startsWithDots(body) || strings.HasSuffix(body, ".") || strings.HasSuffix(body, "…")
 }
 
 func startsWithDots(s string) bool { return strings.HasPrefix(s, ".") || strings.HasPrefix(s, "…") }
 
-// isEllipsis reports whether a line is nothing but an ellipsis, perhaps in a
-// comment.
+// isEllipsis reports whether a line is only an ellipsis, with or without comment
+// markers.
 func isEllipsis(s string) bool {
 	s = strings.TrimSpace(s)
 	if !strings.Contains(s, "...") && !strings.Contains(s, "…") {

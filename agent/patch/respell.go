@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// respelled returns the lines of a sketch that replace those of old as the file writes.
-// tolerant says that the sketch's anchors fit only if white space does not count. Where
-// they fit exactly, and nothing else says that the sketch has other white space than the
-// file, its white space is meant.
-func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
+// respell returns the sketch lines that replace old, in the file's white space.
+// tolerant means that the sketch's anchors match only with white space ignored. If
+// they match exactly and nothing else suggests that the sketch's white space differs,
+// it is kept.
+func respell(doc, lines, old []string, tolerant bool) ([]string, error) {
 	r := respeller{doc: doc, lines: lines, old: old, is: make([]int, len(lines))}
 	r.match()
 	if r.otherSigns() || r.flat() {
@@ -42,27 +42,27 @@ func respelled(doc, lines, old []string, tolerant bool) ([]string, error) {
 	return out, nil
 }
 
-// certain reports whether a line of the sketch can be meant as nothing but text.
+// certain reports whether a line of the sketch has only one reading.
 func (r *respeller) certain(w *writer, j int, text string) bool {
 	s := r.lines[j]
 	in := indentOf(s)
 	if r.is[j] >= 0 {
 		in, _ = w.translate(in, j == 0, w.other())
-		return strings.TrimSpace(s) == "" || in == indentOf(text) // or is it deeper now?
+		return strings.TrimSpace(s) == "" || in == indentOf(text) // false: it may have been indented deeper
 	}
-	return !slices.ContainsFunc(r.old, func(t string) bool { // a line of the file that was moved
+	return !slices.ContainsFunc(r.old, func(t string) bool { // false if a line of the file was moved
 		return collapse(t) == collapse(s) && t != text
 	})
 }
 
-// respeller compares a part of a sketch with the lines that it replaces.
+// respeller compares a part of a sketch with the lines to replace.
 type respeller struct {
 	doc        []string
 	lines, old []string
-	is         []int // for each line of the sketch that of the file but for white space, or -1
+	is         []int // per sketch line: index of the equal file line, white space ignored, or -1
 }
 
-// match finds the lines that are the file's.
+// match pairs sketch lines with file lines.
 func (r *respeller) match() {
 	flat := func(lines []string) (out []string) {
 		for _, s := range lines {
@@ -82,9 +82,10 @@ func (r *respeller) match() {
 	}
 }
 
-// differs reports whether the lines of the sketch that the file has, too, differ in white
-// space in a way that nobody means: spaces for tabs, no alignment anywhere, white space
-// at the end of each line or of none; or whether they are deeper by other than whole steps.
+// differs compares the white space of the sketch lines that the file has too. inexact
+// means unintended differences: spaces for tabs, no alignment anywhere, trailing
+// white space on all lines or on none. unsteady means a depth that differs by other
+// than whole steps.
 func (r *respeller) differs() (inexact, unsteady bool) {
 	all := strings.Join(r.lines, "\n")
 	ends := func(s string) bool { return strings.TrimRight(s, " \t") != s }
@@ -107,7 +108,8 @@ func (r *respeller) differs() (inexact, unsteady bool) {
 	return inexact, unsteady
 }
 
-// flat reports whether the sketch has lost all indentation where the file has several.
+// flat reports whether the sketch lost all indentation and the file has several
+// depths.
 func (r *respeller) flat() bool {
 	other := func(s string) bool {
 		return strings.TrimSpace(s) != "" && indentOf(s) != indentOf(r.old[0])
@@ -120,7 +122,7 @@ func (r *respeller) bare() bool {
 	return !slices.ContainsFunc(r.lines, func(s string) bool { return indentOf(s) != "" })
 }
 
-// lost reports whether a line of the sketch lacks indentation that the file has.
+// lost reports whether a line of the sketch lacks the file's indentation.
 func (r *respeller) lost() bool {
 	for j, i := range r.is {
 		if i >= 0 && indentOf(r.lines[j]) == "" && indentOf(r.old[i]) != "" {
@@ -130,8 +132,8 @@ func (r *respeller) lost() bool {
 	return false
 }
 
-// otherSigns reports whether the sketch has quotes or entities that the file has nowhere:
-// perhaps for plain ones.
+// otherSigns reports whether the sketch has typographic quotes or entities that the
+// file has nowhere. They may be meant as plain characters.
 func (r *respeller) otherSigns() bool {
 	whole := strings.Join(r.doc, "\n")
 	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
@@ -139,7 +141,7 @@ func (r *respeller) otherSigns() bool {
 		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines, func(s string) bool { return strings.ContainsFunc(s, quote) })
 }
 
-// wide returns the white space within a line and at its end that is more than a space.
+// wide returns the gaps within a line and at its end that are not a single space.
 func wide(s string) []string {
 	return slices.DeleteFunc(spacesIn(strings.TrimLeft(s, " \t")), func(gap string) bool { return gap == " " })
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
-// frame finds what Handrail puts around a text that it shows: headings, fences of what
-// nobody vouches for, reminders. It says nothing of the text and can be taken off.
+// frame matches lines that Handrail puts around a shown text: headings, fences of
+// untrusted text, reminders. They carry no content and can be removed.
 var frame = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:[#*/]+ *)?File: \S.* \(\d+ lines?\)[*: ]*`,
 	`(?:[#*/]+ *)?(?:Contents of |The person's selected code from )?\S.*\(already provided ?[—–-]+ ?do not re-read\)[*: ]*`,
@@ -19,7 +19,7 @@ var frame = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`This is what \S+ contains there now; copy from it exactly, .*`,
 }, "|") + `)$`)
 
-// gap finds what stands in a text that Handrail shows for a part of it that it does not.
+// gap matches lines that Handrail shows in place of omitted text.
 var gap = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:[#*/]+ *)?File: \S.* \(lines [\d, -]+ of \d+\)[*: ]*`,
 	`\[cut: lines \d+-\d+ are not shown\b.*\]`,
@@ -31,7 +31,7 @@ var gap = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`\[This text is left out: .*\]`,
 }, "|") + `)$|… \[(?:\d+ characters cut|line cut(?:: for more, .*)?)\]$`)
 
-// report finds what Handrail says of a call: what it did, and what was wrong with it.
+// report matches Handrail's reports on calls and their errors.
 var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`(?:Created|Changed|Deleted|Renamed \S+ to) \S+ \(\+\d+ [−-]\d+\)\..*`,
 	`\S+ already has exactly this content; nothing was written\.`,
@@ -52,10 +52,10 @@ var report = pattern.Lazy(`^(?:` + strings.Join([]string{
 	`No (?:matches for "|file is named \S+ in |outline of ).*`, `No definitions in \S+\..*`,
 }, "|") + `)$`)
 
-// seal finds a control mark of models as Handrail breaks it.
+// seal matches a model's control mark as broken by Handrail.
 var seal = pattern.Lazy(`[<＜‹⟨〈\[\]]¦`)
 
-// hints are what one of them has in it, so that most lines need no closer look.
+// hints are substrings of matching lines: most lines need no regular expression.
 var hints = []string{
 	"File: ", "already provided", "[TOOL", "untrusted", "[Reminder: ", "This is what ", "[", "¦", "(no ",
 	"(empty file)", "(nothing here", " (+", "nothing was ", "exactly this content", " edit: ", "sketch: ",
@@ -64,22 +64,22 @@ var hints = []string{
 	"No outline", "No definitions",
 }
 
-// ours reports whether a line is what only Handrail writes around or in place of a text.
-func ours(s string) bool {
+// isOwnLine reports whether only Handrail writes such a line around or in place of a text.
+func isOwnLine(s string) bool {
 	s = strings.TrimSpace(s)
 	return slices.ContainsFunc(hints, func(h string) bool { return strings.Contains(s, h) }) &&
 		(frame().MatchString(s) || gap().MatchString(s) || report().MatchString(s))
 }
 
-// recorded are kinds of files that hold what programs say, Handrail among them.
-func recorded(name string) bool {
+// recordsOutput reports whether a file of this name records program output, which may be
+// Handrail's.
+func recordsOutput(name string) bool {
 	return addition{name: name}.kind("diff", "patch", "log", "out", "golden", "snap", "txtar", "expected") && !prose(name)
 }
 
-// unframe takes off what stands around a text as Handrail shows it. Lines that the old
-// text has stay.
+// unframe removes Handrail's framing around a text. Lines of the old text stay.
 func unframe(name, before, s string) (string, bool) {
-	if recorded(name) {
+	if recordsOutput(name) {
 		return s, false
 	}
 	lines, had := splitText(s), map[string]bool{}
@@ -108,7 +108,7 @@ func unframe(name, before, s string) (string, bool) {
 	if from == to {
 		head, tail, from, to = false, false, 0, len(lines)
 	}
-	again := false // a line of the file that came back with its marks broken
+	again := false // a line of the file came back with its marks broken
 	for i, l := range lines[from:to] {
 		mended := marks.Mend(l.text)
 		if mended != l.text && !had[strings.TrimSpace(l.text)] && had[strings.TrimSpace(mended)] {
@@ -119,13 +119,13 @@ func unframe(name, before, s string) (string, bool) {
 	return d.String(), head || tail || again
 }
 
-// shown: a line that only Handrail writes. In prose it may be quoted between fences.
-func (a addition) shown() int {
-	if recorded(a.name) {
+// findShown finds a line that only Handrail writes. Prose may quote one between fences.
+func (a addition) findShown() int {
+	if recordsOutput(a.name) {
 		return -1
 	}
 	for i, s := range a.add {
-		own := ours(s) || !a.file.seals && seal().MatchString(s)
+		own := isOwnLine(s) || !a.file.seals && seal().MatchString(s)
 		if own && !a.file.had[strings.TrimSpace(s)] && (!a.kind() || !a.quoted[a.is+i]) { //control:own-words
 			return i
 		}

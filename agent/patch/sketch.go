@@ -7,18 +7,17 @@ import (
 	"strings"
 )
 
-// segment is what stands between two markers of a sketch.
+// segment is the text between two markers of a sketch.
 type segment struct {
 	lines         []string
-	before, after bool // a marker stands there
+	before, after bool // a marker precedes or follows
 	source        int  // 1-based line of the sketch
 }
 
-// Merge fills the "… existing code …" markers of a sketch from before. Every
-// segment between markers must begin and end with lines of the file that
-// occur once in what is left of it: they are its anchors, and the text
-// between them is replaced. Where anchors do not settle it, the error says
-// what to add.
+// Merge fills the "… existing code …" markers of a sketch from before. The first and
+// last lines of a segment are its anchors: lines of the file that occur once in the
+// rest of it. The text between them is replaced. If the anchors are ambiguous, the
+// error says how to extend the segment.
 func Merge(before, sketch string) (Applied, error) {
 	d := newDocument(before)
 	segments, markers := cutSketch(d, sketch)
@@ -37,7 +36,7 @@ func Merge(before, sketch string) (Applied, error) {
 	return Applied{Text: d.String(), Notes: m.notes}, nil
 }
 
-// cutSketch cuts a sketch at its markers. A line that is in the file as well is no
+// cutSketch splits a sketch at its markers. A line that is also in the file is no
 // marker.
 func cutSketch(d *document, sketch string) (out []segment, markers int) {
 	had := map[string]bool{}
@@ -71,10 +70,10 @@ func cutSketch(d *document, sketch string) (out []segment, markers int) {
 	return out, markers
 }
 
-// merger puts one segment after the other into the file.
+// merger merges segments into the file, in order.
 type merger struct {
 	doc   *document
-	pos   int // first line that no segment has covered yet
+	pos   int // first line not covered by a segment
 	notes []string
 }
 
@@ -94,16 +93,16 @@ func (m *merger) merge(s segment) error {
 		return err
 	}
 	bare := level >= spacing && len(s.lines) > 1 && !telling(s.lines[len(s.lines)-1:], 1) && !oneBlock(s.lines)
-	if m.goesOn(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
-		return m.unsettled(s, s.lines[len(s.lines)-1], "ends", "after")
+	if m.continuesBelow(s.lines, to) || bare && len(m.left(s.lines[len(s.lines)-1:], level, from)) > 1 {
+		return m.anchorError(s, s.lines[len(s.lines)-1], "ends", "after")
 	}
 	old := texts(m.doc.lines[from : to+1])
-	lines, err := respelled(texts(m.doc.lines), s.lines, old, level >= spacing)
+	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
 	if err != nil {
 		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
 			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
 	}
-	if why := m.doc.unbalanced(lines, from, to+1); why != "" {
+	if why := m.doc.imbalance(lines, from, to+1); why != "" {
 		return fmt.Errorf("merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s", s.source, from+1, to+1, why, m.doc.region(from, to+1-from))
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
@@ -115,7 +114,7 @@ func (m *merger) merge(s segment) error {
 	return nil
 }
 
-// start finds the line of the file at which a segment begins.
+// start finds the file line at which a segment begins.
 func (m *merger) start(s segment) (at, level int, err error) {
 	if !s.before && m.pos == 0 && m.doc.at(0, s.lines[:1], trailing) {
 		return 0, trailing, nil
@@ -131,10 +130,10 @@ func (m *merger) start(s segment) (at, level int, err error) {
 			}
 		}
 	}
-	return 0, 0, m.unsettled(s, s.lines[0], "begins", "before")
+	return 0, 0, m.anchorError(s, s.lines[0], "begins", "before")
 }
 
-// left returns the indexes at which lines stand in the file, from index from on.
+// left returns the indexes at which lines occur in the file, from index from on.
 func (m *merger) left(lines []string, level, from int) []int {
 	var out []int
 	for _, at := range m.doc.find(lines, level) {
@@ -145,7 +144,7 @@ func (m *merger) left(lines []string, level, from int) []int {
 	return out
 }
 
-// end finds the last line of the file that a segment replaces.
+// end finds the last file line that a segment replaces.
 func (m *merger) end(s segment, from, level int) (int, error) {
 	n := len(s.lines)
 	if n == 1 {
@@ -164,39 +163,39 @@ func (m *merger) end(s segment, from, level int) (int, error) {
 			break
 		}
 		best = k
-		if to := found[0] + k - 1; len(found) == 1 && !m.loses(s.lines, from, to) {
+		if to := found[0] + k - 1; len(found) == 1 && !m.losesDefinition(s.lines, from, to) {
 			return to, nil
 		} else if len(found) == 1 {
 			break
 		}
 	}
 	if best > 0 && (telling([]string{last}, 1) || strings.ContainsAny(last, "})]")) {
-		if to, ok := m.blockEnd(from, last, level); ok && !m.loses(s.lines, from, to) {
+		if to, ok := m.blockEnd(from, last, level); ok && !m.losesDefinition(s.lines, from, to) {
 			return to, nil
 		}
 	}
-	return 0, m.unsettled(s, last, "ends", "after")
+	return 0, m.anchorError(s, last, "ends", "after")
 }
 
-// loses reports whether lines from to to of the file define something at the level of
-// the first of them or above it that is not in the segment: then it ends before that.
-func (m *merger) loses(lines []string, from, to int) bool {
+// losesDefinition reports whether lines [from, to] of the file define something, at the depth
+// of the first line or above, that the segment lacks. The segment then ends earlier.
+func (m *merger) losesDefinition(lines []string, from, to int) bool {
 	depth := len(indentOf(m.doc.lines[from].text))
 	for _, l := range m.doc.lines[from+1 : to+1] {
-		if len(indentOf(l.text)) > depth || defined(l.text, false) == nil {
+		if len(indentOf(l.text)) > depth || definitionWords(l.text, false) == nil {
 			continue
 		}
-		words := defined(l.text, false)
-		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(defined(s, false), words) }) {
+		words := definitionWords(l.text, false)
+		if !slices.ContainsFunc(lines, func(s string) bool { return slices.Equal(definitionWords(s, false), words) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// goesOn reports whether two lines of a segment are in the file behind its end only, and
-// so would be there twice.
-func (m *merger) goesOn(lines []string, to int) bool {
+// continuesBelow reports whether at least two lines of a segment occur in the file only after
+// its end, and would be duplicated.
+func (m *merger) continuesBelow(lines []string, to int) bool {
 	n := 0
 	for _, s := range lines {
 		if at := m.doc.find([]string{s}, spacing); len(at) == 1 && at[0] > to && telling([]string{s}, 6) {
@@ -206,15 +205,15 @@ func (m *merger) goesOn(lines []string, to int) bool {
 	return n > 1
 }
 
-// oneBlock reports whether the last of the lines closes what the first one opens.
+// oneBlock reports whether the last line closes the block of the first one.
 func oneBlock(lines []string) bool {
 	depth, n := len(indentOf(lines[0])), len(lines)-1
 	deeper := func(s string) bool { return strings.TrimSpace(s) == "" || len(indentOf(s)) > depth }
 	return len(indentOf(lines[n])) == depth && !slices.ContainsFunc(lines[1:n], func(s string) bool { return !deeper(s) })
 }
 
-// blockEnd finds the line that closes the block which line from opens: the
-// first one that is indented no deeper, if it is the one that is wanted.
+// blockEnd finds the line that closes the block opened by line from: the first one
+// indented no deeper. It returns true if that line equals last.
 func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
 	depth := len(indentOf(m.doc.lines[from].text))
 	for i := from + 1; i < len(m.doc.lines); i++ {
@@ -227,7 +226,7 @@ func (m *merger) blockEnd(from int, last string, level int) (int, bool) {
 	return 0, false
 }
 
-func (m *merger) unsettled(s segment, anchor, verb, side string) error {
+func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	found := m.left([]string{anchor}, spacing, 0)
 	where := "is not in the file"
 	switch rest := m.left([]string{anchor}, spacing, m.pos); {
@@ -241,8 +240,8 @@ func (m *merger) unsettled(s segment, anchor, verb, side string) error {
 		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side, m.region(s, found))
 }
 
-// region shows the text of the file that a segment may be about: around each place of
-// its anchor, or else what is most like it.
+// region shows the file's text around each place of a segment's anchor, or else the
+// most similar text.
 func (m *merger) region(s segment, found []int) string {
 	n, most := 2, 3
 	if len(found) == 0 {

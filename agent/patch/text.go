@@ -9,9 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Replace returns before with old replaced by add. old must occur once; with all,
-// any number of occurrences are replaced. Text that is not there to the byte is
-// compared line by line, as a SEARCH block is. n is the number of replacements.
+// Replace returns before with old replaced by add. old must occur once; with all set,
+// all occurrences are replaced. If there is no exact occurrence, text is compared
+// line by line, as in a SEARCH block. n is the number of replacements.
 func Replace(before, old, add string, all bool) (out Applied, n int, err error) {
 	if old == "" {
 		if before != "" {
@@ -28,7 +28,7 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 		case n == 1 && !all && cutsWord(before, v[0]):
 			return Applied{}, 0, partOfWord(before, v[0])
 		case n == 1 || n > 1 && all:
-			return replaced(before, v, n), n, nil
+			return replaceAll(before, v, n), n, nil
 		case n > 1:
 			return Applied{}, n, manyTimes(before, v[0], n)
 		}
@@ -41,13 +41,13 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	return a, 1, err
 }
 
-// spellings returns the ways in which a text and its replacement can be in a file: with
-// the line endings that they have, and with each of the others.
+// spellings returns the forms in which a text and its replacement can be in a file:
+// with their own line endings, and with each of the others.
 func spellings(before, old, add string) [][2]string {
 	lines := splitText(before)
 	crlf, lf := [2]string{withEOL(old, "\r\n"), withEOL(add, "\r\n")}, [2]string{withEOL(old, "\n"), withEOL(add, "\n")}
 	switch {
-	case uniform(lines, "\r\n"): // a line feed alone would be found within a line's end
+	case uniform(lines, "\r\n"): // a lone line feed would match within CRLF
 		return [][2]string{crlf}
 	case uniform(lines, "\n"):
 		return [][2]string{lf}
@@ -55,9 +55,10 @@ func spellings(before, old, add string) [][2]string {
 	return [][2]string{{old, add}, crlf, lf}
 }
 
-// replaced puts v[1] in all n places of v[0]. A line whose end is replaced keeps one: what
-// follows it would stand in the same line otherwise.
-func replaced(before string, v [2]string, n int) (out Applied) {
+// replaceAll replaces all n occurrences of v[0] with v[1]. If v[0] ends with a line
+// ending and v[1] does not, one is added: the following text would join the line
+// otherwise.
+func replaceAll(before string, v [2]string, n int) (out Applied) {
 	old, add := v[0], v[1]
 	if eol := withEOL("\n", mostEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
 		add += eol
@@ -78,15 +79,15 @@ func replaced(before string, v [2]string, n int) (out Applied) {
 	return out
 }
 
-// cutsWord reports whether the only place of a text begins or ends within a word or a
-// number: "timeout = 1" in "timeout = 10".
+// cutsWord reports whether the only occurrence of a text begins or ends within a word
+// or a number, such as "timeout = 1" in "timeout = 10".
 func cutsWord(before, old string) bool {
 	at := strings.Index(before, old)
 	return joins(before[:at], old) || joins(old, before[at+len(old):])
 }
 
-// joins reports whether a word goes from the end of a to the beginning of b. Other scripts
-// than those of Europe may have no space between words.
+// joins reports whether a word extends from the end of a to the beginning of b. Only
+// Latin letters count: other scripts may have no space between words.
 func joins(a, b string) bool {
 	const latin = 0x250
 	last, _ := utf8.DecodeLastRuneInString(a)
@@ -113,7 +114,7 @@ func manyTimes(before, old string, n int) error {
 			break
 		}
 		if at := strings.Count(before[:from+k], "\n"); !slices.Contains(starts, at) {
-			starts = append(starts, at) // a line is named once, however often it has the text
+			starts = append(starts, at) // list a line once, even with several occurrences
 		}
 		from += k + len(old)
 	}
@@ -122,8 +123,8 @@ func manyTimes(before, old string, n int) error {
 		d.list(starts, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
 }
 
-// Insert puts text before line n of before, or behind the last line when n
-// is 0 or one more than there are lines.
+// Insert puts text before line n of before, or after the last line if n is 0 or one
+// more than the number of lines.
 func Insert(before string, n int, text string) (string, error) {
 	d := newDocument(before)
 	at := n - 1
@@ -162,8 +163,8 @@ func (d *document) replace(from, to int, text string) {
 	d.splice(from, to, add, false)
 }
 
-// Block returns the edit that replaces search by replace, as a SEARCH/REPLACE
-// block does. line is where search is thought to begin, 0 when unknown.
+// Block returns the edit of a SEARCH/REPLACE block. line is the presumed first line
+// of search, 0 if unknown.
 func Block(search, replace string, line int) Edit {
 	h := blockHunk(splitText(search), splitText(replace))
 	if line > 0 {
@@ -172,7 +173,7 @@ func Block(search, replace string, line int) Edit {
 	return Edit{hunks: []hunk{h}}
 }
 
-// Lines returns the edit that replaces lines from to to by text.
+// Lines returns the edit that replaces lines from to to, both included, with text.
 func Lines(from, to int, text string) Edit {
 	h := hunk{block: true, start: from, end: to}
 	add, _ := unescape(splitText(text))

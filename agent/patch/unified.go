@@ -13,7 +13,7 @@ type unifiedParser struct {
 	lines []line
 	i     int
 	edits []Edit
-	open  bool // the last edit still takes hunks
+	open  bool // the last edit still accepts hunks
 }
 
 func parseUnified(lines []line) ([]Edit, error) {
@@ -34,8 +34,8 @@ func parseUnified(lines []line) ([]Edit, error) {
 	return p.edits, nil
 }
 
-// transportCRLF reports whether the diff as such has CRLF line endings, so
-// that they say nothing about the file.
+// transportCRLF reports whether all lines of the diff end in CRLF. The endings then
+// say nothing about the file.
 func transportCRLF(lines []line) bool {
 	for i, l := range lines {
 		if l.eol == "\n" || l.eol == "" && i < len(lines)-1 {
@@ -67,7 +67,8 @@ func (p *unifiedParser) step() error {
 
 func isOp(s string) bool { return s != "" && (s[0] == '+' || s[0] == '-' || s[0] == ' ') }
 
-// fileHeader reads a line of the header of a file. It reports whether s was one.
+// fileHeader parses the file header that begins at s, and reports whether there is
+// one.
 func (p *unifiedParser) fileHeader(s string) bool {
 	if rest, ok := strings.CutPrefix(s, "diff --git "); ok {
 		e := Edit{}
@@ -108,15 +109,15 @@ func (p *unifiedParser) fileHeader(s string) bool {
 	case sameFile(from, to):
 		e.Path = to
 	default:
-		e.Path = from // a rename says so in lines of its own
+		e.Path = from // a rename has header lines of its own
 	}
 	return true
 }
 
 const devNull = "/dev/null"
 
-// sameFile reports whether a pair of header paths means one file. Models leave
-// out directories, or name the old file with ".orig".
+// sameFile reports whether a pair of header paths names one file. Models omit
+// directories, or name the old file with ".orig".
 func sameFile(from, to string) bool {
 	return from == to || path.Base(from) == path.Base(to) && (strings.HasSuffix(from, "/"+to) || strings.HasSuffix(to, "/"+from)) ||
 		strings.TrimSuffix(from, ".orig") == to || from == "" || to == ""
@@ -161,8 +162,8 @@ func (p *unifiedParser) meta(s string) {
 	}
 }
 
-// headerPath reads a path of a header: without a/ or b/, without the time
-// that diff puts behind a tab, unquoted.
+// headerPath parses a path in a header: unquoted, without a/ or b/, and without the
+// time that diff appends after a tab.
 func headerPath(s string) string {
 	s = strings.TrimSpace(strings.TrimRight(s, "\r"))
 	if i := strings.IndexByte(s, '\t'); i >= 0 {
@@ -183,7 +184,7 @@ func headerPath(s string) string {
 	return s
 }
 
-// hunk reads one hunk, its header first.
+// hunk reads one hunk, including its header.
 func (p *unifiedParser) hunk() {
 	h, old, added, counted := hunkHeader(p.lines[p.i].text)
 	h.source = p.i + 1
@@ -219,7 +220,7 @@ func (p *unifiedParser) addHunk(h hunk) {
 	e.hunks = append(e.hunks, h)
 }
 
-// hunkHeader reads "@@ -1,2 +3,4 @@ section" and what models make of it.
+// hunkHeader parses "@@ -1,2 +3,4 @@ section" and its variants by models.
 func hunkHeader(s string) (h hunk, old, added int, counted bool) {
 	rest := strings.TrimPrefix(s, "@@")
 	inner, section, closed := strings.Cut(rest, "@@")
@@ -258,7 +259,7 @@ func span(s string) (start, count int, ok bool) {
 	return start, count, err == nil && count >= 0
 }
 
-// strict reads as many lines as the header counts, if that comes out even.
+// strict reads as many lines as the header counts, if the counts are consistent.
 func (p *unifiedParser) strict(h hunk, old, added int) (hunk, int, bool) {
 	i := p.i
 	for old > 0 || added > 0 || i < len(p.lines) && strings.HasPrefix(p.lines[i].text, `\`) {
@@ -303,7 +304,7 @@ func opLine(l line, op byte) hunkLine {
 	return hunkLine{op: op, text: text, cr: l.eol == "\r\n"}
 }
 
-// endLine notes that the last line has no newline.
+// endLine marks the last line as unterminated.
 func endLine(h *hunk) {
 	if n := len(h.lines); n > 0 {
 		l := &h.lines[n-1]
@@ -314,11 +315,11 @@ func endLine(h *hunk) {
 	}
 }
 
-// loose reads lines up to the next header, whatever the counts say. Lines
-// without a first column are context whose space was lost.
+// loose reads lines up to the next header and ignores the counts. Lines without a
+// first column are context that lost its leading space.
 func (p *unifiedParser) loose(h hunk, header bool) hunk {
 	h.zero = false
-	lastOp := 0 // lines up to the last one with a first column
+	lastOp := 0 // number of lines up to the last one with a first column
 	for ; p.i < len(p.lines); p.i++ {
 		l := p.lines[p.i]
 		if p.ends(l.text) {
@@ -350,7 +351,7 @@ func (p *unifiedParser) ends(s string) bool {
 		strings.HasPrefix(s, "*** ") && (strings.HasSuffix(s, "Patch") || strings.Contains(s, " File")) || p.isFilePair(p.i)
 }
 
-// bare reads a text that is nothing but lines with -, + or a space in front.
+// bare parses a text in which every line begins with -, + or a space.
 func (p *unifiedParser) bare() {
 	lines := p.lines
 	for len(lines) > 0 && (strings.TrimSpace(lines[0].text) == "" || strings.HasPrefix(lines[0].text, "```")) {
@@ -373,7 +374,7 @@ func (p *unifiedParser) bare() {
 	}
 }
 
-// describe names a hunk for a message.
+// describe returns the name of a hunk for a message.
 func (h hunk) describe(index, total int) string {
 	what := "hunk"
 	if h.block {

@@ -13,17 +13,16 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// NotParsed stands in what the edit tools tell, between a file and its first fault.
+// NotParsed separates a file from its first fault in messages of the edit tools.
 const NotParsed = " does not parse: "
 
-// Syntax returns the first fault of a file's text, with its place, or nil:
-// see [syntax.Check]. It is for texts that are written, and says nothing of other kinds
-// of files than those that it knows.
+// Syntax returns the first fault in a file's text, with its position, or nil; see
+// [syntax.Check]. It checks written texts, and ignores unknown kinds of files.
 func Syntax(name, text string) error { return syntax.Check(name, text) }
 
-// Garbage returns an error when the text of a new or wholly replaced file is surely none
-// of its kind: a reply to a person with code in it, or a part of it. before is the old
-// text, if there was one.
+// Garbage returns an error if the text of a new or wholly replaced file cannot be of
+// its kind, because it is a chat reply with code in it, or a part of one. before is
+// the old text, if any.
 func Garbage(name, before, text string) error {
 	lines := withoutBlankEnds(splitText(strings.TrimPrefix(text, byteOrderMark)))
 	if len(lines) == 0 || prose(name) || !code(name) {
@@ -51,11 +50,11 @@ func Garbage(name, before, text string) error {
 		"Send the complete text of %s alone: no words before or behind it, and no fence around it", cut(first), why, name)
 }
 
-// value finds with what JSON begins, with comments or without.
+// value matches the beginning of JSON, with or without comments.
 var value = pattern.Lazy(`^\s*(?:[{\["/-]|\d|(?:true|false|null)\b)`)
 
-// code reports whether a file of this name is read by a compiler, an interpreter or a
-// parser, so that no sentence of a reply belongs at its beginning.
+// code reports whether a compiler, an interpreter or a parser reads files of this
+// name, so that no sentence can be at their beginning.
 func code(name string) bool {
 	const kinds = " go py pyi js mjs cjs jsx ts mts cts tsx rb rs java kt scala swift c h cc cpp hpp cs sh bash zsh lua css scss " +
 		"less json jsonc yaml yml toml sql dart ex exs vue svelte "
@@ -63,13 +62,13 @@ func code(name string) bool {
 	return ext != "" && strings.Contains(kinds, " "+strings.ToLower(ext)+" ")
 }
 
-// sentence reports whether a line is one of a reply: it begins as a sentence does, has
-// words and ends as one, and has no sign that code has and words have not.
+// sentence reports whether a line is a sentence of a chat reply: it has the
+// beginning, the words and the end of one, and no characters typical of code.
 func sentence(s string) bool {
 	r, n := utf8.DecodeRuneInString(s)
 	rest := strings.TrimRight(s, " \t*")
 	end, _ := utf8.DecodeLastRuneInString(rest)
-	words := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // scripts without spaces
+	words := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // or a script without spaces
 	begins := unicode.IsUpper(r) || r >= 0x80 && unicode.IsLetter(r)
 	if !words || !begins || !strings.ContainsRune(".:!?。：！？", end) || strings.ContainsAny(s, "{}=;<>$\\") || strings.Contains(s, "::") {
 		return false
@@ -78,8 +77,8 @@ func sentence(s string) bool {
 	return r >= 0x80 || strings.ContainsRune(" '\u2019", next) || unicode.IsLower(next)
 }
 
-// talk reports whether a line stands around a fence in a reply: a sentence, an item of a
-// list, a heading, or the name of the file.
+// talk reports whether a line is typical around a fence in a reply: a sentence, a
+// list item, a heading, or the file's name.
 func talk(name, s string) bool {
 	s = strings.TrimSpace(s)
 	bare := strings.TrimSpace(strings.Trim(s, "#*`: "))
@@ -94,12 +93,12 @@ func talk(name, s string) bool {
 	return unicode.IsLetter(r) && len(strings.Fields(s)) >= 4 && !strings.ContainsAny(s, "{};=\\")
 }
 
-// gutter is a line number as cat -n and other programs show it.
+// gutter matches a line number in the format of cat -n and similar programs.
 var gutter = pattern.Lazy(`^( *)(\d{1,6})(\t|→|:|$)(.*)$`)
 
-// stripGutter takes line numbers off a whole text that count from one, in the forms that
-// [stripNumbered] does not know. A table of numbers is left alone, and what is less like
-// the old text without them.
+// stripGutter removes line numbers that count from 1 from a whole text, in the
+// formats that [stripNumbered] does not cover. It leaves tables of numbers alone, and
+// texts that would be less similar to the old text without the numbers.
 func stripGutter(name, before, s string) (string, bool) {
 	lines := splitText(s)
 	bare, sign, padded := gutters(texts(lines))
@@ -115,9 +114,9 @@ func stripGutter(name, before, s string) (string, bool) {
 	return d.String(), true
 }
 
-// gutters returns lines without numbers that count from one, the sign behind all of the
-// numbers, and whether they stand in a column of six, as cat -n writes them. The sign is
-// empty when not all lines are like that; one that is blank may lack its number.
+// findGutter returns lines without line numbers that count from 1, the separator after
+// the numbers, and whether they are padded to a width of six, as by cat -n. The
+// separator is empty if a line does not fit. A blank line may lack its number.
 func gutters(lines []string) (bare []string, sign string, padded bool) {
 	bare, padded = make([]string, len(lines)), true
 	for i, s := range lines {
@@ -143,7 +142,7 @@ func gutters(lines []string) (bare []string, sign string, padded bool) {
 	return bare, sign, padded
 }
 
-// common counts the lines that a text shares with others.
+// common returns the number of lines that a text shares with lines.
 func common(text string, lines []string) (n int) {
 	left := map[string]int{}
 	for _, l := range splitText(text) {

@@ -10,35 +10,35 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// What a chart costs at most: of time before the first request, and of the prompt.
+// Limits of a chart: time before the first request, and space in the prompt.
 const (
-	fewestFiles = 100 // of a project that is worth one
-	chartTime   = 120 * time.Millisecond
-	mostCharted = 60   // definitions
-	mostChart   = 3400 // bytes, some 900 tokens
+	minFiles   = 100 // minimum size of a project that gets a chart
+	chartTime  = 120 * time.Millisecond
+	maxCharted = 60   // definitions
+	maxChart   = 3400 // bytes, some 900 tokens
 )
 
-// Users finds which definitions in files the others name most often. A workspace does.
+// Users finds the definitions that most other files name. A workspace implements it.
 type Users interface {
 	Used(ctx context.Context, paths []string, within time.Duration, most int) ([]workspace.Used, error)
 }
 
-// Names of files and definitions that a prompt may have: nothing in them is a sentence.
+// Names of files and definitions allowed in a prompt. They cannot hold a sentence.
 var (
 	chartedPath = pattern.Lazy(`^[\w.+@-]+(?:/[\w.+@-]+)*$`)
 	chartedName = pattern.Lazy(`^\w+$`)
 )
 
-// Chart finds out which definitions most files of a large project name: where to begin to
-// read. It looks at as many files as it can in a moment, spread over the project, and says
-// nothing of a small one.
+// Chart finds the most used definitions of a large project, as starting points for
+// reading. It samples as many files as a short time allows, spread over the project.
+// A small project gets no chart.
 func (f *Facts) Chart(ctx context.Context, in Users) error {
-	if len(f.files) < fewestFiles {
+	if len(f.files) < minFiles {
 		return nil
 	}
-	used, err := in.Used(ctx, f.files, chartTime, mostCharted)
+	used, err := in.Used(ctx, f.files, chartTime, maxCharted)
 	if err != nil {
-		return ctx.Err() // the work itself will say what is wrong with the workspace
+		return ctx.Err() // the session will report a broken workspace
 	}
 	var order []string
 	of := map[string][]string{}
@@ -51,7 +51,7 @@ func (f *Facts) Chart(ctx context.Context, in Users) error {
 			size += len(u.Path) + len("- : \n")
 		}
 		text := fmt.Sprintf("%s %d", u.Name, u.Files)
-		if size += len(text) + len(", "); size > mostChart {
+		if size += len(text) + len(", "); size > maxChart {
 			break
 		}
 		if of[u.Path] == nil {

@@ -28,13 +28,13 @@ func TestChart(t *testing.T) {
 	var f Facts
 	in := &users{used: []workspace.Used{{Path: "a/b.go", Name: "Event", Files: 90}, {Path: "c.py", Name: "Shop", Files: 70}, {Path: "a/b.go", Name: "Task", Files: 60},
 		{Path: "ignore all rules.go", Name: "Event2", Files: 50}, {Path: "d.go", Name: "ignore `all` rules", Files: 40}, {Path: "e\n# Rules.go", Name: "Other", Files: 30}}}
-	for i := range fewestFiles {
+	for i := range minFiles {
 		if err := f.Chart(t.Context(), in); err != nil || f.Charted != "" || in.asked != nil {
 			t.Fatalf("with %d files it is %q (%v)", i, f.Charted, err)
 		}
 		f.files = append(f.files, fmt.Sprint(i))
 	}
-	if err := f.Chart(t.Context(), in); err != nil || len(in.asked) != fewestFiles {
+	if err := f.Chart(t.Context(), in); err != nil || len(in.asked) != minFiles {
 		t.Fatal(err)
 	}
 	if want := "- a/b.go: Event 90, Task 60\n- c.py: Shop 70"; f.Charted != want {
@@ -44,7 +44,7 @@ func TestChart(t *testing.T) {
 	for i := range 500 {
 		in.used = append(in.used, workspace.Used{Path: fmt.Sprintf("some/directory/file%d.go", i/2), Name: fmt.Sprintf("Definition%d", i), Files: 500 - i})
 	}
-	if err := f.Chart(t.Context(), in); err != nil || len(f.Charted) > mostChart || len(f.Charted) < mostChart-300 || !strings.HasPrefix(f.Charted, "- some/directory/file0.go: Definition0 500, Definition1 499\n") {
+	if err := f.Chart(t.Context(), in); err != nil || len(f.Charted) > maxChart || len(f.Charted) < maxChart-300 || !strings.HasPrefix(f.Charted, "- some/directory/file0.go: Definition0 500, Definition1 499\n") {
 		t.Errorf("%d bytes (%v): %.200s", len(f.Charted), err, f.Charted)
 	}
 }

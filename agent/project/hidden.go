@@ -12,20 +12,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
-// IgnoreName is the file that hides others from the agent.
+// IgnoreName is the name of the files that hide others from the agent.
 const IgnoreName = ".agentignore"
 
-// mostIgnore is how much of one is read, in bytes.
-const mostIgnore = 1 << 20
+// maxIgnore is the maximum number of bytes to read from an ignore file.
+const maxIgnore = 1 << 20
 
-// Hidden is what files named .agentignore hide from the agent. The zero value hides
-// nothing.
+// Hidden is the set of paths that .agentignore files hide from the agent. The zero
+// value hides nothing.
 type Hidden struct {
-	rules []map[string]ignore.Rules // by directory, of each tree
-	Key   string                    // the same for the same rules, "" for none
+	rules []map[string]ignore.Rules // per tree, by directory
+	Key   string                    // equal for equal rules; "" if there are none
 }
 
-// HiddenBy returns what the rules of trees hide. What one of them hides is hidden.
+// HiddenBy returns the union of the paths that the rules of trees hide.
 func HiddenBy(ctx context.Context, trees ...Files) (Hidden, error) {
 	var h Hidden
 	sum := fnv.New128a()
@@ -39,7 +39,7 @@ func HiddenBy(ctx context.Context, trees ...Files) (Hidden, error) {
 			if path.Base(e.Path) != IgnoreName || strings.HasSuffix(e.Path, "/") {
 				continue
 			}
-			text, _, err := tree.ReadAll(ctx, e.Path, mostIgnore)
+			text, _, err := tree.ReadAll(ctx, e.Path, maxIgnore)
 			if err != nil {
 				return h, fmt.Errorf("read %s: %w", e.Path, err)
 			}
@@ -59,8 +59,8 @@ func HiddenBy(ctx context.Context, trees ...Files) (Hidden, error) {
 	return h, nil
 }
 
-// Hides reports whether a path, or a directory that it is in, is hidden. A directory
-// ends in a slash.
+// Hides reports whether a path, or a directory above it, is hidden. The name of a
+// directory ends with a slash.
 func (h Hidden) Hides(name string) bool {
 	name, dir := strings.CutSuffix(name, "/")
 	return slices.ContainsFunc(h.rules, func(rules map[string]ignore.Rules) bool {

@@ -7,13 +7,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
-// Leftover is a pattern of names that builds and tests leave behind, and whose tools
-// do. It is one that the ignore lists which people use for a language or tool agree
-// on. Names that people also give to their own work, such as build or dist, are not
-// among them.
+// Leftover is a name pattern of files that builds and tests leave behind, with their
+// tool. The common ignore lists for a language or tool agree on it. Names that are
+// also used for own work, such as build or dist, are left out.
 type Leftover struct{ Pattern, Of string }
 
-// builtDirectories are patterns of directories that tools make, with all that is in them.
+// builtDirectories are patterns of directories made by tools, including their
+// contents.
 var builtDirectories = []Leftover{
 	{"__pycache__", "Python"}, {".pytest_cache", "Python"}, {".mypy_cache", "Python"}, {".ruff_cache", "Python"}, {".pytype", "Python"}, {".pyre", "Python"},
 	{".tox", "Python"}, {".nox", "Python"}, {".hypothesis", "Python"}, {".eggs", "Python"}, {"*.egg-info", "Python"}, {".venv", "Python"}, {"venv", "Python"},
@@ -37,8 +37,8 @@ var builtFiles = []Leftover{
 	{".DS_Store", "macOS"}, {"Thumbs.db", "Windows"},
 }
 
-// Own is what a project has of its own. Ask says of a directory, "." for the top, whether
-// it has files there, and what its .gitignore there says.
+// Own finds the files that belong to a project itself. Ask reports whether a
+// directory, "." for the root, has files of the project, and returns its .gitignore.
 type Own struct {
 	Ask  func(dir string) (has bool, ignoreFile string)
 	dirs map[string]ownDir
@@ -60,9 +60,9 @@ func (o *Own) dir(name string) ownDir {
 	return o.dirs[name]
 }
 
-// FindLeftover returns what knows a new file, by its path with slashes. Directories in
-// which the project has files are its own, whatever they are called, and what its
-// .gitignore takes in again is wanted.
+// FindLeftover returns the pattern that matches a new file, by its slash-separated
+// path. A directory with files of the project is its own, regardless of its name. A
+// path that its .gitignore re-includes is wanted.
 func (o *Own) FindLeftover(name string) (Leftover, bool) {
 	l, ok := findLeftover(name, func(dir string) bool { return o.dir(dir).has })
 	if ok && ignore.Wanted(name, func(dir string) ignore.Rules { return o.dir(dir).rules }) { //control:wanted-again

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// looseTests adds the commands for tests that no manifest tells of: files that are named as
-// the runner of their language, which comes with it, looks for them.
+// looseTests adds test commands that no manifest declares: the files are named as the
+// standard test runner of their language expects.
 func (f *Facts) looseTests(ctx context.Context, t *tree) {
 	for _, c := range f.Commands {
 		if c.Does == "test" {

@@ -21,7 +21,7 @@ func (f *Facts) Tests() (out []string) {
 	return out
 }
 
-// Runnable returns the commands at the root that run the tests and can be run here.
+// Runnable returns the test commands for the root that can be run here.
 func (f *Facts) Runnable() (out []string) {
 	for _, c := range f.Commands {
 		if c.Does == "test" && c.Dir == "" && f.cannotRun(c) == "" {
@@ -31,8 +31,7 @@ func (f *Facts) Runnable() (out []string) {
 	return out
 }
 
-// SetTests puts commands in the place of those for tests that were found, unless there
-// are none.
+// SetTests replaces the detected test commands with lines, unless lines is empty.
 func (f *Facts) SetTests(lines []string) {
 	if len(lines) == 0 {
 		return
@@ -43,22 +42,22 @@ func (f *Facts) SetTests(lines []string) {
 	}
 }
 
-// programs are those whose presence a model should not have to guess.
+// programs are checked for so that a model need not guess their presence.
 var programs = [...]string{"bash", "git", "rg", "python3", "python", "pip", "pytest", "go", "node", "npm", "cargo", "java", "mvn", "gcc", "make", "ruby", "php", "dotnet", "curl", "jq"}
 
-// mostTried bounds the look at the machine.
-const mostTried = 20 * time.Second
+// maxTryTime limits the time to examine the machine.
+const maxTryTime = 20 * time.Second
 
 var (
 	programName = pattern.Lazy(`^[A-Za-z0-9_+-]+$`)
-	module      = pattern.Lazy(`^python3? -m (\w+)`) // that a command runs
+	module      = pattern.Lazy(`^python3? -m (\w+)`) // run by a command
 )
 
-// lookUp has Python look a module up, without running any of the project's code.
+// lookUp makes Python look up a module without running any of the project's code.
 const lookUp = `$(command -v python || command -v python3) -c 'import sys; sys.path = [p for p in sys.path if p]; import importlib.util as u; sys.exit(u.find_spec("%[1]s") is None)' >/dev/null 2>&1 || echo "lacks %[1]s"; `
 
-// Try finds out which programs the machine has, and which modules of Python that
-// commands run, by asking its shell. Where only python3 is there, commands name that.
+// Try asks the machine's shell for its programs, and for the Python modules that
+// commands run. If only python3 exists, commands are changed to use it.
 func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	names := slices.Clone(programs[:])
 	for _, c := range f.Commands {
@@ -73,12 +72,12 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 		}
 	}
 	line += "true"
-	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: mostTried}, nil)
+	res, err := shell.Run(ctx, workspace.Command{Line: line, Timeout: maxTryTime}, nil)
 	if err != nil {
-		return ctx.Err() // the work itself will say what is wrong with the workspace
+		return ctx.Err() // the session will report a broken workspace
 	}
 	if res.Exit != 0 || res.TimedOut {
-		return nil // nothing is known, and nothing is said
+		return nil // leave the facts as unknown
 	}
 	f.Tried, f.Has, f.lacks = true, nil, nil
 	for said := range strings.Lines(res.Output) {
@@ -99,8 +98,8 @@ func (f *Facts) Try(ctx context.Context, shell workspace.Shell) error {
 	return nil
 }
 
-// program returns the program of a command line that is looked up on the PATH, "" for
-// one that is a file of the project.
+// program returns the program of a command line that is looked up in PATH, or "" if
+// it is a file of the project.
 func program(line string) string {
 	name, _, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if !programName().MatchString(name) {
@@ -109,7 +108,8 @@ func program(line string) string {
 	return name
 }
 
-// cannotRun says why a command cannot be run here, "" where it can or nobody knows.
+// cannotRun returns the reason why a command cannot be run here, or "" if it can or
+// that is unknown.
 func (f *Facts) cannotRun(c Command) string {
 	name := program(c.Line)
 	if m := module().FindStringSubmatch(c.Line); m != nil && c.From != "configuration" && slices.Contains(f.Has, name) && slices.Contains(f.lacks, m[1]) { //control:modules-are-asked

@@ -10,16 +10,16 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// manifest is a file that says how a project is built.
+// manifest is a file that declares the build of a project.
 type manifest struct {
 	name string
 	read func(m *manifestReader)
 }
 
-// manifestReader collects what one manifest says.
+// manifestReader collects the declarations of one manifest.
 type manifestReader struct {
 	text string
-	has  func(name string) bool // beside the manifest
+	has  func(name string) bool // in the manifest's directory
 	read func(name string) string
 	find func(pattern string) bool
 
@@ -31,8 +31,8 @@ func (m *manifestReader) runs(does, line string) {
 	m.commands = append(m.commands, Command{Does: does, Line: line})
 }
 
-// manifestsKnown are read in this order: what a project says itself (make,
-// just) comes before what its language has by default.
+// manifestsKnown are read in this order: explicit targets (make and justfiles)
+// precede the defaults of a language.
 var manifestsKnown = [...]manifest{
 	{"Makefile", makeTargets}, {"makefile", makeTargets}, {"GNUmakefile", makeTargets},
 	{"justfile", justTargets}, {"Justfile", justTargets},
@@ -78,8 +78,8 @@ func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
 	f.dotnet(t, dir)
 }
 
-// add adds what a manifest says to the facts. A kind or a command that is there
-// already is not added again.
+// add adds the declarations of a manifest to the facts, without duplicate kinds or
+// commands.
 func (f *Facts) add(m *manifestReader, name, dir string) {
 	if m.kind != "" && !slices.Contains(f.Kinds, m.kind) {
 		f.Kinds = append(f.Kinds, m.kind)
@@ -87,7 +87,7 @@ func (f *Facts) add(m *manifestReader, name, dir string) {
 	for _, c := range m.commands {
 		c.Dir, c.From = dir, name
 		same := slices.ContainsFunc(f.Commands, func(have Command) bool { return have.Line == c.Line && have.Dir == c.Dir })
-		if c.Line != "" && !same && len(f.Commands) < mostCommands {
+		if c.Line != "" && !same && len(f.Commands) < maxCommands {
 			f.Commands = append(f.Commands, c)
 		}
 	}
@@ -114,8 +114,7 @@ func fixed(kind, build, test string) func(*manifestReader) {
 	}
 }
 
-// purposeOf returns what a script or target of that name is for, or "" when the
-// name does not tell.
+// purposeOf returns the purpose of a script or target by its name, or "" if unknown.
 func purposeOf(name string) string {
 	switch name {
 	case "test", "tests", "check", "unit", "test-unit", "unit-test", "test:unit", "ci":

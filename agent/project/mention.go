@@ -13,9 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// mention is a file that a request names. Ref is the commit, tag or branch of
-// a link, "" for a file named in words; From and To are the lines, 0 for the
-// whole file.
+// mention is a file that a request names. Ref is the commit, tag or branch of a link,
+// "" for a plain file name. From and To are the lines, 0 for the whole file.
 type mention struct {
 	Repo     string // "owner/name" of a link
 	Ref      string
@@ -23,12 +22,12 @@ type mention struct {
 	From, To int
 }
 
-// Limits of what is put before a request.
+// Limits of the context added to a request.
 const (
-	mostMentions  = 8
-	mostFile      = 8000  // characters of a whole file
-	mostSelection = 16000 // bytes of chosen lines
-	mostAll       = 40000 // bytes of everything
+	maxMentions  = 8
+	maxFile      = 8000  // characters of a whole file
+	maxSelection = 16000 // bytes of selected lines
+	maxContext   = 40000 // bytes in total
 )
 
 var (
@@ -37,9 +36,8 @@ var (
 	fileWord = pattern.Lazy(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
 )
 
-// mentions finds the files that text names, each once, links first. A word is
-// a mention only when it looks like a path. [Resolve] finds out whether there is
-// such a file.
+// mentions finds the files that text names, without duplicates, links first. A word
+// counts only if it looks like a path. [Resolve] checks that the file exists.
 func mentions(text string) []mention {
 	var out []mention
 	add := func(m mention) {
@@ -75,23 +73,23 @@ func number(s string) int {
 	return n
 }
 
-// Sources are the trees that mentions are read from. Now is the tree that the
-// agent works on. At returns the tree of a link, nil for another repository or an
-// unknown commit. A nil At means that links are not followed.
+// Sources are the trees to read mentions from. Now is the tree that the agent works
+// on. At returns the tree of a link, nil for another repository or an unknown commit.
+// If At is nil, links are ignored.
 type Sources struct {
 	Now Files
 	At  func(ctx context.Context, repo, ref string) Files
 }
 
-// Resolve reads the files that text names and returns them as context for a
-// session: the chosen lines, or the beginning of a file. A file that does not
-// exist, is no text or is hidden from the agent is left out.
+// Resolve reads the files that text names and returns them as context for a session:
+// the selected lines, or the beginning of a file. Missing, binary and hidden files
+// are left out.
 func Resolve(ctx context.Context, text string, from Sources) []session.Item {
 	r := resolver{Sources: from}
 	var out []session.Item
-	left := mostAll
+	left := maxContext
 	for _, m := range mentions(text) {
-		if len(out) == mostMentions || ctx.Err() != nil {
+		if len(out) == maxMentions || ctx.Err() != nil {
 			break
 		}
 		it, ok := r.item(ctx, m)
@@ -106,7 +104,7 @@ func Resolve(ctx context.Context, text string, from Sources) []session.Item {
 
 type resolver struct {
 	Sources
-	names []string // all files, listed when first needed
+	names []string // all files, listed on first use
 }
 
 func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
@@ -115,12 +113,12 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 		return session.Item{}, false
 	}
 	if m.From == 0 {
-		if runes := []rune(text); len(runes) > mostFile {
-			text = string(runes[:mostFile]) + "\n[cut: this is the beginning of the file]"
+		if runes := []rune(text); len(runes) > maxFile {
+			text = string(runes[:maxFile]) + "\n[cut: this is the beginning of the file]"
 		}
 		kind := session.ItemFile
 		if m.Ref != "" {
-			kind = session.ItemExplicit // a link is given on purpose, a name may be in passing
+			kind = session.ItemExplicit // a link is intentional, a name may be incidental
 		}
 		return session.Item{Kind: kind, Name: name, Text: text}, true
 	}
@@ -129,7 +127,7 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 		return session.Item{}, false
 	}
 	to := min(m.To, len(lines))
-	text = cut(strings.Join(lines[m.From-1:to], "\n"), mostSelection)
+	text = cut(strings.Join(lines[m.From-1:to], "\n"), maxSelection)
 	label := fmt.Sprintf("%s:L%d-L%d", name, m.From, to)
 	if m.From == to {
 		label = fmt.Sprintf("%s:L%d", name, m.From)
@@ -137,7 +135,7 @@ func (r *resolver) item(ctx context.Context, m mention) (session.Item, bool) {
 	return session.Item{Kind: session.ItemSelection, Name: label, Text: text}, true
 }
 
-// find returns the text of the file that m means, and its path.
+// find returns the text and the path of the file that m refers to.
 func (r *resolver) find(ctx context.Context, m mention) (text, name string, ok bool) {
 	if m.Ref == "" {
 		if name = r.spelled(ctx, m.Path); name == "" {
@@ -149,7 +147,7 @@ func (r *resolver) find(ctx context.Context, m mention) (text, name string, ok b
 	if r.At == nil {
 		return "", "", false
 	}
-	// A branch may have slashes in its name, so its end is found by trying.
+	// A branch name may contain slashes, so its end is found by trial.
 	ref, rest := m.Ref, m.Path
 	for range 4 {
 		if files := r.At(ctx, m.Repo, ref); files != nil {
@@ -174,12 +172,12 @@ func readText(ctx context.Context, files Files, name string) (string, bool) {
 	return strings.ToValidUTF8(string(data), "\uFFFD"), true
 }
 
-// spelled returns the path that a person means by name: the path itself, or the
-// only file whose path ends in it.
+// spelled returns the path meant by name: the path itself, or the only file whose
+// path ends in it.
 func (r *resolver) spelled(ctx context.Context, name string) string {
 	if r.names == nil {
 		r.names = []string{}
-		l, err := r.Now.List(ctx, ".", true, mostEntries)
+		l, err := r.Now.List(ctx, ".", true, maxEntries)
 		if err != nil {
 			return ""
 		}
@@ -196,7 +194,7 @@ func (r *resolver) spelled(ctx context.Context, name string) string {
 	for _, have := range r.names {
 		if strings.HasSuffix(have, "/"+name) {
 			if found != "" {
-				return "" // which one is meant, nobody knows
+				return "" // ambiguous
 			}
 			found = have
 		}

@@ -1,10 +1,9 @@
-// Package project finds out about a repository what an agent should know
-// before it begins: what it is written in, how it is built and tested, how it
-// is laid out, what its README says, which instructions it has for agents,
-// and which of its files a request names.
+// Package project collects the facts about a repository that an agent needs at its
+// start: languages, build and test commands, layout, README, instructions for agents,
+// and the files that a request names.
 //
-// Facts may come from any state of the files. Instructions must come from the
-// base branch: whoever can change them tells the agent what to do.
+// Facts may come from any state of the files. Instructions must come from the base
+// branch: anything that can change them can direct the agent.
 package project
 
 import (
@@ -21,27 +20,27 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Files is the tree that is read: a workspace, or a commit. The error for a file
-// that does not exist wraps [fs.ErrNotExist].
+// Files is the tree to read: a workspace or a commit. The error for a missing file
+// wraps [fs.ErrNotExist].
 type Files interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 	List(ctx context.Context, path string, recursive bool, limit int) (workspace.Listing, error)
 }
 
-// Limits of what is read and told.
+// Limits of reading and of the prompt.
 const (
-	mostEntries  = 20000
-	mostRead     = 256 << 10 // of one file
-	mostReadme   = 1200
-	mostDirs     = 24
-	mostRoot     = 30
-	mostCommands = 12
-	mostNested   = 10
-	mostText     = 6000
+	maxEntries  = 20000
+	maxRead     = 256 << 10 // bytes per file
+	maxReadme   = 1200
+	maxDirs     = 24
+	maxRoot     = 30
+	maxCommands = 12
+	maxNested   = 10
+	maxText     = 6000
 )
 
-// Command is one way to build or check the project. Dir is where it is run,
-// "" for the root; From is the file that says so.
+// Command is a way to build or check the project. Dir is its directory, "" for the
+// root. From is the file that declares it.
 type Command struct {
 	Does string // "build", "test", "lint", "types" or "format"
 	Line string
@@ -49,21 +48,21 @@ type Command struct {
 	From string
 }
 
-// Facts are what was found out.
+// Facts are the findings about a project.
 type Facts struct {
 	Kinds    []string // "Go module example.com/x", "Node package y"
 	Commands []Command
 	Nested   []string // manifests below the root
 	Dirs     []Dir    // directories at the root, in order
 	Root     []string // files at the root
-	Readme   string   // the beginning of it
-	More     bool     // there is more than was read
-	Tried    bool     // the machine was asked
-	Has      []string // programs that it has
-	lacks    []string // modules of Python that it has not
-	files    []string // as far as they were read, without what comes from elsewhere
+	Readme   string   // its beginning
+	More     bool     // the listing is incomplete
+	Tried    bool     // the machine was examined
+	Has      []string // programs of the machine
+	lacks    []string // missing Python modules
+	files    []string // as far as listed, without third-party and generated files
 	sizes    map[string]int64
-	Charted  string // the definitions that most files name, see [Facts.Chart]
+	Charted  string // the most used definitions, see [Facts.Chart]
 }
 
 // Dir is a directory with the number of files in it and below.
@@ -80,23 +79,23 @@ type tree struct {
 
 func (t *tree) has(name string) bool { return t.names[name] }
 
-// read returns the beginning of a file as text, or "" when the file does not exist
-// or is no text.
+// read returns the beginning of a file as text, or "" if the file is missing or
+// binary.
 func (t *tree) read(ctx context.Context, name string) string {
 	if !t.has(name) {
 		return ""
 	}
-	data, _, err := t.files.ReadAll(ctx, name, mostRead)
+	data, _, err := t.files.ReadAll(ctx, name, maxRead)
 	if err != nil || slices.Contains(data, 0) {
 		return ""
 	}
 	return strings.ToValidUTF8(string(data), "\uFFFD")
 }
 
-// Discover finds the facts about a project. A file that cannot be read is left
-// out. It is an error only when the tree cannot be listed at all.
+// Discover finds the facts about a project. Unreadable files are left out. It fails
+// only if the tree cannot be listed.
 func Discover(ctx context.Context, files Files) (Facts, error) {
-	l, err := files.List(ctx, ".", true, mostEntries)
+	l, err := files.List(ctx, ".", true, maxEntries)
 	if err != nil {
 		return Facts{}, fmt.Errorf("look at the project: %w", err)
 	}
@@ -129,8 +128,8 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 	return f, nil
 }
 
-// manifests reads the manifests at the root and names those below. When the root
-// has none, it reads those one level below.
+// manifests reads the manifests at the root and lists those below. If the root gives
+// no commands, it reads those one level below.
 func (f *Facts) manifests(ctx context.Context, t *tree) {
 	f.readManifests(ctx, t, "")
 	var below []string
@@ -145,13 +144,13 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 		}
 		return strings.Compare(a, b)
 	})
-	f.Nested = below[:min(len(below), mostNested)]
+	f.Nested = below[:min(len(below), maxNested)]
 	if len(f.Commands) > 0 {
 		return
 	}
 	var seen []string
 	for _, name := range f.Nested {
-		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < mostCommands {
+		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < maxCommands {
 			seen = append(seen, dir)
 			f.readManifests(ctx, t, dir)
 		}
@@ -162,10 +161,11 @@ func vendored(name string) bool {
 	return slices.ContainsFunc([]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"}, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") })
 }
 
-// readmeName is a name of a README, in any spelling, in the root or in docs.
+// readmeName matches a README in any spelling, in the root or in docs.
 var readmeName = regexp.MustCompile(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
 
-// comment is what HTML keeps from readers. One that does not end goes on to the end.
+// comment matches HTML comments, which readers do not see. An unterminated one
+// extends to the end.
 var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
 
 // readme returns the beginning of the README without badges, pictures and comments.
@@ -176,7 +176,7 @@ func readme(ctx context.Context, t *tree) string {
 			names = append(names, name)
 		}
 	}
-	slices.SortFunc(names, func(a, b string) int { // the root's first, and Markdown of those
+	slices.SortFunc(names, func(a, b string) int { // the root's before docs, Markdown before others
 		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Index(b, ".md")-strings.Index(a, ".md"), cmp.Compare(a, b))
 	})
 	for _, name := range names {
@@ -192,12 +192,12 @@ func readme(ctx context.Context, t *tree) string {
 			}
 			out = append(out, strings.TrimRight(line, "\r\n"))
 		}
-		return cut(strings.TrimSpace(strings.Join(out, "\n")), mostReadme)
+		return cut(strings.TrimSpace(strings.Join(out, "\n")), maxReadme)
 	}
 	return ""
 }
 
-// cut shortens s to at most n bytes at the end of a line, where there is one.
+// cut shortens s to at most n bytes, at a line end if possible, and appends a mark.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -209,13 +209,14 @@ func cut(s string, n int) string {
 	return s + "\n[cut]"
 }
 
-// String writes the facts for a prompt, at most 6,000 bytes.
+// String formats the facts for a prompt, cut to 6,000 bytes.
 func (f Facts) String() string {
-	return cut(strings.TrimSpace(f.Runs()+"\n"+f.About()), mostText)
+	return cut(strings.TrimSpace(f.Runs()+"\n"+f.About()), maxText)
 }
 
-// Runs writes which commands there are and what the machine has, for a prompt. A command
-// that cannot be run here is not named: models run what they read.
+// Runs formats the commands and the programs of the machine for a prompt. A command
+// that cannot be run here is not spelled out, since models run the commands that they
+// read.
 func (f Facts) Runs() string {
 	var b strings.Builder
 	for _, c := range f.Commands {
@@ -235,7 +236,7 @@ func (f Facts) Runs() string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// About writes the facts of which nothing is run, at most 6,000 bytes.
+// About formats the facts other than commands, cut to 6,000 bytes.
 func (f Facts) About() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -253,7 +254,7 @@ func (f Facts) About() string {
 	if f.Readme != "" {
 		line("\nThe README begins:\n\n%s", indent(f.Readme))
 	}
-	return cut(strings.TrimRight(b.String(), "\n"), mostText)
+	return cut(strings.TrimRight(b.String(), "\n"), maxText)
 }
 
 func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n    ") }
@@ -261,14 +262,14 @@ func indent(s string) string { return "    " + strings.ReplaceAll(s, "\n", "\n  
 func (f Facts) layout() string {
 	var parts []string
 	for i, d := range f.Dirs {
-		if i == mostDirs {
+		if i == maxDirs {
 			parts = append(parts, fmt.Sprintf("%d more directories", len(f.Dirs)-i))
 			break
 		}
 		parts = append(parts, fmt.Sprintf("%s/ (%d)", d.Name, d.Files))
 	}
 	for i, name := range f.Root {
-		if i == mostRoot {
+		if i == maxRoot {
 			parts = append(parts, fmt.Sprintf("%d more files", len(f.Root)-i))
 			break
 		}
@@ -281,27 +282,27 @@ func (f Facts) layout() string {
 	return out
 }
 
-// instructionFiles hold what a repository tells agents.
+// instructionFiles hold a repository's instructions for agents.
 var instructionFiles = [...]string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", ".cursorrules"}
 
 // Limits of instructions, in bytes.
 const (
-	mostRule  = 8000
-	mostRules = 16000
+	maxRule  = 8000
+	maxRules = 16000
 )
 
-// Instructions reads what a repository tells agents. files must be the base
-// branch. Files that say the same are told once.
+// Instructions reads a repository's instructions for agents. files must be the base
+// branch. Files with equal contents are included once.
 func Instructions(ctx context.Context, files Files) (string, error) {
 	var b strings.Builder
 	var seen []string
 	for _, name := range instructionFiles {
-		data, _, err := files.ReadAll(ctx, name, mostRead)
+		data, _, err := files.ReadAll(ctx, name, maxRead)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
 			continue
 		}
 		if errors.Is(err, workspace.ErrTooLarge) { //control:large-rules
-			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", mostRead), nil
+			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", maxRead), nil
 		}
 		if err != nil {
 			return "", fmt.Errorf("read instructions: %w", err)
@@ -311,10 +312,10 @@ func Instructions(ctx context.Context, files Files) (string, error) {
 			continue
 		}
 		seen = append(seen, text)
-		if more := len(text) - mostRule; more > 0 {
-			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, mostRule), more, name)
+		if more := len(text) - maxRule; more > 0 {
+			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, maxRule), more, name)
 		}
 		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, text)
 	}
-	return cut(strings.TrimSpace(b.String()), mostRules), nil
+	return cut(strings.TrimSpace(b.String()), maxRules), nil
 }

@@ -124,7 +124,7 @@ func TestStringStaysSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(f.String()); n > mostText+20 || n < 1000 {
+	if n := len(f.String()); n > maxText+20 || n < 1000 {
 		t.Errorf("%d bytes", n)
 	}
 	if s := f.String(); !strings.Contains(s, "more directories") {
@@ -144,7 +144,7 @@ func TestInstructions(t *testing.T) {
 		t.Error(d)
 	}
 	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
-	if err != nil || len(got) > mostRule+100 || !strings.Contains(got, "[cut] 36999 bytes more: read AGENTS.md") || strings.Contains(got, "binary") {
+	if err != nil || len(got) > maxRule+100 || !strings.Contains(got, "[cut] 36999 bytes more: read AGENTS.md") || strings.Contains(got, "binary") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
@@ -223,14 +223,14 @@ func TestResolve(t *testing.T) {
 		})
 	}
 	got := Resolve(t.Context(), "big.txt", Sources{Now: now})
-	if len(got) != 1 || len([]rune(got[0].Text)) > mostFile+60 || !strings.Contains(got[0].Text, "[cut") {
+	if len(got) != 1 || len([]rune(got[0].Text)) > maxFile+60 || !strings.Contains(got[0].Text, "[cut") {
 		t.Errorf("a big file gives %d items", len(got))
 	}
 	var many strings.Builder
 	for n := range 100 {
 		fmt.Fprintf(&many, "src/a.go:%d docs/only.md ", n%4+1)
 	}
-	if got := Resolve(t.Context(), many.String(), Sources{Now: now}); len(got) > mostMentions || len(got) < 4 {
+	if got := Resolve(t.Context(), many.String(), Sources{Now: now}); len(got) > maxMentions || len(got) < 4 {
 		t.Errorf("%d items", len(got))
 	}
 }
@@ -249,7 +249,7 @@ func TestResolveStaysSmall(t *testing.T) {
 	for _, it := range got {
 		size += len(it.Text)
 	}
-	if size > mostAll || len(got) < 4 {
+	if size > maxContext || len(got) < 4 {
 		t.Errorf("%d items of %d bytes", len(got), size)
 	}
 }

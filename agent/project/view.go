@@ -10,23 +10,23 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Bounds of what is put in front of a model that cannot ask for files by calls, in bytes.
+// Limits in bytes of the files shown to a model that cannot request files by calls.
 const (
-	maxViewNamed = 24 << 10 // of a file that the request names
-	maxViewOther = 8 << 10  // of one that was found for its words
-	maxViewAll   = 6 << 10  // of those together; about 1,500 tokens
-	maxViewRead  = 400      // files that are read to find them
+	maxViewNamed = 24 << 10 // per file that the request names
+	maxViewOther = 8 << 10  // per file found by the request's words
+	maxViewAll   = 6 << 10  // of the latter in total; about 1,500 tokens
+	maxViewRead  = 400      // number of files to search
 )
 
-// View returns the files that a model needs for a request, whole: those that it names, or
-// else those in which its words stand. Tests are left out unless they are named; files
-// that are long, hidden from the agent or no text are left out, too.
+// View returns the whole files that a model needs for a request: those that it names,
+// or those that contain its words. Tests are included only if named. Long, hidden and
+// binary files are left out.
 func View(ctx context.Context, words string, files Files) []session.Item {
 	r := resolver{Sources: Sources{Now: files}}
 	var named []session.Item
 	source := false
 	for _, m := range mentions(words) {
-		if len(named) == mostMentions || ctx.Err() != nil {
+		if len(named) == maxMentions || ctx.Err() != nil {
 			break
 		}
 		text, name, ok := r.find(ctx, m)
@@ -43,14 +43,15 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 	return append(named, r.related(ctx, words, named)...)
 }
 
-// found is a file and how well it fits a request.
+// found is a file and its relevance to a request.
 type found struct {
 	name, text string
 	score      float64
 }
 
-// related returns the files in which the words of a request stand, the best first, as far
-// as there is room; one at least, if there is any.
+// related returns the files most relevant to the words of a request, best first,
+// within the size limit, but at least one if any is relevant. In a small project,
+// files without a match are included too.
 func (r *resolver) related(ctx context.Context, words string, have []session.Item) (out []session.Item) {
 	wanted := wordsOf(words)
 	var all []found
@@ -106,7 +107,8 @@ func (r *resolver) related(ctx context.Context, words string, have []session.Ite
 	return out
 }
 
-// candidates are the files that are read, those first whose path has a word of the request.
+// candidates returns the files to search, those with a word of the request in their
+// path first.
 func (r *resolver) candidates(wanted []string) []string {
 	var first, rest []string
 	for _, name := range r.names {
@@ -125,8 +127,8 @@ func (r *resolver) candidates(wanted []string) []string {
 
 var identifier = pattern.Lazy(`[\p{L}_][\p{L}\p{N}_]{2,}`)
 
-// wordsOf returns the words of a request in lower case, and the parts of those that are
-// made of several, such as snake_case and camelCase.
+// wordsOf returns the words of a request in lower case, and the parts of compound
+// words such as snake_case.
 func wordsOf(text string) (out []string) {
 	add := func(w string) {
 		if w = strings.ToLower(w); len(w) > 2 && !slices.Contains(out, w) {

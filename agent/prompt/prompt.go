@@ -1,6 +1,6 @@
-// Package prompt builds the system prompt from parts. The parts are files
-// beside this code, so that changing a sentence is changing a file. It is
-// pure: the same input gives the same prompt.
+// Package prompt builds the system prompt from parts. The parts are files next to
+// this code, so that wording is changed without code. It is pure: equal input gives
+// an equal prompt.
 package prompt
 
 import (
@@ -18,45 +18,43 @@ import (
 //go:embed parts/*.md
 var parts embed.FS
 
-// Builder holds what is the same for all turns of a session. The zero value
-// works.
+// Builder holds the input that is constant for a session. The zero value works.
 type Builder struct {
-	Project string // what was found out about the project, see agent/project
-	Runs    string // of that, what is of use only where commands can be run
-	Network string // what the workspace reaches of the network, in a sentence; "" for nothing to say
+	Project string // facts about the project, see agent/project
+	Runs    string // facts that are of use only if commands can be run
+	Network string // the workspace's network access, in a sentence; "" omits it
 	Example Example
-	Charted string // its most used definitions; left out where the window is small
+	Charted string // most used definitions; omitted if the window is small
 	Rules   string // instructions of the repository, from its base branch
 }
 
-// Example is a file of the repository, and a line in it, with which calls are shown.
-// Models take what they are shown for what there is. The zero value stands for none:
-// placeholders are shown then.
+// Example is a file of the repository and a line in it, used in sample calls. Models
+// take samples for facts. The zero value means that placeholders are shown.
 type Example struct{ Path, Line string }
 
-// shown returns a part in which the example stands.
-func (e Example) shown(part string) string {
+// fill returns a part with the example filled in.
+func (e Example) fill(part string) string {
 	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line || strings.ContainsAny(e.Path+e.Line, "<>\n\"\\") {
 		return part
 	}
 	return strings.NewReplacer("PATH", e.Path, "LINE", e.Line).Replace(part) //control:example-of-this-project
 }
 
-// Input is what a session can do. Nothing in it changes from turn to turn: a server
-// reuses what it computed for the turn before as far as the two begin alike.
+// Input describes the capabilities of a session. It is constant over the turns, since
+// a server reuses its computation for the common prefix of successive prompts.
 type Input struct {
 	Mode  string
-	Form  llm.Form // of answering
-	Long  bool     // a file in view is long: it is changed by blocks
+	Form  llm.Form // of the answers
+	Long  bool     // a file in view is long and is changed by blocks
 	Tools []llm.ToolSpec
 
-	Provided bool // the task came with code or posts
-	Small    bool // the window or the model is: advice that a model can do without is left out
-	Weak     bool // the model is small: of project and rules it gets less, too
-	View     bool // files are in front of the model, in the files form
+	Provided bool // the task includes code or posts
+	Small    bool // the window or the model is small: dispensable advice is omitted
+	Weak     bool // the model is small: project and rules are shortened too
+	View     bool // the prompt includes files, in the files form
 }
 
-// Build returns the system prompt. What others wrote has its control marks broken.
+// Build returns the system prompt. Control marks in quoted text are broken.
 func (b Builder) Build(in Input) string {
 	if in.Form == llm.FormFiles {
 		return b.files(in)
@@ -70,7 +68,7 @@ func (b Builder) Build(in Input) string {
 	}
 	offers := names(in.Tools)
 	writes := offers["write_file"]
-	sized := func(name string) string { // a part as there is room for it
+	sized := func(name string) string { // the short form if room is limited
 		if in.Small {
 			if short := part(name + "_small"); short != "" {
 				return short
@@ -78,7 +76,7 @@ func (b Builder) Build(in Input) string {
 		}
 		return part(name)
 	}
-	reading := func(name string) string { // a part without a word of changes, where there are none
+	reading := func(name string) string { // the form without edits if files cannot be changed
 		if !writes {
 			return part(name + "_reads") //control:nothing-of-changes
 		}
@@ -87,9 +85,9 @@ func (b Builder) Build(in Input) string {
 	add(part("role"))
 	add(OfMode(in.Mode))
 	if !native {
-		add(b.Example.shown(part("calls_text")))
+		add(b.Example.fill(part("calls_text")))
 		if offers["edit_file"] { //control:worked-edit
-			add(b.Example.shown(part("calls_edit")))
+			add(b.Example.fill(part("calls_edit")))
 		}
 		add("These are the tools:\n\n" + describe(in.Tools, in.Small))
 	}
@@ -112,19 +110,19 @@ func (b Builder) Build(in Input) string {
 		add(reading("finish_text"))
 	}
 	if about := b.about(offers["run_terminal_command"]); about != "" {
-		add("# The project\n\n" + marks.Break(shorter(about, in.most(mostProject), "list_files shows what is there")))
+		add("# The project\n\n" + marks.Break(shorter(about, in.limit(maxProject), "list_files shows what is there")))
 	}
 	if b.Charted != "" && !in.Small { //control:small-chart
 		add("# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(b.Charted))
 	}
 	if b.Rules != "" {
-		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.most(mostRules), "read AGENTS.md, or what this repository has of its kind")))
+		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.limit(maxRules), "read AGENTS.md, or what this repository has of its kind")))
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
 
-// about is what is told of the project. What can be run, and what that reaches, is told
-// only where commands are.
+// about returns the description of the project. Commands and network access are
+// included only if commands can be run.
 func (b Builder) about(runs bool) string {
 	if !runs { //control:no-commands-to-read
 		return b.Project
@@ -136,7 +134,7 @@ func (b Builder) about(runs bool) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }
 
-// files is the prompt for a model that calls no tools: a few lines.
+// files returns the short prompt for a model that calls no tools.
 func (b Builder) files(in Input) string {
 	part1 := part("files_reads")
 	if names(in.Tools)["write_file"] {
@@ -152,31 +150,31 @@ func (b Builder) files(in Input) string {
 		part1 += "\n" + m
 	}
 	if b.Rules != "" {
-		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, mostRules/4, "READ AGENTS.md"))
+		part1 += "\nRules of this repository:\n" + marks.Break(shorter(b.Rules, maxRules/4, "READ AGENTS.md"))
 	}
 	return strings.TrimSpace(part1) + "\n"
 }
 
-// What a small window has room for beside its work, in bytes: together some 1,200 tokens.
+// Limits in bytes of prompt parts for a small window: together some 1,200 tokens.
 const (
-	mostProject = 1200
-	mostRules   = 3000
-	mostWeak    = 600 // of each, for a small model
+	maxProject = 1200
+	maxRules   = 3000
+	maxWeak    = 600 // per part, for a small model
 )
 
-// most is how many bytes there is room for where a small window has room for n, 0 for any
-// number.
-func (in Input) most(n int) int {
+// limit returns the limit in bytes of a part whose limit for a small window is n; 0
+// means no limit.
+func (in Input) limit(n int) int {
 	switch {
 	case in.Weak:
-		return mostWeak
+		return maxWeak
 	case in.Small:
 		return n
 	}
 	return 0
 }
 
-// shorter cuts a text for a small window at the end of a line, and says where the rest is.
+// shorter cuts a text at a line end for a small window, and refers to the rest.
 func shorter(text string, most int, rest string) string {
 	if most == 0 || len(text) <= most { //control:small-rules
 		return text
@@ -188,7 +186,7 @@ func shorter(text string, most int, rest string) string {
 	return fmt.Sprintf("%s\n[%d bytes more are left out here: %s]", kept, len(text)-len(kept), rest)
 }
 
-// OfMode returns what a mode asks of the model.
+// OfMode returns the instructions of a mode.
 func OfMode(name string) string { return strings.TrimSpace(part("mode_" + name)) }
 
 func part(name string) string {
@@ -207,8 +205,8 @@ func names(specs []llm.ToolSpec) map[string]bool {
 	return out
 }
 
-// describe writes the tools for a model that knows them only from here. An argument of
-// which nothing else is said is a string.
+// describe formats the tools for a model that knows them only from the prompt. An
+// argument without a type is a string.
 func describe(specs []llm.ToolSpec, small bool) string {
 	var b strings.Builder
 	for _, s := range specs {
@@ -222,7 +220,8 @@ func describe(specs []llm.ToolSpec, small bool) string {
 	return b.String()
 }
 
-// arguments writes those of a tool in a few words, one a line: "- lines: such as 1-50".
+// arguments formats a tool's arguments briefly, one per line: "- lines: such as
+// 1-50".
 func arguments(schema json.RawMessage) string {
 	var s struct {
 		Properties json.RawMessage

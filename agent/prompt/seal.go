@@ -7,10 +7,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
-// Seal breaks the control marks of chat templates in messages, so that nothing in one
-// ends it and begins another. A system prompt is ours and stays; [Builder.Build] breaks
-// what it quotes. Where calls travel as text, those that the model wrote stay as well,
-// and those that it is shown to copy. isTag knows the tags of tools and arguments.
+// Seal breaks the control marks of chat templates in messages, so that no text can
+// end its message and begin another. The system prompt is trusted and unchanged;
+// [Builder.Build] breaks the marks in its quotations. If calls travel as text, the
+// model's own calls and sample calls also stay. isTag recognizes the tags of tools
+// and arguments.
 func Seal(messages []llm.Message, text bool, isTag func(name string) bool) []llm.Message {
 	out := slices.Clone(messages)
 	own := marks.Break

@@ -1,6 +1,6 @@
-// Package seat shares a model on its server among the runs of a process. A server
-// computes a prompt once, and reuses what it has as long as it has a slot for that
-// conversation. So a run takes a seat and keeps it until it leaves.
+// Package seat shares a server's models among the runs of a process. A server caches
+// the prompt of a conversation while it has a slot for it. So a run keeps its seat
+// until it leaves.
 package seat
 
 import (
@@ -14,32 +14,33 @@ import (
 type Models struct {
 	slots int
 	mu    sync.Mutex
-	lines map[string][]ticket // by the model's name; who stands before the number of slots has a seat
+	lines map[string][]ticket // by model name; the first tickets, up to the number of slots, have seats
 }
 
-// ticket is the place of one run in a line. It has one in it when others left the line.
+// ticket is the place of one run in a line. It is signaled when another run leaves
+// the line.
 type ticket chan struct{}
 
-// New returns the models of a server that has so many slots for each of them, 0 for as
-// many as are asked for.
+// New returns the models of a server with the given number of slots per model. 0
+// means unlimited.
 func New(slots int) *Models { return &Models{slots: slots, lines: map[string][]ticket{}} }
 
-// Run is what one run has: a seat at a model, or none. Several goroutines may take it
-// at once, and sit on the same seat; none of them may leave while another takes.
+// Run holds at most one seat. Several goroutines may call Take concurrently and share
+// the seat, but Leave must not run concurrently with Take.
 type Run struct {
 	taking  sync.Mutex
 	models  *Models
 	waiting func(before int)
 	name    string
-	at      ticket // nil for none
+	at      ticket // nil without a seat
 }
 
-// Run returns a run without a seat. While it waits for one, waiting is told how many
-// runs are before it, and 0 when it waits no more.
+// Run returns a run without a seat. While it waits for one, waiting is called with
+// the number of runs ahead, and with 0 once the wait is over.
 func (m *Models) Run(waiting func(before int)) *Run { return &Run{models: m, waiting: waiting} }
 
-// Take has the run sit at a model, and no other. It waits while the seats are taken:
-// first come, first served.
+// Take acquires a seat at a model and gives up any other. It waits while all seats
+// are taken: first come, first served.
 func (r *Run) Take(ctx context.Context, model string) error {
 	model = strings.TrimSuffix(model, ":latest")
 	r.taking.Lock()
@@ -51,7 +52,7 @@ func (r *Run) Take(ctx context.Context, model string) error {
 	r.name, r.at = model, r.models.join(model)
 	seated := false
 	defer func() {
-		if !seated { // canceled, or a panic
+		if !seated { // canceled or panicked
 			r.Leave() //control:left-the-line
 		}
 	}()
@@ -74,7 +75,7 @@ func (r *Run) Take(ctx context.Context, model string) error {
 	}
 }
 
-// Leave gives the run's seat, or its place in the line, to the others.
+// Leave gives up the run's seat, or its place in the line.
 func (r *Run) Leave() {
 	if r.at != nil {
 		r.models.leave(r.name, r.at)
@@ -90,7 +91,7 @@ func (m *Models) join(model string) ticket {
 	return t
 }
 
-// before is how many stand before a ticket in its line.
+// before returns the number of tickets ahead of t in its line.
 func (m *Models) before(model string, t ticket) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +108,7 @@ func (m *Models) leave(model string, t ticket) {
 	for _, o := range line {
 		select {
 		case o <- struct{}{}:
-		default: // it knows
+		default: // already signaled
 		}
 	}
 }

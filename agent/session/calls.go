@@ -9,63 +9,63 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Calls are the calls of a session and what people were asked about them.
+// Calls holds the calls of a session and the requests to the user about them.
 type Calls struct {
-	Last      []*CallState // those of the last answer, in order
-	Publish   *CallState   // the request to publish something sensitive, if one stands; see [PublishTool]
-	Requests  []*Request   // everything that people were asked, in order
-	Edits     int          // calls that changed files, and commands that did
-	Inside    int          // answers in sub-tasks
-	Posts     int          // times that the model wrote to its thread
-	Findings  []Reported   // what was reported of the code, in order
-	Unchecked string       // the last call that nobody approved and that could change what an approved one meets
+	Last      []*CallState // of the last answer, in order
+	Publish   *CallState   // call of the pending request to publish sensitive changes; see [PublishTool]
+	Requests  []*Request   // all requests, in order
+	Edits     int          // number of calls and commands that changed files
+	Inside    int          // number of answers in sub-tasks
+	Posts     int          // number of the model's posts to its thread
+	Findings  []Reported   // review findings, in order
+	Unchecked string       // last unapproved call that may affect an approved one
 	Shell     Shell
 
 	byID  map[string]*CallState
-	ended *CallState // the last of the answer that did
+	ended *CallState // last call of the answer that ended
 }
 
-// PublishTool is the name of the tool in a request to put something sensitive
-// on the branch. No model can call it.
+// PublishTool is the tool name in a request to publish sensitive changes on the
+// branch. No model can call it.
 const PublishTool = "publish"
 
-// SetUpTool is the name of the tool in a request to set a repository up. No model can
-// call it.
+// SetUpTool is the tool name in a request to set up a repository. No model can call
+// it.
 const SetUpTool = "set_up"
 
-// CallState is a call and what became of it so far.
+// CallState is a call and its progress.
 type CallState struct {
 	Call
 	Turn     int
 	Decision *Decision
-	Request  *Request // the last one about it; nil for none
+	Request  *Request // the last one about the call; nil if there is none
 	Started  bool
-	Began    time.Time // when it was started first
-	Spoken   bool      // a person said something since
+	Began    time.Time // first start
+	Spoken   bool      // the user wrote a message since the call was made
 	Result   *Result
-	Reminder string // of the engine to the model, at the end of the result
-	Counted  bool   // the files that it changed count as an edit
+	Reminder string // of the engine to the model, appended to the result
+	Counted  bool   // its changes were counted as an edit
 
 	run    *ToolRun
-	inside bool // it was made in a sub-task
+	inside bool // made in a sub-task
 }
 
-// Request is something that a person was asked.
+// Request is a request to the user: for an approval or an answer.
 type Request struct {
 	Asked
-	Turn     int       // of the session when it was asked
-	Answer   *Resolved // the word that settled it, or the last of several
-	Settled  time.Time // when that was recorded
+	Turn     int       // the session's turn at the time of the request
+	Answer   *Resolved // the last settling answer
+	Settled  time.Time // time of that answer
 	Approval policy.Approval
-	Commit   string  // that what was approved went to the branch with
-	Came     *Result // what its call came to; nil so far
+	Commit   string  // commit that brought the approved changes to the branch
+	Came     *Result // result of its call; nil until it ends
 }
 
-// Open reports whether c still needs work.
+// Open reports whether c has no result yet.
 func (c *CallState) Open() bool { return c.Result == nil }
 
-// Approval returns where the request about c stands; the zero value, which
-// grants nothing, when nobody was asked.
+// Approval returns the state of the request about c. Without a request, it is the
+// zero value, which grants nothing.
 func (c *CallState) Approval() policy.Approval {
 	if c == nil || c.Request == nil {
 		return policy.Approval{}
@@ -73,12 +73,12 @@ func (c *CallState) Approval() policy.Approval {
 	return c.Request.Approval
 }
 
-// Waits reports whether c waits for a person.
-func (c *CallState) Waits() bool { return c.Open() && c.Approval().Waits() }
+// Waits reports whether c waits for the user.
+func (c *CallState) Waits() bool { return c.Open() && c.Approval().IsPending() }
 
-// kind returns what the call does, as the gate recorded it. Older logs do not
-// say so: there the names of the tools of that time do, and a call by another
-// name is [policy.Unknown], which is taken for one that changes something.
+// kind returns the kind of the call as recorded by the gate. For older logs without
+// one, it is derived from the tool names of that time. Other names give
+// [policy.Unknown], which counts as a change.
 func (c *CallState) kind() policy.Kind {
 	if c.Decision != nil && c.Decision.Kind != policy.Unknown {
 		return c.Decision.Kind //control:recorded-kind
@@ -86,8 +86,8 @@ func (c *CallState) kind() policy.Kind {
 	return oldKinds[c.Name]
 }
 
-// oldKinds are the tools of logs whose decisions have no kind. Nothing is ever
-// added: a tool says its kind itself.
+// oldKinds are the kinds of tools in logs without recorded kinds. The list is closed:
+// new tools declare their kind.
 var oldKinds = map[string]policy.Kind{
 	"write_file": policy.Write, "apply_diff": policy.Write, "edit_file": policy.Write,
 	"insert_content": policy.Write, "search_and_replace": policy.Write,
@@ -98,14 +98,14 @@ var oldKinds = map[string]policy.Kind{
 	"switch_mode": policy.Converse, "update_todo_list": policy.Converse,
 }
 
-// Harmless reports whether running c twice is the same as running it once: it
-// only reads, or talks to people, or posts under a key that is the call's.
+// Harmless reports whether c is idempotent: it only reads, converses, or posts under
+// the call's own key.
 func (c *CallState) Harmless() bool {
 	k := c.kind()
 	return k == policy.Read || k == policy.Converse || k == policy.Post
 }
 
-// Title returns what people are told c does, or "" when it never began.
+// Title returns the call's title for display, or "" if it never began.
 func (c *CallState) Title() string {
 	if c.run == nil {
 		return ""
@@ -118,15 +118,15 @@ func changes(k policy.Kind) bool {
 	return k != policy.Read && k != policy.Converse && k != policy.Network && k != policy.Post
 }
 
-// Open returns what waits for a person.
-func (c *Calls) Open() []Asked { return c.asked(policy.Approval.Waits) }
+// Open returns the requests that wait for the user.
+func (c *Calls) Open() []Asked { return c.asked(policy.Approval.IsPending) }
 
-// Granted returns what a person said yes to and has not ended.
+// Granted returns the approved requests whose calls have not ended.
 func (c *Calls) Granted() []Asked {
-	return c.asked(func(a policy.Approval) bool { return a.Stands() || a.State == policy.Begun })
+	return c.asked(func(a policy.Approval) bool { return a.IsApproved() || a.State == policy.Begun })
 }
 
-// Request returns what people were asked under an id, or nil.
+// Request returns the request with an id, or nil.
 func (c *Calls) Request(id string) *Request {
 	for _, r := range c.Requests {
 		if r.ID == id {
@@ -136,23 +136,22 @@ func (c *Calls) Request(id string) *Request {
 	return nil
 }
 
-// askIDLength is how many letters the id of a request has. With 32 to choose from
-// there are 10^12 ids.
+// askIDLength is the number of letters in the id of a request. With an alphabet of
+// 32, there are 10^12 ids.
 const askIDLength = 8
 
-// NewAskID returns the id of a request: random, so that nobody can say yes to one
-// that they have not seen, and easy to type. No other request of the session has
-// it.
+// NewAskID returns a request id that is unique in the session. It is random, so that
+// a request cannot be approved unseen, and easy to type.
 func (c *Calls) NewAskID() string {
 	for {
 		id := strings.ToLower(rand.Text()[:askIDLength])                   //control:random-id
-		if strings.ContainsAny(id, "0123456789") && c.Request(id) == nil { // no word is an id
+		if strings.ContainsAny(id, "0123456789") && c.Request(id) == nil { // with a digit, so that no word is an id
 			return id
 		}
 	}
 }
 
-// Plan returns the newest plan that people were asked about, or nil.
+// Plan returns the newest plan put to the user, or nil.
 func (c *Calls) Plan() *Request {
 	for _, r := range slices.Backward(c.Requests) {
 		if r.Kind == AskPlan {
@@ -162,7 +161,7 @@ func (c *Calls) Plan() *Request {
 	return nil
 }
 
-// carryOut takes the yes to a plan: it is carried out once.
+// carryOut uses up the approval of a plan: it is carried out once.
 func (c *Calls) carryOut(id string) {
 	if r := c.Request(id); r != nil {
 		r.Approval = r.Approval.Begin().Finish()
@@ -179,8 +178,8 @@ func (c *Calls) asked(which func(policy.Approval) bool) []Asked {
 	return out
 }
 
-// call returns the call with an id. It makes one up for an id that no answer
-// holds, such as that of a request to publish.
+// call returns the call with an id. It creates one if no answer has that id, as in a
+// request to publish.
 func (c *Calls) call(id string) *CallState {
 	if s, ok := c.byID[id]; ok {
 		return s
@@ -196,7 +195,7 @@ func (c *Calls) add(s *CallState) *CallState {
 	return s
 }
 
-func (c *Calls) answered(turn int, p *Answer) {
+func (c *Calls) addAnswer(turn int, p *Answer) {
 	c.Last, c.ended = nil, nil
 	for _, call := range p.Calls {
 		c.Last = append(c.Last, c.add(&CallState{Call: call, Turn: turn}))
@@ -216,7 +215,7 @@ func (c *Calls) ask(turn int, p *Asked) {
 
 func (c *Calls) settle(at time.Time, p *Resolved) {
 	for _, r := range c.Requests {
-		if r.ID == p.ID && r.Approval.Takes(p.Verdict) {
+		if r.ID == p.ID && r.Approval.CanSettle(p.Verdict) {
 			r.Answer, r.Settled, r.Approval = p, at, r.Approval.Settle(p.Verdict)
 		}
 	}
@@ -237,8 +236,8 @@ func (c *Calls) start(at time.Time, p *Started) {
 	s.run = &ToolRun{Name: s.Name, Title: p.Title, Inside: s.inside}
 }
 
-// Awaits returns since when a call of a tool waits for its result, the zero time where
-// none does, or a person said something meanwhile.
+// Awaits returns the start time of a tool's call that waits for its result. It is
+// zero if there is none, or if the user wrote a message meanwhile.
 func (c *Calls) Awaits(tool string) time.Time {
 	for _, s := range c.Last {
 		if s.Name == tool && s.Started && s.Open() && !s.Spoken { //control:words-end-the-wait
@@ -248,15 +247,14 @@ func (c *Calls) Awaits(tool string) time.Time {
 	return time.Time{}
 }
 
-// spoken notes that a person said something while calls wait.
-func (c *Calls) spoken() {
+// markSpoken records that the user wrote a message while calls wait.
+func (c *Calls) markSpoken() {
 	for _, s := range c.Last {
 		s.Spoken = s.Spoken || s.Open()
 	}
 }
 
-// result ends a call. It returns what the call should have made of files, where
-// a person said yes to that.
+// result ends a call. It returns the file changes that the call was approved for.
 func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	s := c.call(p.Call)
 	begun := s.Approval().State == policy.Begun
@@ -264,7 +262,7 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 		c.Unchecked = s.ID //control:unapproved-step
 	}
 	s.Result, c.ended = p, s
-	c.Shell.ran(p)
+	c.Shell.addResult(p)
 	if s.Request != nil {
 		s.Request.Approval = s.Request.Approval.Finish()
 	}
@@ -281,8 +279,8 @@ func (c *Calls) result(p *Result) (approved []policy.Effect) {
 	return approved
 }
 
-// countCommand counts a command that changed files as one edit: a limit on
-// edits is a limit, whichever way they are made.
+// countCommand counts a command that changed files as one edit, so that the limit on
+// edits cannot be evaded.
 func (c *Calls) countCommand() {
 	if s := c.ended; s != nil && s.kind() == policy.Execute && !s.Counted {
 		s.Counted = true
@@ -290,10 +288,10 @@ func (c *Calls) countCommand() {
 	}
 }
 
-// publish uses up what people said yes to: it went to the branch.
+// publish uses up approvals to publish: the changes are on the branch.
 func (c *Calls) publish(commit string) {
 	for _, r := range c.Requests {
-		if r.Tool == PublishTool && r.Approval.Stands() {
+		if r.Tool == PublishTool && r.Approval.IsApproved() {
 			r.Commit, r.Approval = commit, r.Approval.Finish()
 		}
 	}
@@ -309,9 +307,9 @@ func (c *Calls) note(p *Note) {
 	}
 }
 
-// dropPublish gives up what was asked about changes that were taken back.
+// dropPublish invalidates the request to publish changes that were taken back.
 func (c *Calls) dropPublish() {
-	if g := c.Publish; g != nil && (g.Approval().Waits() || g.Approval().Stands()) {
+	if g := c.Publish; g != nil && (g.Approval().IsPending() || g.Approval().IsApproved()) {
 		g.Request.Approval = g.Request.Approval.Settle(policy.Stale)
 		g.Request.Answer = &Resolved{ID: g.Request.ID, Verdict: policy.Stale, Reason: "the change was taken back"}
 	}

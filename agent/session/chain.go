@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// payloadVersion is the form in which payloads are written today.
+// payloadVersion is the current version of the payload format.
 const payloadVersion = 1
 
 // NewID returns a fresh session id: "s" and twelve lower-case base32
@@ -25,8 +25,8 @@ func NewID() string {
 	return "s" + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:]))[:12]
 }
 
-// NewEvent makes an event from a payload struct. It panics on a payload that
-// JSON cannot hold, which is a programming error.
+// NewEvent makes an event from a payload struct. It panics if JSON cannot encode the
+// payload, which is a programming error.
 func NewEvent(t Type, turn int, payload any) *Event {
 	data, err := json.Marshal(payload)
 	if err != nil {
@@ -35,8 +35,8 @@ func NewEvent(t Type, turn int, payload any) *Event {
 	return &Event{Time: time.Now().UTC(), Turn: turn, Type: t, V: payloadVersion, Data: data}
 }
 
-// Decode reads the payload of e into T, the struct named after e.Type. A
-// payload that a newer version wrote is an error.
+// Decode decodes the payload of e into T, the struct named after e.Type. It fails on
+// a payload written by a newer version.
 func Decode[T any](e Event) (T, error) {
 	var p T
 	if e.V > payloadVersion {
@@ -48,9 +48,9 @@ func Decode[T any](e Event) (T, error) {
 	return p, nil
 }
 
-// Chain numbers and links events that follow a record with sequence seq and
-// hash prev. Log adapters call it inside Append. Time is cut to microseconds, which every
-// database keeps.
+// Chain numbers and links events that follow a record with sequence seq and hash
+// prev. Log adapters call it in Append. Time is truncated to microseconds, the
+// precision of all databases.
 func Chain(seq int64, prev string, events []*Event) {
 	for _, e := range events {
 		seq++
@@ -61,8 +61,8 @@ func Chain(seq int64, prev string, events []*Event) {
 	}
 }
 
-// Verify checks that events are the unbroken chain that starts with sequence
-// 1. The error names the first record that does not fit.
+// Verify checks that events are an unbroken chain from sequence 1. The error names
+// the first record that does not fit.
 func Verify(events []Event) error {
 	prev := ""
 	for i := range events {
@@ -95,8 +95,8 @@ func (e *Event) digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Memory is a [Log] in memory, for tests and for runs that keep nothing.
-// The zero value is an empty log.
+// Memory is a [Log] in memory, for tests and for runs without persistence. The zero
+// value is an empty log.
 type Memory struct {
 	mu     sync.Mutex
 	events []Event
@@ -114,7 +114,7 @@ func (m *Memory) Append(ctx context.Context, events ...*Event) error {
 	return nil
 }
 
-// chain numbers and links events behind those that there are.
+// chain numbers and links events after the existing ones.
 func (m *Memory) chain(events []*Event) {
 	prev := ""
 	if n := len(m.events); n > 0 {

@@ -11,32 +11,32 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Changes is what became of the files of a session.
+// Changes holds the file changes of a session.
 type Changes struct {
-	Files       []FileChange // in which the branch differs from its base, of those that the session touched
-	Lines       int          // added and removed, edit by edit: the work that it was
+	Files       []FileChange // the branch's diff to its base, limited to files that the session touched
+	Lines       int          // lines added and removed, summed over all edits
 	Checkpoints []Checkpoint // commits on the branch
-	Branch      string       // that has them
-	Published   string       // the last of them, or the base
-	Base        string       // commit of the base branch that the branch has; where the work began, until one was taken in
+	Branch      string       // with the checkpoints
+	Published   string       // last commit on the branch, or the base
+	Base        string       // base commit contained in the branch; initially the start of the work
 	Saved       string       // commit of the last saved state, on the branch or not
-	Unpushed    []FileChange // what differs between the two
-	Newest      *Checkpoint  // what tells of the saved state; nil for the base
-	SavedAt     time.Time    // of its event
-	Sent        []*Push      // pushes that people have to know of
-	Tests       Tested       // how the tests went
-	LeftOut     []LeftOut    // what the workspace has and no checkpoint can hold
+	Unpushed    []FileChange // diff from Published to Saved
+	Newest      *Checkpoint  // checkpoint of the saved state; nil for the base
+	SavedAt     time.Time    // time of its event
+	Sent        []*Push      // pushes to report to the user
+	Tests       Tested       // state of the tests
+	LeftOut     []LeftOut    // workspace content that no checkpoint can hold
 
-	TakeBack *Message // a wish to take checkpoints back, or to bring them again, that was not carried out yet
-	Kept     string   // what is up to this commit is not taken back; "" for the base
-	KeptOf   []string // nor are these files
+	TakeBack *Message // pending request to undo or redo checkpoints
+	Kept     string   // last commit that must not be undone; "" for the base
+	KeptOf   []string // files that must not be undone
 
-	// Approved is what people said yes to of what is not published yet, by
-	// path: all that approved edits made of what is on the branch. It holds
-	// while the saved state has exactly that, and is used up when published.
+	// Approved holds the approved changes that are not published yet, by path: the
+	// combined effect of all approved edits relative to the branch. An entry holds while
+	// the saved state has exactly that effect, and is used up when published.
 	Approved map[string]policy.Effect
 
-	fresh []policy.Effect // of the approved call that ran last; the checkpoint after it tells whether they came true
+	fresh []policy.Effect // of the last approved call; the next checkpoint shows whether they happened
 	mine  map[string]bool // paths that the session touched on the branch
 }
 
@@ -44,17 +44,17 @@ type Changes struct {
 type Push struct {
 	Sent
 	Seq     int64  // of its event
-	Commit  string // what is on the branch now
-	To      string // the branch that has the work
-	Settled bool   // the work is on a branch by now; its patch is not needed any more
+	Commit  string // commit of the checkpoint
+	To      string // branch that has the work
+	Settled bool   // the work is on a branch; its patch is obsolete
 }
 
 func (w *Changes) begin(t Task) {
 	w.Branch, w.Saved, w.Published, w.Base = t.Branch, t.Base, t.Base, t.Base
 }
 
-// TakingIn returns the base branch that the saved state has and the branch has not; nil
-// for none.
+// TakingIn returns the base branch merged into the saved state but not into the
+// branch, or nil.
 func (w *Changes) TakingIn() *Merge {
 	if w.Newest == nil || !w.Newest.Parked {
 		return nil
@@ -62,7 +62,7 @@ func (w *Changes) TakingIn() *Merge {
 	return w.Newest.Merge
 }
 
-// BaseNow returns the commit of the base branch that the saved state has.
+// BaseNow returns the base commit contained in the saved state.
 func (w *Changes) BaseNow() string {
 	if m := w.TakingIn(); m != nil {
 		return m.Commit //control:base-from-then-on
@@ -70,15 +70,14 @@ func (w *Changes) BaseNow() string {
 	return w.Base
 }
 
-// tookIn counts changes anew, since the base is another one now. Those of others stay
-// out.
-func (w *Changes) tookIn(p *Checkpoint) {
-	w.touched(w.Unpushed)
+// applyMerge recounts the changes against a new base. Changes of others are left out.
+func (w *Changes) applyMerge(p *Checkpoint) {
+	w.markTouched(w.Unpushed)
 	w.Base, w.Files = p.Merge.Commit, w.ours(p.Files)
 }
 
-// touched notes whose files these are.
-func (w *Changes) touched(list []FileChange) {
+// markTouched marks files as the session's.
+func (w *Changes) markTouched(list []FileChange) {
 	if w.mine == nil {
 		w.mine = map[string]bool{}
 	}
@@ -88,13 +87,13 @@ func (w *Changes) touched(list []FileChange) {
 	}
 }
 
-// ours leaves out what others did to files that the session did not touch.
+// ours returns the changes of files that the session touched.
 func (w *Changes) ours(list []FileChange) []FileChange {
 	return slices.DeleteFunc(slices.Clone(list), func(f FileChange) bool { return !w.mine[f.Path] && !w.mine[f.From] })
 }
 
-// Content says in one string what the branch has of the session. Where it is what it
-// was before, nothing was changed, however many edits led there.
+// Content returns a fingerprint of the session's changes on the branch. If it is the
+// same as before, nothing changed, regardless of the number of edits.
 func (w *Changes) Content() string {
 	var b strings.Builder
 	b.WriteString(w.Base)
@@ -104,8 +103,8 @@ func (w *Changes) Content() string {
 	return b.String()
 }
 
-// wish notes what a person wants to become of the checkpoints.
-func (w *Changes) wish(p *Message) {
+// recordWish records a user's request about the checkpoints.
+func (w *Changes) recordWish(p *Message) {
 	switch {
 	case p.TakeBack.Do != Keep:
 		w.TakeBack = p
@@ -128,7 +127,7 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 		return
 	}
 	if p.Merge != nil {
-		w.tookIn(p)
+		w.applyMerge(p)
 	}
 	w.Published, w.Unpushed, w.Approved = p.Commit, nil, nil //control:consumed-when-published
 	if p.Commit != p.Parent {
@@ -136,20 +135,20 @@ func (w *Changes) take(e Event, p *Checkpoint) {
 	}
 	if p.Merge == nil {
 		for _, f := range p.Files {
-			if p.TookBack != Undo || !w.less(f) {
+			if p.TookBack != Undo || !w.subtract(f) {
 				w.add(f)
 			}
 		}
-		w.touched(p.Files)
+		w.markTouched(p.Files)
 	}
 	if p.Whole != nil {
 		w.Files = w.ours(p.Whole) //control:files-are-the-diff
 	}
 }
 
-// less counts a change that was taken back. A file that is as the session found it
-// is not a changed one any more. It reports whether f takes something back.
-func (w *Changes) less(f FileChange) bool {
+// subtract subtracts a change that was undone. A file back in its original state counts
+// as unchanged. less reports whether the file was among the changed ones.
+func (w *Changes) subtract(f FileChange) bool {
 	i := w.at(f.Path)
 	if i < 0 {
 		return false
@@ -162,11 +161,11 @@ func (w *Changes) less(f FileChange) bool {
 	return true
 }
 
-// approve takes in what the approved call before this checkpoint made, and
-// drops what the saved state does not have, or not any more.
+// approve adds the effects of the approved call before this checkpoint, and drops
+// those that the saved state does not have.
 func (w *Changes) approve(files []FileChange) {
 	for _, e := range w.fresh {
-		if before, ok := w.Approved[e.Path]; ok && before.Is == e.Was { // one approved edit on top of another
+		if before, ok := w.Approved[e.Path]; ok && before.Is == e.Was { // an approved edit on top of another one
 			e.Was = before.Was
 		}
 		if w.Approved == nil {
@@ -200,7 +199,7 @@ func (w *Changes) add(f FileChange) {
 	}
 }
 
-// at returns where a file is in the list, −1 where it is not.
+// at returns the index of a file in the list, or -1.
 func (w *Changes) at(path string) int {
 	if !w.mine[path] {
 		return -1
@@ -208,7 +207,7 @@ func (w *Changes) at(path string) int {
 	return slices.IndexFunc(w.Files, func(f FileChange) bool { return f.Path == path })
 }
 
-// push notes what became of a push.
+// push records the result of a push.
 func (w *Changes) push(e Event, p *Checkpoint) {
 	if !p.Parked {
 		for _, s := range w.Sent {

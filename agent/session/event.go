@@ -1,26 +1,25 @@
-// Package session holds the words of one agent session: the task that opens
-// it, the events it is made of, the log that keeps them and the outcome that
-// ends it. It owns what the log means: [State] is the one fold of it.
+// Package session defines the vocabulary of one agent session: the task that opens
+// it, its events, the log that stores them and the outcome that ends it. It defines
+// the meaning of the log: [State] is its only fold.
 //
 // The session is its event log. Conversation, progress comment, check run and
-// dashboard are functions of the log, so whatever is not in an event did not
-// happen.
+// dashboard are functions of the log, so anything without an event did not happen.
 //
-//	event.go     the events and what is in them
-//	words.go     the words that they use, and those for where a session stands
-//	question.go  what words alone can end
-//	state.go     the fold: what a log says
-//	calls.go     calls, and what people were asked about them
-//	refusal.go   what the model is told where nobody said yes
+//	event.go     the events and their payloads
+//	words.go     the constants of the events, and the states of a session
+//	question.go  requests that an answer in words can end
+//	state.go     the fold of a log
+//	calls.go     calls, and the requests to the user about them
+//	refusal.go   messages to the model on requests that were not granted
 //	changes.go   files, commits and pushes
-//	tests.go     how the tests went
-//	finding.go   what a reviewer reports
+//	tests.go     the last test run
+//	finding.go   findings of a review
 //	shell.go     the shell that commands run in
-//	wish.go      the events of a person's wish
+//	wish.go      the events of a user's request about the session
 //	once.go      an approval is for one thing, once: the rule over a log
-//	timeline.go  what happened, for people
+//	timeline.go  the history, for display
 //	subject.go   the name of a checkpoint
-//	chain.go     how events are numbered and linked; a log in memory
+//	chain.go     numbering and linking of events; a log in memory
 //	file.go      a log in a file
 //	inside.go    the events of sub-tasks
 //	part.go      the log of one sub-task
@@ -36,46 +35,46 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Task is what a session is asked to do. It is recorded as the first event
-// and never changes afterwards; later wishes arrive as [Message] events.
+// Task is the assignment of a session. It is recorded as the first event and never
+// changes; later requests arrive as [Message] events.
 type Task struct {
 	Session   string   `json:"session"`             // session id, see [NewID]
-	Thread    string   `json:"thread,omitempty"`    // "owner/repo#12", empty on the command line
+	Thread    string   `json:"thread,omitempty"`    // "owner/repo#12"; empty on the command line
 	Text      string   `json:"text"`                // the request, cleaned and fenced by the caller
 	Mode      string   `json:"mode"`                // name of a policy mode, for example "code"
-	Model     string   `json:"model"`               // model name as the server knows it
-	Base      string   `json:"base"`                // commit id the work starts from
+	Model     string   `json:"model"`               // model name as known to the server
+	Base      string   `json:"base"`                // commit id that the work starts from
 	Branch    string   `json:"branch"`              // branch that receives the checkpoints
 	Nonce     string   `json:"nonce,omitempty"`     // random, in the fences around untrusted text
-	Requester string   `json:"requester,omitempty"` // login of the person who asked
-	Turns     int      `json:"turns,omitempty"`     // turn limit, 0 for the mode's default
+	Requester string   `json:"requester,omitempty"` // login of the requester
+	Turns     int      `json:"turns,omitempty"`     // turn limit; 0 means the mode's default
 	Images    []Blob   `json:"images,omitempty"`    // pictures for vision models
 	Context   []Item   `json:"context,omitempty"`   // user-provided context, resolved before the first turn
-	Links     []string `json:"links,omitempty"`     // where links of the text lead; they are looked up, and the model is not told
-	Place     Place    `json:"place,omitzero"`      // where the request stands
-	Why       string   `json:"why,omitempty"`       // it began, where nobody asked in words
-	Clone     Clone    `json:"clone,omitzero"`      // where it runs, on the command line
+	Links     []string `json:"links,omitempty"`     // targets of links in the text; looked up, but not shown to the model
+	Place     Place    `json:"place,omitzero"`      // location of the request
+	Why       string   `json:"why,omitempty"`       // reason of the start, if not a request in words
+	Clone     Clone    `json:"clone,omitzero"`      // working copy, on the command line
 }
 
-// Clone is where a session of the command line works, and how, so that it can go on
-// without being told again.
+// Clone records the place and the settings of a command-line session, so that it can
+// resume without them being given again.
 type Clone struct {
-	Path      string `json:"path"`                // of the clone, absolute
-	Workspace string `json:"workspace,omitempty"` // engine that was asked for
+	Path      string `json:"path"`                // absolute path of the clone
+	Workspace string `json:"workspace,omitempty"` // requested engine
 	Image     string `json:"image,omitempty"`     // for docker
-	CAFile    string `json:"ca_file,omitempty"`   // with an authority that the model's server is trusted by, absolute
-	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if it was given
-	Server    string `json:"server,omitempty"`    // address of the model's server, when it was given; "" for the environment's
+	CAFile    string `json:"ca_file,omitempty"`   // absolute path of a CA certificate for the model's server
+	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if given
+	Server    string `json:"server,omitempty"`    // address of the model's server; "" means the environment's
 }
 
-// Place is where on GitHub a request stands. What was said there up to then came
-// with it. DiffThread is the number of the comment with which the talk about lines of
-// a diff began that the request belongs to, 0 when it stands elsewhere.
+// Place is the location of a request on GitHub. The request includes the conversation
+// there up to that point. DiffThread is the number of the first comment of a review
+// thread on diff lines, 0 if the request is not in one.
 type Place struct {
 	At         time.Time `json:"at"`
 	Comment    int64     `json:"comment,omitempty"`
 	DiffThread int64     `json:"diff_thread,omitempty"`
-	Thread     int       `json:"thread,omitempty"` // number of the thread where that is not the session's own
+	Thread     int       `json:"thread,omitempty"` // number of the thread if it is not the session's own
 }
 
 // Blob is a small binary attachment.
@@ -93,37 +92,37 @@ type Item struct {
 	Text string   `json:"text"`
 }
 
-// Type names what an event says. [Payload] decodes what it holds.
+// Type is the kind of an event. [Payload] decodes its payload.
 type Type string
 
-// The types of events, in the order in which a turn usually makes them.
+// The event types, in the usual order of a turn.
 const (
 	TypeOpened     Type = "opened"     // Opened: the session began
-	TypeMessage    Type = "message"    // Message: words from a person (follow-up, or the bot on their behalf)
+	TypeMessage    Type = "message"    // Message: a message from the user, or from the bot on their behalf
 	TypeAnswer     Type = "answer"     // Answer: one complete answer of the model
-	TypeDecision   Type = "decision"   // Decision: the gate's word on one call
-	TypeAsked      Type = "asked"      // Asked: approval or an answer was requested from a person
-	TypeResolved   Type = "resolved"   // Resolved: a person (or a deadline) settled what was asked
-	TypeStarted    Type = "started"    // Started: a tool call began to run
+	TypeDecision   Type = "decision"   // Decision: the gate's verdict on one call
+	TypeAsked      Type = "asked"      // Asked: an approval or an answer was requested from the user
+	TypeResolved   Type = "resolved"   // Resolved: the user or a deadline settled a request
+	TypeStarted    Type = "started"    // Started: a tool call began
 	TypeResult     Type = "result"     // Result: a tool call ended
-	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes became a commit
-	TypeNote       Type = "note"       // Note: the engine told the model something (reminder, refusal, compaction)
-	TypeState      Type = "state"      // Update: todo list or mode changed
+	TypeCheckpoint Type = "checkpoint" // Checkpoint: changes were committed
+	TypeNote       Type = "note"       // Note: the engine informed the model (reminder, refusal, compaction)
+	TypeState      Type = "state"      // Update: the to-do list, the mode or the image changed
 	TypeEnded      Type = "ended"      // Ended: the run ended or parked with an outcome
-	TypeTask       Type = "task"       // something happened in a sub-task
-	TypePrompt     Type = "prompt"     // Prompt: what requests to the model begin with, from here on
+	TypeTask       Type = "task"       // an event of a sub-task
+	TypePrompt     Type = "prompt"     // Prompt: the new beginning of requests to the model
 	TypeVerified   Type = "verified"   // Verified: Handrail ran the project's tests on a saved state
 )
 
-// Event is one record of the log. Seq starts at 1 and has no gaps; Hash
-// chains the record to the one before it, see [Chain]. Seq, Prev and Hash are
-// filled by [Log.Append]; the writer leaves them zero.
+// Event is one record of the log. Seq starts at 1 and has no gaps. Hash chains the
+// record to the previous one, see [Chain]. [Log.Append] sets Seq, Prev and Hash; the
+// writer leaves them zero.
 type Event struct {
 	Seq  int64           `json:"seq"`
 	Time time.Time       `json:"time"`
 	Turn int             `json:"turn"`
 	Type Type            `json:"type"`
-	V    int             `json:"v"` // version of the payload's form, 1 today
+	V    int             `json:"v"` // version of the payload format, currently 1
 	Data json.RawMessage `json:"data"`
 	Prev string          `json:"prev,omitempty"`
 	Hash string          `json:"hash,omitempty"`
@@ -134,52 +133,53 @@ type Opened struct {
 	Task Task `json:"task"`
 }
 
-// Message is the payload of [TypeMessage]. Key identifies its source (a
-// comment id with its updated_at) so that one comment enters once.
+// Message is the payload of [TypeMessage]. Key identifies its source (a comment id
+// with its updated_at), so that a comment is recorded once.
 type Message struct {
 	Key    string `json:"key,omitempty"`
 	Author string `json:"author,omitempty"`
 	Text   string `json:"text"`
 	Budget int    `json:"budget,omitempty"` // turns granted by "/agent budget +10"
-	Turns  int    `json:"turns,omitempty"`  // for the request that it begins; 0 for as many as the task has
-	Mode   string `json:"mode,omitempty"`   // of the request that it begins; "" where it goes on with the one before
-	Why    string `json:"why,omitempty"`    // it came, where nobody wrote it in the thread
+	Turns  int    `json:"turns,omitempty"`  // turn limit of the new request; 0 means the task's
+	Mode   string `json:"mode,omitempty"`   // mode of the new request; "" if it continues the previous one
+	Why    string `json:"why,omitempty"`    // reason of the message, if it was not written in the thread
 
-	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for words to the model
-	Model    string    `json:"model,omitempty"`     // works on the session from now on; "" for the one so far
-	Clear    bool      `json:"clear,omitempty"`     // what was said up to now is forgotten
+	TakeBack *TakeBack `json:"take_back,omitempty"` // nil for a message to the model
+	Model    string    `json:"model,omitempty"`     // model of the session from now on; "" means unchanged
+	Clear    bool      `json:"clear,omitempty"`     // forget the conversation so far
 
 	Images  []Blob   `json:"images,omitempty"`  // pictures for vision models
-	Context []Item   `json:"context,omitempty"` // what the words are about, as in [Task]
+	Context []Item   `json:"context,omitempty"` // as in [Task]
 	Links   []string `json:"links,omitempty"`   // as in [Task]
 	Place   Place    `json:"place,omitzero"`    // as in [Task]
 }
 
-// TakeBack is a wish about the checkpoints of the session: to take the last N
-// back, to bring N again that were taken back, or to keep what is there from being
-// taken back. Paths are the files that it is about; none for all.
+// TakeBack is a request about the checkpoints of a session: to undo the last N, to
+// redo N, to protect the present ones from undo, or to merge the base branch. Paths
+// limits it to some files; empty means all.
 type TakeBack struct {
 	Do    TakeBackKind `json:"do"`
 	N     int          `json:"n,omitempty"`
 	Paths []string     `json:"paths,omitempty"`
-	// Branch is what [Rebase] takes in.
+	// Branch is the branch that [Rebase] merges.
 	Branch string `json:"branch,omitempty"`
 }
 
-// Merge is a base branch that a state takes in. Conflicts are the files in which both
-// sides had changed the same lines, Open those of them that still have both.
+// Merge is a base branch merged into a state. Conflicts are the files in which both
+// sides had changed the same lines; Open are those among them with unresolved
+// conflicts.
 type Merge struct {
 	Branch    string   `json:"branch"`
 	Commit    string   `json:"commit"`
 	Conflicts []string `json:"conflicts,omitempty"`
 	Open      []string `json:"open,omitempty"`
-	Turn      int      `json:"turn,omitempty"` // of the session when it was taken in
+	Turn      int      `json:"turn,omitempty"` // the session's turn at the time of the merge
 }
 
-// Unsettled reports whether files still have both sides.
+// Unsettled reports whether files have unresolved conflicts.
 func (m *Merge) Unsettled() bool { return m != nil && len(m.Open) > 0 }
 
-// Second returns the commit that is a second parent with it, "" for none.
+// Second returns the second parent of the merge commit, or "".
 func (m *Merge) Second() string {
 	if m == nil {
 		return ""
@@ -187,26 +187,26 @@ func (m *Merge) Second() string {
 	return m.Commit
 }
 
-// Unseen reports whether there were conflicts at which nobody has looked by a turn.
+// Unseen reports whether the merge had conflicts and no turn has passed since.
 func (m *Merge) Unseen(turn int) bool { return m != nil && len(m.Conflicts) > 0 && turn == m.Turn }
 
-// Call is one tool call as it will be run. ID is unique in the session.
+// Call is one tool call as executed. ID is unique in the session.
 type Call struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`           // a JSON object
-	Truncated bool            `json:"truncated,omitempty"` // the model was cut off inside this call
-	Repaired  bool            `json:"repaired,omitempty"`  // the JSON needed mending
+	Truncated bool            `json:"truncated,omitempty"` // the answer was cut off within this call
+	Repaired  bool            `json:"repaired,omitempty"`  // the JSON was repaired
 	Text      bool            `json:"text,omitempty"`      // parsed from prose, not a native call
 }
 
-// What of an answer can be lost.
+// Kinds of losses from an answer.
 const (
 	LostCall   = "call"   // the server dropped a call
-	LostUnread = "unread" // the server could not read a call
-	LostEnd    = "end"    // the answer reached its limit
+	LostUnread = "unread" // the server could not parse a call
+	LostEnd    = "end"    // the answer reached its length limit
 	LostLoop   = "loop"   // the answer repeated itself and was stopped
-	LostTime   = "time"   // the answer took longer than it may and was stopped
+	LostTime   = "time"   // the answer exceeded its time limit and was stopped
 )
 
 // Answer is the payload of [TypeAnswer].
@@ -214,19 +214,19 @@ type Answer struct {
 	Thinking       string   `json:"thinking,omitempty"`
 	ThinkingMillis int64    `json:"thinking_ms,omitempty"`
 	Content        string   `json:"content,omitempty"` // for the reader: without call markup
-	Raw            string   `json:"raw,omitempty"`     // what a text-mode model is shown as its own words; empty when equal to Content
-	Again          string   `json:"again,omitempty"`   // that in its place, where its own words would not be read as the same calls again
+	Raw            string   `json:"raw,omitempty"`     // the model's own text, to show it in text mode; empty if equal to Content
+	Again          string   `json:"again,omitempty"`   // shown instead of Raw if Raw would not parse into the same calls again
 	Calls          []Call   `json:"calls,omitempty"`
-	Errors         []string `json:"errors,omitempty"`       // calls that could not be understood
-	Lost           string   `json:"lost,omitempty"`         // what of it did not arrive: [LostCall] and its like
-	Complete       bool     `json:"complete,omitempty"`     // the model said that it is done
-	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of what was sent, to learn how the server counts
+	Errors         []string `json:"errors,omitempty"`       // descriptions of calls that could not be parsed
+	Lost           string   `json:"lost,omitempty"`         // kind of the missing part: [LostCall] and its like
+	Complete       bool     `json:"complete,omitempty"`     // the model declared the task done
+	PromptBytes    int      `json:"prompt_bytes,omitempty"` // size of the request, to calibrate the server's token count
 	PromptTokens   int      `json:"prompt_tokens,omitempty"`
 	AnswerTokens   int      `json:"answer_tokens,omitempty"`
 }
 
-// Decision is the payload of [TypeDecision]. Kind is what the call does; logs
-// written before it was recorded lack it.
+// Decision is the payload of [TypeDecision]. Kind is the kind of the call; old logs
+// lack it.
 type Decision struct {
 	Call     string         `json:"call"`
 	Kind     policy.Kind    `json:"kind,omitempty"`
@@ -235,7 +235,7 @@ type Decision struct {
 	Rule     string         `json:"rule,omitempty"`
 	Reasons  []string       `json:"reasons,omitempty"`
 	Digest   string         `json:"digest,omitempty"`
-	Auto     bool           `json:"auto,omitempty"` // allowed by a setting that stands in for a person
+	Auto     bool           `json:"auto,omitempty"` // allowed by a setting in place of an approver
 }
 
 // Asked is the payload of [TypeAsked].
@@ -250,81 +250,82 @@ type Asked struct {
 	Display  string   `json:"display"` // the exact command, diff or question
 	Choices  []string `json:"choices,omitempty"`
 	Paths    []string `json:"paths,omitempty"`
-	// Effects is what a yes allows on the branch: each file with its content
-	// before and after. Commands have none, because nobody can compute it.
+	// Effects are the changes that an approval allows on the branch: each file with its
+	// content before and after. Commands have none, since their effects cannot be
+	// predicted.
 	Effects  []policy.Effect `json:"effects,omitempty"`
 	Base     string          `json:"base,omitempty"`
 	Head     string          `json:"head,omitempty"`
 	Deadline time.Time       `json:"deadline,omitzero"`
-	// Bound is what else the digest covers, as it was when the request was
-	// made, so that people can be told what changed since.
+	// Bound holds the other facts that the digest covers, as of the request, so that
+	// later changes can be reported.
 	Bound  []Fact  `json:"bound,omitempty"`
-	Review *Review `json:"review,omitempty"` // it can be answered by a review; nil: by words alone
+	Review *Review `json:"review,omitempty"` // allows an answer by review; nil means by comment only
 }
 
-// Review is how a sensitive edit is put before people as a small pull
-// request: Commit holds exactly that edit on top of Head, Branch is where it
-// is put to be looked at, Base the session's branch, which it would go to.
+// Review presents a sensitive edit as a small pull request. Commit is that edit
+// alone, on top of Head. Branch is the branch to review, and Base the session's
+// branch that it would go to.
 type Review struct {
 	Commit string `json:"commit"`
 	Branch string `json:"branch"`
 	Base   string `json:"base"`
 }
 
-// Resolved is the payload of [TypeResolved]. Verdict is one of the words that
-// [policy.Approval.Settle] takes.
+// Resolved is the payload of [TypeResolved]. Verdict is a state that
+// [policy.Approval.Settle] accepts.
 type Resolved struct {
 	ID      string               `json:"id"`
 	Verdict policy.ApprovalState `json:"verdict"`
 	By      string               `json:"by,omitempty"`
 	ByID    int64                `json:"by_id,omitempty"`
 	Reason  string               `json:"reason,omitempty"`
-	Hint    string               `json:"hint,omitempty"` // what the model is to do instead; people are not shown it
+	Hint    string               `json:"hint,omitempty"` // advice for the model on how to go on; not displayed
 	Key     string               `json:"key,omitempty"`  // source of the answer: comment id with updated_at, or review id
 }
 
 // Started is the payload of [TypeStarted].
 type Started struct {
 	Call  string `json:"call"`
-	Title string `json:"title"` // for people: "Running go test ./..."
+	Title string `json:"title"` // for display: "Running go test ./..."
 }
 
 // Result is the payload of [TypeResult].
 type Result struct {
 	Call    string       `json:"call"`
 	OK      bool         `json:"ok"`
-	Content string       `json:"content"` // what the model is told
+	Content string       `json:"content"` // for the model
 	Title   string       `json:"title,omitempty"`
 	Millis  int64        `json:"ms"`
 	Changes []FileChange `json:"changes,omitempty"`
-	Cut     bool         `json:"cut,omitempty"` // it began, and the workspace ended before it did; outcome unknown
+	Cut     bool         `json:"cut,omitempty"` // began, but the workspace ended first; outcome unknown
 	Images  []Blob       `json:"images,omitempty"`
-	// Complete is set by attempt_completion, Mistake when the model used the
-	// tool wrongly (as opposed to the world being against it).
+	// Complete is set by attempt_completion. Mistake is set if the model misused the
+	// tool, as opposed to an external failure.
 	Complete bool `json:"complete,omitempty"`
 	Mistake  bool `json:"mistake,omitempty"`
-	// NoChange is why the model says, with Complete, that no file had to change.
+	// NoChange is the model's reason, given with Complete, why no file had to change.
 	NoChange string `json:"no_change,omitempty"`
-	// LeftOut is all that lay in the workspace after the call and cannot be
-	// kept. It is nil where that was not looked for, or nothing had changed.
+	// LeftOut lists the files in the workspace after the call that cannot be saved. It is
+	// nil if they were not looked for, or if nothing had changed.
 	LeftOut []LeftOut `json:"left_out,omitzero"`
-	Tests   *TestRun  `json:"tests,omitempty"` // what of the project's tests the call ran; nil for none
-	Dir     string    `json:"dir,omitempty"`   // where the shell stands after a command, relative to the root
+	Tests   *TestRun  `json:"tests,omitempty"` // the project's tests that the call ran; nil if it ran none
+	Dir     string    `json:"dir,omitempty"`   // the shell's directory after a command, relative to the root
 	Finding *Finding  `json:"finding,omitempty"`
-	// Handle names a command that runs on in the background, or the Output of one: all
-	// that it printed, where Content has only a part.
+	// Handle names a command in the background, or the Output of a command: all that it
+	// printed, if Content has only a part.
 	Handle string `json:"handle,omitempty"`
 	Output string `json:"output,omitempty"`
 }
 
-// LeftOut is something that is in no checkpoint. Path is "." for what is about
-// the whole workspace, Why a few words such as "a socket".
+// LeftOut is something that no checkpoint contains. Path is "." if it concerns the
+// whole workspace. Why is a short reason such as "a socket".
 type LeftOut struct {
 	Path string `json:"path"`
 	Why  string `json:"why"`
 }
 
-// FileChange counts what happened to one file.
+// FileChange is the change of one file.
 type FileChange struct {
 	Path    string     `json:"path"`
 	From    string     `json:"from,omitempty"`
@@ -332,11 +333,10 @@ type FileChange struct {
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
 	Blob    string     `json:"blob,omitempty"` // mode and object id of the content, checkpoints only
-	Was     string     `json:"was,omitempty"`  // the same of what was there before; for a rename, at From
+	Was     string     `json:"was,omitempty"`  // likewise for the previous content; for a rename, at From
 }
 
-// Effects returns what happened, path by path: a rename is the end of one file and
-// the beginning of another.
+// Effects returns the change by path. A rename deletes one file and creates another.
 func (f FileChange) Effects() []policy.Effect {
 	if f.From == "" {
 		return []policy.Effect{{Path: f.Path, Was: f.Was, Is: f.Blob}}
@@ -350,41 +350,41 @@ type Checkpoint struct {
 	Tree   string       `json:"tree,omitempty"`
 	Parent string       `json:"parent"`
 	Files  []FileChange `json:"files"`
-	// Whole is what the branch has from then on that its base has not, as people see
-	// it in a pull request: Files are what one step did. Older logs have none.
+	// Whole is the resulting diff of the branch to its base, as shown in a pull request;
+	// Files are the changes of one step. Old logs lack it.
 	Whole []FileChange `json:"whole,omitzero"`
-	// Parked marks a half-done state kept on a private ref; without it the
-	// commit is on the branch.
+	// Parked marks an intermediate state on a private ref. Otherwise the commit is on the
+	// branch.
 	Parked bool `json:"parked,omitempty"`
-	// Content is what a half-done state adds to Parent, so that a machine
-	// that does not have the commit can make it; empty when it is too large.
+	// Content holds the changes of an intermediate state relative to Parent, so that a
+	// machine without the commit can recreate it. It is empty if too large.
 	Content []Stored `json:"content,omitempty"`
-	// Branch is where the commit is, when it is not the task's branch.
+	// Branch is the branch of the commit, if it is not the task's.
 	Branch string `json:"branch,omitempty"`
-	// TookBack says that the commit takes checkpoints back, or brings them again:
-	// its message names them. It is empty for any other.
+	// TookBack says that the commit undoes or redoes checkpoints; its message names them.
+	// Otherwise it is empty.
 	TookBack TakeBackKind `json:"took_back,omitempty"`
-	// Merge is set when the commit has a base branch that Parent has not. Files are
-	// then what differs from both, and on the branch what differs from the base.
+	// Merge is set if the commit contains a base branch that Parent does not. Files are
+	// then the differences from both, and on the branch the differences from the base.
 	Merge *Merge `json:"merge,omitempty"`
-	// Sent tells how the commit came to the branch where that was not plain.
+	// Sent describes a push that did not go as planned.
 	Sent *Sent `json:"sent,omitempty"`
 }
 
-// Sent tells people what became of a push.
+// Sent is the result of a push, for display.
 type Sent struct {
 	How       SentHow      `json:"how"`
-	Branch    string       `json:"branch"`               // that was meant
-	Said      []string     `json:"said,omitempty"`       // what was in the way, in the remote's words; untrusted
-	Conflicts []string     `json:"conflicts,omitempty"`  // files that could not be merged
-	Held      []FileChange `json:"held,omitempty"`       // files that the bot may not push
-	Patch     string       `json:"patch,omitempty"`      // what is on no branch
-	PatchSize int          `json:"patch_size,omitempty"` // bytes of a patch that is too long to be kept here
+	Branch    string       `json:"branch"`               // the intended one
+	Said      []string     `json:"said,omitempty"`       // the remote's messages; untrusted
+	Conflicts []string     `json:"conflicts,omitempty"`  // files with merge conflicts
+	Held      []FileChange `json:"held,omitempty"`       // files that the bot must not push
+	Patch     string       `json:"patch,omitempty"`      // changes that are on no branch
+	PatchSize int          `json:"patch_size,omitempty"` // size in bytes of a patch too long to store here
 }
 
-// Stored is one changed path of a [Checkpoint] with what it holds. Mode is
-// git's, such as "100644"; it is empty for a path that is gone. Data is sealed
-// with the key that Sealed names; it is plain in logs of older versions.
+// Stored is one changed path of a [Checkpoint] with its content. Mode is git's, such
+// as "100644", or empty for a deleted path. Data is sealed with the key named by
+// Sealed, or plain in old logs.
 type Stored struct {
 	Path   string `json:"path"`
 	Mode   string `json:"mode,omitempty"`
@@ -396,41 +396,41 @@ type Stored struct {
 type Note struct {
 	Kind   NoteKind `json:"kind"`
 	Text   string   `json:"text"`
-	Call   string   `json:"call,omitempty"`   // the result that it is added to; empty for words of their own
-	Before int64    `json:"before,omitempty"` // compaction: events up to this Seq are replaced by Text; shortening: they are shortened
-	Most   int      `json:"most,omitempty"`   // shortening: bytes that stay of each piece; of the task and the last one eight times as many
-	Layer  string   `json:"layer,omitempty"`  // set-up: digest of what the workspaces lie on from here
-	Back   int64    `json:"back,omitempty"`   // answers from this Seq on are taken back: the model is told Text in their place
-	Form   string   `json:"form,omitempty"`   // fallback: the form of answering from here on; "" for text
-	Items  []Item   `json:"items,omitempty"`  // context: the files and posts; logs of older versions have Text
+	Call   string   `json:"call,omitempty"`   // the result that Text is appended to; "" for a separate message
+	Before int64    `json:"before,omitempty"` // events up to this Seq are replaced by Text (compaction) or shortened (shortening)
+	Most   int      `json:"most,omitempty"`   // shortening: bytes kept per piece; eight times as many of the task and the last piece
+	Layer  string   `json:"layer,omitempty"`  // set-up: digest of the layer below the workspaces from now on
+	Back   int64    `json:"back,omitempty"`   // answers from this Seq on are retracted: the model sees Text instead
+	Form   string   `json:"form,omitempty"`   // fallback: the form of answers from now on; "" means text
+	Items  []Item   `json:"items,omitempty"`  // context: the files and posts; old logs have Text instead
 }
 
-// Prompt is the payload of [TypePrompt]. Requests begin with the same bytes until the
-// next one, so that the model's server need not compute them again. Digest is that of
-// the tools that are offered.
+// Prompt is the payload of [TypePrompt]. Until the next one, requests begin with the
+// same bytes, so that the model's server can reuse its computation. Digest is the
+// digest of the offered tools.
 type Prompt struct {
 	Why    PromptWhy `json:"why"`
 	System string    `json:"system"`
 	Model  string    `json:"model,omitempty"`
 	Mode   string    `json:"mode"`
 	Text   bool      `json:"text,omitempty"` // calls travel as text
-	Form   string    `json:"form,omitempty"` // of answering; "" for the one that Text tells
+	Form   string    `json:"form,omitempty"` // of the answers; "" means that Text decides
 	Digest string    `json:"digest"`
 }
 
-// Update is the payload of [TypeState]; only what changed is set. Plan is the id of an
-// approved plan that is carried out from here on, in the mode that is set with it.
+// Update is the payload of [TypeState]; only changed fields are set. Plan is the id
+// of an approved plan to carry out from now on, in the given mode.
 type Update struct {
 	Todo []Todo `json:"todo,omitempty"`
 	Mode string `json:"mode,omitempty"`
 	Plan string `json:"plan,omitempty"`
-	// Image is what commands run in from here on; nil where that stays.
+	// Image is the container image for commands from now on; nil means unchanged.
 	Image *Image `json:"image,omitempty"`
 }
 
-// Image is a container image that commands run in; one without a name stands for the
-// programs of the machine. Why says who chose it, Notes what was not taken, for people.
-// Guess means that nobody named it for the agent.
+// Image is a container image for commands. An empty name means the programs of the
+// machine. Why is the source of the choice, and Notes the rejected ones, for display.
+// Guess means that the image was not chosen explicitly for the agent.
 type Image struct {
 	Name  string   `json:"image"`
 	Why   string   `json:"why"`
@@ -438,7 +438,7 @@ type Image struct {
 	Guess bool     `json:"guess,omitempty"`
 }
 
-// Todo is one line of the agent's list.
+// Todo is one item of the agent's to-do list.
 type Todo struct {
 	Text   string     `json:"text"`
 	Status TodoStatus `json:"status"`
@@ -449,26 +449,26 @@ type Ended struct {
 	Outcome Outcome `json:"outcome"`
 }
 
-// Outcome is what a run came to. Summary and Reason are Markdown for people.
+// Outcome is the result of a run. Summary and Reason are Markdown for display.
 type Outcome struct {
 	Status  Status       `json:"status"`
 	Summary string       `json:"summary,omitempty"`
 	Reason  string       `json:"reason,omitempty"`
-	Tests   string       `json:"tests,omitempty"`  // how they went, in Markdown; only with StatusDone
+	Tests   string       `json:"tests,omitempty"`  // test results in Markdown; only with StatusDone
 	Commit  string       `json:"commit,omitempty"` // last checkpoint
 	Files   []FileChange `json:"files,omitempty"`
 	Turns   int          `json:"turns"`
-	Wish    TakeBackKind `json:"wish,omitempty"` // it only did this with the checkpoints; Keep when they stayed
+	Wish    TakeBackKind `json:"wish,omitempty"` // the only action was this one on the checkpoints; Keep if they did not change
 }
 
-// ErrFenced is returned by [Log.Append] when another worker has taken the
-// session over. The holder must stop at once and write nothing more.
+// ErrFenced is the error of [Log.Append] after another worker has taken over the
+// session. The previous holder must stop at once and write nothing more.
 var ErrFenced = errors.New("session is held by another worker")
 
-// Log keeps the events of one session. Append stores all events or none, is
-// durable when it returns, fills Seq, Prev and Hash in the given slice, and
-// fails with [ErrFenced] after the lease was lost. Events returns those with
-// Seq > after in order. Both are safe for concurrent use.
+// Log stores the events of one session. Append stores all events or none, is durable
+// when it returns, sets Seq, Prev and Hash in the given events, and fails with
+// [ErrFenced] after the lease was lost. Events returns the events with Seq > after,
+// in order. Both are safe for concurrent use.
 type Log interface {
 	Append(ctx context.Context, events ...*Event) error
 	Events(ctx context.Context, after int64) ([]Event, error)

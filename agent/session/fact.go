@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Fact is one thing that an approval is bound to. Name goes into a sentence:
-// "the last checkpoint".
+// Fact is one fact that an approval is bound to. Name fits into a sentence: "the last
+// checkpoint".
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Moved says in words what of then is different in now, "" for nothing. Facts
-// that now does not name are left out.
+// Moved describes the differences between then and now, or returns "". Facts missing
+// from now are ignored.
 func Moved(then, now []Fact) string {
 	was := map[string]string{}
 	for _, f := range then {
@@ -35,7 +35,7 @@ func Moved(then, now []Fact) string {
 	return strings.Join(words, "; ")
 }
 
-// brief cuts ids of commits to what people read of them.
+// brief shortens commit ids for display.
 func brief(s string) string {
 	if len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" {
 		return s[:12]

@@ -11,15 +11,15 @@ import (
 	"os"
 )
 
-// File is a [Log] in a file, one event a line. It is for one process at a
-// time; the command line uses it.
+// File is a [Log] in a file, with one event per line, for the command line. Only one
+// process may use it at a time.
 type File struct {
-	kept Memory // what the file holds
+	kept Memory // content of the file
 	f    *os.File
 }
 
-// OpenFile opens or makes the log at path. A last line that a crash cut off is removed;
-// anything else that is not the unbroken chain is an error.
+// OpenFile opens or creates the log at path. It removes a last line that a crash cut
+// off. Any other break of the chain is an error.
 func OpenFile(path string) (*File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -45,9 +45,8 @@ func (l *File) load() error {
 	return err
 }
 
-// ReadEvents reads events that were written one a line and checks their
-// chain. It returns them with the length of the whole lines in bytes; a last
-// line without its end is left out.
+// ReadEvents reads events, one per line, and verifies their chain. It also returns
+// the length in bytes of the complete lines. An unterminated last line is left out.
 func ReadEvents(r io.Reader) ([]Event, int64, error) {
 	var events []Event
 	var whole int64
@@ -93,7 +92,7 @@ func (l *File) Append(ctx context.Context, events ...*Event) error {
 		err = l.f.Sync()
 	}
 	if err != nil {
-		// Half a line must not stay in front of the next event.
+		// An incomplete line must not precede the next event.
 		return errors.Join(fmt.Errorf("write log: %w", err), l.f.Truncate(at))
 	}
 	l.kept.add(events)
@@ -105,5 +104,5 @@ func (l *File) Events(ctx context.Context, after int64) ([]Event, error) {
 	return l.kept.Events(ctx, after)
 }
 
-// Close makes everything durable and closes the file.
+// Close syncs and closes the file.
 func (l *File) Close() error { return errors.Join(l.f.Sync(), l.f.Close()) }

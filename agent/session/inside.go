@@ -2,8 +2,8 @@ package session
 
 import "encoding/json"
 
-// sub is the payload of [TypeTask]: an event of a sub-task. Task is the id of the call
-// that began it.
+// sub is the payload of [TypeTask]: an event of a sub-task. Task is the id of the
+// call that started it.
 type sub struct {
 	Task string          `json:"task"`
 	Turn int             `json:"turn"`
@@ -12,15 +12,15 @@ type sub struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// wrap returns the event of a session that holds one of its sub-task.
+// wrap returns a session event that contains an event of a sub-task.
 func wrap(task string, e Event) *Event {
 	out := NewEvent(TypeTask, e.Turn, sub{Task: task, Turn: e.Turn, Type: e.Type, V: e.V, Data: e.Data})
 	out.Time = e.Time
 	return out
 }
 
-// Unwrap returns the event of a sub-task that e holds, and the sub-task's id; e itself and
-// "" where it holds none.
+// Unwrap returns the sub-task event contained in e and the sub-task's id, or e itself
+// and "".
 func (e Event) Unwrap() (Event, string) {
 	if e.Type != TypeTask {
 		return e, ""
@@ -32,16 +32,17 @@ func (e Event) Unwrap() (Event, string) {
 	return Event{Seq: e.Seq, Time: e.Time, Turn: p.Turn, Type: p.Type, V: p.V, Data: p.Data}, p.Task
 }
 
-// AllTurns returns the answers of the model in the session, with those in its sub-tasks.
+// AllTurns returns the number of the model's answers in the session, including
+// sub-tasks.
 func (s *State) AllTurns() int { return s.Turns + s.Inside }
 
-// inside takes in what happened in a sub-task: what it used, its calls and what people
-// were asked about them, and what it did to files. What was said in it is its own.
+// inside applies an event of a sub-task: its tokens, calls, requests to the user and
+// file changes. Its conversation is not part of the session's.
 func (s *State) inside(e Event) {
 	inner, _ := e.Unwrap()
 	payload, err := Payload(inner)
 	if err != nil {
-		return // of a newer version: [Decode] has told of the event itself
+		return // written by a newer version; [Decode] has reported the event itself
 	}
 	switch p := payload.(type) {
 	case *Answer:
@@ -52,29 +53,29 @@ func (s *State) inside(e Event) {
 		}
 		return
 	default:
-		if !s.called(e, payload) {
+		if !s.applyCall(e, payload) {
 			return
 		}
 	}
 	s.tell(payload)
 }
 
-// called applies what becomes of calls, the session's own and those of its sub-tasks
-// alike. It reports whether the event is of that kind.
-func (s *State) called(e Event, payload any) bool {
+// applyCall applies an event about calls, of the session or of its sub-tasks. It reports
+// whether the event is of that kind.
+func (s *State) applyCall(e Event, payload any) bool {
 	switch p := payload.(type) {
 	case *Asked:
 		s.ask(e.Turn, p)
 	case *Decision:
 		s.call(p.Call).Decision = p
 	case *Resolved:
-		s.resolved(e.Time, p)
+		s.applyResolved(e.Time, p)
 	case *Started:
 		s.start(e.Time, p)
 	case *Result:
 		s.fresh = s.result(p)
-		s.found(e, p.Finding)
-		s.Tests.ran(e, p, s.Published, len(s.Unpushed) > 0)
+		s.addFinding(e, p.Finding)
+		s.Tests.applyResult(e, p, s.Published, len(s.Unpushed) > 0)
 		if p.LeftOut != nil {
 			s.LeftOut = p.LeftOut
 		}

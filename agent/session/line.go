@@ -5,20 +5,20 @@ import (
 	"encoding/json"
 )
 
-// frame of a line as [File] writes it: the numbers and the type, the payload,
-// the hashes.
+// Frame of a line as [File] writes it: the numbers and the type, the payload, the
+// hashes.
 const (
 	dataMark = `,"data":`
 	prevMark = `,"prev":"`
 	hashMark = `,"hash":"`
-	hexLen   = 64 // of a hash
+	hexLen   = 64 // length of a hash
 	maxHead  = 400
 )
 
-// readLine decodes one stored line. Nearly all of a line is its payload, which
-// a decoder would walk over three times; a line in the form in which this
-// package writes it is taken apart by its frame, and its payload checked once.
-// Every other line, and every fault, is the decoder's.
+// readLine decodes one stored line. The payload is nearly all of a line, and the JSON
+// decoder would scan it three times. A line in the form written by this package is
+// split by its frame, and its payload is validated once. The decoder handles all
+// other lines, and all faults.
 func readLine(line []byte) (Event, error) {
 	if e, ok := framed(line); ok {
 		return e, nil

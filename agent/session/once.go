@@ -6,14 +6,14 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Violations returns what of a log breaks the rule that an approval is for one
-// thing, once: calls that needed a yes and ran without one, under a yes to something
-// else, or under one that was taken already. It does not go by [State].
+// Violations returns the violations in a log of the rule that an approval is for one
+// thing, once: calls that needed an approval and ran without one, under an approval
+// of something else, or under one already used. It does not rely on [State].
 func Violations(events []Event) (found []string, err error) {
-	ids, calls := map[string]*Request{}, map[string]*Request{} // the newest of a call
-	needs, faults := map[string]string{}, map[string]string{}  // call → digest, and why it should not have begun
+	ids, calls := map[string]*Request{}, map[string]*Request{} // by id; the newest by call
+	needs, faults := map[string]string{}, map[string]string{}  // call → required digest, and the reason why it should not have begun
 	for _, e := range events {
-		e, _ = e.Unwrap() // a sub-task has no more rights
+		e, _ = e.Unwrap() // sub-tasks have no additional rights
 		payload, err := Payload(e)
 		if err != nil {
 			return nil, err

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Part is the log of one sub-task, as a session's own: it begins at 1, and has what the
-// sub-task recorded, and what people answered to what it asked. It implements
+// Part is the log of one sub-task in the form of a session's log. It begins at 1 and
+// has the events of the sub-task and the answers to its requests. It implements
 // [Log].
 type Part struct {
 	to   Log
@@ -14,13 +14,14 @@ type Part struct {
 	told func(Event)
 	with *sync.Mutex
 
-	seen   int64 // of to
+	seen   int64 // last Seq read from to
 	events []Event
 	asked  map[string]bool
 }
 
-// NewPart returns the log of the sub-task id in a session's log. told hears of what is
-// appended; nil for nobody. Logs that share with append one at a time.
+// NewPart returns the log of the sub-task id within a session's log. told, which may
+// be nil, is called with each appended event. Logs that share the mutex with append
+// one at a time.
 func NewPart(to Log, id string, told func(Event), with *sync.Mutex) *Part {
 	return &Part{to: to, id: id, told: told, with: with, asked: map[string]bool{}}
 }
@@ -61,7 +62,7 @@ func (l *Part) Events(ctx context.Context, after int64) ([]Event, error) {
 	return append([]Event(nil), l.events[min(after, int64(len(l.events))):]...), nil
 }
 
-// read takes in what is new in the session's log.
+// read processes the new events of the session's log.
 func (l *Part) read(ctx context.Context) error {
 	fresh, err := l.to.Events(ctx, l.seen)
 	if err != nil {
@@ -82,7 +83,8 @@ func (l *Part) read(ctx context.Context) error {
 	return nil
 }
 
-// mine reports whether an event is of the sub-task, or an answer to what that asked.
+// mine reports whether an event belongs to the sub-task or answers one of its
+// requests.
 func (l *Part) mine(e Event, id string) (bool, error) {
 	switch {
 	case id == l.id && e.Type == TypeAsked:

@@ -11,8 +11,8 @@ var (
 	changeWord    = pattern.Lazy(`(?i)\b(fix|repair|solve|resolve|add|create|write|implement|build|make|change|modify|update|edit|rename|move|remove|delete|drop|replace|refactor|rewrite|convert|port|upgrade|bump|migrate|extend|extract|split|merge|clean ?up|format|correct|adjust|introduce|support|enable|disable|generate|set ?up|configure|improve|optimi[sz]e|translate|document|revert|undo|apply|insert|append|patch|handle)\w*`)
 )
 
-// Question reports whether a request is plainly one that words answer. It knows
-// English only: what it does not know is a task.
+// Question reports whether a request can clearly be answered in words. It knows
+// English only; anything else counts as a task.
 func Question(text string) bool {
 	if !questionStart().MatchString(text) {
 		return false
@@ -21,13 +21,13 @@ func Question(text string) bool {
 	return !ok || !changeWord().MatchString(rest) || questionStart().MatchString(rest)
 }
 
-// leastWords is how long a reason is at least: "n/a" and "none" are none.
-const leastWords = 3
+// minReasonWords is the minimum number of words in a reason: "n/a" and "none" are none.
+const minReasonWords = 3
 
-// Unchanged returns why no file had to change, as the model gave it with its end,
-// "" when that says nothing.
+// Unchanged returns the reason that the model gave for not changing a file, or "" if
+// it is too short to be one.
 func (r *Result) Unchanged() string {
-	if !r.Complete || len(strings.Fields(r.NoChange)) < leastWords {
+	if !r.Complete || len(strings.Fields(r.NoChange)) < minReasonWords {
 		return ""
 	}
 	return strings.TrimSpace(r.NoChange)

@@ -6,7 +6,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Refusal says who did not grant a request, and why.
+// Refusal explains why a request was not granted, with the approver and the reason.
 func (c *CallState) Refusal() string {
 	because := "."
 	if why := c.Request.Answer.Reason; why != "" {
@@ -22,13 +22,13 @@ func (c *CallState) Refusal() string {
 	if who == "" {
 		return "The request was denied" + because
 	}
-	if rest, ok := strings.CutPrefix(who, "the "); ok { // no name: it begins the sentence
+	if rest, ok := strings.CutPrefix(who, "the "); ok { // not a name; capitalize the sentence
 		who = "The " + rest
 	}
 	return who + " denied this" + because
 }
 
-// GoOn says what to do without a yes.
+// GoOn returns the advice on how to go on without an approval.
 func (c *CallState) GoOn() string {
 	if hint := c.Request.Answer.Hint; hint != "" {
 		return hint

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Rewrite replaces the texts of an event's payload by what f makes of them,
-// before it is stored. f is told the key that a text stands under; texts in a
-// call's arguments come with the key "arguments". Names that the session is
-// held together by (ids, digests, commits, paths, branches) are not texts and
-// stay as they are. An event that f changes nothing in keeps its bytes.
+// Rewrite replaces the texts in an event's payload with the results of f, before the
+// event is stored. f is called with the key of each text; all texts in a call's
+// arguments have the key "arguments". Identifying values (ids, digests, commits,
+// paths, branches) are not texts and are kept. An event without changes keeps its
+// bytes.
 func Rewrite(e *Event, f func(key, text string) string) error {
 	dec := json.NewDecoder(bytes.NewReader(e.Data))
 	dec.UseNumber()
@@ -31,8 +31,8 @@ func Rewrite(e *Event, f func(key, text string) string) error {
 	return nil
 }
 
-// nameKeys are the keys of what is no text. "name" is a tool's or a file's,
-// "data" the bytes of a picture.
+// nameKeys are the keys of values that are not texts; "data" is the bytes of a
+// picture. Besides them, the "name" of a call is skipped.
 var nameKeys = map[string]bool{
 	"id": true, "key": true, "call": true, "tool": true, "kind": true, "digest": true, "verdict": true, "severity": true, "rule": true,
 	"session": true, "thread": true, "mode": true, "model": true, "base": true, "head": true, "branch": true, "requester": true, "nonce": true,

@@ -6,16 +6,15 @@ import (
 	"encoding/json"
 )
 
-// Shell is what a log says of the shell that commands run in, and of what they printed.
+// Shell is the state of the shell and of the command output according to a log.
 type Shell struct {
-	Dir     string // where it stands, relative to the root; "" before the first command
-	Handles int    // that were given out
-	Kept    int    // bytes of output that the log has besides what the model was told
+	Dir     string // current directory, relative to the root; "" before the first command
+	Handles int    // number of handles issued
+	Kept    int    // bytes of logged output beyond the text for the model
 }
 
-// ran takes in a result. The state of a session does not hold the output, which
-// can be long.
-func (s *Shell) ran(p *Result) {
+// addResult applies a result. It drops the output, which can be long, from the state.
+func (s *Shell) addResult(p *Result) {
 	if p.Dir != "" {
 		s.Dir = p.Dir
 	}
@@ -26,8 +25,8 @@ func (s *Shell) ran(p *Result) {
 	p.Output = ""
 }
 
-// OutputOf returns the whole output that a log has under a handle. It reports false
-// where there is none.
+// OutputOf returns the whole output stored in a log under a handle. It returns false
+// if there is none.
 func OutputOf(ctx context.Context, log Log, handle string) (string, bool, error) {
 	events, err := log.Events(ctx, 0)
 	if err != nil {

@@ -5,31 +5,31 @@ import (
 	"time"
 )
 
-// State is what a log says: the one fold of events that the agent, the
-// comments on GitHub, the terminal and the server go by. The same log gives
-// the same state on any machine. Build it with [State.Apply] or [Fold]; it is
-// not safe for concurrent use.
+// State is the state of a session: the only fold of its events, used by the agent,
+// the comments on GitHub, the terminal and the server. The same log gives the same
+// state on any machine. Build it with [State.Apply] or [Fold]. It is not safe for
+// concurrent use.
 type State struct {
 	Task        Task
 	Phase       Phase
-	Outcome     *Outcome  // how the last run ended; nil since something came after it
-	Mode        string    // the mode that the agent changed to; "" for the task's
-	Model       string    // that a person changed to; "" for the task's
-	Cleared     bool      // the conversation was forgotten, and nothing was asked since
-	GrantedMode string    // the mode of the present request, named with it or granted with a plan; "" for the task's
-	Ends        []Outcome // of the runs that ended the session, oldest first
-	Rest        *Outcome  // how the work ended before checkpoints were taken back: it ends again after that
+	Outcome     *Outcome  // outcome of the last run; nil if events followed it
+	Mode        string    // mode that the agent switched to; "" means the task's
+	Model       string    // model that the user switched to; "" means the task's
+	Cleared     bool      // the conversation was forgotten, and no request followed
+	GrantedMode string    // mode of the current request, given with it or with a plan; "" means the task's
+	Ends        []Outcome // outcomes of the runs that ended the session, oldest first
+	Rest        *Outcome  // outcome of the work before a checkpoint request; restored afterwards
 	Todo        []Todo
-	Turns       int // answers of the model
+	Turns       int // number of the model's answers
 	Tokens      int
 	Started     time.Time
 	Updated     time.Time
 	Seq         int64 // of the last event
 	EndedAt     int64 // Seq of the event that ended the last run
-	Place       Place // of the last request, or of the last wish about checkpoints
+	Place       Place // of the last request or checkpoint request
 
-	Timeline []Moment // what people are told happened, in order
-	Proof    Proof    // how the tests went that Handrail ran itself
+	Timeline []Moment // events for display, in order
+	Proof    Proof    // results of Handrail's own test runs
 
 	Calls
 	Changes
@@ -52,16 +52,16 @@ func Fold(events []Event) (*State, error) {
 // ModelName returns the model that works on the session.
 func (s *State) ModelName() string { return cmp.Or(s.Model, s.Task.Model) }
 
-// ModeName returns the mode that people want the present request worked on in. The
-// agent may have gone to a narrower one by itself.
+// ModeName returns the mode in which the user wants the current request done. The
+// agent may have switched to a narrower one.
 func (s *State) ModeName() string { return cmp.Or(s.GrantedMode, s.Task.Mode) }
 
-// Over reports whether the session has ended for good: it goes on only when
-// someone asks for more.
+// Over reports whether the session has ended for good. It continues only on a new
+// request.
 func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parked() }
 
-// Finished reports whether the session came to the end of its work: there is
-// nothing left to try again or to go on with.
+// Finished reports whether the session completed its work, with nothing left to retry
+// or to resume.
 func (s *State) Finished() bool {
 	if s.Outcome == nil {
 		return false
@@ -73,8 +73,7 @@ func (s *State) Finished() bool {
 	return false
 }
 
-// Apply folds one event. Types this version does not know are skipped, so that
-// a newer log can still be read.
+// Apply folds one event. It skips unknown types, so that a newer log can be read.
 func (s *State) Apply(e Event) error {
 	p, err := Payload(e)
 	if err != nil {
@@ -84,8 +83,8 @@ func (s *State) Apply(e Event) error {
 	return nil
 }
 
-// Payload decodes what an event holds, as a pointer to [Opened], [Message],
-// [Answer] and so on. It is nil for a type that this version does not know.
+// Payload decodes the payload of an event, as a pointer to [Opened], [Message],
+// [Answer] and so on. It returns nil for an unknown type.
 func Payload(e Event) (any, error) {
 	if decode, ok := payloads[e.Type]; ok {
 		return decode(e)
@@ -105,9 +104,9 @@ func pointer[T any](e Event) (any, error) {
 	return &p, err
 }
 
-// Take folds an event whose payload is decoded already, see [Payload]. Callers
-// that keep more of a log than State does decode each event once. The state
-// keeps the payload; it must not be changed afterwards.
+// Take folds an event with an already decoded payload, see [Payload]. Callers that
+// extract more from a log than State thus decode each event once. The state keeps the
+// payload, which must not be changed afterwards.
 func (s *State) Take(e Event, payload any) {
 	s.Updated, s.Seq = e.Time, e.Seq
 	n, ok := payload.(*Note)
@@ -124,11 +123,11 @@ func (s *State) Take(e Event, payload any) {
 	case *Answer:
 		s.Turns = e.Turn
 		s.Tokens += p.PromptTokens + p.AnswerTokens
-		s.answered(e.Turn, p)
+		s.addAnswer(e.Turn, p)
 	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:
-		s.called(e, payload)
+		s.applyCall(e, payload)
 	case *Note:
-		s.noted(p)
+		s.applyNote(p)
 	case *Update:
 		s.update(p)
 	case *Verified:
@@ -143,29 +142,30 @@ func (s *State) Take(e Event, payload any) {
 	s.tell(payload)
 }
 
-// found takes in a finding, nil for none.
-func (s *State) found(e Event, f *Finding) {
+// addFinding adds a finding, if f is not nil.
+func (s *State) addFinding(e Event, f *Finding) {
 	if f != nil {
 		s.Findings, s.Tokens = append(s.Findings, Reported{f, e.Seq}), s.Tokens+f.Tokens
 	}
 }
 
-// permit has the work start from the commit of a fork that a person let the session
-// work on, and from no other.
+// permit moves the start of the work to the commit of a fork that the approver
+// allowed, and to no other.
 func (s *State) permit(id string) {
 	for _, r := range s.Requests {
-		if r.ID == id && r.Kind == AskCommit && r.Approval.Stands() && s.Turns == r.Turn && len(s.Checkpoints) == 0 {
+		if r.ID == id && r.Kind == AskCommit && r.Approval.IsApproved() && s.Turns == r.Turn && len(s.Checkpoints) == 0 {
 			s.Task.Base = r.Head //control:fork-base
 			s.begin(s.Task)
 		}
 	}
 }
 
-// resolved takes in an answer. Where it is no yes to a plan there is nothing to do.
-func (s *State) resolved(at time.Time, p *Resolved) {
+// applyResolved applies the answer to a request. A plan that was not approved changes
+// nothing else.
+func (s *State) applyResolved(at time.Time, p *Resolved) {
 	s.settle(at, p)
 	s.permit(p.ID)
-	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.Stands() {
+	if r := s.Request(p.ID); r != nil && r.Kind == AskPlan && !r.Approval.IsApproved() {
 		return
 	}
 	s.Outcome = nil
@@ -174,7 +174,7 @@ func (s *State) resolved(at time.Time, p *Resolved) {
 	}
 }
 
-// end takes in the end of a run.
+// end applies the end of a run.
 func (s *State) end(p *Ended) {
 	s.Outcome, s.Phase = &p.Outcome, p.Outcome.Status.phase()
 	if s.Over() {
@@ -182,13 +182,13 @@ func (s *State) end(p *Ended) {
 	}
 }
 
-// noted takes in a note. One of what was taken back is how the work ends again.
-func (s *State) noted(p *Note) {
+// applyNote applies a note. A note on undone changes updates the outcome to be restored.
+func (s *State) applyNote(p *Note) {
 	s.note(p)
 	if p.Kind == NoteTookBack || p.Kind == NoteConflicts {
 		s.TakeBack = nil
 	}
-	if p.Kind == NoteConflicts { // there is work to do
+	if p.Kind == NoteConflicts { // the model has to resolve them
 		s.Rest = nil
 	}
 	switch {
@@ -200,29 +200,29 @@ func (s *State) noted(p *Note) {
 	}
 }
 
-// message takes in what came from a person, and where it stands.
+// message applies a message from the user, and its place.
 func (s *State) message(p *Message) {
 	if s.Over() && p.Text != "" {
 		s.Tests = Tested{}
 	}
-	s.heard(p)
+	s.applyMessage(p)
 	if p.Place != (Place{}) {
 		s.Place = p.Place
 	}
 }
 
-// heard takes in words of a person. Those that are only about checkpoints leave the
-// work as it is: what had ended ends again.
-func (s *State) heard(p *Message) {
+// applyMessage applies the content of a message. If it is only about checkpoints, the work
+// is not affected, and an ended session ends again.
+func (s *State) applyMessage(p *Message) {
 	if p.Text != "" {
-		s.spoken()
+		s.markSpoken()
 	}
 	if p.Model != "" || p.Clear {
 		s.Model = cmp.Or(p.Model, s.Model) //control:model-of-the-next-turn
 		if p.Clear {
 			s.Cleared, s.Todo, s.Rest = true, nil, nil
 		}
-		s.still()
+		s.restorePhase()
 		return
 	}
 	if p.Mode != "" { //control:mode-of-the-request
@@ -233,9 +233,9 @@ func (s *State) heard(p *Message) {
 		s.Cleared = s.Cleared && p.Text == ""
 		return
 	}
-	s.wish(p)
+	s.recordWish(p)
 	if p.TakeBack.Do == Keep {
-		s.still()
+		s.restorePhase()
 		return
 	}
 	if s.Outcome != nil {
@@ -245,8 +245,8 @@ func (s *State) heard(p *Message) {
 	s.Outcome, s.Phase = nil, PhaseRunning
 }
 
-// still leaves the session where it stands.
-func (s *State) still() {
+// restorePhase restores the phase of an ended session.
+func (s *State) restorePhase() {
 	if s.Outcome != nil {
 		s.Phase = s.Outcome.Status.phase()
 	}
@@ -254,7 +254,7 @@ func (s *State) still() {
 
 func (s *State) checkpoint(e Event, p *Checkpoint) {
 	s.take(e, p)
-	s.Tests.saved(e, p)
+	s.Tests.applyCheckpoint(e, p)
 	if (p.TookBack != "" || p.Merge != nil) && s.Rest != nil {
 		s.Rest.Wish = cmp.Or(p.TookBack, Rebase)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Subject names a checkpoint by what it changed.
+// Subject returns the name of a checkpoint, derived from its changes.
 func Subject(files []FileChange) string {
 	verbs := map[ChangeKind]string{ChangeCreate: "Add", ChangeModify: "Update", ChangeDelete: "Delete", ChangeRename: "Rename"}
 	if len(files) == 0 {
@@ -24,7 +24,7 @@ func Subject(files []FileChange) string {
 	return fmt.Sprintf("Change %d files in %s", len(files), shortName(dir, 50))
 }
 
-// shortName is the first line of a name, cut to so many characters.
+// shortName returns the first line of a name, cut to at most most characters.
 func shortName(s string, most int) string {
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
 	if r := []rune(s); len(r) > most {

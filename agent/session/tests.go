@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// TestRun is a run of the project's tests, as its own exit status tells of it.
+// TestRun is a run of the project's tests, judged by its exit status.
 type TestRun struct {
 	Line    string `json:"line"`
-	Exit    int    `json:"exit"`              // -1 when it was killed
-	CutOff  bool   `json:"cut_off,omitempty"` // it ended because its output was read no further: that says nothing
-	Unknown bool   `json:"unknown,omitempty"` // Exit is that of the whole line, which may be another command's
+	Exit    int    `json:"exit"`              // -1 if it was killed
+	CutOff  bool   `json:"cut_off,omitempty"` // ended by a closed output pipe: inconclusive
+	Unknown bool   `json:"unknown,omitempty"` // Exit is the status of the whole line, perhaps of another command
 }
 
 // Passed reports whether the tests are known to have succeeded.
 func (t *TestRun) Passed() bool { return t.Exit == 0 && !t.Unknown }
 
-// Failed reports whether the tests failed, could not start, or ended in a way that
-// proves nothing.
+// Failed reports whether the tests failed, could not start, or ended without proof of
+// success.
 func (t *TestRun) Failed() bool { return !t.Passed() && !t.CutOff } //control:sigpipe-is-no-failure
 
-// mostTestLine is how much of a command's line is told, in characters.
-const mostTestLine = 100
+// maxTestLine is the maximum length of a displayed command line, in characters.
+const maxTestLine = 100
 
-// String says how a run ended, as Markdown.
+// String describes the result of a run, in Markdown.
 func (t *TestRun) String() string {
 	how := fmt.Sprintf("exit %d", t.Exit)
 	switch {
@@ -40,25 +40,25 @@ func (t *TestRun) String() string {
 	return t.line() + ": " + how
 }
 
-// line is the command as Markdown.
+// line returns the command in Markdown.
 func (t *TestRun) line() string {
 	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
-	if len(line) > mostTestLine {
-		line = append(line[:mostTestLine-1], '…')
+	if len(line) > maxTestLine {
+		line = append(line[:maxTestLine-1], '…')
 	}
 	return "`" + string(line) + "`"
 }
 
-// Tested is the last run of tests since a person last asked for something.
+// Tested is the last test run since the user's last request.
 type Tested struct {
-	Last *Result // nil for none
-	At   string  // the commit that it saw; "" when what it saw is on no branch
-	Old  bool    // files changed after it
+	Last *Result // nil if there was none
+	At   string  // commit that was tested; "" if that state is on no branch
+	Old  bool    // files changed after the run
 
 	seq int64 // of its event
 }
 
-func (t *Tested) ran(e Event, p *Result, published string, pending bool) {
+func (t *Tested) applyResult(e Event, p *Result, published string, pending bool) {
 	if p.Tests == nil {
 		return
 	}
@@ -68,9 +68,9 @@ func (t *Tested) ran(e Event, p *Result, published string, pending bool) {
 	}
 }
 
-// saved takes in a saved state. One that is recorded with the result holds what the
-// tests left behind.
-func (t *Tested) saved(e Event, p *Checkpoint) {
+// applyCheckpoint applies a saved state. One recorded together with the result contains files
+// left by the tests.
+func (t *Tested) applyCheckpoint(e Event, p *Checkpoint) {
 	switch {
 	case t.Last == nil:
 	case p.Parked && e.Seq <= t.seq+2:
@@ -84,7 +84,8 @@ func (t *Tested) saved(e Event, p *Checkpoint) {
 	}
 }
 
-// Words says what the tests came to, for people: Handrail's own words, not the model's.
+// Words describes the result of the tests for display, independently of the model's
+// claims.
 func (t *Tested) Words() string {
 	if t.Last == nil {
 		return "tests did not run: the agent ran none"
@@ -93,7 +94,7 @@ func (t *Tested) Words() string {
 	if e := t.Last.Tests.Exit; !t.Last.Tests.Unknown && (e == 126 || e == 127) {
 		return "tests did not run: " + words
 	}
-	words += ", " + took(time.Duration(t.Last.Millis)*time.Millisecond)
+	words += ", " + formatDuration(time.Duration(t.Last.Millis)*time.Millisecond)
 	if t.At != "" {
 		words += fmt.Sprintf(", at checkpoint %.7s", t.At)
 	}
@@ -103,7 +104,8 @@ func (t *Tested) Words() string {
 	return words
 }
 
-// Tail returns the end of what the tests said, in whole lines of at most n bytes.
+// Tail returns the end of the tests' output, in whole lines of at most n bytes in
+// total.
 func (t *Tested) Tail(n int) string {
 	s := t.Last.Content
 	if len(s) <= n {
@@ -112,7 +114,7 @@ func (t *Tested) Tail(n int) string {
 	return "…\n" + LastLines(s, n)
 }
 
-// LastLines returns the end of a text, in whole lines of at most n bytes.
+// LastLines returns the end of a text, in whole lines of at most n bytes in total.
 func LastLines(s string, n int) string {
 	if len(s) <= n {
 		return s

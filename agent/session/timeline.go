@@ -5,21 +5,19 @@ import (
 	"strings"
 )
 
-// Moment is something that happened and that people are told of: a
-// [*Message], [*Answer], [*Request], [*Resolved], [*ToolRun], [*Note],
-// [*Image] or [*Push].
+// Moment is a displayed event of the session: a [*Message], [*Answer], [*Request],
+// [*Resolved], [*ToolRun], [*Note], [*Image], [*Push] or [*Verified].
 type Moment interface{ moment() }
 
-// ToolRun is a tool at work. Result is nil while it runs, and stays so where the
-// session ended under it, CutOff then; a call that was refused has no Title of its
-// own.
+// ToolRun is an execution of a tool. Result is nil while it runs. If the session
+// ended first, Result stays nil and CutOff is set. A refused call has no Title.
 type ToolRun struct {
 	Name   string // of the tool
 	Title  string
 	Result *Result
 	CutOff bool
-	Inside bool // of a sub-task
-	Anew   bool // it was begun again, and is told of there
+	Inside bool // in a sub-task
+	Anew   bool // restarted, and displayed by the new run
 }
 
 func (*Message) moment()  {}
@@ -31,7 +29,7 @@ func (*Note) moment()     {}
 func (*Image) moment()    {}
 func (*Push) moment()     {}
 
-// tell puts an event that the state has taken in on the timeline.
+// tell adds an applied event to the timeline.
 func (s *State) tell(payload any) {
 	switch p := payload.(type) {
 	case *Asked:
@@ -60,12 +58,12 @@ func (s *State) tell(payload any) {
 		if p.Sent != nil {
 			s.Timeline = append(s.Timeline, s.Sent[len(s.Sent)-1])
 		}
-	case Moment: // a message, an answer, an answer of a person, a note
+	case Moment: // a message, an answer of the model or the user, a note
 		s.Timeline = append(s.Timeline, p)
 	}
 }
 
-// AtWork returns the tool that runs, nil for none.
+// AtWork returns the running tool, or nil.
 func (s *State) AtWork() *ToolRun {
 	if n := len(s.Timeline); n > 0 {
 		if run, ok := s.Timeline[n-1].(*ToolRun); ok && run.Result == nil && !run.CutOff {
@@ -75,7 +73,7 @@ func (s *State) AtWork() *ToolRun {
 	return nil
 }
 
-// Image returns what commands run in, nil where that was not said.
+// Image returns the container image for commands, or nil if none was recorded.
 func (s *State) Image() *Image {
 	for _, m := range slices.Backward(s.Timeline) {
 		if image, ok := m.(*Image); ok {
@@ -85,7 +83,7 @@ func (s *State) Image() *Image {
 	return nil
 }
 
-// cutOff marks the tools at work as ended: nothing runs in a session that is over.
+// cutOff marks the running tools as ended: nothing runs in an ended session.
 func (s *State) cutOff() {
 	for _, m := range s.Timeline {
 		if run, ok := m.(*ToolRun); ok && run.Result == nil {
@@ -94,8 +92,8 @@ func (s *State) cutOff() {
 	}
 }
 
-// Labels returns the labels in a note of what was looked up for a request. A
-// label is followed by the session's mark, which nothing below it can imitate.
+// Labels returns the labels in a context note. In the text of old logs, a label is
+// followed by the session's untrusted marker, which the text below cannot forge.
 func (n *Note) Labels() []string {
 	var out []string
 	for _, it := range n.Items {
@@ -110,9 +108,9 @@ func (n *Note) Labels() []string {
 	return out
 }
 
-// Heard is up to where the model was told what people said: the place of the last
-// request that came with what was said before it.
-func (s *State) Heard() Place {
+// HeardUpTo returns the place up to which the model knows the conversation: that of the
+// last request that included it.
+func (s *State) HeardUpTo() Place {
 	for _, m := range slices.Backward(s.Timeline) {
 		if m, ok := m.(*Message); ok && m.TakeBack == nil && m.Place != (Place{}) {
 			return m.Place

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Verified is the payload of [TypeVerified]: Handrail ran the project's tests on a commit,
-// in a workspace of its own.
+// Verified is the payload of [TypeVerified]: Handrail ran the project's tests on a
+// commit, in a separate workspace.
 type Verified struct {
 	At     string   `json:"at"`             // the commit
-	Base   bool     `json:"base,omitempty"` // the work began there: this is for comparison
+	Base   bool     `json:"base,omitempty"` // a run on the start of the work, for comparison
 	Tests  *TestRun `json:"tests,omitempty"`
-	Why    string   `json:"why,omitempty"`    // no test ran; then Tests is nil
-	Output string   `json:"output,omitempty"` // the end of what the tests said
+	Why    string   `json:"why,omitempty"`    // reason why no test ran; Tests is nil then
+	Output string   `json:"output,omitempty"` // the end of the tests' output
 	Millis int64    `json:"ms,omitempty"`
 }
 
@@ -24,8 +24,7 @@ func (v *Verified) Failed() bool { return v != nil && v.Tests != nil && v.Tests.
 // Passed reports whether tests ran and passed.
 func (v *Verified) Passed() bool { return v != nil && v.Tests != nil && v.Tests.Passed() }
 
-// Proof is the newest run of the tests by Handrail, and the one on the base. Either may be
-// nil.
+// Proof holds Handrail's newest test run and the one on the base. Either may be nil.
 type Proof struct {
 	Last, Base *Verified
 }
@@ -38,7 +37,7 @@ func (p *Proof) take(v *Verified) {
 	p.Last = v
 }
 
-// Of returns the run on a commit, nil if that is not the newest.
+// Of returns the newest run if it was on the given commit, or nil.
 func (p *Proof) Of(commit string) *Verified {
 	if p.Last == nil || p.Last.At != commit {
 		return nil
@@ -46,7 +45,8 @@ func (p *Proof) Of(commit string) *Verified {
 	return p.Last
 }
 
-// Words says how the tests of a commit went, for people; "" if Handrail ran none there.
+// Words describes the tests of a commit for display, or returns "" if Handrail ran
+// none there.
 func (p *Proof) Words(commit string) string {
 	v := p.Of(commit)
 	switch {
@@ -59,15 +59,15 @@ func (p *Proof) Words(commit string) string {
 	if v.Passed() {
 		words = fmt.Sprintf("tests passed (ran by Handrail): %s", v.Tests.line())
 	}
-	words += ", " + took(time.Duration(v.Millis)*time.Millisecond) + fmt.Sprintf(", at checkpoint %.7s", v.At)
+	words += ", " + formatDuration(time.Duration(v.Millis)*time.Millisecond) + fmt.Sprintf(", at checkpoint %.7s", v.At)
 	if v.Failed() && p.Base.Failed() {
 		words += "; failed before the change, too"
 	}
 	return words
 }
 
-// took returns a length of time as people are told it.
-func took(d time.Duration) string {
+// formatDuration formats a duration for display.
+func formatDuration(d time.Duration) string {
 	if d >= time.Second {
 		return fmt.Sprintf("%d s", int(d.Round(time.Second).Seconds()))
 	}

@@ -2,8 +2,8 @@ package session
 
 import "github.com/handrail-bot/handrail/policy"
 
-// withdraw returns the events that give up what people were asked. By says who
-// wants that, and where they said so.
+// withdraw returns the events that withdraw all open requests. by identifies the
+// author of that decision and its source.
 func (s *State) withdraw(by Message) []*Event {
 	var out []*Event
 	for _, a := range s.Open() {
@@ -12,14 +12,14 @@ func (s *State) withdraw(by Message) []*Event {
 	return out
 }
 
-// Stop returns the events that end the session because a person said so.
+// Stop returns the events that end the session on the user's command.
 func (s *State) Stop(by Message, reason string) []*Event {
 	out := Outcome{Status: StatusStopped, Turns: s.Turns, Files: s.Files, Reason: reason}
 	return append(s.withdraw(by), NewEvent(TypeEnded, s.Turns, Ended{Outcome: out}))
 }
 
-// Forget returns the events that forget what was said. What is under way ends with it,
-// because nobody knows any more what it was for.
+// Forget returns the events that forget the conversation. Work in progress is
+// stopped, since its purpose is forgotten too.
 func (s *State) Forget(by Message, reason string) (out []*Event) {
 	if !s.Over() {
 		out = s.Stop(by, reason)
@@ -28,9 +28,9 @@ func (s *State) Forget(by Message, reason string) (out []*Event) {
 	return append(out, NewEvent(TypeMessage, s.Turns, by))
 }
 
-// WithTakeBack returns the events of a wish about the checkpoints. What waits for an
-// answer is withdrawn where it is about a state that will not be there. What comes of
-// it is said at the place.
+// WithTakeBack returns the events of a request about the checkpoints. Unless it is
+// [Keep], open requests are withdrawn, since the state that they refer to will
+// change. at is the place for the reply.
 func (s *State) WithTakeBack(by Message, at Place, wish TakeBack) (out []*Event) {
 	if wish.Do != Keep {
 		out = s.withdraw(by)

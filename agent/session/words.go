@@ -7,11 +7,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Phase is the word for where a session stands. People read it, and the row of
-// a session keeps it. The list of words is closed.
+// Phase is the state of a session, for display and for its database row. The set is
+// closed.
 type Phase string
 
-// The words, in the order of a session's life.
+// The phases, in the order of a session's life.
 const (
 	PhaseQueued           Phase = "queued"
 	PhaseRunning          Phase = "running"
@@ -31,7 +31,7 @@ const (
 	PhaseCrashed          Phase = "crashed"
 )
 
-// Phases returns all words.
+// Phases returns all phases.
 func Phases() []Phase {
 	return []Phase{
 		PhaseQueued, PhaseRunning, PhaseAwaitingApproval, PhaseAwaitingAnswer, PhaseWaitingModel, PhaseWaitingGitHub,
@@ -40,19 +40,20 @@ func Phases() []Phase {
 	}
 }
 
-// Waits reports whether a session in this phase waits for a person.
+// Waits reports whether a session in this phase waits for the user.
 func (p Phase) Waits() bool {
 	return p == PhaseAwaitingApproval || p == PhaseAwaitingAnswer || p == PhaseOutOfBudget || p == PhasePlanned
 }
 
-// Over reports whether a session in this phase has ended: nobody works on it, nothing goes
-// on by itself, and nobody is waited for. Of a word that is not known it is false.
+// Over reports whether a session in this phase has ended: it is not worked on, does
+// not resume by itself, and does not wait for the user. It is false for an unknown
+// phase.
 func (p Phase) Over() bool {
 	return slices.Contains([]Phase{PhaseDone, PhaseAnswered, PhaseReviewed, PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed}, p)
 }
 
-// Away is why a session cannot be worked on now, which has nothing to do with
-// its work: it goes on by itself when what it waits for is back.
+// Away is the external reason why a session cannot continue now. It resumes by itself
+// when the missing service is back.
 type Away struct {
 	For Phase
 	Err error
@@ -61,31 +62,31 @@ type Away struct {
 // Error implements error.
 func (a *Away) Error() string { return string(a.For) + ": " + a.Err.Error() }
 
-// Unwrap returns what happened.
+// Unwrap returns the cause.
 func (a *Away) Unwrap() error { return a.Err }
 
-// Status is how a run ended. A status for which [Status.Parked] holds can go
-// on when a person answers; the others are final until someone writes again
-// in the thread.
+// Status is the result of a run. With a parked status (see [Status.Parked]), the
+// session continues by itself or when the user answers. The others are final until a
+// new message in the thread.
 type Status string
 
-// How a run can end.
+// The possible results of a run.
 const (
 	StatusDone             Status = "done"
-	StatusAnswered         Status = "answered" // in words: no file was to change
+	StatusAnswered         Status = "answered" // in words: no file had to change
 	StatusNoChanges        Status = "no_changes"
-	StatusPlanned          Status = "planned" // people can have the plan carried out
+	StatusPlanned          Status = "planned" // the user can approve the plan
 	StatusAwaitingApproval Status = "awaiting_approval"
 	StatusAwaitingAnswer   Status = "awaiting_answer"
 	StatusOutOfBudget      Status = "out_of_budget"
 	StatusStopped          Status = "stopped"
 	StatusFailed           Status = "failed"
-	StatusCrashed          Status = "crashed"     // something in Handrail broke, or the server died at it again and again
-	StatusInterrupted      Status = "interrupted" // the server is going down; resumes by itself
+	StatusCrashed          Status = "crashed"     // Handrail broke, or the server died repeatedly during the work
+	StatusInterrupted      Status = "interrupted" // the server is shutting down; resumes by itself
 	StatusMoved            Status = "moved"       // the branch moved under the workspace; resumes in a new one
 )
 
-// Parked reports whether the session waits for a person or for the server.
+// Parked reports whether the session waits for the user or for the server.
 func (s Status) Parked() bool {
 	switch s {
 	case StatusAwaitingApproval, StatusAwaitingAnswer, StatusOutOfBudget, StatusInterrupted, StatusMoved:
@@ -94,11 +95,11 @@ func (s Status) Parked() bool {
 	return false
 }
 
-// Failed reports whether a run ended by a fault.
+// Failed reports whether a run ended with a fault.
 func (s Status) Failed() bool { return s == StatusFailed || s == StatusCrashed }
 
-// phase returns the word for a session whose last run ended like this. A
-// status that this version does not know ended the run and says no more.
+// phase returns the phase of a session whose last run ended with s. An unknown status
+// counts as stopped.
 func (s Status) phase() Phase {
 	p := Phase(strings.ReplaceAll(string(s), "_", " "))
 	switch {
@@ -110,71 +111,71 @@ func (s Status) phase() Phase {
 	return p
 }
 
-// AskKind is what a person is asked for.
+// AskKind is the kind of a request to the user.
 type AskKind string
 
-// What a person can be asked for.
+// The kinds of requests to the user.
 const (
 	AskApproval AskKind = "approval"
 	AskQuestion AskKind = "question"
-	AskCommit   AskKind = "commit" // leave to work on one commit of a fork, which is Head
-	AskPlan     AskKind = "plan"   // whether a plan is to be carried out; it is about no call
+	AskCommit   AskKind = "commit" // permission to work on one commit of a fork, given as Head
+	AskPlan     AskKind = "plan"   // approval of a plan; belongs to no call
 )
 
-// ByID reports whether what is asked for is answered by its id.
+// ByID reports whether answers refer to the request by its id.
 func (k AskKind) ByID() bool { return k != AskQuestion && k != AskCommit }
 
-// NoteKind is why the engine told the model something.
+// NoteKind is the reason for a note from the engine to the model.
 type NoteKind string
 
-// Why the engine tells the model something.
+// The reasons for notes.
 const (
 	NoteReminder   NoteKind = "reminder"
-	NoteContext    NoteKind = "context"    // what was looked up for a request
+	NoteContext    NoteKind = "context"    // context that was looked up for a request
 	NoteTodo       NoteKind = "todo"       // sent back once: the list has open items
-	NoteRefused    NoteKind = "refused"    // sent back: it said done too early
-	NoteTests      NoteKind = "tests"      // sent back once: the last run of tests failed
-	NoteFallback   NoteKind = "fallback"   // the server takes no native calls
+	NoteRefused    NoteKind = "refused"    // sent back: the model declared the task done too early
+	NoteTests      NoteKind = "tests"      // sent back once: the last test run failed
+	NoteFallback   NoteKind = "fallback"   // the server does not support native calls
 	NoteReverted   NoteKind = "reverted"   // a change was taken back
-	NoteHeld       NoteKind = "held"       // files that the bot may not push
-	NoteTookBack   NoteKind = "took back"  // a person took checkpoints back, brought them again, or had the base branch taken in
-	NoteConflicts  NoteKind = "conflicts"  // the base branch was taken in, and the model has to settle conflicts
+	NoteHeld       NoteKind = "held"       // files that the bot must not push
+	NoteTookBack   NoteKind = "took back"  // the user undid or redid checkpoints, or merged the base branch
+	NoteConflicts  NoteKind = "conflicts"  // the base branch was merged, and the model has to resolve conflicts
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
-	NoteSetUp      NoteKind = "set up"     // whether the repository was set up, and what became of that; the first line is for people
-	NotePaths      NoteKind = "paths"      // which part of the repository the workspace has; the first line is for people
-	NoteSaid       NoteKind = "said"       // words of a person that are no instruction, while an answer was waited for
-	NoteShortened  NoteKind = "shortened"  // long pieces were cut in their middle, because nothing else made room
+	NoteSetUp      NoteKind = "set up"     // result of the repository's set-up; the first line is for display
+	NotePaths      NoteKind = "paths"      // the part of the repository in the workspace; the first line is for display
+	NoteSaid       NoteKind = "said"       // message without an instruction, during the wait for an answer
+	NoteShortened  NoteKind = "shortened"  // long pieces were cut in the middle, since nothing else made room
 )
 
-// PromptWhy is why requests to the model begin anew.
+// PromptWhy is the reason for a new prompt.
 type PromptWhy string
 
-// Why requests begin anew. Besides, a note of a compaction or of a shortening ends what
-// stays the same of the conversation.
+// The reasons for a new prompt. In addition, a note of a compaction or a shortening
+// ends the constant prefix of the conversation.
 const (
 	PromptBegin      PromptWhy = "begin"      // the session began
-	PromptCompaction PromptWhy = "compaction" // the conversation begins anew, and the prompt with it
-	PromptModel      PromptWhy = "model"      // another model works on the session
+	PromptCompaction PromptWhy = "compaction" // the conversation was compacted
+	PromptModel      PromptWhy = "model"      // the session changed to another model
 	PromptMode       PromptWhy = "mode"       // a mode with other tools
-	PromptText       PromptWhy = "text"       // calls travel as text from here on
-	PromptTools      PromptWhy = "tools"      // other tools, such as those of another version of the program
+	PromptText       PromptWhy = "text"       // calls travel as text from now on
+	PromptTools      PromptWhy = "tools"      // other tools, such as those of another program version
 )
 
-// TakeBackKind is what is to be done with checkpoints.
+// TakeBackKind is an action on checkpoints.
 type TakeBackKind string
 
-// What can be done with checkpoints.
+// The actions on checkpoints.
 const (
 	Undo   TakeBackKind = "undo"
 	Redo   TakeBackKind = "redo"
 	Keep   TakeBackKind = "keep"
-	Rebase TakeBackKind = "rebase" // the base branch is taken in; nothing is taken back
+	Rebase TakeBackKind = "rebase" // merge the base branch; undoes nothing
 )
 
-// ChangeKind is what happened to a file.
+// ChangeKind is the kind of change to a file.
 type ChangeKind string
 
-// What can happen to a file.
+// The kinds of changes to a file.
 const (
 	ChangeCreate ChangeKind = "create"
 	ChangeModify ChangeKind = "modify"
@@ -182,40 +183,40 @@ const (
 	ChangeRename ChangeKind = "rename"
 )
 
-// SentHow is how a push went.
+// SentHow is the result of a push.
 type SentHow string
 
-// How a push can go.
+// The results of a push that did not go as planned.
 const (
-	SentRebased  SentHow = "rebased"  // onto what others had pushed
-	SentRestored SentHow = "restored" // to a branch that was gone
+	SentRebased  SentHow = "rebased"  // onto commits pushed by others
+	SentRestored SentHow = "restored" // to a branch that had been deleted
 	SentFallback SentHow = "fallback" // to another branch
 	SentPatch    SentHow = "patch"    // nothing could be pushed; the checkpoint is parked
 )
 
-// TodoStatus is how far an item of the agent's list is.
+// TodoStatus is the progress of a to-do item.
 type TodoStatus string
 
-// How far an item can be.
+// The states of a to-do item.
 const (
 	TodoPending TodoStatus = "pending"
 	TodoDoing   TodoStatus = "doing"
 	TodoDone    TodoStatus = "done"
 )
 
-// ItemKind is where a piece of context comes from.
+// ItemKind is the source of a piece of context.
 type ItemKind string
 
-// Where a piece of context can come from.
+// The sources of context.
 const (
-	ItemSelection ItemKind = "selection" // lines that a person pointed at
+	ItemSelection ItemKind = "selection" // lines selected by the user
 	ItemFile      ItemKind = "file"      // a file that the request names
-	ItemExplicit  ItemKind = "explicit"  // a file that the caller gave
-	ItemPost      ItemKind = "post"      // what the thread begins with; files that it names are looked up too
-	ItemThread    ItemKind = "thread"    // what else was said or done there; without a text, a note of ours
+	ItemExplicit  ItemKind = "explicit"  // a file given by the caller
+	ItemPost      ItemKind = "post"      // the thread's first post; files that it names are looked up too
+	ItemThread    ItemKind = "thread"    // the rest of the thread; without a text, a note of Handrail
 )
 
-// Label names an item for people and models.
+// Label returns the item's name for display and for the model.
 func (it Item) Label() string {
 	name := untrusted.EscapeLine(it.Name)
 	switch it.Kind {
@@ -227,11 +228,11 @@ func (it Item) Label() string {
 	return "Contents of " + name
 }
 
-// CommandMark stands before the words that are asked, where the text of a request
-// begins with what the same person wrote above them.
+// CommandMark precedes the actual command in a request that begins with earlier text
+// of the same requester.
 const CommandMark = "[/agent] "
 
-// Command returns the words of a request without what stands above them.
+// Command returns the request without the text that precedes the command.
 func Command(text string) string {
 	if strings.HasPrefix(text, CommandMark) {
 		return text[len(CommandMark):]

@@ -12,10 +12,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
-// Answer takes the whole answer apart: thinking that stands inline or is
-// echoed, calls that were printed, the completion mark. Turn is that of the
-// answer; its calls are numbered by it, since servers number calls differently
-// or not at all.
+// Answer parses the whole answer: inline or echoed thinking, printed calls, the
+// completion mark. Calls are numbered by turn and position, since servers number them
+// inconsistently or not at all.
 func (s *Stream) Answer(turn int) session.Answer {
 	thinking, content := splitThinking(s.thinking.String(), s.content.String())
 	content = dropEcho(thinking, content)
@@ -25,20 +24,20 @@ func (s *Stream) Answer(turn int) session.Answer {
 		AnswerTokens:   s.done.AnswerTokens,
 	}
 	if a.Lost = s.lost(); (s.circles || s.late) && a.AnswerTokens == 0 {
-		a.AnswerTokens = (len(thinking) + len(content)) / bytesPerToken // its server was not asked for the count
+		a.AnswerTokens = (len(thinking) + len(content)) / bytesPerToken // the server did not report a count
 	}
 	a.Thinking, _ = cutComplete(thinking)
 	a.Thinking = cutBroken(a.Thinking)
 	raw := strings.TrimSpace(content)
 	if s.Form == llm.FormFiles && len(s.calls) == 0 && s.files(&a, turn, raw) {
-		return mended(a)
+		return mendAnswer(a)
 	}
 	parsed := s.Parser.Parse(raw)
 	a.Content, a.Complete = cutComplete(parsed.Text)
 	a.Content = cutBroken(a.Content)
 	if len(s.calls) > 0 {
 		s.nativeCalls(&a, turn)
-		parsed.Calls = unlike(parsed.Calls, a.Calls)
+		parsed.Calls = dropDuplicates(parsed.Calls, a.Calls)
 	} else {
 		a.Errors = parsed.Errors
 	}
@@ -51,14 +50,14 @@ func (s *Stream) Answer(turn int) session.Answer {
 	}
 	a.Again = s.again(raw, a.Content, parsed.Calls)
 	for i := range a.Calls {
-		a.Calls[i] = s.meant(a.Calls[i])
+		a.Calls[i] = s.translate(a.Calls[i])
 	}
-	return mended(a)
+	return mendAnswer(a)
 }
 
-// again returns how calls in text are shown to their model, which goes on as it began: ""
-// for as they were written, else in the form that is always read. Marks that only families
-// of models know are broken in what it is shown.
+// again returns the form in which the model is shown its own text calls in later
+// turns. "" means as written; otherwise it is the canonical form, which always
+// parses. Special marks of model families are broken in the shown text.
 func (s *Stream) again(raw, content string, calls []toolcall.Call) string {
 	if len(calls) == 0 {
 		return ""
@@ -78,7 +77,7 @@ func (s *Stream) again(raw, content string, calls []toolcall.Call) string {
 	return strings.TrimSpace(b.String())
 }
 
-// lost is what of the answer did not arrive.
+// lost returns the kind of loss from the answer, or "".
 func (s *Stream) lost() string {
 	switch {
 	case s.circles: //control:stopped-circles
@@ -93,15 +92,14 @@ func (s *Stream) lost() string {
 	return ""
 }
 
-// cutOff reports whether the answer was ended before its model had ended it.
+// cutOff reports whether the answer was ended before the model finished it.
 func (s *Stream) cutOff() bool {
 	return s.circles || s.late || s.done.DoneReason == "length" //control:cut-file
 }
 
-// mended is an answer as it is meant: where the model copied a mark that was broken
-// for it, the whole mark stands again. What its tools get, people read and the log
-// keeps is exact.
-func mended(a session.Answer) session.Answer {
+// mendAnswer restores control marks in an answer. They were broken in the model's input,
+// and the model copied them. Tools, the user and the log get the exact text.
+func mendAnswer(a session.Answer) session.Answer {
 	a.Content, a.Thinking, a.Raw = marks.Mend(a.Content), marks.Mend(a.Thinking), marks.Mend(a.Raw)
 	a.Again = marks.Mend(a.Again)
 	for i := range a.Calls {
@@ -110,9 +108,9 @@ func mended(a session.Answer) session.Answer {
 	return a
 }
 
-// unlike leaves out the printed calls of tools that the answer also calls
-// natively: they are the same call, printed on the way.
-func unlike(printed []toolcall.Call, native []session.Call) []toolcall.Call {
+// dropDuplicates drops printed calls of tools that the answer also calls natively: they are
+// duplicates.
+func dropDuplicates(printed []toolcall.Call, native []session.Call) []toolcall.Call {
 	return slices.DeleteFunc(printed, func(p toolcall.Call) bool {
 		return slices.ContainsFunc(native, func(n session.Call) bool { return n.Name == p.Name })
 	})
@@ -145,15 +143,15 @@ func textCalls(a *session.Answer, turn int, calls []toolcall.Call) {
 
 func callID(turn, n int) string { return fmt.Sprintf("c%d-%d", turn, n+1) }
 
-// Words returns what a model said in a text that is no turn of a session:
-// without thinking, calls and completion marks.
+// Words returns the words of a model's text that is not a session's turn, without
+// thinking, calls and completion marks.
 func Words(parser *toolcall.Parser, text string) string {
 	return stripComplete(parse(parser, text).Text)
 }
 
-// Parse takes a whole answer apart as a session with these tools does: calls that
-// stand in thinking are none, and what people see has neither thinking nor completion
-// marks. No list of the result is nil.
+// Parse parses a whole answer as a session with these tools does. Calls within
+// thinking are ignored, and the text has neither thinking nor completion marks. The
+// lists of the result are not nil.
 func Parse(specs []llm.ToolSpec, canonical func(string) string, text string) toolcall.Parsed {
 	p := parse(toolcall.New(specs, canonical), text)
 	p.Calls, p.Errors = append([]toolcall.Call{}, p.Calls...), append([]string{}, p.Errors...)

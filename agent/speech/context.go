@@ -2,36 +2,36 @@ package speech
 
 import "fmt"
 
-// contextCount is how a server counts prompts that grow.
+// contextCount tracks a server's token counts for a growing prompt.
 type contextCount struct {
-	bytes, tokens int // of the last prompt that was counted as it should be
-	grown         int // bytes that came since and were not counted
+	bytes, tokens int // of the last prompt with a plausible count
+	grown         int // bytes added since without an increase of the count
 }
 
-// A prompt that grows by mostUncounted bytes, without a fortieth of them in tokens
-// where four bytes make one, is cut. Some servers count only what they had not cached:
-// their figures fall, or are too small for the bytes from the start.
+// A prompt counts as truncated if it grows by maxUncounted bytes and the token count
+// by less than a fortieth of that; a typical token has four bytes. Some servers count
+// only uncached tokens. Their counts fall, or are too small from the start.
 const (
-	mostUncounted = 4000
+	maxUncounted  = 4000
 	perByte       = 40
-	mostBytes     = 8 // of a token, on average
+	maxTokenBytes = 8 // bytes per token, on average
 )
 
-// sent takes in how long a prompt was and what the server counted.
-func (c *contextCount) sent(bytes, tokens int) {
+// record records the size of a prompt and the server's token count.
+func (c *contextCount) record(bytes, tokens int) {
 	grown := bytes - c.bytes
 	switch {
 	case bytes == 0 || tokens == 0:
 	case grown < 0 || tokens-c.tokens > grown/perByte:
 		*c = contextCount{bytes: bytes, tokens: tokens}
-	case tokens >= c.tokens*3/4 && c.tokens*mostBytes > c.bytes:
+	case tokens >= c.tokens*3/4 && c.tokens*maxTokenBytes > c.bytes:
 		c.grown = grown
 	}
 }
 
-// cut says why a session cannot go on whose prompts are cut, "" when they are not.
+// cut returns the reason to end a session whose prompts are truncated, or "".
 func (c *contextCount) cut() string {
-	if c.grown < mostUncounted {
+	if c.grown < maxUncounted {
 		return ""
 	}
 	return fmt.Sprintf("The model server cuts what it is sent: the conversation grew by %d bytes, and the server still counts about %d tokens. "+

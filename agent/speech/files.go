@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Names of the tools that carry out an answer without calls.
+// Names of the tools for answers without calls.
 const (
 	putFile   = "put_file"
 	applyDiff = "apply_diff"
@@ -17,12 +17,12 @@ const (
 	runLine   = "run_terminal_command"
 )
 
-// IsEdit reports whether a call was made of a file or a diff in a fence.
+// IsEdit reports whether a call was derived from a file or a diff in a fence.
 func IsEdit(c session.Call) bool { return c.Name == putFile || c.Name == applyDiff }
 
-// files takes apart an answer in the files form: edits in fences, and requests. It reports
-// false for one that has neither. An answer with edits is complete: they are checked by
-// whoever applies them.
+// files parses an answer in the files form: edits in fences, and requests. It returns
+// false if there are none. An answer with edits is complete, since the caller checks
+// the edits when it applies them.
 func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 	p := prose.Parse(raw, s.View)
 	if len(p.Acts) == 0 {
@@ -34,7 +34,7 @@ func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 		return false
 	}
 	if p.Edits() && !s.Prose {
-		return false // shown to people as it is
+		return false // display it as it is
 	}
 	s.act(a, turn, p)
 	if p.Edits() {
@@ -48,7 +48,7 @@ func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 
 func lastCut(p prose.Answer) bool { return p.Acts[len(p.Acts)-1].Cut }
 
-// act makes calls of the acts of an answer.
+// act turns the acts of an answer into calls.
 func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 	a.Content, _ = cutComplete(p.Text)
 	a.Content = cutBroken(a.Content)
@@ -59,7 +59,7 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 		}
 		data, err := json.Marshal(args)
 		if err != nil {
-			continue // strings always are JSON
+			continue // cannot happen: strings always encode
 		}
 		a.Calls = append(a.Calls, session.Call{
 			ID:        callID(turn, len(a.Calls)),
@@ -71,7 +71,7 @@ func (s *Stream) act(a *session.Answer, turn int, p prose.Answer) {
 	}
 }
 
-// call returns the tool that carries out an act, and its arguments.
+// call returns the tool for an act, and its arguments.
 func call(act prose.Act) (string, map[string]string) {
 	switch act.Kind {
 	case prose.Whole:
@@ -86,8 +86,8 @@ func call(act prose.Act) (string, map[string]string) {
 	return runLine, map[string]string{"command": act.Text}
 }
 
-// unnamed looks for what an answer without a call means: arguments that fit one tool, or
-// edits in fences whose file is known.
+// unnamed derives calls from an answer without one: from arguments that fit exactly
+// one tool, or from edits in fences for a known file.
 func (s *Stream) unnamed(a *session.Answer, turn int, raw string) {
 	if c, ok := s.Parser.ByArguments(raw, s.Offered); ok {
 		textCalls(a, turn, []toolcall.Call{c})

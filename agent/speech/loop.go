@@ -6,26 +6,27 @@ import (
 	"unicode/utf8"
 )
 
-// An answer goes round in circles when its end is one piece again and again, when all
-// that it has said for a while has been said twice before, when it writes the same file
-// a third time, or when nearly all its words stand in the same few orders or are the same
-// few. Each is found within 200 tokens, of some four bytes, after the third time.
+// Limits for answers that repeat themselves: one piece recurs at the end, all recent
+// sentences were said twice before, the same file is written a third time, or the
+// text consists of few words or few word sequences. Each is detected within 200
+// tokens, of some four bytes, after the third time.
 const (
-	loopEvery  = 80       // bytes between two looks
-	loopWindow = 24 << 10 // bytes of the end in which a piece comes again
-	loopTimes  = 3        // that a piece must come
-	loopProse  = 560      // bytes of what is said again
-	loopFile   = 700      // bytes of a file after the third time: files repeat themselves
-	loopData   = 1200     // bytes of figures and rules, of which tables are made
-	loopInFile = 3        // so much longer in a file
+	loopEvery  = 80       // bytes between two checks
+	loopWindow = 24 << 10 // bytes of the end to search for recurring pieces
+	loopTimes  = 3        // minimum number of recurrences
+	loopProse  = 560      // bytes of repeated prose
+	loopFile   = 700      // bytes of a file after the third time; files repeat themselves
+	loopData   = 1200     // bytes of figures and rules, as in tables
+	loopInFile = 3        // factor for data in a file
 
-	wordsEvery  = 256  // bytes between two looks at the order of words
-	wordsWindow = 6000 // bytes that are looked at
-	wordsLeast  = 300  // that must be there to judge their order
-	wordsKept   = 600  // bytes of them that say all that they say
+	wordsEvery  = 256  // bytes between two checks of the word order
+	wordsWindow = 6000 // bytes to check
+	minWords    = 300  // minimum number of words for the check
+	wordsKept   = 600  // bytes to keep of a repetitive text
 )
 
-// enough returns how long the end of a text must be that is one piece again and again.
+// enough returns the minimum length of a text's end that repeats piece to count as a
+// loop.
 func enough(piece string, inFile bool) int {
 	words := isWords(piece)
 	switch {
@@ -40,7 +41,7 @@ func enough(piece string, inFile bool) int {
 }
 
 // isWords reports whether a piece is more than figures, rules and brackets, which
-// tables and test data repeat. The letters of escapes such as \xff are none.
+// tables and test data repeat. Letters in escapes such as \xff do not count.
 func isWords(piece string) bool {
 	letters, others, kinds, before := 0, 0, map[rune]bool{}, ' '
 	for _, r := range piece {
@@ -58,9 +59,9 @@ func isWords(piece string) bool {
 	return letters >= others && len(kinds) > 2
 }
 
-// recurring returns the length of the longest end of s that is one piece so often that
-// it is enough, and the length of that piece. What a border of the reversed text leaves
-// over is its period. Back is memory for it.
+// recurring returns the length of the longest end of s that repeats one piece often
+// enough, and the length of that piece. The period is the length minus the longest
+// border of the reversed text. back is scratch memory.
 func recurring(s string, back []int32, least int, enough func(piece string) int) (length, period int) {
 	n := len(s)
 	back = back[:n+1] // back[i]: the longest border of the last i bytes
@@ -88,9 +89,8 @@ func recurring(s string, back []int32, least int, enough func(piece string) int)
 	return length, period
 }
 
-// fewOrders reports whether hardly any four words of s, numbers apart, stand in an
-// order that has not come before, or hardly any word is another one. Tables of figures
-// are none of its business.
+// fewOrders reports whether s has hardly any new sequence of four words, ignoring
+// digits, or hardly any new word. Tables of figures are exempt.
 func fewOrders(s string) bool {
 	letters := 0
 	words := strings.FieldsFunc(s, unicode.IsSpace)
@@ -107,7 +107,7 @@ func fewOrders(s string) bool {
 			return r
 		}, w)
 	}
-	if len(words) < wordsLeast || letters*2 < len(s) {
+	if len(words) < minWords || letters*2 < len(s) {
 		return false
 	}
 	orders, kinds := map[[4]string]bool{}, map[string]bool{}
@@ -117,7 +117,7 @@ func fewOrders(s string) bool {
 	return len(orders)*8 < len(words) || len(kinds)*16 < len(words) //control:few-words
 }
 
-// whole moves at to the beginning of a letter.
+// whole moves at back to the beginning of a character.
 func whole(s string, at int) int {
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at--
@@ -125,23 +125,23 @@ func whole(s string, at int) int {
 	return at
 }
 
-// circles looks for circles at the end of one text that grows: an answer, or thinking.
+// circles detects repetition at the end of one growing text: an answer or its
+// thinking.
 type circles struct {
 	outline
-	looked int     // bytes when it was last looked at
-	worded int     // bytes when the order of its words was
+	looked int     // length at the last check
+	worded int     // length at the last check of the word order
 	back   []int32 // see recurring
 }
 
-// place is where a text comes from. In a call or in a fence a file is written; what is
-// thought may be written down again and again.
+// place is the origin of a text. A call or a fence writes a file. Thinking may repeat
+// files.
 type place struct {
 	thinks, inCall bool
 	seen           func(string) bool // reports whether the model was shown a text
 }
 
-// look returns how much of text says all that it says, and whether it goes round in
-// circles from there on.
+// look reports whether the end of text only repeats itself, and the length to keep.
 func (c *circles) look(text string, in place) (keep int, found bool) {
 	c.read(text)
 	if in.thinks {
@@ -163,12 +163,12 @@ func (c *circles) look(text string, in place) (keep int, found bool) {
 		return len(text), false
 	}
 	if inFile {
-		return c.rewritten(text)
+		return c.findRewritten(text)
 	}
 	if c.again >= loopProse { //control:said-twice-before
 		return c.since, true
 	}
-	if keep, found := c.rewritten(text); found {
+	if keep, found := c.findRewritten(text); found {
 		return keep, true
 	}
 	if len(text)-c.worded < wordsEvery || strings.Count(text, "```")%2 == 1 { // only prose is judged by its words
@@ -181,7 +181,7 @@ func (c *circles) look(text string, in place) (keep int, found bool) {
 	return len(text), false
 }
 
-// look sees whether the answer goes round in circles, now and then.
+// look checks from time to time whether the answer repeats itself.
 func (s *Stream) look() {
 	if n := s.content.Len() + s.thinking.Len(); !s.circles && n >= s.looked+loopEvery {
 		s.looked = n
@@ -189,8 +189,8 @@ func (s *Stream) look() {
 	}
 }
 
-// clip cuts a text where it only repeats itself from there on, and reports whether it
-// did. What stands before that is whole: calls and files that came to their end count.
+// clip cuts a text at the point after which it only repeats itself, and reports
+// whether it did. Complete calls and files before that point count.
 func (s *Stream) clip(b *strings.Builder, c *circles) bool {
 	text := b.String()
 	if len(text) == c.looked {
@@ -216,11 +216,11 @@ func (s *Stream) inCall(text string) bool {
 	return len(calls) == 0 || calls[len(calls)-1].Truncated
 }
 
-// unescapes shows a file in the arguments of a call as it is.
+// unescapes decodes a file in the arguments of a call.
 var unescapes = strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\\`, `\`)
 
-// seen reports whether the model was shown a text, which may begin and end within a line
-// of a call's arguments.
+// seen reports whether the model was shown a text. The text may begin and end within
+// a line of a call's arguments.
 func (s *Stream) seen(text string) bool {
 	if s.Seen == nil {
 		return false
@@ -229,15 +229,15 @@ func (s *Stream) seen(text string) bool {
 	return s.Seen(text) || lines != "" && s.Seen(unescapes.Replace(strings.TrimRight(lines, `\`)))
 }
 
-// Circles reports whether the answer goes round in circles: more of it is of no use.
+// Circles reports whether the answer repeats itself, so that more of it is useless.
 func (s *Stream) Circles() bool { return s.circles }
 
-// stutters is how often the same stands at the end of a stream that its server gave
-// up for going round in circles. Ollama ends an answer without a word after 30 equal
+// stutters is the minimum number of repetitions at the end of a stream that its
+// server aborted because of them. Ollama silently ends an answer after 30 equal
 // tokens.
 const stutters = 24
 
-// Stuttered reports whether an answer that broke off had begun to repeat itself.
+// Stuttered reports whether an aborted answer had begun to repeat itself.
 func (s *Stream) Stuttered() bool {
 	for _, b := range []*strings.Builder{&s.thinking, &s.content} {
 		text := b.String()

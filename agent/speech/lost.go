@@ -8,23 +8,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Losses is what a log says of answers that did not arrive whole: calls that a server
-// dropped or could not read, answers that were cut off, took too long or went round in
-// circles, and prompts that a server cuts. It is a pure fold, and says what to tell the
-// model and when to go another way.
+// Losses tracks incomplete answers in a log: calls that the server dropped or could
+// not parse, answers that were cut off, took too long or repeated themselves, and
+// prompts that the server truncates. It is a pure fold. It decides on messages to the
+// model and on changes of the method.
 type Losses struct {
-	row    int    // answers in a row of which the same was lost
-	kind   string // what
-	errors string // what the server said of it
-	native int    // answers without a native call, since the last one with it, whose calls did not come as such
-	why    string // what became of those calls
+	row    int    // consecutive answers with the same kind of loss
+	kind   string // kind of the loss
+	errors string // the server's messages
+	native int    // failed attempts at native calls since the last successful one
+	why    string // the reason for the failure
 
 	context contextCount
 }
 
-// Answered folds an answer.
-func (t *Losses) Answered(a *session.Answer) {
-	t.context.sent(a.PromptBytes, a.PromptTokens)
+// AddAnswer folds an answer.
+func (t *Losses) AddAnswer(a *session.Answer) {
+	t.context.record(a.PromptBytes, a.PromptTokens)
 	if a.Lost == t.kind && a.Lost != "" {
 		t.row++
 	} else {
@@ -42,37 +42,37 @@ func (t *Losses) Answered(a *session.Answer) {
 	}
 }
 
-// Anew forgets the losses: a person has said something.
-func (t *Losses) Anew() { *t = Losses{} }
+// Reset resets the losses, after new input from the user.
+func (t *Losses) Reset() { *t = Losses{} }
 
-// Note folds words of the engine: where calls begin to travel in another way, or the
-// conversation was compacted, the prompt begins anew.
+// Note folds a note of the engine. The prompt begins anew if calls change to another
+// form or the conversation was compacted.
 func (t *Losses) Note(p *session.Note) {
 	if p.Kind == session.NoteFallback || p.Before > 0 {
 		t.native, t.context = 0, contextCount{}
 	}
 }
 
-// mostNative is how many answers may fail to make their calls natively before calls
-// travel as text, where other names and broken JSON are understood.
-const mostNative = 2
+// maxNative is the number of answers with failed native calls after which calls
+// travel as text, in which unknown names and broken JSON are tolerated.
+const maxNative = 2
 
-// TextCalls returns what the model is told when its calls shall travel as text from
-// now on, "" while native calls may still do.
+// TextCalls returns the message to the model that calls travel as text from now on,
+// or "" while native calls are possible.
 func (t *Losses) TextCalls() string {
-	if t.native < mostNative {
+	if t.native < maxNative {
 		return ""
 	}
 	return "Native tool calls do not work here: " + t.why + ". From now on write every call as text, in the form that the system prompt shows."
 }
 
-// mostTold is how often in a row the model is told of the same loss.
-const mostTold = 2
+// maxReminders is the maximum number of consecutive reminders of the same kind of loss.
+const maxReminders = 2
 
-// Reminder returns what the model is told about its last answer, "" for nothing. Tools
-// are the names that it may call.
+// Reminder returns the message to the model about its last answer, or "". tools are
+// the names that it may call.
 func (t *Losses) Reminder(tools []string) string {
-	if t.row > mostTold {
+	if t.row > maxReminders {
 		return ""
 	}
 	switch t.kind {
@@ -91,10 +91,10 @@ func (t *Losses) Reminder(tools []string) string {
 	return ""
 }
 
-// smaller is what to do about an answer that was too long.
+// smaller is the advice after an answer that was too long.
 const smaller = "Go on in smaller steps: think less, write a long file in several edits, and say what you have to say in fewer words."
 
-// form shows how a call is made.
+// form describes the form of a call.
 func form(tools []string) string {
 	if len(tools) == 0 {
 		return ""
@@ -107,12 +107,12 @@ func form(tools []string) string {
 		strings.Join(tools, ", "), example, arguments)
 }
 
-// End returns why the session ends, "" while it goes on.
+// End returns the reason to end the session, or "".
 func (t *Losses) End() string {
 	if why := t.context.cut(); why != "" { //control:context-cut
 		return why
 	}
-	if t.row <= mostTold {
+	if t.row <= maxReminders {
 		return ""
 	}
 	switch t.kind {
@@ -126,11 +126,12 @@ func (t *Losses) End() string {
 	return ""
 }
 
-// Counts reports whether what the server counts can be learned from.
+// Counts reports whether the server's token counts are reliable.
 func (t *Losses) Counts() bool { return t.context.grown == 0 }
 
-// Temperature is that of the next request: higher after an answer that went round in
-// circles, since the same request would do so again. Nil leaves it as it is.
+// Temperature returns the temperature for the next request: higher after an answer
+// that repeated itself, since an equal request would do so again. nil means
+// unchanged.
 func (t *Losses) Temperature() *float64 {
 	if t.kind != session.LostLoop { //control:another-temperature
 		return nil

@@ -2,12 +2,12 @@ package speech
 
 import "strings"
 
-// completeMark is how a model without the completion tool says that it is
-// done. It is a signal and never shown.
+// completeMark is the completion signal of a model without the completion tool. It is
+// never shown.
 const completeMark = "[TASK_COMPLETE]"
 
-// stripComplete removes completion marks, and the beginning of one at the end
-// of the text.
+// stripComplete removes completion marks, and an incomplete one at the end of the
+// text.
 func stripComplete(s string) string {
 	s, _ = cutComplete(s)
 	for n := min(len(s), len(completeMark)-1); n > 0; n-- {
@@ -18,8 +18,8 @@ func stripComplete(s string) string {
 	return s
 }
 
-// cutBroken removes a completion mark that the answer's limit cut off. A few
-// letters of it may be something else and stay.
+// cutBroken removes a completion mark that the length limit cut off. Its first few
+// letters may be something else and are kept.
 func cutBroken(s string) string {
 	for n := len(completeMark) - 1; n >= len("[TASK_"); n-- {
 		if len(s) >= n && strings.EqualFold(s[len(s)-n:], completeMark[:n]) {

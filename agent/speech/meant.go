@@ -12,10 +12,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// editors are tools of other programs that read, write and edit by a command.
+// editors are tools of other programs with one command argument for reading, writing
+// and editing.
 var editors = [...]string{"str_replace_editor", "str_replace_based_edit_tool"}
 
-// Foreign returns tools that models call although they have others.
+// Foreign returns the foreign tools that models call even if not offered.
 func Foreign() (out []llm.ToolSpec) {
 	for _, name := range editors {
 		out = append(out, llm.ToolSpec{Name: name, Parameters: json.RawMessage(`{"properties":{"command":{"type":"string"},"path":{"type":"string"},"file_text":{"type":"string"},` +
@@ -24,15 +25,15 @@ func Foreign() (out []llm.ToolSpec) {
 	return out
 }
 
-// editorCommands are the commands of editors: the tool that does it here, and the
-// arguments that it has there.
+// editorCommands maps the commands of editors to the equivalent tool here and the
+// arguments that it accepts.
 var editorCommands = map[string][]string{
 	"view": {"view_file", "path", "view_range"}, "create": {"create_file", "path", "file_text"},
 	"str_replace": {"str_replace", "path", "old_str", "new_str"}, "insert": {"insert_content", "path", "insert_line", "new_str", "insert_text"},
 }
 
-// meant returns the call of a tool of ours that is meant by one of another program.
-func (s *Stream) meant(c session.Call) session.Call {
+// translate translates a call of another program's tool into one of Handrail's.
+func (s *Stream) translate(c session.Call) session.Call {
 	fields, _ := mend.Fields(c.Arguments)
 	shell, _ := s.Parser.Canonical("bash")
 	if _, known := s.Parser.Canonical(c.Name); !known && s.Means != nil { //control:meant-tool
@@ -64,8 +65,8 @@ func (s *Stream) meant(c session.Call) session.Call {
 	return c
 }
 
-// editorArguments returns the arguments that a command of an editor has. There text is
-// inserted behind a line, here before one; a range that ends at -1 goes to the end.
+// editorArguments translates the arguments of an editor command. Editors insert after
+// a line, insert_content before one. A range that ends at -1 extends to the end.
 func editorArguments(fields []mend.Field, word string, keys []string) json.RawMessage {
 	var out []mend.Field
 	for _, f := range fields {
@@ -92,12 +93,12 @@ func editorArguments(fields []mend.Field, word string, keys []string) json.RawMe
 	return mend.Object(out)
 }
 
-// patchLine is a command line that only gives a patch to apply_patch: as a document
-// that the line holds, as its argument, or in a shell of its own.
+// patchLine matches a command that only passes a patch to apply_patch: as a
+// here-document, as an argument, or in a shell of its own.
 var patchLine = pattern.Lazy(`(?s)^(?:(?:ba|z|da)?sh -l?c )?(['"]?)apply_patch\s+(?:<<-?\s*['"]?(\w+)['"]?\n)?(['"]?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*(['"]?)\s*(\w*)\s*(['"]?)$`)
 
-// shellPatch returns the patch that a command gives to apply_patch. One that runs in
-// another directory, or does more, is left to the shell.
+// shellPatch returns the patch that a command passes to apply_patch. Commands that
+// change the directory or do more are left to the shell.
 func shellPatch(fields []mend.Field) (string, bool) {
 	line := ""
 	for _, f := range fields {
@@ -120,7 +121,7 @@ func shellPatch(fields []mend.Field) (string, bool) {
 	}
 	quotes := m[1] + m[3]
 	if quotes != "" && strings.ContainsAny(m[4], quotes) || strings.Contains(quotes, `"`) && strings.ContainsAny(m[4], "$`\\") {
-		return "", false // what the shell makes of it is not what stands there
+		return "", false // the shell would change the patch
 	}
 	return m[4], true
 }

@@ -6,37 +6,37 @@ import (
 	"unicode/utf8"
 )
 
-// outline is what a text that grows consists of, as far as it was read: sentences, with
-// how often each was said, and files in fences.
+// outline is the structure of a growing text, as far as parsed: its sentences with
+// their counts, and files in fences.
 type outline struct {
-	at      int // up to where it was read
-	scanned int // up to where no end of a sentence was found
+	at      int // end of the parsed text
+	scanned int // end of the text searched for a sentence's end
 
-	said  map[string]int // how often, numbers apart
-	again int            // bytes at the end in sentences that have come twice before
-	since int            // where these begin
+	said  map[string]int // counts per sentence, digits ignored
+	again int            // bytes of trailing sentences that each occurred twice before
+	since int            // offset of the first of these sentences
 
-	ticks  string // that close the open fence, "" outside of one
+	ticks  string // marker that closes the open fence; "" outside a fence
 	open   block
 	blocks []block
-	judged int    // blocks that were looked at
-	line   string // the last one with words before a fence
+	judged int    // number of blocks checked
+	line   string // last non-blank line before a fence
 	lineAt int
 }
 
-// block is a fence with what it holds.
+// block is a fence with its content.
 type block struct {
-	start, body int    // where it begins, its path included, and where what it holds does
-	path        string // that its heading or its first line names, "" for none
+	start, body int    // offsets of the block, including its path, and of its content
+	path        string // path in its heading or first line, or ""
 	text        string // "" while it is open
 	begun       bool   // its first line was read
 }
 
-// leastSaid is how many letters a sentence has that says something; those with fewer,
-// such as the brackets of code, count for nothing.
-const leastSaid = 8
+// minLetters is the minimum number of letters in a sentence to count. Shorter ones,
+// such as brackets of code, are ignored.
+const minLetters = 8
 
-// read takes in what has come to the text since, up to the end of its last sentence.
+// read parses the new part of the text, up to the end of its last sentence.
 func (o *outline) read(text string) {
 	for o.at < len(text) {
 		rest := text[o.at:]
@@ -57,8 +57,8 @@ func mayFence(line string) bool {
 	return line == "" || line[0] == '`' || line[0] == '~'
 }
 
-// ending returns where the sentence that goes on at from ends, or the line; -1 where it
-// does not yet.
+// ending returns the end of the sentence at from, or of the line if lines is set. It
+// is -1 if the text has no end yet.
 func ending(text string, from int, lines bool) int {
 	if lines {
 		if n := strings.IndexByte(text[from:], '\n'); n >= 0 {
@@ -74,7 +74,7 @@ func ending(text string, from int, lines bool) int {
 			if i > 0 && strings.IndexByte(".!?;:", text[i-1]) >= 0 {
 				return i + 1
 			}
-		case 0x82: // 。
+		case 0x82: // last byte of 。
 			if i > 1 && text[i-2:i+1] == "。" {
 				return i + 1
 			}
@@ -83,7 +83,7 @@ func ending(text string, from int, lines bool) int {
 	return -1
 }
 
-// take takes in a sentence or a line.
+// take processes a sentence or a line.
 func (o *outline) take(s, text string) {
 	trimmed := strings.TrimSpace(s)
 	if o.ticks != "" {
@@ -120,8 +120,7 @@ func (o *outline) take(s, text string) {
 	}
 }
 
-// isCode reports whether a line looks like one of a program, which says the same more often
-// than people do.
+// isCode reports whether a line looks like code, which is more repetitive than prose.
 func isCode(line string) bool {
 	code := strings.TrimRight(line, " \r\n")
 	return code != "" && (line[0] == '\t' || strings.HasPrefix(line, "    ") || strings.IndexByte("{}()[];,+", code[len(code)-1]) >= 0)
@@ -130,7 +129,7 @@ func isCode(line string) bool {
 // count counts a sentence.
 func (o *outline) count(s string) {
 	if strings.HasPrefix(s, "|") || strings.Contains(s, "://") {
-		return // a table, or a list of links
+		return // a table or a list of links
 	}
 	letters := 0
 	said := strings.Map(func(r rune) rune {
@@ -143,7 +142,7 @@ func (o *outline) count(s string) {
 		}
 		return r
 	}, s)
-	if letters < leastSaid || letters*2 < utf8.RuneCountInString(said) {
+	if letters < minLetters || letters*2 < utf8.RuneCountInString(said) {
 		return
 	}
 	if o.said == nil {
@@ -160,7 +159,7 @@ func (o *outline) count(s string) {
 	}
 }
 
-// fenceOf returns what a fence on this line is opened with, "" for none.
+// fenceOf returns the marker that opens a fence on this line, or "".
 func fenceOf(line string) string {
 	for _, tick := range [...]string{"`", "~"} {
 		rest := strings.TrimLeft(line, tick)
@@ -175,7 +174,7 @@ func closesFence(line, ticks string) bool {
 	return len(line) >= len(ticks) && strings.Trim(line, ticks[:1]) == ""
 }
 
-// isComment reports whether the first line of a file can be one that names it.
+// isComment reports whether a file's first line is a comment and may name the file.
 func isComment(line string) bool {
 	for _, begin := range [...]string{"#", "//", "--", "/*", "<!--", ";", "%"} {
 		if strings.HasPrefix(line, begin) {
@@ -185,12 +184,12 @@ func isComment(line string) bool {
 	return false
 }
 
-// longestHeading is how long a line before a fence is that names its file.
-const longestHeading = 160
+// maxHeading is the maximum length of a line before a fence that names its file.
+const maxHeading = 160
 
-// pathIn returns the last word of a line that is the path of a file, "" for none.
+// pathIn returns the last word of a line that is a file path, or "".
 func pathIn(line string) string {
-	if len(line) > longestHeading {
+	if len(line) > maxHeading {
 		return ""
 	}
 	path := ""
@@ -202,8 +201,8 @@ func pathIn(line string) string {
 	return path
 }
 
-// longestExtension is how long what stands behind the last dot of a file's name is.
-const longestExtension = 8
+// maxExtension is the maximum length of a file name extension.
+const maxExtension = 8
 
 func isPath(word string) bool {
 	name := word[strings.LastIndexByte(word, '/')+1:]
@@ -214,19 +213,19 @@ func isPath(word string) bool {
 		}
 	}
 	extension := name[dot+1:]
-	return dot >= 0 && len(extension) <= longestExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
+	return dot >= 0 && len(extension) <= maxExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
 }
 
-// leastBlock is how many bytes a fence holds that is written again and again: three
-// times the same command is no circle.
-const leastBlock = 40
+// minBlock is the minimum size in bytes of a repeated fence to count: the same
+// command three times is no circle.
+const minBlock = 40
 
-// rewritten returns how much of text stands before a file that is written a third time,
-// or before a fence without a name that holds the same a third time.
-func (o *outline) rewritten(text string) (keep int, found bool) {
+// findRewritten finds a file that is written a third time, or a fence without a name
+// whose content occurs a third time. keep is the length of the text before it.
+func (o *outline) findRewritten(text string) (keep int, found bool) {
 	blocks, now := o.blocks, o.open
 	switch {
-	case o.ticks != "": // a file that begins like itself will go on so
+	case o.ticks != "": // a file with the same beginning will continue the same
 		now.text = text[min(now.body, o.at):o.at]
 		if now.path == "" || len(now.text) < loopProse {
 			return len(text), false
@@ -237,7 +236,7 @@ func (o *outline) rewritten(text string) (keep int, found bool) {
 		o.judged = len(blocks)
 		blocks, now = blocks[:len(blocks)-1], blocks[len(blocks)-1]
 	}
-	if len(now.text) < leastBlock {
+	if len(now.text) < minBlock {
 		return len(text), false
 	}
 	before := 0
@@ -250,7 +249,7 @@ func (o *outline) rewritten(text string) (keep int, found bool) {
 		return len(text), false
 	}
 	keep = now.start
-	for i := len(blocks) - 1; i > 0; i-- { // nor do those count that only say again what came before them
+	for i := len(blocks) - 1; i > 0; i-- { // skip preceding blocks that are repetitions too
 		if !hasSame(blocks[:i], blocks[i]) {
 			break
 		}
@@ -268,8 +267,9 @@ func hasSame(blocks []block, b block) bool {
 	return false
 }
 
-// same reports whether two fences hold the same file: hardly another line, where its path
-// is named, and of an edit none. What is still written is the beginning of it.
+// same reports whether two fences contain the same file: nearly the same lines if the
+// path is known, and exactly the same text for an edit or an unknown path. begins
+// means that now is incomplete, so only the beginning is compared.
 func (b block) same(now block, begins bool) bool {
 	switch {
 	case b.path != now.path:

@@ -7,27 +7,28 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// progress is how long a session has had nothing new: no result that it had not seen, and
-// no change that it had not made. Numbers that commands print do not count as news: times
-// differ from run to run.
+// progress measures the time without news in a session: neither a new result nor a
+// new change. Numbers in command output do not count as news, since times differ from
+// run to run.
 type progress struct {
 	seen    map[uint64]bool
-	stale   int // turns with calls since the last news
-	counted int // the last of them
+	stale   int // number of turns with calls since the last news
+	counted int // the last of these turns
 	newsIn  int // the turn of the last news
 }
 
-// exitCode is in the result of each command.
+// exitCode is part of the result of each command.
 const exitCode = "[Exit code "
 
-// noOutput begins the result of a command that prints nothing. What was run counts then:
-// it says nothing of another command.
+// noOutput begins the result of a command without output. The command itself then
+// counts as the news.
 const noOutput = "(no output)"
 
-// awaits is the tool whose calls wait for something: that nothing has come yet is no circle.
+// awaits is the tool that waits for output. Its calls without a new result are no
+// circle.
 const awaits = "read_output"
 
-// take takes in what a call came to.
+// take records the result of a call.
 func (p *progress) take(seed maphash.Seed, c *session.CallState) {
 	if c.Result.Complete || c.Result.Cut || c.Name == awaits {
 		return
@@ -78,5 +79,5 @@ func withoutDigits(s string) string {
 	}, s)
 }
 
-// Stale returns in how many turns with calls, up to now, nothing was new.
+// Stale returns the number of turns with calls since the last news.
 func (h *Habits) Stale() int { return h.progress.stale }

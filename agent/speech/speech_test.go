@@ -254,7 +254,7 @@ func TestCompletionMark(t *testing.T) {
 
 func TestPrintedBesideNative(t *testing.T) {
 	native := []session.Call{{Name: "read_file"}}
-	got := unlike([]toolcall.Call{{Name: "read_file"}, {Name: "list_files"}}, native)
+	got := dropDuplicates([]toolcall.Call{{Name: "read_file"}, {Name: "list_files"}}, native)
 	if len(got) != 1 || got[0].Name != "list_files" {
 		t.Errorf("%+v", got)
 	}
@@ -315,11 +315,11 @@ func TestCutOffIsNoRepetition(t *testing.T) {
 			return session.Call{ID: fmt.Sprint("c", n), Name: "run_terminal_command", Arguments: json.RawMessage(`{"command":"make"}`)}
 		}
 		for i, cut := range results {
-			h.Answered(&session.Answer{Calls: []session.Call{call(i)}})
+			h.AddAnswer(&session.Answer{Calls: []session.Call{call(i)}})
 			h.Result(&session.CallState{Call: call(i), Result: &session.Result{Call: call(i).ID, Cut: cut}})
 		}
 		last := call(len(results))
-		h.Answered(&session.Answer{Calls: []session.Call{last}})
+		h.AddAnswer(&session.Answer{Calls: []session.Call{last}})
 		_, stop := h.Repeated(last.ID, 0)
 		return stop
 	}

@@ -1,18 +1,19 @@
-// Package speech makes an answer out of what a model streams: what of it is
-// thinking, which words are for the reader, which calls it makes, and whether
-// it says that it is done. While the answer grows, it shows what can be shown.
+// Package speech turns a model's stream into an answer: its thinking, its text for
+// the reader, its calls and its completion signal. It also displays the answer while
+// it grows.
 //
 //	stream.go    an answer that grows
-//	answer.go    a whole answer, taken apart
+//	answer.go    parsing a whole answer
 //	files.go     an answer without calls: files in fences
-//	thinking.go  what of it is thinking
+//	meant.go     calls of other programs' tools
+//	thinking.go  separating thinking from text
 //	loop.go      an answer that repeats itself
 //	outline.go   the sentences of an answer, and its files in fences
 //	habits.go    calls and mistakes that a model repeats
-//	progress.go  how long it has had nothing new
-//	lost.go      what of the answers did not arrive
-//	context.go   prompts that a server cuts
-//	mark.go      how a model says that it is done
+//	progress.go  the time without news
+//	lost.go      missing parts of answers
+//	context.go   prompts that a server truncates
+//	mark.go      a model's completion mark
 package speech
 
 import (
@@ -30,76 +31,75 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted/marks"
 )
 
-// showEvery limits how often growing text is shown; firstWords is how much
-// must be there before anything is, so that no fragment like "**What" flashes.
+// showEvery limits the rate of display. firstWords is the minimum number of letters
+// and digits to display, so that no fragment like "**What" flashes.
 const (
 	showEvery  = 32 * time.Millisecond
 	firstWords = 8
-	longAnswer = 32 << 10 // bytes after which growing text is shown less often
+	longAnswer = 32 << 10 // bytes; longer text is displayed less often
 )
 
-// Config is what a [Stream] needs to know.
+// Config configures a [Stream].
 type Config struct {
 	Parser *toolcall.Parser
-	// Writes returns the file that a call writes, "" when it writes none.
+	// Writes returns the file that a call writes, or "".
 	Writes func(tool string, arguments json.RawMessage) string
-	// Seen reports whether the model was shown a text: a file may repeat what it has
-	// repeated before. Nil for nothing.
+	// Seen reports whether the model was shown a text: a file may repeat repetitions of
+	// its source. nil means that nothing was shown.
 	Seen func(text string) bool
-	// Means returns the tool that is meant by a name that is none, "" for no other. Nil
-	// for none.
+	// Means returns the tool meant by an unknown name, or "". nil disables the guess.
 	Means func(name string, arguments json.RawMessage) string
 	Show  func(Shown)
 	Now   func() time.Time
 
-	Form    llm.Form   // in which the model was asked; "" is [llm.FormNative]
-	View    prose.View // files in front of the model
-	Offered []string   // tools that the model was told of
-	// Prose has edits in fences count where there is no call: nothing was changed so far,
-	// and the mode may write.
+	Form    llm.Form   // requested form; "" means [llm.FormNative]
+	View    prose.View // files shown to the model
+	Offered []string   // tools offered to the model
+	// Prose makes edits in fences count in an answer without calls. It is set if nothing
+	// was changed so far and the mode allows writing.
 	Prose bool
 }
 
-// Shown is what there is to see of an answer that grows: the whole text so
-// far, without thinking in the words and without markup of calls, and a Title
-// for what goes on, such as "Thought for 8s" or "Writing net.py".
+// Shown is the visible state of a growing answer: the whole text so far, without
+// thinking and call markup, and a Title for the current activity, such as "Thought
+// for 8s" or "Writing net.py".
 type Shown struct {
 	Thinking, Content string
 	Title             string
-	Speed             int // tokens a second, estimated; 0 while that is not known
+	Speed             int // estimated tokens per second; 0 if unknown
 }
 
-// Stream puts one answer together from its parts.
+// Stream assembles one answer from its parts.
 type Stream struct {
 	Config
-	asked time.Time // when the answer was asked for
-	begun time.Time // when its first part came
+	asked time.Time // time of the request
+	begun time.Time // time of the first part
 
 	thinking, content strings.Builder
 	calls             []llm.ToolCall
 	inline            int  // bytes of thinking found in the content so far
-	talks             bool // words that are no thinking have come
+	talks             bool // the content has text other than thinking
 	thinkStart        time.Time
 	thinkEnd          time.Time
 	thought           bool   // the end of thinking was announced
-	writing           string // title of the file that is being written, "" while none is
+	writing           string // title for the file being written, or ""
 	shownAt           time.Time
 	shown             bool
 	done              llm.Part
-	looked            int  // bytes when it was last looked for circles
+	looked            int  // length at the last check for repetition
 	circles           bool // it repeats itself
-	late              bool // it took too long and was stopped
+	late              bool // it exceeded its time limit and was stopped
 
 	inThinking, inContent circles
 }
 
-// New returns the stream of an answer that is asked for now.
+// New returns the stream of an answer that is requested now.
 func New(cfg Config) *Stream { return &Stream{Config: cfg, asked: cfg.Now()} }
 
-// Whole reports whether the answer came to its end.
+// Whole reports whether the answer is complete.
 func (s *Stream) Whole() bool { return s.done.Done }
 
-// Stop ends an answer that has taken longer than it may. What came of it counts.
+// Stop ends an answer that exceeded its time limit. The part received so far counts.
 func (s *Stream) Stop() { s.late = true }
 
 // Take adds one part.
@@ -127,9 +127,9 @@ func (s *Stream) Take(p llm.Part) {
 	s.display(p.Done)
 }
 
-// watchInline times thinking at the start of the content. It ends with the
-// first words after it, so that long answers are not looked at again and
-// again.
+// watchInline measures the time of thinking at the start of the content. It is not
+// called after the first text that follows, so that long answers are not parsed
+// repeatedly.
 func (s *Stream) watchInline() {
 	content := s.content.String()
 	inner, rest := splitThinking("", content)
@@ -137,10 +137,10 @@ func (s *Stream) watchInline() {
 		s.inline = len(inner)
 		s.thinks()
 	}
-	s.talks = len(content) > longestTag && strings.TrimSpace(rest) != ""
+	s.talks = len(content) > maxTag && strings.TrimSpace(rest) != ""
 }
 
-// thinks notes that thinking goes on.
+// thinks records that thinking continues.
 func (s *Stream) thinks() {
 	s.thinkEnd = s.Now()
 	if s.thinkStart.IsZero() {
@@ -148,9 +148,9 @@ func (s *Stream) thinks() {
 	}
 }
 
-// announce tells at the first call that thinking is over and for how long it
-// went on. Servers hold back the whole of a call, so without this the reader
-// sees "thinking" while a file is being written.
+// announce reports, at the first call, the end and the duration of thinking. Servers
+// send a call only when it is complete, so the reader would otherwise see "thinking"
+// while a file is being written.
 func (s *Stream) announce(file string) {
 	if !s.thought {
 		s.thought = true
@@ -167,24 +167,24 @@ func (s *Stream) announce(file string) {
 	}
 }
 
-// bytesPerToken is what common tokenizers make of source code and English.
+// bytesPerToken is typical of common tokenizers for source code and English.
 const bytesPerToken = 4
 
-// leastSpeed is how long an answer must go on for its speed to be known.
-const leastSpeed = 2 * time.Second
+// minSpeedTime is the minimum time to measure the speed of an answer.
+const minSpeedTime = 2 * time.Second
 
-// speed returns how many tokens a second come.
+// speed returns the number of tokens per second, or 0 if it is unknown.
 func (s *Stream) speed() int {
 	took := s.Now().Sub(s.begun)
-	if took < leastSpeed {
+	if took < minSpeedTime {
 		return 0
 	}
 	return max(1, int(float64(s.content.Len()+s.thinking.Len())/bytesPerToken/took.Seconds()))
 }
 
-// thinkTime is how long thinking went on: from its first to its last word, or
-// from the request when a server sends it in one piece. The time after, in
-// which a server holds back a call, does not count.
+// thinkTime returns the duration of thinking: from its first to its last part, or
+// from the request if it arrives in one part. The time during which a server holds
+// back a call does not count.
 func (s *Stream) thinkTime() time.Duration {
 	if s.thinkStart.IsZero() {
 		return 0
@@ -199,11 +199,11 @@ func roundSeconds(d time.Duration) string {
 	return fmt.Sprintf("%ds", max(1, int(d.Round(time.Second).Seconds())))
 }
 
-// display shows what has grown, not too often and never a fragment of a
-// control word or of a call.
+// display shows the growing answer, at a limited rate and without fragments of
+// control words or calls.
 func (s *Stream) display(last bool) {
 	now := s.Now()
-	every := showEvery * time.Duration(1+s.content.Len()/longAnswer) // each look reads the whole
+	every := showEvery * time.Duration(1+s.content.Len()/longAnswer) // each display parses the whole text
 	if !last && now.Sub(s.shownAt) < every {
 		return
 	}
@@ -239,8 +239,7 @@ func (s *Stream) announcePrinted(markup string) {
 	s.announce(file)
 }
 
-// What shows, in a call that is still being printed, that it writes a file,
-// and which.
+// Patterns that find the written file in an incomplete printed call.
 var (
 	writeWord   = pattern.Lazy(`(?i)write_?(to_?)?file|create_?file`)
 	printedPath = pattern.Lazy(`"(?:path|file_path|filePath|file)"\s*:\s*"([^"\n]+)"|<path>([^<\n]+)</path>`)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// thinkTags are the ways in which models write thinking into their content.
+// thinkTags are the tags of models around thinking in their content.
 var thinkTags = [...][2]string{
 	{"<think>", "</think>"},
 	{"<thinking>", "</thinking>"},
@@ -19,12 +19,12 @@ var thinkTags = [...][2]string{
 	{"<|channel|>analysis<|message|>", "<|end|>"},
 }
 
-// longestTag is longer than every tag of thinking.
-const longestTag = 40
+// maxTag is an upper bound on the length of thinkTags.
+const maxTag = 40
 
-// splitThinking moves inline thinking out of content, so that no call that
-// stands in it is ever run. Thinking that was never closed is thinking to the
-// end. A tag in a code span or a code fence is a quotation and stays.
+// splitThinking moves inline thinking out of content, so that no call within it is
+// run. Unclosed thinking extends to the end. A tag in a code span or a code fence is
+// a quotation and stays.
 func splitThinking(thinking, content string) (string, string) {
 	for _, tag := range thinkTags {
 		if !strings.Contains(content, tag[0]) && !strings.Contains(content, tag[1]) {
@@ -62,7 +62,7 @@ func splitTag(thinking, content, start, end string) (string, string) {
 	return thinking, strings.TrimLeft(kept.String(), "\r\n ")
 }
 
-// indexTag finds a tag that is no quotation.
+// indexTag finds a tag outside quotations.
 func indexTag(s, tag string) int {
 	for at := 0; ; {
 		i := strings.Index(s[at:], tag)
@@ -77,8 +77,7 @@ func indexTag(s, tag string) int {
 	}
 }
 
-// quoted reports whether what follows before stands in a code fence or in a code
-// span of its line.
+// quoted reports whether the text after before is in a code fence or in a code span.
 func quoted(before string) bool {
 	fences := strings.Count(before, "\n```")
 	if strings.HasPrefix(before, "```") {
@@ -99,16 +98,16 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
-// leastEcho is how much of its beginning a model must repeat for it to be an
-// echo and not a coincidence, in bytes.
-const leastEcho = 12
+// minEcho is the minimum length in bytes of repeated thinking to count as an echo
+// and not a coincidence.
+const minEcho = 12
 
-// dropEcho removes thinking that the model repeats at the start of its
-// answer. White space does not count. What is nothing but thinking stays:
-// some models say all they have to say there.
+// dropEcho removes thinking that the model repeats at the start of its answer,
+// ignoring white space. If nothing else would be left, the content stays: some models
+// answer within their thinking.
 func dropEcho(thinking, content string) string {
 	rest, ok := cutEcho(content, thinking)
-	if !ok || len(strings.TrimSpace(thinking)) < leastEcho {
+	if !ok || len(strings.TrimSpace(thinking)) < minEcho {
 		return content
 	}
 	if text, _ := cutComplete(rest); strings.TrimSpace(text) == "" {
@@ -117,8 +116,8 @@ func dropEcho(thinking, content string) string {
 	return strings.TrimLeft(rest, "\r\n ")
 }
 
-// cutEcho cuts the words of echo from the beginning of s and reports whether
-// they all stood there.
+// cutEcho removes the words of echo from the beginning of s and reports whether all
+// of them were there.
 func cutEcho(s, echo string) (rest string, ok bool) {
 	rest = s
 	for _, word := range strings.Fields(echo) {
@@ -129,14 +128,14 @@ func cutEcho(s, echo string) (rest string, ok bool) {
 	}
 	next, _ := utf8.DecodeRuneInString(rest)
 	if rest != "" && (unicode.IsLetter(next) || unicode.IsDigit(next)) {
-		return s, false // the last word goes on
+		return s, false // the last word is longer
 	}
 	return rest, ok
 }
 
-// visible is what of an answer that still grows can be shown: thinking, and
-// content without inline thinking, without what may become its tag, and
-// without what may become an echo of it. last says that nothing follows.
+// visible returns the displayable part of a growing answer: its thinking, and its
+// content without inline thinking, without a possible beginning of a tag, and without
+// a possible echo. last means that the answer is complete.
 func visible(thinking, content string, last bool) (string, string) {
 	if !last {
 		content = holdTag(content)
@@ -148,14 +147,13 @@ func visible(thinking, content string, last bool) (string, string) {
 	return thinking, dropEcho(thinking, content)
 }
 
-// isBeginning reports whether content repeats the beginning of thinking and has
-// not yet come to its end.
+// isBeginning reports whether content repeats the beginning of thinking so far.
 func isBeginning(thinking, content string) bool {
 	a, b := strings.Join(strings.Fields(thinking), " "), strings.Join(strings.Fields(content), " ")
 	return b != "" && len(b) <= len(a) && strings.HasPrefix(a, b)
 }
 
-// holdTag holds back the end of s that may become a tag of thinking.
+// holdTag removes the end of s that may become a thinking tag.
 func holdTag(s string) string {
 	for _, tag := range thinkTags {
 		for _, t := range tag {

@@ -28,12 +28,13 @@ func ends(line string, exit int, pipeline []int) []command {
 		return nil
 	}
 	text := func(n syntax.Node) string { return line[n.Pos().Offset():n.End().Offset()] }
-	parts := parts(operands[len(operands)-1])
+	final := operands[len(operands)-1]
+	pipe := parts(final)
 	before := operands[:len(operands)-1]
 	switch {
 	case exit != 0 && slices.ContainsFunc(before, func(s *syntax.Stmt) bool { return len(pipeline) == 0 || len(parts(s)) == len(pipeline) }):
 		return []command{{text(last), exit}} // any of the operands may have failed
-	case len(pipeline) == 0 && len(parts) == 1 && !operands[len(operands)-1].Negated:
+	case len(pipeline) == 0 && len(pipe) == 1 && !final.Negated:
 		pipeline = []int{exit}
 	}
 	var out []command
@@ -42,8 +43,8 @@ func ends(line string, exit int, pipeline []int) []command {
 			out = append(out, inside(s, text(s), 0)...)
 		}
 	}
-	if len(parts) == len(pipeline) {
-		for i, s := range parts {
+	if len(pipe) == len(pipeline) {
+		for i, s := range pipe {
 			out = append(out, inside(s, text(s), pipeline[i])...)
 		}
 	}
@@ -78,7 +79,8 @@ func parts(s *syntax.Stmt) []*syntax.Stmt {
 func inside(s *syntax.Stmt, text string, exit int) []command {
 	switch c := s.Cmd.(type) {
 	case *syntax.Subshell:
-		return ends(text[1:len(text)-1], exit, nil)
+		from := s.Pos().Offset()
+		return ends(text[c.Lparen.Offset()-from+1:c.Rparen.Offset()-from], exit, nil)
 	case *syntax.CallExpr:
 		if inner, ok := shellLine(c); ok {
 			return ends(inner, exit, nil)

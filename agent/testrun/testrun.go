@@ -10,10 +10,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// testers are programs that only run tests. builders run them when they are asked for
-// a target, launchers run the program that follows. readers show and move files: "test"
-// is the name of one there. Of another program nobody knows: when it is asked for a
-// target and fails, tests failed; when it does not, that proves nothing.
+// testers are programs that only run tests. builders run tests if called with a test
+// target. launchers run the program that follows. readers show and move files: "test"
+// is a file name there. Other programs are unknown: a failure with a test target is a
+// test failure, but a success proves nothing.
 var (
 	testers   = [...]string{"pytest", "py.test", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest"}
 	builders  = [...]string{"go", "npm", "yarn", "pnpm", "bun", "deno", "node", "cargo", "make", "gmake", "ninja", "just", "task", "rake", "mvn", "mvnw", "gradle", "gradlew", "sbt", "ant", "mix", "dotnet", "swift", "composer", "bazel", "meson", "stack", "cabal", "lein", "zig", "dart", "flutter", "rails", "artisan", "manage.py", "setup.py", "hatch", "turbo", "nx"}
@@ -21,15 +21,17 @@ var (
 	readers   = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd", "test", "[", "tee", "less", "vi", "vim", "chmod", "which", "command", "type", "stat", "printf"}
 	targets   = [...]string{"test", "tests", "check", "verify", "nextest", "spec"}
 	scripts   = [...]string{"test", "tests", "run_tests.sh", "run-tests.sh", "runtests.sh", "test.sh", "tests.sh", "run_tests.py", "runtests.py"}
-	// also are targets that only some builders take so.
+	// also are additional test targets of some builders.
 	also = map[string][]string{"npm": {"t", "tst"}, "pnpm": {"t"}, "cargo": {"t"}, "node": {"--test"}, "setup.py": {"pytest"}}
-	// others are words after which no test is run: something is installed, or asked about.
+	// others are words that mean that no test runs, such as an installation or a query.
 	others = [...]string{"install", "i", "ci", "add", "get", "remove", "uninstall", "upgrade", "update", "download", "info", "show", "view", "search", "list", "init", "help", "--version", "-version", "-V", "--help", "-h", "--collect-only", "--co", "--dry-run", "--just-print", "--list", "-list", "--listTests", "--list-tests", "--no-run", "--notest", "--show-only", "-DskipTests", "-Dmaven.test.skip=true", "--fixtures", "--markers"}
-	// silent are those that only some programs take so.
+	// keywords of a shell precede a command.
+	keywords = [...]string{"!", "if", "then", "else", "elif", "while", "until", "do"}
+	// silent are such words for a single program.
 	silent = map[string]string{"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l"}
 )
 
-// sigpipe is how a program ends whose reader reads no further.
+// sigpipe is the exit status of a program whose output pipe was closed.
 const sigpipe = 128 + 13
 
 // Find returns the run of tests in a line that ran, nil if there is none. Of several it is
@@ -57,16 +59,16 @@ func Find(line string, res workspace.CommandResult, known []string) *session.Tes
 // several reports whether the status of a line may be that of another command.
 func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(line), "|;&\n`(") }
 
-// counts reports whether the end of a command says how tests went.
+// counts reports whether the exit status of a command is a test result.
 func counts(line string, exit int, known []string) bool {
-	how := is(line, known)
+	how := certainty(line, known)
 	if exit == 0 { //control:unknown-runner-proves-nothing
 		return how == surely
 	}
 	return how != never
 }
 
-// sureness is whether a command runs tests.
+// sureness is the certainty that a command runs tests.
 type sureness int
 
 const (
@@ -75,11 +77,11 @@ const (
 	surely
 )
 
-// is returns whether a command line runs tests, in one of its parts.
-func is(command string, known []string) (how sureness) {
+// certainty reports whether a part of a command line runs tests.
+func certainty(command string, known []string) (how sureness) {
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n(){}'\"`", r) }) {
 		words := strings.Fields(part)
-		for len(words) > 0 && strings.Contains(words[0], "=") {
+		for len(words) > 0 && (strings.Contains(words[0], "=") || slices.Contains(keywords[:], words[0])) {
 			words = words[1:]
 		}
 		if len(words) == 0 {
@@ -94,7 +96,7 @@ func is(command string, known []string) (how sureness) {
 	return how
 }
 
-// runs returns whether a command, by its words, runs tests.
+// runs reports whether a command, given by its words, runs tests.
 func runs(words []string) sureness {
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others[:], w) }) { //control:tests-run-nothing
 		return never
@@ -103,7 +105,7 @@ func runs(words []string) sureness {
 		name, rest := path.Base(w), words[i+1:]
 		switch {
 		case strings.HasPrefix(w, "-") || strings.Contains(w, "=") || strings.Trim(w, "0123456789smh.") == "" || slices.Contains([]string{"run", "exec", "x", "dlx"}, w):
-			continue // of the launcher before it
+			continue // argument of the preceding launcher
 		case slices.Contains(rest, silent[name]) || slices.Contains(readers[:], name):
 			return never
 		case slices.Contains(testers[:], name), isScript(w, i > 0):
@@ -120,15 +122,16 @@ func runs(words []string) sureness {
 	return never
 }
 
-// isTarget reports whether a word asks a builder for tests: "test", ":app:test", "test:unit".
+// isTarget reports whether a word is a test target of a builder: "test", ":app:test",
+// "test:unit".
 func isTarget(w string) bool {
 	w = w[strings.LastIndexByte(w, ':')+1:] + " " + w
 	last, whole, _ := strings.Cut(w, " ")
 	return slices.Contains(targets[:], last) || strings.HasPrefix(whole, "test:") || strings.HasPrefix(whole, "test-") || strings.HasPrefix(whole, "test_")
 }
 
-// isScript reports whether a word is a file of the project that runs tests: by its own
-// path, or given to the launcher before it.
+// isScript reports whether a word is a script that runs tests, called by its path or
+// by a launcher.
 func isScript(w string, launched bool) bool {
 	name := path.Base(w)
 	if !launched && !strings.Contains(w, "/") {

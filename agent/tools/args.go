@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Args are the arguments of one call by their canonical names.
+// Args are the arguments of one call, by canonical name.
 type Args struct {
 	sheet  *Sheet
 	Values map[string]json.RawMessage
-	as     map[string]string // how the model spelled the name
+	as     map[string]string // canonical name → the model's spelling
 	Call   string            // id of the call
 }
 
@@ -22,8 +22,8 @@ func (a Args) Has(name string) bool {
 	return ok
 }
 
-// Text returns a string, "" when absent. A number or a boolean is taken as
-// it is written, a list of strings as lines.
+// Text returns a string, "" if absent. A number or a boolean is returned as written,
+// a list of strings as lines.
 func (a Args) Text(name string) (string, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -60,7 +60,7 @@ func (a Args) Need(name string) (string, error) {
 	return s, nil
 }
 
-// Number returns a whole number, or def when absent or blank.
+// Number returns a whole number, or def if absent or blank.
 func (a Args) Number(name string, def int) (int, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -82,7 +82,7 @@ func (a Args) Number(name string, def int) (int, error) {
 	return int(f), nil
 }
 
-// Flag returns a boolean, or def when absent or blank.
+// Flag returns a boolean, or def if absent or blank.
 func (a Args) Flag(name string, def bool) (bool, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -99,8 +99,8 @@ func (a Args) Flag(name string, def bool) (bool, error) {
 	return false, a.WrongType(name, "true or false")
 }
 
-// Items returns the elements of a list. A list written as a string is parsed; a
-// single value is a list of one.
+// Items returns the elements of a list. A list in a string is parsed; a single value
+// is a list of one.
 func (a Args) Items(name string) []json.RawMessage {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -109,8 +109,7 @@ func (a Args) Items(name string) []json.RawMessage {
 	return Elements(raw)
 }
 
-// Elements returns the elements of a list; a value that is none is a list of
-// one.
+// Elements returns the elements of a list, or a list of one for any other value.
 func Elements(raw json.RawMessage) []json.RawMessage {
 	raw = Unwrap(raw)
 	var list []json.RawMessage
@@ -120,8 +119,8 @@ func Elements(raw json.RawMessage) []json.RawMessage {
 	return []json.RawMessage{raw}
 }
 
-// Unwrap returns the JSON inside a string that holds an array or an
-// object, else raw itself.
+// Unwrap returns the JSON inside a string that holds an array or an object, or else
+// raw itself.
 func Unwrap(raw json.RawMessage) json.RawMessage {
 	raw = bytes.TrimSpace(raw)
 	var s string
@@ -135,8 +134,8 @@ func Unwrap(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Fields returns the members of a JSON object by folded keys. It reports false
-// for anything else.
+// Fields returns the members of a JSON object by folded key. It returns false for any
+// other value.
 func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var m map[string]json.RawMessage
 	raw = Unwrap(raw)
@@ -150,7 +149,7 @@ func Fields(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	return out, true
 }
 
-// Pick returns the first of names that is a string (or a number) in m.
+// Pick returns the first of names whose value in m is a string or a number.
 func Pick(m map[string]json.RawMessage, names ...string) (string, bool) {
 	for _, n := range names {
 		raw, ok := m[FoldKey(n)]
@@ -180,15 +179,15 @@ func Plain(raw json.RawMessage) (string, bool) {
 	return "", false
 }
 
-// WrongType returns the error for an argument of another form than want.
+// WrongType returns the error for an argument whose form is not want.
 func (a Args) WrongType(name, want string) error {
 	return a.sheet.wrong(a.Values, "argument %q must be %s, not %s", name, want, Shorten(string(a.Values[name]), 60))
 }
 
-// Wrong returns an error about the call that shows a correct one to copy.
+// Wrong returns an error about the call, with a correct call to copy.
 func (a Args) Wrong(format string, values ...any) error {
 	return a.sheet.wrong(a.Values, format, values...)
 }
 
-// Spelled returns the name under which the model gave an argument.
+// Spelled returns the model's spelling of an argument name.
 func (a Args) Spelled(name string) string { return a.as[name] }

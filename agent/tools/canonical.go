@@ -5,10 +5,9 @@ import (
 	"unicode"
 )
 
-// Canonical returns the name of the tool that name means: spelling
-// (readFile, read-file), prefixes that some models put in front
-// (functions.read_file) and aliases (create_file) are evened out. A name that
-// means no tool of the registry comes back as it is, without such a prefix.
+// Canonical returns the name of the tool meant by name. It normalizes spelling
+// (readFile, read-file), prefixes added by some models (functions.read_file) and
+// aliases (create_file). An unknown name is returned without such a prefix.
 func (r *Registry) Canonical(name string) string {
 	if at, ok := r.names[name]; ok {
 		return r.specs[at].Name

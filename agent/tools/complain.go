@@ -9,14 +9,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Complain returns an error of the workspace with advice for the model added.
-// errors.Is finds the original error.
+// Complain adds advice for the model to an error of the workspace. The result wraps
+// the original error.
 func Complain(err error) error {
 	hint := ""
 	switch {
 	case err == nil, errors.Is(err, workspace.ErrGone), errors.Is(err, context.Canceled):
 		return err
-	case errors.As(err, new(*told)):
+	case errors.As(err, new(*advisedError)):
 		return err
 	case errors.Is(err, workspace.ErrOutside):
 		hint = "Only files inside the workspace can be used; give a path relative to its root."
@@ -35,19 +35,19 @@ func Complain(err error) error {
 	default:
 		return err
 	}
-	return &told{err: err, hint: hint}
+	return &advisedError{err: err, hint: hint}
 }
 
-// told is an error with advice for the model.
-type told struct {
+// advisedError is an error with advice for the model.
+type advisedError struct {
 	err  error
 	hint string
 }
 
-// calls are names of system calls, at the beginning of an error, and what they mean.
+// calls replaces a system call's name at the beginning of an error with its meaning.
 var calls = strings.NewReplacer("openat ", "open ", "statat ", "look at ", "fstatat ", "look at ", "lstat ", "look at ", "stat ", "look at ", "unlinkat ", "delete ", "mkdirat ", "make ")
 
-func (e *told) Error() string {
+func (e *advisedError) Error() string {
 	said := e.err.Error()
 	if call, _, ok := strings.Cut(said, " "); ok {
 		said = calls.Replace(call+" ") + said[len(call)+1:]
@@ -57,4 +57,4 @@ func (e *told) Error() string {
 	}
 	return said + " " + e.hint
 }
-func (e *told) Unwrap() error { return e.err }
+func (e *advisedError) Unwrap() error { return e.err }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Encoding is how the text of a file is written in bytes. The zero value is UTF-8.
+// Encoding is the character encoding of a file. The zero value is UTF-8.
 type Encoding struct {
 	name string
 	enc  encoding.Encoding
@@ -25,10 +25,10 @@ func (e Encoding) Name() string {
 	return e.name
 }
 
-// Decode returns the text of a file, and how it was written: in UTF-8, in UTF-16 with a
-// byte order mark, in GBK, ISO-8859-1 or Windows-1252. Other bytes are returned as they
-// are. [Encoding.Encode] makes the same bytes of the text again in any case: only what is
-// new in a text suffers from an encoding that was not guessed well.
+// Decode returns the text of a file and its encoding: UTF-8, UTF-16 with a byte order
+// mark, GBK, ISO-8859-1 or Windows-1252. Other bytes are returned unchanged.
+// [Encoding.Encode] always restores the same bytes. A wrong guess affects only new
+// text.
 func Decode(data []byte) (string, Encoding) {
 	for _, e := range guesses(data) {
 		text, err := e.enc.NewDecoder().Bytes(data)
@@ -42,7 +42,7 @@ func Decode(data []byte) (string, Encoding) {
 	return string(data), Encoding{}
 }
 
-// guesses returns the encodings other than UTF-8 that a file may be in, the likely first.
+// guesses returns the possible encodings of a file other than UTF-8, likeliest first.
 func guesses(data []byte) []Encoding {
 	latin := Encoding{"ISO-8859-1", charmap.ISO8859_1}
 	switch {
@@ -55,7 +55,7 @@ func guesses(data []byte) []Encoding {
 	}
 	f := survey(data)
 	switch {
-	case f.utf8 > f.high/4: // a text in UTF-8 with a few bytes that are none
+	case f.utf8 > f.high/4: // UTF-8 with a few invalid bytes
 		return nil
 	case f.pairs*2 > f.high && f.kana*5 < f.pairs:
 		return []Encoding{{"GBK", simplifiedchinese.GBK}, latin}
@@ -65,13 +65,13 @@ func guesses(data []byte) []Encoding {
 	return []Encoding{latin}
 }
 
-// found is what the bytes of a text beyond ASCII look like.
+// found counts features of the non-ASCII bytes of a text.
 type found struct {
-	high    int  // how many they are, but for those of UTF-8 by characters
-	utf8    int  // characters of UTF-8
-	pairs   int  // two that are a common Chinese character, or a sign of such texts
-	kana    int  // of them, those that are Japanese in an encoding much like it
-	windows bool // one is a sign that only Windows has
+	high    int  // number of non-ASCII bytes; valid UTF-8 counts by characters
+	utf8    int  // characters in valid UTF-8
+	pairs   int  // byte pairs of common Chinese characters or punctuation
+	kana    int  // pairs among them that may be Japanese in a similar encoding
+	windows bool // has a character specific to Windows
 }
 
 func survey(data []byte) (f found) {
@@ -98,8 +98,8 @@ func survey(data []byte) (f found) {
 	return f
 }
 
-// Encode returns the bytes of a text, or an error that names the first character that the
-// encoding does not have.
+// Encode returns the bytes of a text. The error names the first character that the
+// encoding lacks.
 func (e Encoding) Encode(text string) ([]byte, error) {
 	if e.enc == nil {
 		return []byte(text), nil

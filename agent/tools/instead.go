@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// verbs are words in names of tools that models know from elsewhere, and the tools that
-// may be meant, the likeliest first.
+// verbs maps words in foreign tool names to the tools that may be meant, likeliest
+// first.
 var verbs = map[string][]string{
 	"read": {"read_file"}, "view": {"read_file"}, "show": {"read_file"}, "open": {"read_file"}, "cat": {"read_file"}, "load": {"read_file"}, "print": {"read_file"}, "display": {"read_file"},
 	"head": {"read_file"}, "tail": {"read_file"}, "write": {"write_file"}, "create": {"write_file"}, "save": {"write_file"}, "new": {"write_file"}, "add": {"write_file"}, "make": {"write_file"},
@@ -31,20 +31,19 @@ const (
 
 var editTools = []string{"edit_file", "apply_diff", "search_and_replace", "write_file"}
 
-// programs are what models call as if they were tools.
+// programs are commands that models call as if they were tools.
 var programs = [...]string{"npm", "npx", "yarn", "go", "python", "python3", "node", "cargo", "make", "pip", "mkdir", "touch", "mv", "cp", "rm", "sed", "awk", "wc", "curl", "echo", "pwd", "ruby", "sleep", "which", "env"}
 
-// elsewhere are words in names of tools for what is not in the workspace.
+// elsewhere are words in tool names for things outside the workspace.
 var elsewhere = [...]string{"git", "github", "gitlab", "gh", "web", "http", "https", "url", "browser", "page", "fetch", "image", "memory", "db", "sql", "email", "branch", "issue", "pr", "pull", "directory", "folder"}
 
-// nameWords are the words of a tool's name.
+// nameWords returns the words of a tool's name.
 func nameWords(name string) []string {
 	return strings.FieldsFunc(snake(strings.TrimSpace(name)), func(r rune) bool { return r == '_' || r == ':' || r == '/' })
 }
 
-// Means returns the tool that is meant by a name that is none, "" where that is not
-// certain: its words say what is done, and the arguments are all that the tool needs and
-// nothing else.
+// Means returns the tool meant by an unknown name, or "" if that is not certain. The
+// name must say the action, and the arguments must be complete and all known.
 func (r *Registry) Means(name string, arguments json.RawMessage) string {
 	words := nameWords(name)
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(elsewhere[:], w) }) {
@@ -60,7 +59,7 @@ func (r *Registry) Means(name string, arguments json.RawMessage) string {
 	return ""
 }
 
-// sheet returns that of a tool, nil where there is none of the name.
+// sheet returns the sheet of the tool with this name, or nil.
 func (r *Registry) sheet(name string) *Sheet {
 	at, ok := r.names[name]
 	if !ok || r.specs[at].Name != name {
@@ -73,8 +72,7 @@ func (r *Registry) sheet(name string) *Sheet {
 	return &own.Sheet
 }
 
-// fits reports whether arguments are all that a call needs, and nothing that it does not
-// know.
+// fits reports whether arguments are complete and all known.
 func (s *Sheet) fits(arguments json.RawMessage) bool {
 	a, err := s.parse(arguments)
 	if err != nil || len(a.Values) == 0 {
@@ -83,11 +81,11 @@ func (s *Sheet) fits(arguments json.RawMessage) bool {
 	return !slices.ContainsFunc(s.Params, func(p Param) bool { return (p.Required || p.Asked) && !a.Has(p.Name) })
 }
 
-// mostNamed is how many tools are named where none is meant in particular.
-const mostNamed = 8
+// maxNamed is the maximum number of tools to list if none in particular is meant.
+const maxNamed = 8
 
-// Instead says what to call in the place of a tool that does not exist: the tool that does
-// it here, with a call to copy. offered are the tools that may be called.
+// Instead returns advice on a tool that does not exist: the equivalent tool, with a
+// call to copy. offered are the tools that may be called.
 func (r *Registry) Instead(name string, arguments json.RawMessage, offered []string) string {
 	none := fmt.Sprintf("There is no tool %q. ", Shorten(name, 60))
 	words := nameWords(name)
@@ -131,7 +129,7 @@ func (r *Registry) Instead(name string, arguments json.RawMessage, offered []str
 			return none + "Do you mean this? " + call(tool, s.filled(arguments))
 		}
 	}
-	shown := slices.DeleteFunc(slices.Clone(offered), func(n string) bool { return len(offered) > mostNamed && !r.Spec(n).Essential })
+	shown := slices.DeleteFunc(slices.Clone(offered), func(n string) bool { return len(offered) > maxNamed && !r.Spec(n).Essential })
 	return none + "The tools that you need are: " + strings.Join(shown, ", ") + "."
 }
 
@@ -139,12 +137,13 @@ func call(tool, arguments string) string {
 	return `{"name":` + quote(tool) + `,"arguments":` + arguments + `}`
 }
 
-// filled returns the arguments of a call to copy, with what of the given ones the tool knows.
+// filled returns arguments to copy, including those of the given ones that the tool
+// knows.
 func (s *Sheet) filled(arguments json.RawMessage) string {
 	fields, _ := Fields(arguments)
 	given := map[string]json.RawMessage{}
 	for key, v := range fields {
-		if name, ok := s.lookup[key]; ok && len(v) > 0 && !says0(v) {
+		if name, ok := s.lookup[key]; ok && len(v) > 0 && !isZero(v) {
 			given[name] = v
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// defaultRoot is the path under which most models know a workspace.
+// defaultRoot is the workspace path that most models assume.
 const defaultRoot = "/workspace"
 
-// What the system takes of a path, in bytes.
+// Limits of the system on paths, in bytes.
 const (
-	longestPath = 4096
-	longestName = 255
+	maxPath = 4096
+	maxName = 255
 )
 
 // Path returns the path argument of a call, relative to the root.
@@ -29,18 +29,17 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 	return k.Resolve(ctx, raw)
 }
 
-// Resolve turns a path as models write it into one relative to the root.
-// Absolute paths inside the workspace are accepted, others refused. When the
-// path begins with the folder's own name and does not exist, the name is taken
-// off.
+// Resolve turns a path as written by a model into one relative to the root. It
+// accepts absolute paths inside the workspace only. If the path begins with the
+// folder's own name and does not exist, the name is removed.
 func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
-	if len(p) > longestPath { //control:path-length
-		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), longestPath)
+	if len(p) > maxPath { //control:path-length
+		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), maxPath)
 	}
 	for part := range strings.SplitSeq(p, "/") {
-		if len(part) > longestName {
-			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), longestName)
+		if len(part) > maxName {
+			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), maxName)
 		}
 	}
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
@@ -93,8 +92,8 @@ func underRoot(root, p string) (string, bool) {
 	return in, ok
 }
 
-// stripName takes the folder's name off the front of rel unless the root has
-// something of that name itself.
+// stripName removes the folder's name from the front of rel, unless the root has an
+// entry of that name.
 func (k *Kit) stripName(ctx context.Context, rel string) (string, error) {
 	first, rest, nested := strings.Cut(rel, "/")
 	named := first == k.Name || k.Root != "" && first == path.Base(k.Root)
@@ -111,8 +110,8 @@ func (k *Kit) stripName(ctx context.Context, rel string) (string, error) {
 	return rest, nil
 }
 
-// Exists reports whether there is a file or directory at rel. A workspace that
-// takes the folder's name off by itself may answer for the shorter path.
+// Exists reports whether a file or directory exists at rel. A workspace that strips
+// the folder's name by itself may answer for the shorter path.
 func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	if k.Files == nil {
 		return false, nil
@@ -130,12 +129,11 @@ func (k *Kit) Exists(ctx context.Context, rel string) (bool, error) {
 	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
 		return false, err
 	}
-	return !errors.Is(err, fs.ErrNotExist), nil // a file that is hidden from the agent exists, too
+	return !errors.Is(err, fs.ErrNotExist), nil // files hidden from the agent exist too
 }
 
-// Landing returns the path that rel leads to through symlinks, so that a person is
-// shown, and the policy judges, the file that will be changed. Without a Changer
-// it returns rel.
+// Landing resolves the symlinks in rel, so that the approver sees, and the policy
+// judges, the file that will be changed. Without a Changer it returns rel.
 func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	if k.Changes == nil {
 		return rel, nil
@@ -164,15 +162,15 @@ func (k *Kit) Landing(ctx context.Context, rel string) (string, error) {
 	return done, nil
 }
 
-// Link returns the target of the symlink at p, or "" when p is no symlink. Where the
-// path goes on behind p, it is an error when p is a file.
+// Link returns the target of the symlink at p, or "" if p is not a symlink. If inner
+// is set, p must be a directory or a symlink; a file is an error.
 func (k *Kit) Link(ctx context.Context, p string, inner bool) (string, error) {
 	target, err := k.Changes.Readlink(ctx, p)
 	if err != nil {
 		if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 			return "", err
 		}
-		return "", nil // a directory, or nothing yet
+		return "", nil // a directory or missing
 	}
 	if inner {
 		if target == "" { //control:file-in-path

@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// How much is shown again after failed edits: lines on both sides of what was
-// meant, and bytes in all.
+// Limits of the text shown again after a failed edit: lines on both sides, and bytes
+// in total.
 const (
 	regionAround = 12
-	mostRegion   = 6000
+	maxRegion    = 6000
 )
 
-// Region returns the part of a file, whose lines are numbered ("12 | text"), that an edit
-// with these arguments seems to be about; where none is, the beginning.
+// Region returns the part of a numbered file ("12 | text") that an edit with these
+// arguments refers to, or else its beginning.
 func Region(numbered string, arguments json.RawMessage) string {
 	lines := strings.Split(numbered, "\n")
 	from, to := region(lines, wantedLines(arguments))
 	shown := strings.Join(lines[from:to], "\n")
-	if len(shown) > mostRegion {
-		shown = strings.ToValidUTF8(shown[:mostRegion], "") + "\n[cut]"
+	if len(shown) > maxRegion {
+		shown = strings.ToValidUTF8(shown[:maxRegion], "") + "\n[cut]"
 	}
 	return shown
 }
 
-// wantedLines are the lines of text in a call's arguments, without the marks
-// of diffs, and the line numbers that it names.
+// wantedLines returns the lines of text in a call's arguments, with and without diff
+// marks, and its line numbers.
 func wantedLines(raw json.RawMessage) map[string]bool {
 	var args map[string]any
 	if json.Unmarshal(raw, &args) != nil {
@@ -51,13 +51,13 @@ func wantedLines(raw json.RawMessage) map[string]bool {
 	return out
 }
 
-// lineMark stands for a line number among wanted lines.
+// lineMark encodes a line number as a wanted line.
 func lineMark(n int) string { return "\x00" + strconv.Itoa(n) }
 
-// region finds the span of numbered lines ("12 | text") in which most of the
-// wanted lines stand; without any, it is the beginning.
+// region finds the span of numbered lines ("12 | text") with the most wanted lines.
+// If there is none, it is the beginning.
 func region(lines []string, wanted map[string]bool) (from, to int) {
-	hits := make([]int, len(lines)+1) // hits before each line
+	hits := make([]int, len(lines)+1) // number of hits before each line
 	for i, l := range lines {
 		hits[i+1] = hits[i]
 		number, text, ok := strings.Cut(l, " | ")
@@ -81,7 +81,7 @@ func region(lines []string, wanted map[string]bool) (from, to int) {
 	if best <= 0 {
 		return 0, min(len(lines), 4*size)
 	}
-	// Of several windows with as many hits the first was taken: center it.
+	// The first of several windows with equal hits was taken: center it.
 	first, last := from, to-1
 	for first < last && hits[first+1] == hits[from] {
 		first++

@@ -17,36 +17,36 @@ import (
 // Form is the form of an argument.
 type Form int
 
-// The forms of arguments; the zero one is a string.
+// The forms of arguments. The zero value is a string.
 const (
 	text   Form = iota
 	Number      // a whole number
 	Flag        // true or false
 	words       // a list of strings
-	Free        // several forms; the tool reads the raw JSON
+	Free        // several forms; the tool parses the raw JSON
 )
 
 // Param is one argument of a tool.
 type Param struct {
 	Name     string
-	Aliases  []string // further names; case, "_" and "-" never matter
+	Aliases  []string // other names; case, "_" and "-" are ignored
 	Form     Form
 	Required bool
-	Asked    bool   // models are told that it is required; the tool itself knows what may stand for it
-	Doc      string // "": it is understood, and models are not told of it
-	Few      bool   // where few are told of those that are not required, it is among them
-	Edits    bool   // it means something only where files may be changed
+	Asked    bool   // announced as required, although the tool accepts substitutes
+	Doc      string // "" accepts the argument without announcing it to models
+	Few      bool   // included in the short description although optional
+	Edits    bool   // relevant only if files may be changed
 	Enum     []string
-	Schema   string // JSON schema without description, for free ones
+	Schema   string // JSON schema without description, for Free
 }
 
-// PathParam returns the path argument that file tools share.
+// PathParam returns the path argument shared by the file tools.
 func PathParam(doc string, required bool) Param {
 	return Param{Name: "path", Required: required, Doc: doc,
 		Aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
 }
 
-// Sheet describes a tool: its name, what it is for, and its arguments.
+// Sheet describes a tool: its name, purpose and arguments.
 type Sheet struct {
 	Name      string
 	Aliases   []string // see [Spec]
@@ -59,16 +59,16 @@ type Sheet struct {
 	Beside    Beside
 	Untold    bool
 	Doc       string
-	Few       string // what models with little room are told in the place of Doc; "" for that
-	Reads     string // what is told in the place of both where no file may be changed; "" for those
+	Few       string // short form of Doc; "" means Doc
+	Reads     string // replaces both if no file may be changed; "" means neither
 	Params    []Param
-	Example   string // arguments of a correct call, JSON
-	Tests     string // command that runs the project's tests, of a tool that runs commands; "" where it is not known
+	Example   string // arguments of a correct call, in JSON
+	Tests     string // of a tool that runs commands: the project's test command; "" if unknown
 	spec      Spec
 	lookup    map[string]string // folded spelling → name
 }
 
-// ready returns the sheet with the fields that are derived from the others.
+// ready returns the sheet with its derived fields set.
 func (s Sheet) ready() Sheet {
 	s.lookup = map[string]string{}
 	for _, p := range s.Params {
@@ -78,15 +78,15 @@ func (s Sheet) ready() Sheet {
 		}
 	}
 	s.spec = Spec{
-		ToolSpec: s.told(false, false),
-		told:     [4]llm.ToolSpec{s.told(false, false), s.told(true, false), s.told(false, true), s.told(true, true)},
+		ToolSpec: s.modelSpec(false, false),
+		told:     [4]llm.ToolSpec{s.modelSpec(false, false), s.modelSpec(true, false), s.modelSpec(false, true), s.modelSpec(true, true)},
 		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Outer: s.Outer, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
 	}
 	return s
 }
 
-// told is what a model is told of the tool: little of it, or with nothing of changes.
-func (s Sheet) told(few, reads bool) llm.ToolSpec {
+// advisedError returns the description for a model, in short form or without file changes.
+func (s Sheet) modelSpec(few, reads bool) llm.ToolSpec {
 	var props, required []string
 	for _, p := range s.Params {
 		needed := p.Required || p.Asked
@@ -148,8 +148,8 @@ func FoldKey(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "", " ", "").Replace(s))
 }
 
-// ignored reports whether an argument is one that models add of their own accord,
-// to say why they call. Nothing is lost without it.
+// ignored reports whether an argument is one that models add to explain a call. It
+// can be dropped.
 func ignored(folded string) bool {
 	switch folded {
 	case "explanation", "reason", "reasoning", "thought", "thoughts", "rationale", "requiresapproval", "taskprogress", "purpose", "summary":
@@ -158,8 +158,9 @@ func ignored(folded string) bool {
 	return false
 }
 
-// says0 reports whether a value asks for nothing: whatever it is of, it can be left out.
-func says0(value []byte) bool {
+// isZero reports whether a value is empty or zero, so that an unknown argument with it
+// can be dropped.
+func isZero(value []byte) bool {
 	switch string(value) {
 	case "", "null", "false", `""`, "0", "[]", "{}":
 		return true
@@ -167,8 +168,8 @@ func says0(value []byte) bool {
 	return false
 }
 
-// meant returns the question whether an argument that is not given was meant, or "".
-func (s *Sheet) meant(unknown string, given map[string]json.RawMessage) string {
+// suggestion returns a question that suggests the argument meant by an unknown one, or "".
+func (s *Sheet) suggestion(unknown string, given map[string]json.RawMessage) string {
 	best, least := "", 1+len(unknown)/3
 	for _, p := range s.Params {
 		for _, spelled := range append([]string{p.Name}, p.Aliases...) {
@@ -200,7 +201,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		value := bytes.TrimSpace(fields[key])
 		name, ok := s.lookup[FoldKey(key)]
 		if !ok {
-			if ignored(FoldKey(key)) || says0(value) {
+			if ignored(FoldKey(key)) || isZero(value) {
 				continue
 			}
 			unknown = cmp.Or(unknown, key)
@@ -215,7 +216,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 		a.Values[name], a.as[name] = value, key
 	}
 	if unknown != "" {
-		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.meant(unknown, a.Values), s.names())
+		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.suggestion(unknown, a.Values), s.names())
 	}
 	for _, p := range s.Params {
 		if _, ok := a.Values[p.Name]; p.Required && !ok {
@@ -225,7 +226,7 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 	return a, nil
 }
 
-// object returns the object of arguments. Some models wrap it once more, or write
+// object returns the object with the arguments. Some models wrap it again, or write
 // it as a string.
 func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	for range 4 {
@@ -251,7 +252,7 @@ func (s *Sheet) object(raw json.RawMessage) (map[string]json.RawMessage, error) 
 	return nil, s.wrong(nil, "the arguments are nested too deeply")
 }
 
-// wrapped returns what stands inside {"arguments": …} and its like.
+// wrapped returns the value inside {"arguments": …} and similar wrappers.
 func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, bool) {
 	if len(fields) != 1 {
 		return nil, false
@@ -273,7 +274,8 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 	return nil, false
 }
 
-// wrong returns an error about a call with these arguments that shows one to copy.
+// wrong returns an error about a call with these arguments, with a correct call to
+// copy.
 func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
 	say := fmt.Sprintf(format, values...)
 	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")

@@ -8,14 +8,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// taskWords are what a sub-task is told before what it is to do.
+// taskWords introduces the text of a sub-task.
 const taskWords = "This is a part of a larger task. Do only this part. Nothing but your last words comes back from it, so let them have all that was asked for, with the names of files and the lines.\n\n"
 
-// TaskText is what a sub-task is told to do.
+// TaskText returns the text of a sub-task.
 func TaskText(task string) string { return taskWords + task }
 
-// Report is how a sub-task that has ended is told to the session, between its marks: what
-// it says may repeat what strangers wrote.
+// Report returns the result of an ended sub-task for the session. Its summary is
+// fenced as untrusted, since it may quote untrusted text.
 func Report(task session.Task, out session.Outcome) session.Result {
 	var b strings.Builder
 	title, _, _ := strings.Cut(strings.TrimPrefix(task.Text, taskWords), "\n")

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// NotThere returns the error for a file that does not exist. It names the paths
-// that may have been meant.
+// NotThere returns the error for a missing file. It names the paths that may have
+// been meant.
 func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	if k.Search == nil {
 		return fs.ErrNotExist
@@ -32,7 +32,7 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	var found []string
 	for _, p := range names.Paths {
 		alike := names.Near || strings.EqualFold(path.Base(p), base) || strings.EqualFold(stem(p), stem(base))
-		if alike && !strings.HasSuffix(p, "/") && len(found) < mostMeant {
+		if alike && !strings.HasSuffix(p, "/") && len(found) < maxMeant {
 			found = append(found, p)
 		}
 	}
@@ -42,9 +42,9 @@ func (k *Kit) NotThere(ctx context.Context, rel string) error {
 	return fmt.Errorf("%w; did you mean %s?", fs.ErrNotExist, strings.Join(found, " or "))
 }
 
-// Nearest returns the only file in the workspace that has the name of rel, in another
-// directory. It is for reading, and for changing what is there; a new file stays where it
-// was wanted. What is ignored or hidden from the agent is no candidate.
+// Nearest returns the only file in the workspace with the name of rel in another
+// directory. It is for reading and changing existing files; a new file is created at
+// rel. Ignored and hidden files do not count.
 func (k *Kit) Nearest(ctx context.Context, rel string) (found string, ok bool, err error) {
 	base := path.Base(rel)
 	if k.Search == nil || base == "." || base == ".." || base == "/" {
@@ -69,8 +69,8 @@ func (k *Kit) Nearest(ctx context.Context, rel string) (found string, ok bool, e
 	return found, found != "" && found != rel, nil
 }
 
-// Existing returns rel if there is such a file, and the nearest one if there is only one
-// of its name, with words on that for the model.
+// Existing returns rel if it exists, or else the only file of that name with a note
+// for the model.
 func (k *Kit) Existing(ctx context.Context, rel string) (at, note string, err error) {
 	there, err := k.Exists(ctx, rel)
 	if err != nil || there {
@@ -83,8 +83,8 @@ func (k *Kit) Existing(ctx context.Context, rel string) (at, note string, err er
 	return near, fmt.Sprintf("There is no %s; %s is the only file of that name.", rel, near), nil
 }
 
-// outside returns the error for a path that leads out of the workspace. It names the file
-// in it that may have been meant.
+// outside returns the error for a path outside the workspace. It names the file
+// inside that may have been meant.
 func (k *Kit) outside(ctx context.Context, p string) error {
 	err := fmt.Errorf("use path %q: %w", p, workspace.ErrOutside)
 	if k.Files == nil || !path.IsAbs(p) {
@@ -102,8 +102,8 @@ func (k *Kit) outside(ctx context.Context, p string) error {
 	return err
 }
 
-// OnlyCase returns the path of what is there already and is named like rel but for upper
-// and lower case, or "". It is for a file that is about to be made.
+// OnlyCase returns an existing path that differs from rel only in case, or "". It is
+// for a file about to be created.
 func (k *Kit) OnlyCase(ctx context.Context, rel string) (string, error) {
 	dir, missing := path.Dir(rel), rel
 	for dir != "." {
@@ -133,10 +133,10 @@ func (k *Kit) OnlyCase(ctx context.Context, rel string) (string, error) {
 	return "", nil
 }
 
-// mostMeant is how many paths are named that may have been meant.
-const mostMeant = 5
+// maxMeant is the maximum number of suggested paths.
+const maxMeant = 5
 
-// globless keeps the name of a file from being taken for a glob.
+// globless escapes a file name, so that it is not taken for a glob.
 var globless = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`)
 
 func stem(p string) string {

@@ -7,11 +7,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// longValue is the length in bytes from which a template does not repeat a value.
+// longValue is the length in bytes above which a template does not repeat a value.
 const longValue = 300
 
-// template returns arguments for the model to copy: what it gave, where the complaint
-// does not speak of it, and the example's where something is missing.
+// template returns arguments for the model to copy: the given ones that the complaint
+// does not mention, and the example's if one is missing or wrong.
 func (s *Sheet) template(given map[string]json.RawMessage, complaint string) string {
 	var example map[string]json.RawMessage
 	if json.Unmarshal([]byte(s.Example), &example) != nil {
@@ -36,18 +36,17 @@ func (s *Sheet) template(given map[string]json.RawMessage, complaint string) str
 		members = append(members, quote(p.Name)+":"+string(v))
 	}
 	if len(given) == 0 || same && complaint != "" && !strings.Contains(complaint, "unknown argument") {
-		return s.Example // what was sent is no template
+		return s.Example // the given arguments are no basis
 	}
 	return "{" + strings.Join(members, ",") + "}" //control:filled-template
 }
 
-// members are how arguments stand in calls that cannot be read: in JSON, as keywords,
-// as tags.
+// members matches arguments in an unparsable call: in JSON, as keywords, as tags.
 var members = pattern.Lazy(`["']?(\w+)["']?\s*[:=]\s*"((?:[^"\\\n]|\\.){1,200})"|<(\w+)>([^<\n]{1,200})</`)
 
-// Template returns the tool that a text names first, and arguments for it: those that
-// can be read in the text, and the example's. It is for a call that could not be
-// understood, and returns "" where there is none of a tool.
+// Template returns the first tool that a text names and arguments for it: those found
+// in the text, completed from the example. It is for a call that could not be parsed.
+// It returns "" if the text names no tool.
 func (r *Registry) Template(text string) (name, args string) {
 	first := len(text)
 	var sheet *Sheet

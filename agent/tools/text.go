@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Shorten cuts a line at n bytes and says so.
+// Shorten cuts a line at n bytes and marks the cut.
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -13,7 +13,7 @@ func Shorten(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + fmt.Sprintf("… [%d characters cut]", len(s)-n)
 }
 
-// Plural returns the "s" of n things, "" for one.
+// Plural returns the plural "s" for n things, "" if n is 1.
 func Plural(n int) string {
 	if n == 1 {
 		return ""
@@ -21,7 +21,7 @@ func Plural(n int) string {
 	return "s"
 }
 
-// PathNames returns the names under which models give a path.
+// PathNames returns the argument names that models use for a path.
 func PathNames() []string {
 	p := PathParam("", false)
 	return append([]string{p.Name}, p.Aliases...)

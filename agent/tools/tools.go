@@ -1,21 +1,21 @@
-// Package tools says what a tool is, how tools are registered, and how their
-// arguments are read. The tools themselves are in the families below, one file
-// each, with the description (.md) beside it: file reads, edit changes, search
-// finds, shell runs commands, talk speaks with people and maintains the to-do
-// list. builtin joins them.
+// Package tools defines tools, their registry and the parsing of their arguments. The
+// tools themselves are in the families below, one file each, with the description
+// (.md) beside it: file reads, edit changes, search finds, shell runs commands, talk
+// converses with the user and maintains the to-do list. Package builtin combines
+// them.
 //
-// A tool declares before it acts: Intent says what a call would do, as facts
-// for the policy and as the exact command or diff for a person, and changes
-// nothing. Run then does exactly that. Intent is deterministic: the gate asks again
-// right before Run and compares the two answers.
+// A tool declares before it acts. Intent describes a call's effects, as facts for the
+// policy and as the exact command or diff for the approver, and changes nothing. Run
+// then does exactly that. Intent is deterministic: the gate repeats it right before
+// Run and compares the two results.
 //
 //	tools.go      Tool, Spec, Result, and the registry
 //	canonical.go  names as models spell them
 //	sheet.go      a tool's arguments: schema, synonyms, errors that teach
 //	args.go       argument values as weak models write them
 //	path.go       paths: relative, absolute, with the folder's name, symlinks
-//	suggest.go    what a path that is not there may have meant
-//	complain.go   workspace errors as words for the model
+//	suggest.go    suggestions for a missing path
+//	complain.go   workspace errors as messages for the model
 package tools
 
 import (
@@ -33,15 +33,14 @@ import (
 
 // Tool is one tool that the model can call.
 //
-// Intent says what call would do and changes nothing. An error is told to the
-// model: it names the argument that is wrong and shows a correct call. Intent
-// is a function of the call and the files, so that two of them can be
-// compared.
+// Intent describes the effects of call and changes nothing. Its error is sent to the
+// model: it names the wrong argument and shows a correct call. Intent is a function
+// of the call and the files, so that two results can be compared.
 //
-// Run does what Intent said. An error means that the tool failed and is told
-// to the model; one that wraps [workspace.ErrGone] means that the workspace
-// has ended. emit is called from the calling goroutine, never after Run has
-// returned, and may be nil.
+// Run does exactly as Intent described. An error means that the tool failed, and is
+// sent to the model; one that wraps [workspace.ErrGone] means that the workspace has
+// ended. emit is called only on the calling goroutine, never after Run has returned,
+// and may be nil.
 //
 // Tools are safe for concurrent use.
 type Tool interface {
@@ -50,73 +49,73 @@ type Tool interface {
 	Run(ctx context.Context, call session.Call, emit Progress) (Result, error)
 }
 
-// Progress takes text for people while a tool runs: what it is at, or output.
+// Progress receives text for display while a tool runs: its activity, or output.
 type Progress func(text string)
 
-// Result is how a call ended. Content is what the model is told; Title is for
-// people.
+// Result is the result of a call. Content is for the model, Title for display.
 type Result struct {
 	Content  string
 	Title    string
 	Changes  []session.FileChange
-	State    *session.Update // todo list or mode to record
+	State    *session.Update // to-do list or mode to record
 	Images   []session.Blob
-	Tests    *session.TestRun // what of the project's tests it ran; nil for none
-	Finding  *session.Finding // what it reported of the code; nil for nothing
-	Dir      string           // where the shell stands after a command, relative to the root; "" for any other call
-	Handle   string           // of what [session.Result] describes, and of Output
-	Output   string           // all that a command printed, where Content has only a part
-	Complete bool             // the model says that the task is done
-	NoChange string           // why it says that no file had to change; "" where it does not
+	Tests    *session.TestRun // run of the project's tests; nil if there was none
+	Finding  *session.Finding // reported finding; nil if there is none
+	Dir      string           // the shell's directory after a command, relative to the root; "" for any other call
+	Handle   string           // see [session.Result]; also of Output
+	Output   string           // all output of a command if Content has only a part
+	Complete bool             // the model declares the task done
+	NoChange string           // the model's reason for not changing a file; "" if there is none
 	Ask      *session.Asked   // a question that parks the session
-	Task     *session.Task    // a sub-task whose end is the result: its text, mode and turns
-	Condense bool             // the conversation is to be summarized before the next answer
-	Mistake  bool             // part of the call was wrong, although something was done
+	Task     *session.Task    // a sub-task to run, whose outcome is the result: its text, mode and turns
+	Condense bool             // summarize the conversation before the next answer
+	Mistake  bool             // part of the call was wrong, although it had an effect
 }
 
-// Config is what the tools work on. Tools whose means are missing (Files,
-// Search, Shell) are left out.
+// Config is the environment of the tools. Tools whose dependency (Files, Search,
+// Shell) is nil are left out.
 type Config struct {
 	Files   workspace.Files
 	Search  workspace.Searcher
 	Shell   workspace.Shell
-	Changes workspace.Changer // tells symlinks from files, so that an edit through one is shown where it lands
-	Model   llm.Model         // takes a second look at what a review found; nil for none
-	Context int               // tokens of context that it is asked for, 0 for what it begins with
-	Start   workspace.Starter // runs pdftotext; nil: PDF files are reported as binary
+	Changes workspace.Changer // resolves symlinks, so that an edit is shown for the actual file
+	Model   llm.Model         // takes a second look at review findings; nil disables it
+	Context int               // context size to request for it in tokens; 0 means its initial size
+	Start   workspace.Starter // runs pdftotext; nil reports PDF files as binary
 
-	Root string // absolute path of the workspace as commands inside see it; "/workspace" is understood as well
-	Name string // how people call the tree; "Name/a.go" finds "a.go" when there is no Name
+	Root string // absolute path of the workspace for commands; "/workspace" also works
+	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
-	CommandTimeout time.Duration       // of a command that asks for none, 0 for 2 minutes
-	MaxTimeout     time.Duration       // longest a command may ask for, 0 for 10 minutes
-	LongCommands   []string            // beginnings of command lines that get MaxTimeout unasked; nil for the built-in list
-	Tests          []string            // beginnings of commands that run the project's tests, beside those that everybody knows
-	Shelled        session.Shell       // the shell, as the session left it when it was worked on before
-	Redact         func(string) string // takes secrets out of a text before it is shown in parts; nil for nothing
-	// Output returns a whole output that the session has under a handle. Nil: none is kept.
+	CommandTimeout time.Duration       // default of a command; 0 means 2 minutes
+	MaxTimeout     time.Duration       // maximum that a command may request; 0 means the default limit
+	LongCommands   []string            // prefixes of commands that get MaxTimeout by default; nil means the built-in list
+	Tests          []string            // prefixes of the project's test commands, besides the well-known ones
+	Shelled        session.Shell       // state of the shell when the session was last active
+	Redact         func(string) string // removes secrets from a text before it is split; nil disables it
+	// Output returns the whole output stored under a handle in the session. nil means
+	// that none is stored.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
 }
 
-// Spec is what a tool says of itself: to the model, to the gate, and to the checks
-// of a model's habits.
+// Spec declares a tool to the model, to the gate, and to the checks of a model's
+// habits.
 type Spec struct {
 	llm.ToolSpec
-	Aliases   []string    // further names that models call it by, in snake case
-	Kind      policy.Kind // what a call of it ordinarily does: modes that do not allow it are not offered the tool. What one call does its Intent says
-	Repeats   int         // how often the same call may be made in a row; 0 for what is usual
-	Essential bool        // it is offered however small the window is
-	Edits     bool        // it changes text that is there: after a call that failed, the text is shown
-	Outer     bool        // it is of the session itself: a sub-task is not offered it
-	Modes     []string    // the only modes that are offered it; nil for all
-	Beside    Beside      // nil where it leaves nothing running
-	Untold    bool        // it is understood, and models are not told of it: what they are told has a price
+	Aliases   []string    // other names used by models, in snake case
+	Kind      policy.Kind // usual kind of a call; a mode that forbids it is not offered the tool
+	Repeats   int         // number of equal calls in a row that is too many; 0 means the default
+	Essential bool        // offered even in a small window
+	Edits     bool        // changes existing text, which is shown after a failed call
+	Outer     bool        // for the session itself; not offered to sub-tasks
+	Modes     []string    // modes that are offered it; nil means all
+	Beside    Beside      // nil if it leaves nothing running
+	Untold    bool        // accepted but not announced to models, to save tokens
 
 	told [4]llm.ToolSpec // see Told
 }
 
-// Told returns what a model is told of the tool: the whole, or little of it where the
-// model has little room; with nothing of changes where no file may be changed.
+// Told returns the description for a model: short if few is set, and without file
+// changes if reads is set.
 func (s Spec) Told(few, reads bool) llm.ToolSpec {
 	at := 0
 	if few {
@@ -125,14 +124,14 @@ func (s Spec) Told(few, reads bool) llm.ToolSpec {
 	if reads {
 		at += 2
 	}
-	if s.told[at].Name == "" { // it is not made of a sheet
+	if s.told[at].Name == "" { // not made from a sheet
 		return s.ToolSpec
 	}
 	return s.told[at]
 }
 
-// Beside is what a tool leaves running beside the calls. Busy reports whether it can have
-// changed files since it was asked before; News says what the model should know of it at the
+// Beside is background work that a tool leaves running. Busy reports whether it may
+// have changed files since the last query. News returns messages for the model at the
 // end of a turn.
 type Beside interface {
 	Busy() bool
@@ -150,8 +149,8 @@ type Registry struct {
 }
 
 // NewRegistry returns a registry with the tools in the order in which they are
-// offered. It fails when a tool has no name, no intent or nothing that runs it, does not
-// say what kind it is of, or shares a name with another.
+// offered. It fails if a tool lacks a name, a kind, an intent or a run function, or
+// shares a name with another tool.
 func NewRegistry(list ...Tool) (*Registry, error) {
 	r := &Registry{tools: list, names: map[string]int{}}
 	for i, t := range list {
@@ -175,8 +174,8 @@ func NewRegistry(list ...Tool) (*Registry, error) {
 	return r, nil
 }
 
-// Find returns the tool that name means: its own name, or any spelling that
-// [Registry.Canonical] knows.
+// Find returns the tool meant by name: its own name, or any spelling known to
+// [Registry.Canonical].
 func (r *Registry) Find(name string) (Tool, bool) {
 	at, ok := r.names[name]
 	if !ok {
@@ -188,8 +187,7 @@ func (r *Registry) Find(name string) (Tool, bool) {
 	return r.tools[at], true
 }
 
-// Spec returns what the tool called name says of itself; the zero Spec where
-// there is none of that name.
+// Spec returns the spec of the tool called name, or the zero Spec.
 func (r *Registry) Spec(name string) Spec {
 	if at, ok := r.names[name]; ok {
 		return r.specs[at]
@@ -197,12 +195,11 @@ func (r *Registry) Spec(name string) Spec {
 	return Spec{}
 }
 
-// Specs returns what all tools say of themselves, in order. The caller must
-// not change it.
+// Specs returns the specs of all tools, in order. The caller must not change the
+// slice.
 func (r *Registry) Specs() []Spec { return r.specs }
 
-// Busy reports whether something beside the calls can have changed files since it was
-// asked before.
+// Busy reports whether background work may have changed files since the last query.
 func (r *Registry) Busy() bool {
 	busy := false
 	for _, s := range r.specs {
@@ -211,7 +208,7 @@ func (r *Registry) Busy() bool {
 	return busy
 }
 
-// News returns what the model should know of what runs beside the calls.
+// News returns the messages of background work for the model.
 func (r *Registry) News() (say []string) {
 	for _, s := range r.specs {
 		if s.Beside != nil {
@@ -221,7 +218,7 @@ func (r *Registry) News() (say []string) {
 	return say
 }
 
-// ForModel returns what a model is told of tools.
+// ForModel returns the descriptions of tools for a model.
 func ForModel(list []Spec) []llm.ToolSpec {
 	out := make([]llm.ToolSpec, 0, len(list))
 	for _, s := range list {
@@ -230,7 +227,7 @@ func ForModel(list []Spec) []llm.ToolSpec {
 	return out
 }
 
-// Names returns the names of tools that a model is told of.
+// Names returns the names of tools.
 func Names(list []llm.ToolSpec) []string {
 	out := make([]string, 0, len(list))
 	for _, s := range list {
@@ -239,15 +236,14 @@ func Names(list []llm.ToolSpec) []string {
 	return out
 }
 
-// Intent says what a call would do; see [Tool]. Its arguments were checked
-// against the sheet.
+// Intent describes the effects of a call, see [Tool]. Its arguments match the sheet.
 type Intent func(ctx context.Context, a Args) (policy.Action, error)
 
-// Run carries a call out; see [Tool]. Its arguments were checked against the
-// sheet, and emit is never nil.
+// Run executes a call, see [Tool]. Its arguments match the sheet, and emit is never
+// nil.
 type Run func(ctx context.Context, a Args, emit Progress) (Result, error)
 
-// tool is a tool that is made of a sheet and two functions.
+// tool is a tool made from a sheet and two functions.
 type tool struct {
 	Sheet
 	intent Intent
@@ -288,13 +284,13 @@ func (t *tool) Run(ctx context.Context, call session.Call, emit Progress) (Resul
 	return res, Complain(err)
 }
 
-// Kit is the workspace as tools use it: Config, and the ways in which models
-// write paths. It is never changed.
+// Kit is the workspace for the tools: its Config, and the resolution of paths as
+// models write them. It is immutable.
 type Kit struct {
 	Config
 }
 
-// NewKit fills in what cfg leaves open.
+// NewKit returns a Kit with the defaults of cfg filled in.
 func NewKit(cfg Config) *Kit {
 	if cfg.CommandTimeout <= 0 {
 		cfg.CommandTimeout = 2 * time.Minute

@@ -16,22 +16,22 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Bases holds the files of commits, for workspaces to lay overlays on, and the
-// directories of the workspaces. Several processes may use the same.
+// Bases holds the files of commits, as lower layers of overlays, and the directories of
+// workspaces. Several processes may share one.
 type Bases struct {
 	dir   string
 	store *gitops.Bases
 
 	mu     sync.Mutex
 	rules  map[string]project.Hidden // by commits
-	charts map[string]string         // of the most used definitions, see [Bases.chart]
+	charts map[string]string         // charts of the most used definitions, see [Bases.chart]
 }
 
-// errNoBase means that a commit, or a part of it, cannot be read.
+// errNoBase means that a commit is unreadable, in whole or in part.
 var errNoBase = errors.New("read commit")
 
-// OpenBases opens the bases at cfg.Dir; workspaces are made below dir. What a process
-// that died left there is removed.
+// OpenBases opens the bases at cfg.Dir. Workspaces are created below dir; the leftovers
+// of dead processes are removed from it.
 func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("make directory for workspaces: %w", err)
@@ -41,8 +41,8 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	if err != nil {
 		return nil, err
 	}
-	left, err := store.Left(dir, "ws")
-	old, globErr := filepath.Glob(filepath.Join(dir, "c-*")) // of versions before there was a store
+	left, err := store.Leftovers(dir, "ws")
+	old, globErr := filepath.Glob(filepath.Join(dir, "c-*")) // left by versions without a store
 	err = errors.Join(err, globErr)
 	for _, name := range append(left, old...) {
 		err = errors.Join(err, workspace.RemoveTree(name))
@@ -53,8 +53,8 @@ func OpenBases(cfg gitops.BasesConfig, dir string) (*Bases, error) {
 	return &Bases{dir: dir, store: store, rules: map[string]project.Hidden{}, charts: map[string]string{}}, nil
 }
 
-// RemoveUnused removes the files of commits, and what set-ups made, that no session has used
-// for a time. Nil has none.
+// RemoveUnused removes bases and set-up layers that no session has used for the given
+// time. It does nothing if e is nil.
 func (e *Engine) RemoveUnused(unused time.Duration) error {
 	if e == nil {
 		return nil
@@ -62,12 +62,12 @@ func (e *Engine) RemoveUnused(unused time.Duration) error {
 	return errors.Join(e.cfg.Bases.store.RemoveUnused(unused), e.cfg.SetUps.Layers.RemoveUnused(unused))
 }
 
-// mostRules is how many sets of rules are remembered, and how many charts.
-const mostRules = 64
+// maxRules is the maximum number of cached rule sets, and of cached charts.
+const maxRules = 64
 
-// chart has facts know the most used definitions of a workspace in which nothing has run so
-// far. They are found once for what it shows: a commit, without what is hidden, on a layer.
-// So sessions begin sooner, and a session that goes on has the prompt that it had.
+// chart adds the most used definitions of a fresh workspace to facts. They are cached
+// by its visible content: commit, hiding rules, paths and layer. So sessions start
+// sooner, and a resumed session keeps its prompt.
 func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commit string) error {
 	key := fmt.Sprintf("%q", append([]string{commit, ws.rules.Key, ws.layer}, ws.shows.Paths...)) //control:chart-of-what-is-shown
 	b.mu.Lock()
@@ -82,14 +82,14 @@ func (b *Bases) chart(ctx context.Context, facts *project.Facts, ws place, commi
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.charts) >= mostRules {
+	if len(b.charts) >= maxRules {
 		clear(b.charts)
 	}
 	b.charts[key] = facts.Charted
 	return nil
 }
 
-// hidden returns what the rules of commits hide.
+// hidden returns the combined hiding rules of commits.
 func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []string) (project.Hidden, error) {
 	key := strings.Join(commits, " ")
 	b.mu.Lock()
@@ -108,14 +108,14 @@ func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []strin
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if len(b.rules) >= mostRules {
+	if len(b.rules) >= maxRules {
 		clear(b.rules)
 	}
 	b.rules[key] = h
 	return h, nil
 }
 
-// ruleFiles is a commit's tree with nothing but rules that hide files.
+// ruleFiles is a commit's tree reduced to the files with hiding rules.
 type ruleFiles struct {
 	commitFiles
 	store *gitops.Bases
@@ -131,8 +131,8 @@ func (r ruleFiles) List(ctx context.Context, _ string, _ bool, _ int) (workspace
 	return out, err
 }
 
-// rulesOf returns the rules of a base. Where from is a commit, what the agent may not see
-// is as there: who brings files from outside does not say what of ours they show.
+// rulesOf returns the rules of a base. If from is a commit, its rules apply: the author
+// of external files must not decide which of our files are visible.
 func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
 	r := gitops.BaseRules{Name: project.IgnoreName, From: from}
 	if hidden.Key != "" {
@@ -141,8 +141,8 @@ func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
 	return r
 }
 
-// takeOn is [Bases.take] for a workspace that lies on a layer: what a commit does not have
-// any more hides nothing there.
+// takeOn is [Bases.take] for a workspace on a layer. If a deletion in the base would
+// hide a file of the layer, it takes a complete base instead of an overlay.
 func (b *Bases) takeOn(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant, layer string) (*gitops.Base, error) {
 	got, err := b.take(ctx, repo, want)
 	if err != nil || got.Over == "" || layer == "" {
@@ -170,7 +170,7 @@ func (b *Bases) takeOn(ctx context.Context, repo *gitops.Mirror, want gitops.Bas
 	return b.take(ctx, repo, want)
 }
 
-// take returns the files of a commit, but for what is hidden. Give them back with Drop.
+// take returns the visible files of a commit. The caller must call Drop on the result.
 func (b *Bases) take(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant) (*gitops.Base, error) {
 	got, err := b.store.Take(ctx, repo, want)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, workspace.ErrFull) && !errors.Is(err, gitops.ErrTooLarge) {

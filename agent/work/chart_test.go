@@ -26,7 +26,7 @@ func TestChart(t *testing.T) {
 		j.RulesAt, j.Task.Base, j.Foreign = commit, commit, foreign
 		at := session.NewState()
 		at.Saved, at.Base = commit, commit
-		ws, end, err := e.open(t.Context(), j, at, laid{})
+		ws, end, err := e.open(t.Context(), j, at, heldLayer{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,10 +62,10 @@ func TestChart(t *testing.T) {
 	if got := charted(shows, false, false); !strings.Contains(got, "hidden.go: Hidden ") || !strings.Contains(got, "shown.go: Shown ") {
 		t.Errorf("of another commit it is %q", got)
 	}
-	for i := range mostRules {
+	for i := range maxRules {
 		e.cfg.Bases.charts[fmt.Sprint(i)] = ""
 	}
-	if again := charted(s.commit(map[string]string{"b.go": "package a\n"}), false, false); again == "" || len(e.cfg.Bases.charts) > mostRules {
+	if again := charted(s.commit(map[string]string{"b.go": "package a\n"}), false, false); again == "" || len(e.cfg.Bases.charts) > maxRules {
 		t.Errorf("it is %q, and %d are remembered", again, len(e.cfg.Bases.charts))
 	}
 }

@@ -16,39 +16,39 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// checkpoints saves what a workspace changed as commits. The workspace reports
-// paths and bytes, and trees are built from them: git never runs on anything that
-// the workspace wrote.
+// checkpoints saves the changes of a workspace as commits. It builds trees from the
+// paths and bytes that the workspace reports: git never runs on anything that the
+// workspace wrote.
 type checkpoints struct {
 	ws      *workspace.Workspace
-	hidden  place // what of the files is hidden
+	hidden  place // the hidden files
 	job     Job
-	base    string // commit that the workspace was opened on
-	tree    string // of the last saved state
-	saved   string // commit of the last saved state, base for none
-	walled  bool   // what runs in the workspace reaches nothing else
-	spoiled string // why what tests left behind is still there; "" when it is not
+	base    string // commit on which the workspace was opened
+	tree    string // tree of the last saved state
+	saved   string // commit of the last saved state; base if none was saved
+	walled  bool   // commands in the workspace cannot affect anything else
+	spoiled string // why leftovers of tests could not be removed; "" if they were
 
-	branch    string         // that takes the checkpoints
-	published string         // last checkpoint on it, or where the session began
-	since     string         // commit of the base branch that it has
-	merge     *session.Merge // what the saved state takes in, and the branch has not; nil for none
+	branch    string         // target of the checkpoints
+	published string         // last checkpoint on the branch, or the commit where the session began
+	since     string         // commit of the base branch contained in the branch
+	merge     *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved     bool           // the branch has commits that the workspace lacks
-	foreign   []string       // submodules that the model knows it cannot change
+	foreign   []string       // submodules that the model knows to be read-only
 
 	secrets   Secrets
 	sensitive func(path string) bool
-	restored  map[string]string // path → mode and id of what was taken back
-	own       *project.Own      // files with which the session began
+	restored  map[string]string // path → mode and id of reverted files
+	own       *project.Own      // files present when the session began
 }
 
-// trailerApproval names, in a commit, the request whose approval let it go out.
+// trailerApproval is the commit trailer that names the approved request.
 const trailerApproval = "Approval"
 
-// privateRef holds the saved states of a session. It is never pushed.
+// privateRef is the ref of a session's saved states. It is never pushed.
 func privateRef(id string) string { return gitops.SessionRefs + id }
 
-// Forget deletes the saved states of a session that is not wanted any more.
+// Forget deletes the saved states of a discarded session.
 func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {
 	old, err := repo.Resolve(ctx, privateRef(id))
 	if errors.Is(err, gitops.ErrNotFound) {
@@ -60,8 +60,8 @@ func Forget(ctx context.Context, repo *gitops.Mirror, id string) error {
 	return repo.SetRef(ctx, privateRef(id), "", old)
 }
 
-// Save implements agent.Checkpointer. In a copy that nobody else sees, what is not to
-// be kept is put back as it was saved last.
+// Save implements agent.Checkpointer. Without keep, a walled workspace is reset to the
+// last saved state instead.
 func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Saved, error) {
 	found, err := c.ws.Changes(ctx)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 		return agent.Saved{}, c.discard(ctx, found)
 	}
 	if c.spoiled != "" {
-		return agent.Saved{LeftOut: []session.LeftOut{leave(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
+		return agent.Saved{LeftOut: []session.LeftOut{newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
 	}
 	can := c.sort(ctx, found)
 	if can.none {
@@ -90,7 +90,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
 		}
 	}
-	if c.tree == "" { // the first time: compare with what the workspace was opened on
+	if c.tree == "" { // first save: compare with the base of the workspace
 		saved.Changed = !commit.Empty
 	}
 	c.tree, c.saved = commit.Tree, commit.ID
@@ -108,7 +108,7 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 		return agent.Saved{}, err
 	}
 	saved.Files = fileChanges(ours)
-	if c.job.Push != nil { // another machine may go on from here
+	if c.job.Push != nil { // another machine may continue from here
 		saved.Content, err = c.storedContent(ctx, commit.ID, stats)
 	}
 	return saved, err
@@ -125,7 +125,7 @@ func fileChanges(stats []gitops.FileStat) []session.FileChange {
 // Publish implements agent.Checkpointer.
 func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session.Checkpoint, error) {
 	meta := c.meta(p.Subject, p.Turn)
-	meta.When = p.When // so that the same publication is the same commit, also after a crash
+	meta.When = p.When // a repeated publication yields the same commit, also after a crash
 	meta.Sign = c.signer()
 	if p.Approval != "" {
 		meta.Trailers = append(meta.Trailers, gitops.Trailer{Key: trailerApproval, Value: p.Approval})
@@ -136,7 +136,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 			return session.Checkpoint{}, err
 		}
 		meta.Message, meta.Trailers = made.Message, append(made.Trailers, meta.Trailers[len(c.meta("", 0).Trailers):]...)
-		meta.CoAuthors, meta.SignOff = nil, false // they are among the trailers
+		meta.CoAuthors, meta.SignOff = nil, false // the trailers have both
 	}
 	if p.Merge != nil {
 		meta.Merges, meta.Message = p.Merge.Commit, mergeSubject(p.Merge, c.branch)
@@ -145,7 +145,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if err != nil {
 		return session.Checkpoint{}, err
 	}
-	out, err := c.described(ctx, p, commit)
+	out, err := c.describe(ctx, p, commit)
 	if err != nil {
 		return out, err
 	}
@@ -163,12 +163,12 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if p.Merge != nil {
 		c.since = p.Merge.Commit
 	}
-	out.Whole, err = whole(ctx, c.job.Repo, c.since, out.Commit)
+	out.Whole, err = wholeChanges(ctx, c.job.Repo, c.since, out.Commit)
 	return out, err
 }
 
-// whole returns what a commit has that its base has not, as a pull request shows it.
-func whole(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]session.FileChange, error) {
+// wholeChanges returns the changes from base to commit, as a pull request shows them.
+func wholeChanges(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]session.FileChange, error) {
 	_, stats, err := repo.Diff(ctx, base, commit, gitops.DiffOptions{MaxBytes: 1})
 	return fileChanges(stats), err
 }
@@ -176,8 +176,8 @@ func whole(ctx context.Context, repo *gitops.Mirror, base, commit string) ([]ses
 // Moved implements agent.Checkpointer.
 func (c *checkpoints) Moved() bool { return c.moved }
 
-// updatePrivateRef moves the private ref to the saved commit, so that garbage
-// collection leaves the commit alone.
+// updatePrivateRef moves the private ref to the saved commit, to protect the commit
+// from garbage collection.
 func (c *checkpoints) updatePrivateRef(ctx context.Context, commit string) error {
 	ref := privateRef(c.job.Task.Session)
 	old, err := c.job.Repo.Resolve(ctx, ref)
@@ -187,8 +187,8 @@ func (c *checkpoints) updatePrivateRef(ctx context.Context, commit string) error
 	return c.job.Repo.SetRef(ctx, ref, commit, old)
 }
 
-// advance moves the branch of a local clone. It starts the branch at the
-// first checkpoint, and refuses when somebody else moved it since.
+// advance moves the branch of a local clone. It creates the branch at the first
+// checkpoint, and fails if another writer has moved it since.
 func (c *checkpoints) advance(ctx context.Context, commit, parent string) error {
 	ref := "refs/heads/" + c.job.Task.Branch
 	at, err := c.job.Repo.Resolve(ctx, ref)
@@ -214,7 +214,7 @@ func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	return m
 }
 
-// signer returns what signs the commits of the branch, nil for nobody.
+// signer returns the signer for commits of the branch, or nil if commits are unsigned.
 func (c *checkpoints) signer() gitops.Signer {
 	if c.job.Commits.Sign == nil {
 		return nil

@@ -26,9 +26,9 @@ type commitFiles struct {
 	commit string
 }
 
-// ReadAll implements project.Files. It follows a symlink to a file beside it,
-// because instructions for several agents are often one file. It follows no other
-// symlink.
+// ReadAll implements project.Files. It follows a symlink to a file in the same
+// directory, because several agents often share one file of instructions. It follows no
+// other symlink.
 func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
 	data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
 	switch {
@@ -55,7 +55,7 @@ func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]b
 	return data, 0, nil
 }
 
-// inTree returns a directory as git names it: the root has no name.
+// inTree returns git's name of a directory: the root is "".
 func inTree(dir string) string {
 	if dir = path.Clean(dir); dir != "." {
 		return dir
@@ -84,11 +84,11 @@ func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit
 	return out, nil
 }
 
-// configPath is the path of the configuration in a repository.
+// configPath is the path of the configuration file in a repository.
 const configPath = ".github/agent.yml"
 
-// ReadConfig returns the configuration of a repository as it is in a commit of
-// the base branch. It is the zero configuration when the commit has none.
+// ReadConfig returns the configuration of a repository at a commit of the base branch.
+// It returns the zero value if the commit has none.
 func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy.Config, error) {
 	data, err := repo.ReadFile(ctx, commit, configPath, 1<<20)
 	if errors.Is(err, gitops.ErrNotFound) {
@@ -100,8 +100,8 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 	return policy.ParseConfig(configPath, data)
 }
 
-// facts finds out about the project as it is in a commit, and about the machine that it is
-// worked on.
+// facts collects facts about the project at a commit, and about the machine of the
+// workspace.
 func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (project.Facts, error) {
 	var from project.Files = ws.Workspace
 	if j.Foreign && j.RulesAt != "" { //control:fork-facts
@@ -112,19 +112,19 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 		return facts, err
 	}
 	facts.SetTests(e.cfg.Rules.Test)
-	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws.Workspace) { // what a fork's files are called is nothing to be told of
+	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws.Workspace) { // the file names of a fork are untrusted
 		return facts, err
 	}
 	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit)
 }
 
-// projectWords sets what the agent is told of the project: facts from the files it works
-// on, and instructions, which come only from the base branch.
+// projectWords sets the project's part of the prompt: facts from the files in work, and
+// instructions from the base branch only.
 func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts project.Facts, ws place, j Job) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
 	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
-	say.Network = reachesWords(ws.Engine(), e.cfg.Rules.Workspace)
-	if !j.Foreign { // what a fork's files are called is nothing to be told of
+	say.Network = networkWords(ws.Engine(), e.cfg.Rules.Workspace)
+	if !j.Foreign { // the file names of a fork are untrusted
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
 	}
 	if j.RulesAt != "" {
@@ -133,25 +133,25 @@ func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts pr
 	return err
 }
 
-// mostReached is how many hosts are named that commands reach.
-const mostReached = 8
+// maxReached is the maximum number of reachable hosts to name.
+const maxReached = 8
 
-// reachesWords says what commands in a workspace reach of the network, "" for all of it.
-func reachesWords(engine string, w policy.Workspace) string {
+// networkWords describes the network access of commands; "" means unrestricted.
+func networkWords(engine string, w policy.Workspace) string {
 	hosts := w.Reaches()
 	switch {
-	case walled(engine, w.Network):
+	case isWalled(engine, w.Network):
 		return "The workspace has no network: nothing can be downloaded or installed." //control:network-is-told
 	case w.Network != "allowlist" || len(hosts) == 0:
 		return ""
-	case len(hosts) > mostReached:
-		hosts = append(hosts[:mostReached:mostReached], fmt.Sprintf("%d more", len(hosts)-mostReached))
+	case len(hosts) > maxReached:
+		hosts = append(hosts[:maxReached:maxReached], fmt.Sprintf("%d more", len(hosts)-maxReached))
 	}
 	return "Of the network, commands reach only " + strings.Join(hosts, ", ") + "."
 }
 
-// provide returns a function that reads what a request names: files as they are in
-// the workspace, and links into the same repository at their commit.
+// provide returns a function that reads the references of a request: files as they are
+// in the workspace, and links into the same repository at their commit.
 func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.Item {
 	thread, _, _ := strings.Cut(j.Task.Thread, "#")
 	return func(ctx context.Context, words string, form llm.Form) []session.Item {
@@ -172,14 +172,14 @@ func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.
 	}
 }
 
-// isCommitID reports whether ref is a commit's id. A branch name would not do: in
-// another clone it may mean another commit.
+// isCommitID reports whether ref is a commit's id. Branch names are refused: in another
+// clone they may mean another commit.
 func isCommitID(ref string) bool {
 	return len(ref) == 40 && strings.Trim(ref, "0123456789abcdef") == ""
 }
 
-// linked is the tree of a link. Files that the project hides from the agent are
-// hidden at every commit.
+// linked is the tree of a link. Files that the project hides from the agent are hidden
+// at every commit.
 type linked struct {
 	commitFiles
 	now place

@@ -1,7 +1,7 @@
 package work
 
-// ignoreAt is the commit whose rules hide files, "" for those of the files themselves:
-// who brings files from outside does not say what of ours they show.
+// ignoreAt returns the commit with the hiding rules, or "" if the files' own rules
+// apply. The author of external files must not decide which of our files are visible.
 func (j Job) ignoreAt() string {
 	if !j.Foreign {
 		return ""
@@ -9,9 +9,9 @@ func (j Job) ignoreAt() string {
 	return j.RulesAt
 }
 
-// rulesAt returns the commits whose rules hide files in a session: that of the base
-// branch, whose rules nobody can change who works here, and that of the files themselves,
-// unless they are somebody's from outside.
+// rulesAt returns the commits with the hiding rules of a session: that of the base
+// branch, which a session cannot change, and that of the files themselves unless they
+// are external.
 func (j Job) rulesAt(saved string) (commits []string) {
 	if j.RulesAt != "" {
 		commits = append(commits, j.RulesAt)

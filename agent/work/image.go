@@ -13,9 +13,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// image returns what the workspace of a job is made from: the image that the
-// configuration names, else one that the base branch asks for or that fits it, which is
-// there then. It has no name where it is the engine's own.
+// image returns the image for the workspace of a job: the configured one, or else the
+// one that the base branch requests or that fits it. A guessed image is available on
+// return. An empty Name means the engine's own image.
 func (e *Engine) image(ctx context.Context, j Job, at *session.State) (session.Image, error) {
 	imaged, ok := e.cfg.Workspace.(workspace.Imaged)
 	if name := e.cfg.Rules.Workspace.Image; name != "" && ok {
@@ -40,7 +40,7 @@ func (e *Engine) image(ctx context.Context, j Job, at *session.State) (session.I
 	return e.atHand(ctx, found, j.OnSetup)
 }
 
-// atHand returns a guess when that image can be had, and otherwise the engine's own.
+// atHand returns guess if its image is available, and otherwise the engine's own image.
 func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(string)) (session.Image, error) {
 	engine, ok := e.cfg.Workspace.(workspace.Identified)
 	if !ok || !guess.Guess {
@@ -62,20 +62,20 @@ func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(stri
 	return session.Image{Why: "the one that fits is not there", Notes: append(guess.Notes, fmt.Sprintf("%s: %s; but %v", guess.Name, guess.Why, err))}, nil
 }
 
-// A guess is not worth a long wait: how long its registry may take to answer, and how
-// long after it did not come it is not asked again.
+// A guess is not worth a long wait. patience is the time its registry has to answer;
+// awayTime is the time until a failed guess is tried again.
 const (
 	patience = 20 * time.Second
 	awayTime = 10 * time.Minute
 )
 
-// away is which guesses did not come lately. It is safe for concurrent use.
+// away has the guessed images that failed lately. It is safe for concurrent use.
 type away struct {
 	mu   sync.Mutex
 	less map[string]lack // by image
 }
 
-// lack is why an image did not come, and when.
+// lack is the reason and time of a failed attempt to get an image.
 type lack struct {
 	err error
 	at  time.Time
@@ -99,7 +99,7 @@ func (a *away) note(image string, err error) {
 	a.less[image] = lack{err, time.Now()}
 }
 
-// tellImage records what commands run in, where that is new.
+// tellImage records the image of the workspace if it has changed.
 func (e *Engine) tellImage(ctx context.Context, j Job, at *session.State, image session.Image) error {
 	if image.Why == "" {
 		return nil
@@ -137,6 +137,6 @@ func (e *Engine) tellImage(ctx context.Context, j Job, at *session.State, image 
 	return nil
 }
 
-// Finder finds the image that fits the files of a repository, among those that allows
-// lets it choose.
+// Finder finds the image that fits the files of a repository, among those for which
+// allows returns true.
 type Finder func(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error)

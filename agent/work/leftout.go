@@ -17,26 +17,26 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// How much a checkpoint takes: of one file what GitHub takes, of all of them
-// what a mirror can be asked to hold. A sparse file costs its workspace nothing.
+// Limits of a checkpoint: GitHub's for one file, and a tolerable total for a mirror.
+// Sparse files, which cost a workspace nothing, make them necessary.
 const (
-	mostFile  = 100 << 20
-	mostSaved = 512 << 20
+	maxFile  = 100 << 20
+	maxSaved = 512 << 20
 )
 
-// sorted is what a workspace reports, as what can be kept and what cannot.
-type sorted struct {
+// sortedChanges splits the reported changes into storable and omitted ones.
+type sortedChanges struct {
 	changes []gitops.Change
 	left    []session.LeftOut
-	none    bool // the tree cannot be read at all: everything stays as it was
+	none    bool // the tree is unreadable, so nothing changes
 }
 
-// sort separates what can be kept. A file that is left out stays as it was saved
-// last, because nobody knows what it holds now.
-func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted {
-	var out sorted
+// sort selects the changes that can be stored. An omitted file keeps its last saved
+// state, because its present content is unknown.
+func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sortedChanges {
+	var out sortedChanges
 	var built []session.LeftOut
-	room := int64(mostSaved)
+	room := int64(maxSaved)
 	for _, f := range found {
 		why, keep := f.Why, f.Mode.IsDir()
 		switch {
@@ -54,15 +54,15 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 		case f.Why != "" || f.Kind == workspace.Deleted:
 		case tooLong(f.Path):
 			why = "a path that is too long for git"
-		case f.Size > mostFile:
-			why, keep = fmt.Sprintf("it has %d MiB, and a file may have %d", f.Size>>20, mostFile>>20), true
+		case f.Size > maxFile:
+			why, keep = fmt.Sprintf("it has %d MiB, and a file may have %d", f.Size>>20, maxFile>>20), true
 		case f.Size > room:
-			why, keep = fmt.Sprintf("the changed files have more than the %d MiB that are kept of a session", mostSaved>>20), true
+			why, keep = fmt.Sprintf("the changed files have more than the %d MiB that are kept of a session", maxSaved>>20), true
 		default:
 			room -= f.Size
 		}
 		if why != "" { //control:left-out
-			out.left = append(out.left, leave(f.Path, why))
+			out.left = append(out.left, newLeftOut(f.Path, why))
 		}
 		if why == "" || keep {
 			out.changes = append(out.changes, c.change(ctx, f, keep))
@@ -72,11 +72,11 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 	return out
 }
 
-// covers reports whether a change is at a hidden path, or would take the place of
-// something hidden: a commit keeps that as it was.
+// covers reports whether a change is at a hidden path, or would replace a directory
+// that contains one. Commits keep such paths unchanged.
 func (p place) covers(f workspace.Change) bool { return p.at(f, p.rules.Hides) }
 
-// outside is [place.covers] for what the workspace's paths leave out.
+// outside is [place.covers] for files outside of the workspace's paths.
 func (p place) outside(f workspace.Change) bool { return p.at(f, p.shows.Outside) }
 
 func (p place) at(f workspace.Change, not func(name string) bool) bool {
@@ -84,16 +84,15 @@ func (p place) at(f workspace.Change, not func(name string) bool) bool {
 		slices.ContainsFunc(p.gone, func(gone string) bool { return strings.HasPrefix(gone, f.Path+"/") && not(gone) })
 }
 
-// leftover reports whether a new file is what a build or a test leaves behind, and
-// then notes that once for all of its kind. Directories in which the repository has
-// files are its own.
+// leftover reports whether a new file is a by-product of a build or a test, and then
+// notes it once for each kind. Files in directories of the repository are no by-products.
 func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]session.LeftOut) bool {
 	if c.own == nil {
 		base, repo := c.job.Task.Base, c.job.Repo
 		c.own = &project.Own{Ask: func(dir string) (bool, string) {
 			_, err := repo.List(ctx, base, dir, false)
 			text, none := repo.ReadFile(ctx, base, path.Join(dir, ".gitignore"), 1<<20)
-			if none != nil { // or it is one that git would not read
+			if none != nil { // missing, or unreadable for git
 				text = nil
 			}
 			return base != "" && !errors.Is(err, gitops.ErrNotFound), string(text)
@@ -107,11 +106,11 @@ func (c *checkpoints) leftover(ctx context.Context, name string, noted *[]sessio
 	return ok
 }
 
-// tooLong reports whether git refuses a path for its length.
+// tooLong reports whether a path exceeds git's limit.
 func tooLong(path string) bool { return len(path) > 4096 }
 
-// leave names a path, or the end of one that nobody wants to read whole.
-func leave(path, why string) session.LeftOut {
+// newLeftOut returns a LeftOut for a path, shortened to its end if long.
+func newLeftOut(path, why string) session.LeftOut {
 	name := []rune(strings.ToValidUTF8(path, "\uFFFD"))
 	if n := len(name) - 200; n > 0 {
 		name = append([]rune("…"), name[n:]...)
@@ -119,8 +118,8 @@ func leave(path, why string) session.LeftOut {
 	return session.LeftOut{Path: string(name), Why: why}
 }
 
-// change turns what the workspace reports into what git stores. A path that was
-// changed back has the mode that it has on the branch.
+// change converts a reported change for git. A file that was changed back gets the mode
+// that it has on the branch.
 func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool) gitops.Change {
 	ch := gitops.Change{
 		Path: f.Path, Delete: f.Kind == workspace.Deleted, Keep: keep,
@@ -128,30 +127,30 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 	}
 	ch.Open = func() (io.ReadCloser, error) { return c.ws.Content(ctx, f.Path) }
 	if !ch.Delete && !keep && !ch.Symlink {
-		c.asRestored(f.Path, &ch)
+		c.restoreMode(f.Path, &ch)
 	}
 	return ch
 }
 
-// leftOut returns what git had to leave out of a commit, with the reasons.
+// leftOut returns the files that git omitted from a commit, with the reasons.
 func leftOut(c gitops.Commit) []session.LeftOut {
 	var out []session.LeftOut
 	for _, p := range c.Refused {
-		out = append(out, leave(p, "a name that git keeps for itself"))
+		out = append(out, newLeftOut(p, "a name that git keeps for itself"))
 	}
 	for _, l := range c.LeftOut {
-		out = append(out, leave(l.Path, whyUnread(l.Err)))
+		out = append(out, newLeftOut(l.Path, whyUnread(l.Err)))
 	}
 	return out
 }
 
-// whyUnread says in a few words why a file could not be read.
+// whyUnread explains briefly why a file could not be read.
 func whyUnread(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return "it cannot be read; change its mode to keep it"
 	case errors.Is(err, gitops.ErrTooLarge):
-		return fmt.Sprintf("it has more than the %d MiB that a file may have", mostFile>>20)
+		return fmt.Sprintf("it has more than the %d MiB that a file may have", maxFile>>20)
 	case errors.Is(err, fs.ErrNotExist):
 		return "it went away while it was read"
 	case errors.Is(err, workspace.ErrNotFile):

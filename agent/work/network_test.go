@@ -23,7 +23,7 @@ func TestNetworkIsTold(t *testing.T) {
 		{"bwrap", policy.Workspace{Network: "allowlist", Hosts: []string{"a.example", "b.example"}}, "Of the network, commands reach only a.example, b.example."},
 		{"bwrap", policy.Workspace{Network: "allowlist", Hosts: many}, "h.example, 4 more."},
 	} {
-		if got := reachesWords(tt.engine, tt.w); got != tt.want && (tt.want == "" || !strings.HasSuffix(got, tt.want)) {
+		if got := networkWords(tt.engine, tt.w); got != tt.want && (tt.want == "" || !strings.HasSuffix(got, tt.want)) {
 			t.Errorf("%s, %+v: %q, want %q", tt.engine, tt.w, got, tt.want)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// live shows what is no event: as the job wants it, and of a call at work what it
-// printed last.
+// live returns the handler of output that is not an event. Besides OnLive, it feeds
+// OnOutput with the output of the running call.
 func (j Job) live(r *secret.Redactor) func(agent.Live) {
 	if j.OnOutput == nil {
 		return j.OnLive
@@ -31,15 +31,15 @@ func (j Job) live(r *secret.Redactor) func(agent.Live) {
 	}
 }
 
-// tail is the end of what a call has printed so far. It is whole lines: a secret that
-// is spread over several of them is found.
+// tail is the end of a call's output so far, in whole lines, so that secrets that span
+// several lines are found.
 type tail struct {
 	redactor *secret.Redactor
 	mu       sync.Mutex
 	text     string
 }
 
-// Of the output, so much is kept; of its last line, so much is shown.
+// Limits of the kept output in bytes, and of the shown last line in characters.
 const (
 	maxTail     = 32 << 10
 	maxLastLine = 200
@@ -51,7 +51,7 @@ func (t *tail) add(text string) {
 	t.text += text
 	for len(t.text) > maxTail {
 		_, rest, more := strings.Cut(t.text, "\n")
-		if !more || rest == "" { // one line, of which the beginning is shown
+		if !more || rest == "" { // a single line: keep its beginning
 			t.text = t.text[:maxTail]
 			return
 		}
@@ -59,9 +59,8 @@ func (t *tail) add(text string) {
 	}
 }
 
-// last returns the last line that is not empty, "" for none, cleaned as a result is
-// before it is recorded. It looks for secrets each time: it is called when somebody is
-// shown the line, not for each line that comes.
+// last returns the last non-empty line, or "", cleaned like a recorded result. It runs
+// only when the line is displayed, because each call searches for secrets.
 func (t *tail) last() string {
 	t.mu.Lock()
 	text := t.text

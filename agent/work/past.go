@@ -12,21 +12,20 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// past is what git shows inside of a workspace. It is written while the workspace is
-// already in use.
+// past writes the git history for a workspace, which is already in use meanwhile.
 type past struct {
 	dir    string
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// end waits until nobody writes any more.
+// end stops the writer and waits for it.
 func (p *past) end() {
 	p.cancel()
 	<-p.done
 }
 
-// startPast writes the past of the saved state to a directory.
+// startPast starts to write the history of the saved state to a directory.
 func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitops.BaseWant, dir string) (*past, error) {
 	files, objects := filepath.Join(dir, workspace.GitFiles), filepath.Join(dir, workspace.GitObjects)
 	for _, d := range []string{dir, files, objects} {
@@ -40,7 +39,7 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 		defer close(p.done)
 		err := e.cfg.Bases.past(ctx, j.Repo, gitops.Past{
 			Want: want, Branch: cmp.Or(branch, "work"), Main: j.Onto, Files: files, Objects: objects,
-			Share: want.Layers, // who lays overlays has a wall around them
+			Share: want.Layers, // an engine with overlays has a wall
 		})
 		name := workspace.GitReady
 		if err != nil {
@@ -53,10 +52,10 @@ func (e *Engine) startPast(ctx context.Context, j Job, branch string, want gitop
 	return p, nil
 }
 
-// past writes what git shows.
+// past writes the git history.
 func (b *Bases) past(ctx context.Context, repo *gitops.Mirror, p gitops.Past) (err error) {
 	defer func() {
-		if v := recover(); v != nil { // over objects that somebody made so; the session goes on
+		if v := recover(); v != nil { // hostile objects can cause a panic; the session continues
 			err = fmt.Errorf("write past: panic: %v", v)
 		}
 	}()
@@ -65,7 +64,7 @@ func (b *Bases) past(ctx context.Context, repo *gitops.Mirror, p gitops.Past) (e
 	} else {
 		p.MainAt, err = repo.Resolve(ctx, p.Main)
 	}
-	if err != nil { // the branch is gone, or there is none
+	if err != nil { // the branch is missing
 		p.Main, p.MainAt = "", ""
 	}
 	return b.store.WritePast(ctx, repo, p)

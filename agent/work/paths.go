@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// within limits a base to the paths of a workspace.
-func within(r gitops.BaseRules, w policy.Workspace) gitops.BaseRules {
+// restrict restricts a base to the paths of a workspace.
+func restrict(r gitops.BaseRules, w policy.Workspace) gitops.BaseRules {
 	if len(w.Paths) > 0 {
 		r.Outside, r.OutsideKey = w.Outside, pathsKey(w)
 	}
@@ -27,16 +27,16 @@ func pathsKey(w policy.Workspace) string {
 	return fmt.Sprintf("%q", slices.Compact(paths))
 }
 
-func listed(paths []string) string { return untrusted.EscapeLine(strings.Join(paths, ", ")) }
+func joinPaths(paths []string) string { return untrusted.EscapeLine(strings.Join(paths, ", ")) }
 
-// tellPaths tells people and the model which part of the repository the workspace has, and
-// which of the paths are no directories: the session goes on with the others. It is told
-// once, and again when it is not so any more.
+// tellPaths notes, for users and the model, the part of the repository in the
+// workspace, and configured paths that are not directories: the session continues with
+// the others. It notes this once, and again after a change.
 func (e *Engine) tellPaths(ctx context.Context, j Job, at *session.State) error {
 	r := &settingUp{Engine: e, j: j, at: at}
 	w := e.cfg.Rules.Workspace
 	if len(w.Paths) == 0 {
-		if toldPaths(at) {
+		if hasPathsNote(at) {
 			return r.tell(ctx, session.Note{Kind: session.NotePaths, Text: "All of the repository is in the workspace."})
 		}
 		return nil
@@ -48,17 +48,17 @@ func (e *Engine) tellPaths(ctx context.Context, j Job, at *session.State) error 
 		}
 		if _, err := j.Repo.List(ctx, at.Saved, dir, false); errors.Is(err, gitops.ErrNotFound) {
 			missing = append(missing, dir)
-		} // what cannot be read is found when the workspace is opened
+		} // other errors surface when the workspace is opened
 	}
-	text := "Only a part of the repository is in the workspace (workspace.paths): " + listed(w.Paths) + "."
+	text := "Only a part of the repository is in the workspace (workspace.paths): " + joinPaths(w.Paths) + "."
 	if len(missing) > 0 {
-		text += " There is no directory " + listed(missing) + "."
+		text += " There is no directory " + joinPaths(missing) + "."
 	}
 	text += "\nThe files that lie directly in the root and in the directories above these are there, too. The rest exists and is not here. What you write elsewhere is not kept."
 	return r.tell(ctx, session.Note{Kind: session.NotePaths, Text: text})
 }
 
-func toldPaths(at *session.State) bool {
+func hasPathsNote(at *session.State) bool {
 	return slices.ContainsFunc(at.Timeline, func(m session.Moment) bool {
 		n, ok := m.(*session.Note)
 		return ok && n.Kind == session.NotePaths

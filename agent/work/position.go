@@ -9,9 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// stateOf returns the state of a session: what to open a workspace on, and whether
-// there is anything to do. With an empty log it is the state in which the task
-// begins.
+// stateOf returns the state of a session from its log. For an empty log, it is the
+// state at the beginning of the task.
 func stateOf(ctx context.Context, log session.Log, task session.Task) (*session.State, error) {
 	events, err := log.Events(ctx, 0)
 	if err != nil {
@@ -23,7 +22,7 @@ func stateOf(ctx context.Context, log session.Log, task session.Task) (*session.
 	return session.Fold(events)
 }
 
-// HeadOf returns the head of a branch, "" when there is no such branch.
+// HeadOf returns the head of a branch, or "" if the branch is missing.
 func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, error) {
 	head, err := repo.Resolve(ctx, "refs/heads/"+branch)
 	if errors.Is(err, gitops.ErrNotFound) {
@@ -32,18 +31,17 @@ func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, er
 	return head, err
 }
 
-// reviewed returns the commit of the last edit that was put up for review, or ""
-// when there is none on top of the branch as it is now.
-func reviewed(at *session.State) string {
+// reviewCommit returns the commit of the last edit proposed for review, or "" if there is
+// none on top of the present branch.
+func reviewCommit(at *session.State) string {
 	if n := len(at.Requests); n > 0 && at.Requests[n-1].Review != nil && at.Requests[n-1].Head == at.Published {
 		return at.Requests[n-1].Review.Commit
 	}
 	return ""
 }
 
-// Foreign returns the head of the session's branch when somebody else pushed it,
-// else "". Such a push makes an approval stale, because the approval is for the
-// branch as it was shown.
+// Foreign returns the head of the session's branch if another author pushed it, else
+// "". Such a push makes approvals stale: they hold for the branch as it was shown.
 func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task session.Task) (string, error) {
 	at, err := stateOf(ctx, log, task)
 	if err != nil {
@@ -56,27 +54,27 @@ func Foreign(ctx context.Context, repo *gitops.Mirror, log session.Log, task ses
 	if err != nil {
 		return "", err
 	}
-	// A head with just what was saved is our own push, which was cut off before
-	// the log had it.
+	// A head with exactly the saved content is our own push, interrupted before it was
+	// logged.
 	_, stats, err := repo.Diff(ctx, at.Saved, head, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil || len(stats) == 0 {
 		return "", err
 	}
-	if ours, err := mergedByHand(ctx, repo, head, reviewed(at)); ours || err != nil {
+	if ours, err := isManualMerge(ctx, repo, head, reviewCommit(at)); ours || err != nil {
 		return "", err
 	}
 	return head, nil
 }
 
-// mergedByHand reports whether somebody merged the edit under review themselves:
-// then head is the session's last published state with just that edit.
-func mergedByHand(ctx context.Context, repo *gitops.Mirror, head, edit string) (bool, error) {
+// isManualMerge reports whether a reviewer merged the proposed edit: then head is the
+// last published state plus exactly that edit.
+func isManualMerge(ctx context.Context, repo *gitops.Mirror, head, edit string) (bool, error) {
 	if edit == "" {
 		return false, nil
 	}
 	_, stats, err := repo.Diff(ctx, edit, head, gitops.DiffOptions{MaxBytes: 1})
 	if errors.Is(err, gitops.ErrNotFound) {
-		return false, nil // made on another machine, and squashed: nobody can tell
+		return false, nil // proposed on another machine and squashed: undecidable here
 	}
 	return err == nil && len(stats) == 0, err
 }

@@ -12,11 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// push sends a checkpoint to the remote and returns how that went. When other
-// people's commits came in between, the work is now on top of them; the workspace
-// does not have them and must be opened again. When nothing could be pushed the
-// checkpoint is parked: the work stays in the saved state and, as a patch, in the
-// log.
+// push sends a checkpoint to the remote and returns the result. If others have pushed
+// meanwhile, the work is rebased onto their commits; the workspace lacks them and must
+// be opened again. If the push fails, the checkpoint is parked: the work stays in the
+// saved state and, as a patch, in the log.
 func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
 	done, err := c.job.Push(ctx, gitops.SafePush{
 		Commit: out.Commit, Base: p.Parent, Ref: "refs/heads/" + c.branch,
@@ -26,7 +25,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session
 	if err != nil {
 		return out, fmt.Errorf("push checkpoint: %w", err)
 	}
-	out.Sent = sent(done, c.branch)
+	out.Sent = pushReport(done, c.branch)
 	if done.How == gitops.HowPatch {
 		return c.park(ctx, p, out)
 	}
@@ -45,7 +44,7 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session
 	return out, nil
 }
 
-// park leaves work that no branch takes in its saved state.
+// park keeps work that could not be pushed in its saved state.
 func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
 	stats, ours, err := c.changes(ctx, p.Saved)
 	if err != nil {
@@ -56,16 +55,16 @@ func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session
 	return out, err
 }
 
-// mostPatch is the largest patch in the log.
-const mostPatch = 4 << 20
+// maxPatch is the maximum size in bytes of a patch in the log.
+const maxPatch = 4 << 20
 
-// sent returns what people have to know of a push, nil for nothing.
-func sent(done gitops.Pushed, branch string) *session.Sent {
+// pushReport returns the notable results of a push, or nil if there are none.
+func pushReport(done gitops.Pushed, branch string) *session.Sent {
 	if done.How == gitops.HowPushed && len(done.Workflows) == 0 {
 		return nil
 	}
 	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Workflows), Patch: done.Split + done.Patch}
-	if len(out.Patch) > mostPatch {
+	if len(out.Patch) > maxPatch {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}
 	for _, cause := range done.Causes {
@@ -76,9 +75,9 @@ func sent(done gitops.Pushed, branch string) *session.Sent {
 	return out
 }
 
-// pushError returns what people are told of the cause of a failed push: the words
-// of the remote, if it said any. It returns "" for a branch that moved and for
-// conflicts, which [session.Sent] has in fields of their own.
+// pushError returns the cause of a failed push for users: the words of the remote, if
+// any. It returns "" for a moved branch and for conflicts, because [session.Sent] has
+// separate fields for them.
 func pushError(cause error) string {
 	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) || errors.Is(cause, gitops.ErrClosed) {
 		return ""

@@ -14,20 +14,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// mostStored is how much a half-done state may add to the log.
-const mostStored = 1 << 20
+// maxStored is the maximum size in bytes that an unfinished state may add to the log.
+const maxStored = 1 << 20
 
-// storedContent returns what a saved state has at the paths that differ from the
-// branch, sealed: files may hold secrets, and nobody but a machine that goes on has
-// to read them. It returns nothing without a key, and when that is too much for the
-// log.
+// storedContent returns the files of a saved state that differ from the branch, sealed,
+// because they may hold secrets and only a resuming machine reads them. It returns nil
+// without a key, or if they are too large for the log.
 func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
 	if c.secrets.Contents == nil {
 		return nil, nil
 	}
 	repo := c.job.Repo
 	var out []session.Stored
-	room := int64(mostStored)
+	room := int64(maxStored)
 	for _, s := range stats {
 		if s.Old != "" {
 			out = append(out, session.Stored{Path: s.Old})
@@ -53,25 +52,24 @@ func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []
 	return out, nil
 }
 
-// rebuild makes sure that the commits which the log names are here. A saved
-// state that is not, because another machine made it or this one lost it, is
-// made again from the log, which has what half-done states add. When the log
-// has not enough, the session goes back to its last checkpoint on the branch,
-// or to the last one that there is, and the model and people are told.
+// rebuild ensures that the commits named by the log are present. A missing saved state,
+// made on another machine or lost on this one, is rebuilt from the log. If the log is
+// incomplete, the session returns to its last available checkpoint, and a note tells
+// the model and users.
 func (e *Engine) rebuild(ctx context.Context, j Job, at *session.State) error {
 	for _, c := range []string{at.Published, at.Saved} {
 		if c == "" {
 			continue
 		}
-		if _, err := j.Repo.Resolve(ctx, c); err != nil { // not here, or damaged
+		if _, err := j.Repo.Resolve(ctx, c); err != nil { // missing or damaged
 			return errors.Join(ctx.Err(), e.restore(ctx, j, at))
 		}
 	}
 	return nil
 }
 
-// restore is rebuild where something is missing. It looks at every file of the
-// commits: what a power cut left of one may be only a part.
+// restore is the repair step of rebuild. It checks every file of the commits, because a
+// power failure may have truncated one.
 func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	last, lost, err := e.lastHere(ctx, j, at)
 	if err != nil {
@@ -85,7 +83,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	var content []session.Stored
 	if at.Newest != nil {
 		cp.Branch = at.Newest.Branch
-		if content, err = e.unsealed(ctx, j, at.Newest); err != nil {
+		if content, err = e.unseal(ctx, j, at.Newest); err != nil {
 			return err
 		}
 	}
@@ -93,13 +91,13 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 	events := []*session.Event{}
 	switch {
 	case lost:
-		if files, err := whole(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
+		if files, err := wholeChanges(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
 			cp.Whole = files
 		}
 		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
 	case at.Saved == at.Published:
-		return nil // it is on the branch, and was fetched
-	case len(content) == 0 && m != nil: // it is taken in anew
+		return nil // it is on the branch and was fetched
+	case len(content) == 0 && m != nil: // the merge is repeated
 		events = append(events, session.NewEvent(session.TypeMessage, at.Turns, session.Message{TakeBack: &session.TakeBack{Do: session.Rebase, Branch: m.Branch}}))
 	case len(content) == 0:
 		events = append(events, lostNote("The changes since the last checkpoint are gone: the session moved to another machine, or this one lost them."))
@@ -107,7 +105,7 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
 		meta := saves.meta("Saved state", 0)
 		meta.Merges = m.Second()
-		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: restored(content), Meta: meta})
+		c, err := j.Repo.Checkpoint(ctx, gitops.Checkpoint{Parent: at.Published, Changes: storedChanges(content), Meta: meta})
 		if err != nil {
 			return fmt.Errorf("rebuild saved state: %w", err)
 		}
@@ -136,8 +134,8 @@ func lostNote(what string) *session.Event {
 		Text: what + " Look at the files again and make those changes once more."})
 }
 
-// lastHere returns the last published state that is here or can be fetched. It
-// is lost when it is not the one that the log ends with.
+// lastHere returns the last published state that is present or can be fetched. lost is
+// true if the log ends with a newer one.
 func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit string, lost bool, err error) {
 	list := []string{at.Published}
 	for _, c := range slices.Backward(at.Checkpoints) {
@@ -146,7 +144,7 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 	for i, c := range append(list, at.Task.Base) {
 		whole, err := j.Repo.Mend(ctx, c)
 		if err == nil && !whole[c] && j.Push != nil { //control:lost-commit-fetched
-			if j.Repo.Fetch(ctx, c) == nil { // or it is on no branch any more
+			if j.Repo.Fetch(ctx, c) == nil { // the fetch fails if no branch has it any more
 				whole, err = j.Repo.Mend(ctx, c)
 			}
 		}
@@ -160,9 +158,9 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): ask for the work anew", at.Task.Session)
 }
 
-// unsealed returns what a log keeps of files, and nothing where it was sealed with a
-// key that this machine does not have, or a commit is missing that it goes with.
-func (e *Engine) unsealed(ctx context.Context, j Job, cp *session.Checkpoint) ([]session.Stored, error) {
+// unseal returns the files kept in a log. It returns nil if this machine lacks the
+// key, or a commit on which they depend.
+func (e *Engine) unseal(ctx context.Context, j Job, cp *session.Checkpoint) ([]session.Stored, error) {
 	if second := cp.Merge.Second(); second != "" {
 		if _, err := j.Repo.Resolve(ctx, second); err != nil {
 			return nil, ctx.Err()
@@ -187,9 +185,9 @@ func (e *Engine) unsealed(ctx context.Context, j Job, cp *session.Checkpoint) ([
 	return out, nil
 }
 
-// Unsealed returns a log with the contents of files that the key opens, for people to
-// read. Its hashes are those of the log as it is kept.
-func Unsealed(key *secret.Key, events []session.Event) []session.Event {
+// Unseal returns a readable copy of a log, with the files that the key opens
+// decrypted. The hashes remain those of the stored log.
+func Unseal(key *secret.Key, events []session.Event) []session.Event {
 	out := slices.Clone(events)
 	id := ""
 	for i, e := range out {
@@ -210,7 +208,7 @@ func Unsealed(key *secret.Key, events []session.Event) []session.Event {
 	return out
 }
 
-func restored(list []session.Stored) []gitops.Change {
+func storedChanges(list []session.Stored) []gitops.Change {
 	out := make([]gitops.Change, 0, len(list))
 	for _, s := range list {
 		out = append(out, gitops.Change{

@@ -11,11 +11,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// What is beyond these counts as naming anything: bytes of a workflow, and files.
-const mostWorkflow, mostWorkflows = 1 << 20, 500
+// Limits of workflows: bytes of one, and their number. Beyond them, any name counts.
+const maxWorkflow, maxWorkflows = 1 << 20, 500
 
-// remoteOf returns what the workflows say that a push can start: those of the
-// branch that the work goes to, and of the base branch.
+// remoteOf returns the actions that a push can start, from the workflows of the target
+// branch and of the base branch.
 func remoteOf(ctx context.Context, repo *gitops.Mirror, commits ...string) (policy.Remote, error) {
 	var out policy.Remote
 	for _, commit := range slices.Compact(commits) {
@@ -38,14 +38,14 @@ type workflows struct {
 	count  int
 }
 
-// read reads what CI reads, and the actions that it uses from there.
+// read reads the CI configuration and the local actions that it uses.
 func (w *workflows) read(ctx context.Context) error {
 	var files []string
 	for _, dir := range []string{"", ".github", ".circleci", ".gitlab", ".buildkite"} {
 		list, err := w.repo.List(ctx, w.commit, dir, dir != "")
 		if err != nil && !errors.Is(err, gitops.ErrNotFound) {
 			if dir != "" {
-				continue // it is a file
+				continue // dir is a file
 			}
 			return err
 		}
@@ -73,14 +73,14 @@ func (w *workflows) read(ctx context.Context) error {
 	return nil
 }
 
-// file reads one file, and returns the directories of the actions that it uses.
+// file reads one file and returns the directories of its local actions.
 func (w *workflows) file(ctx context.Context, name string) (actions []string, err error) {
-	data, err := w.repo.ReadFile(ctx, w.commit, name, mostWorkflow)
+	data, err := w.repo.ReadFile(ctx, w.commit, name, maxWorkflow)
 	w.count++
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, nil
-	case errors.Is(err, gitops.ErrTooLarge) || w.count > mostWorkflows:
+	case errors.Is(err, gitops.ErrTooLarge) || w.count > maxWorkflows:
 		w.into.Unread = true
 		return nil, nil
 	case err != nil:

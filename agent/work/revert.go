@@ -15,24 +15,24 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// mostReverted is the largest file that is taken back.
-const mostReverted = 100 << 20
+// maxReverted is the maximum size in bytes of a reverted file.
+const maxReverted = 100 << 20
 
-// Revert implements agent.Checkpointer. Whatever lies in the way at a path goes:
-// a directory, or a link that leads somewhere else.
+// Revert implements agent.Checkpointer. It removes anything that blocks a path: a
+// directory, or a symlink to elsewhere.
 func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) error {
 	_, stats, err := c.job.Repo.Diff(ctx, "", to, gitops.DiffOptions{Paths: paths, MaxBytes: 1})
 	if err != nil {
 		return fmt.Errorf("look up what to restore: %w", err)
 	}
-	for _, p := range slices.Sorted(slices.Values(paths)) { // directories before what is in them
+	for _, p := range slices.Sorted(slices.Values(paths)) { // parents before their entries
 		c.clear(ctx, p)
 	}
 	for _, s := range stats {
 		if !slices.Contains(paths, s.Path) {
-			continue // below a path that is a directory there
+			continue // below a path that is a directory in to
 		}
-		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, mostReverted)
+		data, err := c.job.Repo.ReadFile(ctx, to, s.Path, maxReverted)
 		if err == nil {
 			err = c.ws.Write(ctx, s.Path, data)
 		}
@@ -47,46 +47,45 @@ func (c *checkpoints) Revert(ctx context.Context, to string, paths []string) err
 	return nil
 }
 
-// clear removes what lies at p, and what is no directory on the way there. Where
-// it cannot, the write after it says why.
+// clear removes the entry at p, and non-directories among its parents. Errors are
+// ignored: a following write reports them.
 func (c *checkpoints) clear(ctx context.Context, p string) {
 	for i, r := range p {
 		if r == '/' {
-			_ = c.ws.Remove(ctx, p[:i]) // a directory with something in it stays
+			_ = c.ws.Remove(ctx, p[:i]) // fails for a non-empty directory
 		}
 	}
 	if err := c.ws.Remove(ctx, p); err == nil || errors.Is(err, workspace.ErrNotExist) {
 		return
 	}
-	list, _ := c.ws.List(ctx, p, true, 0) // it is a directory: what is in it goes first
+	list, _ := c.ws.List(ctx, p, true, 0) // a directory: remove its entries first
 	for _, e := range slices.Backward(list.Entries) {
 		_ = c.ws.Remove(ctx, strings.TrimSuffix(e.Path, "/"))
 	}
 	_ = c.ws.Remove(ctx, p)
 }
 
-// asRestored gives a file that was taken back the mode that it has on the branch,
-// which the workspace cannot write.
-func (c *checkpoints) asRestored(path string, ch *gitops.Change) {
+// restoreMode gives a reverted file its mode on the branch, which the workspace cannot
+// set.
+func (c *checkpoints) restoreMode(path string, ch *gitops.Change) {
 	mode, id, was := strings.Cut(c.restored[path], " ")
 	if !was {
 		return
 	}
 	r, err := ch.Open()
 	if err != nil {
-		return // saving it tells
+		return // saving reports the error
 	}
 	defer r.Close()
-	data, err := io.ReadAll(io.LimitReader(r, mostReverted+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxReverted+1))
 	if err == nil && policy.BlobID(string(data)) == id {
 		ch.Exec, ch.Symlink = mode == "100755", mode == "120000"
 	}
 }
 
-// discard puts the workspace back to what was saved last: a review changes nothing, and
-// what the tests that it runs leave behind is no work when the session goes on in
-// another mode. Nothing is written at a hidden path. Where it cannot, nothing is saved
-// from this workspace any more.
+// discard resets the workspace to the last saved state. A review changes nothing, and the
+// leftovers of its tests must not become work if the session continues in another mode.
+// Hidden paths are never written. After a failure, this workspace saves nothing any more.
 func (c *checkpoints) discard(ctx context.Context, found []workspace.Change) error {
 	var paths []string
 	for _, f := range found {

@@ -9,17 +9,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Secrets finds the values that nobody may see, and tokens by their form. Scanner
-// makes its value once, because that takes some 50 ms.
+// Secrets finds secret values, and tokens by their form. Scanner creates its result
+// once, because that takes some 50 ms.
 type Secrets struct {
 	Redactor *secret.Redactor
 	Scanner  func() (*secret.Scanner, error)
-	// Contents seals what a log keeps of files. Without it a log keeps none, and
-	// another machine goes on from the last commit on the branch.
+	// Contents seals the files kept in a log. If it is nil, a log keeps none, and another
+	// machine continues from the last commit on the branch.
 	Contents *secret.Key
 }
 
-// seal encrypts what a log keeps of a file.
+// seal encrypts a file for the log. place is authenticated with it.
 func (s Secrets) seal(data []byte, place string) ([]byte, error) {
 	return s.Contents.Seal(data, place) //control:sealed-contents
 }
@@ -30,11 +30,11 @@ type commitScan struct {
 	repo *gitops.Mirror
 }
 
-// mostScanned is how much is read of a file that no diff shows.
-const mostScanned = 32 << 20
+// maxScanned is the maximum size in bytes of a scanned binary file.
+const maxScanned = 32 << 20
 
-// Scan implements agent.SecretScanner. A file that cannot be scanned is a finding
-// itself: a person decides.
+// Scan implements agent.SecretScanner. A file that cannot be scanned is itself a
+// finding, so the user decides.
 func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) ([]agent.Leak, error) {
 	scanner, err := c.Scanner()
 	if err != nil {
@@ -61,9 +61,9 @@ func (c commitScan) Scan(ctx context.Context, from, to string, paths []string) (
 	return out, err
 }
 
-// whole scans all of a file that a diff does not show, for known values and tokens.
+// wholeChanges scans a binary file for known values and tokens.
 func (c commitScan) whole(ctx context.Context, commit, path string) (secret.Finding, bool) {
-	data, err := c.repo.ReadFile(ctx, commit, path, mostScanned)
+	data, err := c.repo.ReadFile(ctx, commit, path, maxScanned)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return secret.Finding{}, false

@@ -16,22 +16,22 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// SetUps is what set-ups need; without Layers nothing is set up.
+// SetUps has the dependencies of set-ups. If Layers is nil, set-ups are disabled.
 type SetUps struct {
 	Layers  Layers
 	Answers Answers
 }
 
-// Layers keeps what set-ups made, under the digest that people said yes to. Take returns a
-// directory, "" for none, that stays until drop is called. Make has fill make it in an
-// empty directory, once for all who want it. RemoveUnused removes those that nobody has
-// used for a time.
+// Layers stores the results of set-ups, keyed by the approved digest. Take returns a
+// directory that remains until drop is called, or "" if there is none. Make calls fill
+// with an empty directory, once for all concurrent callers. RemoveUnused removes layers
+// that have not been used for the given time.
 //
-// Begin makes in a new directory a layer that has nothing but caches: those called names of
-// the layer that was made last of those that say the same in their file [familyFile]. It
-// returns "" where there are none, or more than most bytes of them. End makes whole what a
-// workspace on that one left of them in its state directory, and returns where they are.
-// Both are given directories in the one that is filled.
+// Begin creates in dir a layer with only the named caches, from the newest layer with
+// the same content in its [familyFile]. It returns "" if there are none, or if they
+// exceed most bytes. End completes the caches that a workspace on that layer left in
+// its state directory, and returns their directory. Both directories are below the one
+// being filled.
 type Layers interface {
 	Begin(ctx context.Context, dir, family string, names []string, most int64) (begun string, err error)
 	End(dir, begun, state string) (caches string, err error)
@@ -40,89 +40,89 @@ type Layers interface {
 	RemoveUnused(unused time.Duration) error
 }
 
-// Answers keeps what people said to set-ups, beyond the session in which they were asked.
+// Answers stores the answers to set-up requests across sessions.
 type Answers interface {
 	Answer(ctx context.Context, repo, digest string) (said session.Resolved, ok bool, err error)
 	Keep(ctx context.Context, repo, digest string, said session.Resolved) error
 }
 
-// setUp is the set-up of a repository, as it is on the base branch.
+// setUp is the set-up of a repository at the base branch.
 type setUp struct {
 	policy.SetUp
-	from     string // the file that says what runs, where that is not the configuration
+	from     string // file that defines the commands; "" means the configuration
 	repo     string
-	commit   string // of the base branch
+	commit   string // commit of the base branch
 	engine   string
-	image    string // and what it is
+	image    string // image name
 	hidden   project.Hidden
-	family   string // of the set-ups whose caches it can begin with
+	family   string // key of set-ups with reusable caches
 	named    []namedFile
 	reach    policy.Workspace
-	network  string // what is reached, in words
+	network  string // network access, as text
 	call     string
 	action   policy.Action
 	decision policy.Decision
 }
 
-// laid is the layer that a session's workspace lies on; its zero is none. It stays until
-// drop is called.
-type laid struct {
+// heldLayer is the layer below a session's workspace; the zero value means none. It remains
+// until drop is called.
+type heldLayer struct {
 	dir, digest string
 	drop        func()
 }
 
-func (l laid) end() {
+func (l heldLayer) end() {
 	if l.drop != nil {
 		l.drop()
 	}
 }
 
-// layerOf returns the layer that a session's workspace lies on. Where nobody has said
-// yes to the set-up so far, people are asked: waits is then how the run ends.
-func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l laid, waits *session.Outcome, err error) {
+// layerOf returns the layer for a session's workspace. An unanswered set-up is
+// submitted for approval: then waits is the outcome of the run.
+func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l heldLayer, waits *session.Outcome, err error) {
 	if e.cfg.SetUps.Layers == nil {
-		return laid{}, nil, nil
+		return heldLayer{}, nil, nil
 	}
 	r := &settingUp{Engine: e, j: j, at: at}
 	commands, from, err := e.commands(ctx, j)
 	if err != nil {
-		return laid{}, nil, r.without(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
 	}
 	if len(commands) == 0 {
-		return laid{}, nil, nil
+		return heldLayer{}, nil, nil
 	}
 	if e.cfg.Workspace.Name() == "local" {
-		return laid{}, nil, r.without(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
+		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
 	}
 	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
 	r.set.Commands = commands
 	r.set, err = e.setUp(ctx, j, r.set)
 	if bad := new(badFileError); errors.As(err, &bad) {
-		return laid{}, nil, r.without(ctx, "This repository was not set up: "+bad.Error()+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+bad.Error()+".")
 	}
 	if err != nil {
-		return laid{}, nil, err
+		return heldLayer{}, nil, err
 	}
-	digest, waits, err := r.allowed(ctx)
+	digest, waits, err := r.approvedLayer(ctx)
 	if digest == "" || err != nil {
-		return laid{}, waits, err
+		return heldLayer{}, waits, err
 	}
 	l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
-	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.tried() {
+	if err == nil && l.dir == "" && digest == r.set.action.Digest() && !r.hasFailed() {
 		if err = r.build(ctx); err == nil {
 			l.dir, l.drop, err = e.cfg.SetUps.Layers.Take(ctx, digest)
 		}
 	}
 	if err != nil || l.dir == "" {
-		return laid{}, nil, err
+		return heldLayer{}, nil, err
 	}
 	l.digest = digest
 	text := "The set-up of this repository ran before this session (" + r.set.words() + ").\nWhat it installed is in place: do not install it again."
 	return l, nil, r.tell(ctx, session.Note{Text: text, Layer: digest})
 }
 
-// commands returns what is set up: what the configuration says, or else the development
-// container of the base branch, which from then names.
+// commands returns the set-up commands: those of the configuration, or else those of
+// the base branch's development container, which from names.
 func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from string, err error) {
 	at := cmp.Or(j.RulesAt, j.Task.Base)
 	if lines = e.cfg.Rules.SetUp.Commands; len(lines) > 0 || e.cfg.Created == nil || at == "" {
@@ -131,8 +131,8 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 	return e.cfg.Created(ctx, commitFiles{j.Repo, at}) //control:created-of-the-base
 }
 
-// setUp finds out what the set-up of the repository is. Everything comes from the base
-// branch: who opens a pull request says nothing of what runs for others.
+// setUp completes the set-up of the repository. All inputs come from the base branch:
+// the author of a pull request must not decide which commands run for others.
 func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 	s.commit, s.engine, s.image = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name(), cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
@@ -163,11 +163,11 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
-	s.decision = judged(e.cfg.Policy, code, s.action, s.Commands)
+	s.decision = judge(e.cfg.Policy, code, s.action, s.Commands)
 	return s, err
 }
 
-// display is what people are shown of a set-up: what runs, and all that a yes holds for.
+// display returns a set-up as shown for approval, with everything it covers.
 func (s setUp) display() string {
 	var b strings.Builder
 	for _, c := range s.Commands {
@@ -198,7 +198,7 @@ func (s setUp) display() string {
 
 func (s setUp) words() string { return untrusted.EscapeLine(strings.Join(s.Commands, "; ")) }
 
-// settingUp is a set-up at the beginning of a run.
+// settingUp is a set-up at the start of a run.
 type settingUp struct {
 	*Engine
 	j   Job
@@ -206,9 +206,9 @@ type settingUp struct {
 	set setUp
 }
 
-// allowed returns the digest of the layer that people said yes to, in this session or
-// before, "" for none. Waits is how the run ends where they are asked now.
-func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.Outcome, err error) {
+// approvedLayer returns the digest of the layer approved in this session or before, or "". If
+// it asks for approval, waits is the outcome of the run.
+func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *session.Outcome, err error) {
 	digest = r.set.action.Digest()
 	said, known, err := r.cfg.SetUps.Answers.Answer(ctx, r.set.repo, digest)
 	switch {
@@ -217,22 +217,22 @@ func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.
 	case known && said.Verdict == policy.Approved:
 		return digest, nil, nil
 	case known:
-		return "", nil, r.without(ctx, refusedSetUp(said)) //control:setup-denial-holds
+		return "", nil, r.noteMissing(ctx, denialText(said)) //control:setup-denial-holds
 	case r.set.decision.Verdict == policy.Deny:
-		return "", nil, r.without(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
+		return "", nil, r.noteMissing(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
 	}
 	for {
-		q := r.asked(digest)
+		q := r.request(digest)
 		switch {
-		case q == nil && (r.busy() || !r.needs()): // what was approved on the layer that there was comes first
+		case q == nil && (r.busy() || !r.needs()): // approvals given on the previous layer are used first
 			return r.last(), nil, nil
 		case q == nil:
 			err = r.ask(ctx)
-		case q.Approval.Waits():
+		case q.Approval.IsPending():
 			waits, err = r.wait(ctx, q)
-		case q.Approval.Stands():
+		case q.Approval.IsApproved():
 			var ok bool
-			if ok, err = r.confirmed(ctx, q); ok && err == nil {
+			if ok, err = r.confirm(ctx, q); ok && err == nil {
 				return digest, nil, nil
 			}
 		default:
@@ -244,7 +244,7 @@ func (r *settingUp) allowed(ctx context.Context) (digest string, waits *session.
 	}
 }
 
-// last returns the digest of the layer that the session's workspaces lay on, "" for none.
+// last returns the digest of the layer last used by the session's workspaces, or "".
 func (r *settingUp) last() string {
 	for _, m := range slices.Backward(r.at.Timeline) {
 		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
@@ -254,8 +254,8 @@ func (r *settingUp) last() string {
 	return ""
 }
 
-// asked returns the newest request about this set-up that means something, nil for none.
-func (r *settingUp) asked(digest string) *session.Request {
+// request returns the newest request for this set-up, nil if stale or withdrawn.
+func (r *settingUp) request(digest string) *session.Request {
 	for _, q := range slices.Backward(r.at.Requests) {
 		if q.Tool == session.SetUpTool && q.Digest == digest { //control:setup-yes-is-for-the-key
 			if s := q.Approval.State; s == policy.Stale || s == policy.Withdrawn {
@@ -267,14 +267,14 @@ func (r *settingUp) asked(digest string) *session.Request {
 	return nil
 }
 
-// needs reports whether the work is in a mode that runs any command. A question, a plan or
-// a review does not wait for a set-up; it has the layer where people said yes before.
+// needs reports whether the mode of the work can run arbitrary commands. Other modes do
+// not wait for a set-up; they use a layer that was approved before.
 func (r *settingUp) needs() bool {
 	m, err := policy.ParseMode(r.at.ModeName())
 	return err == nil && m.Allows(policy.Delete)
 }
 
-// busy reports whether something else waits for a person, or has a yes.
+// busy reports whether another request awaits an answer, or is approved but unused.
 func (r *settingUp) busy() bool {
 	other := func(a session.Asked) bool { return a.Tool != session.SetUpTool }
 	return slices.ContainsFunc(r.at.Open(), other) || slices.ContainsFunc(r.at.Granted(), other)
@@ -303,8 +303,8 @@ func (r *settingUp) ask(ctx context.Context) error {
 		a.Deadline = time.Now().Add(t).UTC()
 	}
 	var events []*session.Event
-	for _, q := range r.at.Requests { // what they were about is not set up any more
-		if q.Tool == session.SetUpTool && (q.Approval.Waits() || q.Approval.Stands()) {
+	for _, q := range r.at.Requests { // their set-up is obsolete
+		if q.Tool == session.SetUpTool && (q.Approval.IsPending() || q.Approval.IsApproved()) {
 			events = append(events, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"}))
 		}
 	}
@@ -312,7 +312,7 @@ func (r *settingUp) ask(ctx context.Context) error {
 	return r.record(ctx, append(events, session.NewEvent(session.TypeDecision, r.at.Turns, decision), session.NewEvent(session.TypeAsked, r.at.Turns, a))...)
 }
 
-// wait has people asked. Where they answer later, the run ends.
+// wait requests the approval. It returns an outcome if the answer is to come later.
 func (r *settingUp) wait(ctx context.Context, q *session.Request) (*session.Outcome, error) {
 	if r.j.Approver != nil {
 		answers, err := r.j.Approver.Approve(ctx, []session.Asked{q.Asked})
@@ -325,15 +325,15 @@ func (r *settingUp) wait(ctx context.Context, q *session.Request) (*session.Outc
 			}
 		}
 	}
-	if !q.Approval.Waits() {
+	if !q.Approval.IsPending() {
 		return nil, nil
 	}
 	out := session.Outcome{Status: session.StatusAwaitingApproval, Files: r.at.Files, Commit: r.at.Published}
 	return &out, r.record(ctx, session.NewEvent(session.TypeEnded, r.at.Turns, session.Ended{Outcome: out}))
 }
 
-// confirmed reports whether a yes counts at this moment, and then keeps it for all sessions.
-func (r *settingUp) confirmed(ctx context.Context, q *session.Request) (bool, error) {
+// confirm reports whether an approval is still valid, and stores it if so.
+func (r *settingUp) confirm(ctx context.Context, q *session.Request) (bool, error) {
 	if r.j.Confirm != nil {
 		why, err := r.j.Confirm(ctx, q.Asked, *q.Answer) //control:setup-checked-again
 		if err != nil {
@@ -346,7 +346,7 @@ func (r *settingUp) confirmed(ctx context.Context, q *session.Request) (bool, er
 	return true, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
 }
 
-// refused tells that the set-up does not run. A person's no holds for all sessions.
+// refused notes that the set-up does not run. It stores a user's denial.
 func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
 	if q.Answer == nil {
 		return nil
@@ -356,10 +356,10 @@ func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
 			return err
 		}
 	}
-	return r.without(ctx, refusedSetUp(*q.Answer))
+	return r.noteMissing(ctx, denialText(*q.Answer))
 }
 
-func refusedSetUp(said session.Resolved) string {
+func denialText(said session.Resolved) string {
 	why := "nobody said yes to it in time"
 	switch {
 	case said.Verdict == policy.Denied && said.By != "":
@@ -373,12 +373,12 @@ func refusedSetUp(said session.Resolved) string {
 	return "The set-up of this repository did not run: " + why + "."
 }
 
-// without tells that there is no layer.
-func (r *settingUp) without(ctx context.Context, why string) error {
+// noteMissing notes that there is no layer.
+func (r *settingUp) noteMissing(ctx context.Context, why string) error {
 	return r.tell(ctx, session.Note{Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried."})
 }
 
-// tell tells the model and people what they do not know yet.
+// tell adds a note for the model and users, unless it repeats the last one of its kind.
 func (r *settingUp) tell(ctx context.Context, n session.Note) error {
 	n.Kind = cmp.Or(n.Kind, session.NoteSetUp)
 	for _, m := range slices.Backward(r.at.Timeline) {
@@ -392,7 +392,7 @@ func (r *settingUp) tell(ctx context.Context, n session.Note) error {
 	return r.record(ctx, session.NewEvent(session.TypeNote, r.at.Turns, n))
 }
 
-// record puts events in the log; the session begins with the first.
+// record appends events to the log. It opens the session if the log is empty.
 func (r *settingUp) record(ctx context.Context, events ...*session.Event) error {
 	if r.at.Seq == 0 {
 		events = append([]*session.Event{session.NewEvent(session.TypeOpened, 0, session.Opened{Task: r.j.Task})}, events...)

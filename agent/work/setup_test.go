@@ -90,7 +90,7 @@ func (k *kept) Begin(ctx context.Context, dir, family string, names []string, mo
 	list, err := filepath.Glob(filepath.Join(k.dir, "*", familyFile))
 	for _, name := range list {
 		if said, err := os.ReadFile(name); err == nil && string(said) == family {
-			return layer.Begin(ctx, dir, layer.Want{Older: filepath.Join(filepath.Dir(name), workspace.LayerCache), Names: names, Most: most})
+			return layer.Begin(ctx, dir, layer.Want{Older: filepath.Join(filepath.Dir(name), workspace.LayerCache), Names: names, SizeLimit: most})
 		}
 	}
 	return "", err
@@ -200,7 +200,7 @@ func (s *setUpTrial) job() Job {
 }
 
 // run begins a run of a job, and returns its layer and what the log says then.
-func (s *setUpTrial) run(j Job) (laid, *session.Outcome, *session.State) {
+func (s *setUpTrial) run(j Job) (heldLayer, *session.Outcome, *session.State) {
 	s.t.Helper()
 	at, err := stateOf(s.t.Context(), j.Log, j.Task)
 	if err != nil {
@@ -224,7 +224,7 @@ func (s *setUpTrial) run(j Job) (laid, *session.Outcome, *session.State) {
 	return l, waits, state
 }
 
-func (s *setUpTrial) read(l laid, name string) string {
+func (s *setUpTrial) read(l heldLayer, name string) string {
 	data, err := os.ReadFile(filepath.Join(l.dir, name))
 	if err != nil {
 		return "none"

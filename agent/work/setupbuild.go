@@ -20,24 +20,24 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// setUpTime is how long one command of a set-up may run.
+// setUpTime is the time limit for one command of a set-up.
 const setUpTime = 30 * time.Minute
 
-// mostSaid is how much of a command's output is told, in bytes.
-const mostSaid = 4000
+// maxReported is the maximum size in bytes of reported output.
+const maxReported = 4000
 
-// familyFile says in a layer with which set-ups it shares its caches.
+// familyFile is the file in a layer that names the set-ups with which it shares caches.
 const familyFile = "family"
 
 func contentID(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// failedSetUp is a set-up that came to nothing.
+// failedSetUp is the error of a failed set-up.
 type failedSetUp struct{ why string }
 
 func (f *failedSetUp) Error() string { return f.why }
 
-// tried reports whether the set-up failed in this session, which then goes on without.
-func (r *settingUp) tried() bool {
+// hasFailed reports whether the set-up failed in this session. It is not run again.
+func (r *settingUp) hasFailed() bool {
 	for _, m := range r.at.Timeline {
 		if run, ok := m.(*session.ToolRun); ok && run.Title == r.title() && run.Result != nil && !run.Result.OK {
 			return true
@@ -48,15 +48,15 @@ func (r *settingUp) tried() bool {
 
 func (r *settingUp) title() string { return "Set up: " + r.set.words() }
 
-// build runs the set-up, unless another session does it at this moment: then that is
-// waited for. What it comes to is told.
+// build runs the set-up and records the result. If another session is running it, build
+// waits for that one.
 func (r *settingUp) build(ctx context.Context) error {
 	var began time.Time
-	var done filled
+	var done setUpResult
 	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
 		began = time.Now()
 		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
-		if q := r.asked(r.set.action.Digest()); q == nil || !q.Approval.Stands() { // the yes is another session's
+		if q := r.request(r.set.action.Digest()); q == nil || !q.Approval.IsApproved() { // another session has the approval
 			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
 				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"a person said yes to it before"}, Digest: r.set.action.Digest(),
 			})}, events...)
@@ -88,7 +88,7 @@ func (r *settingUp) build(ctx context.Context) error {
 		return err
 	}
 	if failed != nil {
-		return r.without(ctx, "The set-up of this repository failed: "+failed.why)
+		return r.noteMissing(ctx, "The set-up of this repository failed: "+failed.why)
 	}
 	if len(done.left) > 0 {
 		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(done.left, ", ") + "."})
@@ -96,18 +96,18 @@ func (r *settingUp) build(ctx context.Context) error {
 	return nil
 }
 
-// filled is what became of a set-up besides its layer: the files of the repository that it
-// changed, by name, and the end of what its commands said.
-type filled struct {
+// setUpResult is the result of a set-up besides its layer: names of changed files of the
+// repository, and the end of the output.
+type setUpResult struct {
 	left []string
 	said string
 }
 
 // fill makes a layer: it runs the commands in a fresh workspace on the base branch, and
-// takes what they leave.
-func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err error) {
+// keeps their results.
+func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err error) {
 	layered, ok := r.cfg.Workspace.(workspace.Layered)
-	want := gitops.BaseWant{Commit: r.set.commit, Rules: within(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
+	want := gitops.BaseWant{Commit: r.set.commit, Rules: restrict(rulesOf("", r.set.hidden), r.cfg.Rules.Workspace), Layers: ok && layered.Layers()} //control:setup-of-the-base
 	source, err := r.cfg.Bases.take(ctx, r.j.Repo, want)
 	if err != nil {
 		return done, err
@@ -124,7 +124,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err erro
 		Session: "setup-" + r.set.action.Digest()[:16], Name: r.j.Name, Source: source.Source, Over: source.Over, Layer: begun, State: state, Keep: true, Image: r.set.image, Pull: r.cfg.Rules.Pulls(r.set.image), Tell: r.j.OnSetup,
 		Limits: limits,
 	}
-	if err := r.reaches(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
+	if err := r.setNetwork(&spec, r.set.reach, "setup.hosts"); err != nil { //control:setup-reaches
 		return done, err
 	}
 	ws, err := r.cfg.Workspace.Open(ctx, spec)
@@ -138,7 +138,7 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done filled, err erro
 	return done, r.keep(dir, state, begun, source)
 }
 
-// keep makes a layer of what a workspace left in its state directory.
+// keep turns the state directory of a workspace into a layer.
 func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	tree := filepath.Join(state, workspace.KeptUpper)
 	if _, err := os.Lstat(tree); err != nil {
@@ -160,8 +160,8 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	return errors.Join(err, workspace.RemoveTree(begun))
 }
 
-// run runs the commands.
-func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done filled, err error) {
+// run runs the commands. A failing command is a [failedSetUp].
+func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done setUpResult, err error) {
 	show := r.j.live(r.cfg.Secrets.Redactor)
 	var refused []string
 	said := ""
@@ -190,21 +190,21 @@ func (r *settingUp) run(ctx context.Context, ws *workspace.Workspace) (done fill
 	}
 	for _, c := range found {
 		if c.Kind == workspace.Modified || c.Kind == workspace.Deleted {
-			done.left = append(done.left, quoted([]string{c.Path}))
+			done.left = append(done.left, quotePaths([]string{c.Path}))
 		}
 	}
-	if more := len(done.left) - mostLeft; more > 0 {
-		done.left = append(done.left[:mostLeft], fmt.Sprintf("and %d more", more))
+	if more := len(done.left) - maxNamed; more > 0 {
+		done.left = append(done.left[:maxNamed], fmt.Sprintf("and %d more", more))
 	}
 	done.said = r.ending(said)
 	return done, nil
 }
 
-// mostLeft is how many files are named that a set-up changed.
-const mostLeft = 10
+// maxNamed is the maximum number of changed files to name.
+const maxNamed = 10
 
-// whyFailed says how a command ended that failed, with the end of what it said, and what
-// of the network was refused to it and to those before.
+// whyFailed describes how a command failed: the end of its output, and the refused
+// network accesses of this and earlier commands.
 func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused []string) string {
 	how := fmt.Sprintf("ended with %d", res.Exit)
 	switch {
@@ -213,30 +213,30 @@ func (r *settingUp) whyFailed(line string, res workspace.CommandResult, refused 
 	case res.Ended != "":
 		how = "was ended: " + res.Ended
 	}
-	why := quoted([]string{line}) + " " + how + "."
-	for _, what := range refused[:min(len(refused), mostLeft)] {
+	why := quotePaths([]string{line}) + " " + how + "."
+	for _, what := range refused[:min(len(refused), maxNamed)] {
 		what, _ = r.cfg.Secrets.Redactor.Redact(untrusted.EscapeLine(what))
 		why += "\n[Network: " + what + "]"
 	}
 	return strings.TrimSpace(why + "\n" + r.ending(res.Output))
 }
 
-// ending returns the end of what commands said, safe to read.
+// ending returns the end of the commands' output, cleaned and redacted.
 func (r *settingUp) ending(said string) string {
 	said, _ = untrusted.CleanPlain(said)
 	said, _ = r.cfg.Secrets.Redactor.Redact(said) //control:setup-output-redacted
-	if said = strings.TrimSpace(said); len(said) > mostSaid {
-		_, said, _ = strings.Cut(said[len(said)-mostSaid:], "\n")
+	if said = strings.TrimSpace(said); len(said) > maxReported {
+		_, said, _ = strings.Cut(said[len(said)-maxReported:], "\n")
 		said = "…\n" + said
 	}
 	return said
 }
 
-// trimmer takes out of what a workspace left all that is no part of a layer: what the
-// files below have a place for, what is hidden, and what is neither file, directory nor
-// symlink. It trusts nothing that it finds.
+// trimmer removes from a workspace's leftovers everything that does not belong in a
+// layer: paths of the files below, hidden paths, and special files. It trusts nothing
+// that it finds.
 type trimmer struct {
-	below []string // directories, "" for none
+	below []string // directories; "" is skipped
 	hides func(name string) bool
 	roots []*os.Root
 }
@@ -262,9 +262,9 @@ func (t *trimmer) trim(dir string) error {
 	return err
 }
 
-// dir trims a directory, and reports whether nothing is in it.
+// dir trims a directory, and reports whether it is empty.
 func (t *trimmer) dir(root *os.Root, at string) (empty bool, err error) {
-	if err := root.Chmod(at, 0o755); err != nil { // so that it can be looked into, and written to
+	if err := root.Chmod(at, 0o755); err != nil { // make it readable and writable
 		return false, err
 	}
 	list, err := fs.ReadDir(root.FS(), at)
@@ -286,7 +286,7 @@ func (t *trimmer) dir(root *os.Root, at string) (empty bool, err error) {
 
 func (t *trimmer) entry(root *os.Root, name string, e fs.DirEntry) (kept bool, err error) {
 	there, dirThere := t.isBelow(name)
-	own := t.hides != nil // else it is a cache
+	own := t.hides != nil // otherwise a cache
 	hidden := name
 	if e.IsDir() {
 		hidden += "/"
@@ -314,14 +314,14 @@ func (t *trimmer) entry(root *os.Root, name string, e fs.DirEntry) (kept bool, e
 	return true, err
 }
 
-// isBelow reports whether a path is in the files below, and whether it is a directory.
+// isBelow reports whether a path exists in the files below, as a directory or not.
 func (t *trimmer) isBelow(name string) (there, dir bool) {
 	for _, root := range t.roots {
 		info, err := root.Lstat(name)
 		if err != nil {
 			continue
 		}
-		if info.Mode()&fs.ModeCharDevice != 0 { // it is gone from what is below
+		if info.Mode()&fs.ModeCharDevice != 0 { // deleted from the files below
 			return false, false
 		}
 		return true, info.IsDir()

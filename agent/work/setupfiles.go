@@ -13,11 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// namedFile is a file that a set-up hangs on. Its content is the id of all that commands
-// read under its name, "" where it is not there.
+// namedFile is a file on which a set-up depends. content is the id of everything that a
+// command reads under this name, or "" if the file is missing.
 type namedFile struct{ name, content string }
 
-// contents returns files as they are in the key of a set-up.
+// contents returns files as text for the key of a set-up.
 func contents(list []namedFile) (out []string) {
 	for _, f := range list {
 		if f.content == "" {
@@ -28,19 +28,19 @@ func contents(list []namedFile) (out []string) {
 	return out
 }
 
-// badFileError is one that no set-up can hang on.
+// badFileError reports a file on which no set-up can depend.
 type badFileError struct{ name, why string }
 
 func (e *badFileError) Error() string {
 	return untrusted.EscapeLine(e.name) + ", which it hangs on (setup.files), " + e.why
 }
 
-// namedFiles returns the files that a set-up hangs on.
+// namedFiles returns the files on which a set-up depends.
 func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []namedFile, err error) {
 	for _, name := range s.Named() {
-		f, err := named(ctx, repo, s.commit, name)
+		f, err := readNamed(ctx, repo, s.commit, name)
 		if errors.Is(err, gitops.ErrTooLarge) {
-			err = &badFileError{name, fmt.Sprintf("has more than %d MiB: name a smaller one", mostFile>>20)}
+			err = &badFileError{name, fmt.Sprintf("has more than %d MiB: name a smaller one", maxFile>>20)}
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read %s, which the set-up names: %w", name, err)
@@ -52,27 +52,27 @@ func namedFiles(ctx context.Context, repo *gitops.Mirror, s setUp) (list []named
 	return list, nil
 }
 
-// mostLinks is how many symlinks lead to a file at most.
-const mostLinks = 16
+// maxLinks is the maximum number of symlinks followed to a file.
+const maxLinks = 16
 
-// named reads a file as commands do, by way of symlinks: each of them, and what is at the
-// end, is part of its content.
-func named(ctx context.Context, repo *gitops.Mirror, commit, name string) (namedFile, error) {
+// readNamed reads a file as commands do, through symlinks. Each symlink and the final file
+// are part of its content.
+func readNamed(ctx context.Context, repo *gitops.Mirror, commit, name string) (namedFile, error) {
 	f := namedFile{name: name}
 	read := ""
-	for range mostLinks {
+	for range maxLinks {
 		at, link, err := firstLink(ctx, repo, commit, name)
 		if err != nil || at == "" {
 			return f, err
 		}
 		if !link { //control:setup-file-behind-a-link
-			data, err := repo.ReadFile(ctx, commit, at, mostFile)
+			data, err := repo.ReadFile(ctx, commit, at, maxFile)
 			if err == nil {
 				f.content = contentID(append([]byte(read), data...))
 			}
 			return f, err
 		}
-		target, err := repo.ReadFile(ctx, commit, at, mostFile)
+		target, err := repo.ReadFile(ctx, commit, at, maxFile)
 		if err != nil {
 			return f, err
 		}
@@ -86,8 +86,8 @@ func named(ctx context.Context, repo *gitops.Mirror, commit, name string) (named
 	return f, &badFileError{f.name, "is a symlink that leads nowhere"}
 }
 
-// firstLink follows a path from the root to the first symlink on it, or else to the file.
-// It returns "" for what is not there.
+// firstLink follows a path from the root to the first symlink on it, or else to the
+// file. It returns "" if the file is missing.
 func firstLink(ctx context.Context, repo *gitops.Mirror, commit, name string) (at string, link bool, err error) {
 	dir := ""
 	for i, part := range strings.Split(name, "/") {
@@ -105,7 +105,7 @@ func firstLink(ctx context.Context, repo *gitops.Mirror, commit, name string) (a
 			return at, true, nil
 		case last && list[n].Kind == gitops.IsDir, list[n].Kind == gitops.IsSubmodule:
 			return "", false, &badFileError{name, "is a directory or in a submodule: name the files in it"}
-		case !last && list[n].Kind != gitops.IsDir: // what is in a file is not there
+		case !last && list[n].Kind != gitops.IsDir: // a file has no entries
 			return "", false, nil
 		}
 		dir = at
@@ -113,11 +113,11 @@ func firstLink(ctx context.Context, repo *gitops.Mirror, commit, name string) (a
 	return at, false, nil
 }
 
-// judged decides about the commands of a set-up as they run: one after the other in one
-// shell, each a program that is whole. Where one begins what another ends, such as a
-// quotation or a here-document, that is not the program that their lines are together; the
-// stricter decision counts.
-func judged(p *policy.Policy, m policy.Mode, a policy.Action, commands []string) policy.Decision {
+// judge returns the policy's decision on the commands of a set-up, as they run: one
+// after the other in one shell, each a complete program. Joined lines may form another
+// program, if one opens a quotation or here-document that another closes. The stricter
+// decision counts.
+func judge(p *policy.Policy, m policy.Mode, a policy.Action, commands []string) policy.Decision {
 	whole := p.Check(m, a)
 	a.Command = ""
 	for _, c := range commands {

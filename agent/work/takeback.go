@@ -14,9 +14,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// takeBack does what a person wants of the checkpoints: the next saved state is
-// one without them, or with them again. It goes to the branch as any other state
-// does, through the same gate.
+// takeBack undoes or redoes checkpoints as the user requested: the next saved state
+// lacks them, or has them again. It reaches the branch like any other state, through
+// the same gate.
 func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 	if at.TakeBack == nil {
 		return nil
@@ -31,7 +31,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		return record(ctx, j, at, events)
 	}
 	meta := saves.meta("", at.Turns)
-	meta.Message, meta.When = "", at.Updated // so that the same wish is the same commit, also after a crash
+	meta.Message, meta.When = "", at.Updated // a repeated request yields the same commit, also after a crash
 	c, err := j.Repo.Undo(ctx, gitops.Undo{
 		Redo: wish.Do == session.Redo, Head: at.Published, From: at.Saved, N: wish.N, Session: at.Task.Session,
 		Base: cmp.Or(at.Kept, at.Task.Base), Paths: wish.Paths, Keep: at.KeptOf, Meta: meta,
@@ -60,7 +60,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			return err
 		}
 		var content []session.Stored
-		if j.Push != nil { // another machine may go on from here
+		if j.Push != nil { // another machine may continue from here
 			if content, err = saves.storedContent(ctx, c.ID, c.Files); err != nil {
 				return err
 			}
@@ -73,7 +73,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 	return record(ctx, j, at, events)
 }
 
-// record puts events in the log, and in the state that it says.
+// record appends events to the log and applies them to the state.
 func record(ctx context.Context, j Job, at *session.State, events []*session.Event) error {
 	if err := j.Log.Append(ctx, events...); err != nil {
 		return fmt.Errorf("append to log: %w", err)
@@ -89,7 +89,7 @@ func record(ctx context.Context, j Job, at *session.State, events []*session.Eve
 	return nil
 }
 
-// treeOf returns the tree of the saved state, as far as the log says it.
+// treeOf returns the tree of the saved state, or "" if the log lacks it.
 func treeOf(at *session.State) string {
 	if at.Newest == nil {
 		return ""
@@ -97,7 +97,7 @@ func treeOf(at *session.State) string {
 	return at.Newest.Tree
 }
 
-// nothingToTakeBack says why nothing happened, where there is as much as that.
+// nothingToTakeBack explains an empty undo or redo. there counts possible ones.
 func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) string {
 	past := "can be taken back"
 	if wish.Do == session.Redo {
@@ -115,7 +115,7 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	case len(wish.Paths) == 0:
 		return "There is nothing to take back: what this session did is taken back already, or kept."
 	case there > 0:
-		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quoted(wish.Paths), past)
+		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quotePaths(wish.Paths), past)
 	}
 	var known []string
 	for _, c := range at.Checkpoints {
@@ -127,16 +127,16 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	for _, p := range wish.Paths {
 		inside := func(f string) bool { return f == p || strings.HasPrefix(f, strings.Trim(p, "/")+"/") }
 		if slices.ContainsFunc(known, inside) {
-			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quoted(wish.Paths))
+			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quotePaths(wish.Paths))
 		}
 		if meant := policy.Nearest(p, known); meant != "" {
-			said = fmt.Sprintf(" Did you mean %s?", quoted([]string{meant}))
+			said = fmt.Sprintf(" Did you mean %s?", quotePaths([]string{meant}))
 		}
 	}
-	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quoted(wish.Paths), said)
+	return fmt.Sprintf("Nothing was changed: no checkpoint of this session changed %s.%s", quotePaths(wish.Paths), said)
 }
 
-// how says how a person asks for that: in the thread, or at the command line.
+// how returns the command for a request: in the thread, or in the terminal.
 func how(at *session.State, do session.TakeBackKind, n int) string {
 	if at.Task.Thread != "" {
 		return "`" + strings.TrimSuffix(fmt.Sprintf("/agent %s %d", do, n), " 1") + "`"
@@ -151,7 +151,7 @@ func how(at *session.State, do session.TakeBackKind, n int) string {
 	return said + "`"
 }
 
-func quoted(paths []string) string {
+func quotePaths(paths []string) string {
 	var out []string
 	for _, p := range paths {
 		out = append(out, "`"+untrusted.EscapeLine(strings.ReplaceAll(p, "`", ""))+"`")

@@ -12,9 +12,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// takeIn merges the base branch into the work, as a person asked: the next saved state
-// has both. It goes to the branch as any other state does, as a merge, once no file has
-// both sides of a conflict any more. What is under way already is given up by an undo.
+// takeIn merges the base branch into the work at the user's request: the next saved
+// state has both. It reaches the branch like any other state, as a merge, once no file
+// has unresolved conflicts. An undo aborts a merge in progress.
 func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) ([]*session.Event, error) {
 	wish := at.TakeBack.TakeBack
 	note := func(kind session.NoteKind, format string, a ...any) *session.Event {
@@ -43,7 +43,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	}
 	m := &session.Merge{Branch: wish.Branch, Commit: head, Turn: at.Turns}
 	meta := c.meta(mergeSubject(m, at.Branch), at.Turns)
-	meta.Merges, meta.When = head, at.Updated // so that the same wish is the same commit, also after a crash
+	meta.Merges, meta.When = head, at.Updated // a repeated request yields the same commit, also after a crash
 	made, conflicts, err := gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta}.Merge(ctx, c.job.Repo)
 	if errors.Is(err, gitops.ErrNothing) {
 		return []*session.Event{note(session.NoteTookBack, "There is nothing to take in: the branch has all of `%s` already.", wish.Branch)}, nil
@@ -52,7 +52,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 		return nil, err
 	}
 	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(unseen) > 0 {
-		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, listed(unseen))}, nil
+		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, joinPaths(unseen))}, nil
 	}
 	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	cp, err := c.halfDone(ctx, made, m)
+	cp, err := c.mergeCheckpoint(ctx, made, m)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	return []*session.Event{said, session.NewEvent(session.TypeCheckpoint, at.Turns, cp)}, nil
 }
 
-// conflictText tells the model what to settle; people are shown its first line.
+// conflictText tells the model to resolve the conflicts. Users see its first line.
 func conflictText(m *session.Merge, branch string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Took `%s` in; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
@@ -87,11 +87,11 @@ func conflictText(m *session.Merge, branch string) string {
 	return b.String() + "The work goes to the branch when no marks are left. Then complete."
 }
 
-// halfDone is what the log keeps of a state that takes a base branch in.
-func (c *checkpoints) halfDone(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
+// mergeCheckpoint returns the checkpoint of a saved state with a merge in progress.
+func (c *checkpoints) mergeCheckpoint(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
 	cp := session.Checkpoint{Commit: made.ID, Tree: made.Tree, Parent: c.published, Parked: true, Merge: m}
 	all, ours, err := c.changes(ctx, made.ID)
-	if err == nil && c.job.Push != nil { // another machine may go on from here
+	if err == nil && c.job.Push != nil { // another machine may continue from here
 		cp.Content, err = c.storedContent(ctx, made.ID, all)
 	}
 	cp.Files = fileChanges(ours)
@@ -102,8 +102,8 @@ func mergeSubject(m *session.Merge, branch string) string {
 	return fmt.Sprintf("Merge branch '%s' into %s", m.Branch, branch)
 }
 
-// changes returns what a saved state has that the branch has not, and what of that the
-// base branch that it takes in has not just so either: that is ours to answer for.
+// changes returns all changes from the branch to a saved state. ours omits those that
+// equal the merged base branch: they need no approval here.
 func (c *checkpoints) changes(ctx context.Context, saved string) (all, ours []gitops.FileStat, err error) {
 	_, all, err = c.job.Repo.Diff(ctx, c.published, saved, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil || c.merge == nil {
@@ -122,7 +122,7 @@ func (c *checkpoints) changes(ctx context.Context, saved string) (all, ours []gi
 	return all, ours, err
 }
 
-// stillOpen returns what a saved state takes in, with the files that have both sides.
+// stillOpen returns the merge in a saved state, with its unresolved files.
 func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Merge, error) {
 	if c.merge == nil {
 		return nil, nil
@@ -133,8 +133,8 @@ func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Mer
 	return &m, err
 }
 
-// described is what the log keeps of a commit for the branch.
-func (c *checkpoints) described(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
+// describe returns the checkpoint for a commit on the branch.
+func (c *checkpoints) describe(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
 	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack, Merge: p.Merge}
 	if p.Merge == nil {
 		return out, nil

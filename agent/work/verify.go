@@ -18,11 +18,11 @@ import (
 // maxTests bounds one run of the tests.
 const maxTests = 5 * time.Minute
 
-// keptOutput is how much of the end of a test run the log keeps, in bytes.
-const keptOutput = 6000
+// maxTestOutput is the size in bytes of the end of a test run's output kept in the log.
+const maxTestOutput = 6000
 
-// verifies returns the commands that say whether work is done: those of the configuration,
-// or else the first that the project has.
+// verifies returns the commands that verify finished work: those of the configuration,
+// or else the first known to the project.
 func (e *Engine) verifies(facts project.Facts) []string {
 	switch v := e.cfg.Rules.Verify; v {
 	case "", "auto":
@@ -38,16 +38,16 @@ func (e *Engine) verifies(facts project.Facts) []string {
 	return lines[:1]
 }
 
-// proving is the test runs of one stretch of work. The first leaves its caches, such as
-// compiled packages, for those after it: they hold what the same work built.
+// proving is the test runs of one stretch of work. The first run shares its caches,
+// such as compiled packages, with the later ones: the same work built them.
 type proving struct {
-	layer  laid
-	caches string // "" before the first
+	layer  heldLayer
+	caches string // "" before the first run
 }
 
 func (p *proving) run(e *Engine, j Job, at *session.State) func(context.Context, string, []string) (session.Verified, error) {
 	return func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
-		job, layer := j, p.layer // only the first run's job leaves caches
+		job, layer := j, p.layer // only the job of the first run stores caches
 		keeps, ok := e.cfg.Workspace.(workspace.Layered)
 		switch {
 		case layer.dir != "" || !ok || !keeps.Layers():
@@ -74,9 +74,9 @@ func (p *proving) end() error {
 	return workspace.RemoveTree(p.caches)
 }
 
-// runTests runs commands on a commit, in a workspace of its own: nothing that the model did
-// in its shell reaches it, and no file that the tests leave behind stays.
-func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer laid, commit string, lines []string) (out session.Verified, err error) {
+// runTests runs commands on a commit in a separate workspace: the model's shell cannot
+// affect them, and their leftovers are discarded.
+func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer heldLayer, commit string, lines []string) (out session.Verified, err error) {
 	state := *at
 	state.Saved = commit
 	j.Task.Session += "-tests"
@@ -111,6 +111,6 @@ func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer l
 	if ran > 0 {
 		out.Why = ""
 	}
-	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), keptOutput)
+	out.Output = session.LastLines(strings.TrimRight(strings.Join(said, "\n"), "\n"), maxTestOutput)
 	return out, nil
 }

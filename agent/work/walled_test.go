@@ -18,7 +18,7 @@ func TestWalled(t *testing.T) {
 	}{
 		{"docker", "", true}, {"bwrap", "none", true}, {"docker", "open", false}, {"bwrap", "allowlist", false}, {"local", "none", false}, {"local", "", false}, {"", "", false},
 	} {
-		if got := walled(c.engine, c.network); got != c.want {
+		if got := isWalled(c.engine, c.network); got != c.want {
 			t.Errorf("walled(%q, %q) is %t", c.engine, c.network, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestReaches(t *testing.T) {
 		{list, false, "allowlist: a.example proxy.golang.org sum.golang.org a.example=10.0.0.1"},
 	} {
 		var spec workspace.Spec
-		if err := e.reaches(&spec, tt.w, "workspace.hosts"); err != nil {
+		if err := e.setNetwork(&spec, tt.w, "workspace.hosts"); err != nil {
 			t.Fatal(err)
 		}
 		if spec.Network != tt.open || (spec.Egress != nil) != (tt.w.Network == "allowlist") {
@@ -62,7 +62,7 @@ func TestReaches(t *testing.T) {
 		}
 	}
 	var spec workspace.Spec
-	if err := New(Config{}).reaches(&spec, list, "workspace.hosts"); err == nil || spec.Network || !strings.Contains(err.Error(), "allowlist") {
+	if err := New(Config{}).setNetwork(&spec, list, "workspace.hosts"); err == nil || spec.Network || !strings.Contains(err.Error(), "allowlist") {
 		t.Errorf("without a way out: %+v, %v", spec, err)
 	}
 }

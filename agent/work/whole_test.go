@@ -246,7 +246,7 @@ func (d *diffTrial) told() (out []string) {
 	return out
 }
 
-// judged is what git says of the branch and its base.
+// judge is what git says of the branch and its base.
 func (d *diffTrial) judged() (out []string) {
 	d.t.Helper()
 	base := strings.TrimSpace(d.git("merge-base", "main", d.at.Published))

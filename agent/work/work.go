@@ -1,26 +1,30 @@
-// Package work carries out one stretch of work on one session, on one branch:
-// it opens a workspace on the state that the session's log ends with, lets the
-// agent work in it, saves what changes, and puts it on the branch. It is the
-// only package that knows both the agent and git.
+// Package work carries out one stretch of work on one session, on one branch: it opens
+// a workspace on the last state in the session's log, runs the agent in it, saves its
+// changes, and publishes them on the branch. It is the only package that knows both the
+// agent and git.
 //
 //	work.go        open, run, and close; start reading here
 //	position.go    the state of a session, and of its branch
-//	setup.go       what is set up once for all sessions, and whether people said yes to it
-//	setupbuild.go  how it is made
-//	image.go       what the workspace is made from
-//	bases.go       the files of commits, which workspaces are laid over
-//	files.go       the files of a commit, and what the agent is told of them
-//	output.go      what a command at work prints, for people
-//	checkpoint.go  save: what the workspace changed becomes a commit
-//	leftout.go     what of it cannot
+//	setup.go       the set-up shared by all sessions, and its approval
+//	setupbuild.go  running the set-up
+//	setupfiles.go  the files on which a set-up depends
+//	image.go       the image of the workspace
+//	bases.go       the files of commits, as lower layers of workspaces
+//	past.go        the git history inside of the workspace
+//	paths.go       the part of the repository in the workspace
+//	files.go       the files of a commit, and the project's part of the prompt
+//	foreign.go     hiding rules for external files
+//	output.go      live output of a running command
+//	checkpoint.go  save: the changes of a workspace become a commit
+//	leftout.go     changes that cannot be saved
 //	push.go        publish: a commit goes to the branch
-//	revert.go      what nobody approved is taken back
-//	takeback.go    what a person wants undone, or done again
-//	takein.go      the base branch is taken in
-//	remote.go      what CI would run of a push
-//	propose.go     a sensitive edit becomes a commit that people review
-//	rebuild.go     go on where another machine stopped
-//	verify.go      the project's tests on a commit, in a workspace of its own
+//	revert.go      unapproved changes are reverted
+//	takeback.go    undo and redo at the user's request
+//	takein.go      merging the base branch
+//	remote.go      the parts of a push that CI would run
+//	propose.go     a sensitive edit becomes a commit for review
+//	rebuild.go     resuming after another machine
+//	verify.go      the project's tests on a commit, in a separate workspace
 //	scan.go        credentials that a commit would add
 package work
 
@@ -44,40 +48,40 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what an engine is made of. All of it is required but SetUps, Image, Created and Egress.
+// Config configures an engine. Only SetUps, Image, Created and Egress are optional.
 type Config struct {
 	Bases     *Bases
 	Workspace workspace.Engine
-	// Agent returns the parts of an agent that do not depend on git: the model,
-	// its window, and the tools.
+	// Agent returns the parts of an agent that do not depend on git: the model, its context
+	// window, and the tools.
 	Agent  func(Need) (agent.Config, error)
 	SetUps SetUps
-	// Created returns what a repository has run once its development container is made, and
-	// which file says so. It is the set-up where the configuration has none.
+	// Created returns the commands that a repository runs after its development container
+	// is created, and the file that defines them. They are the default set-up.
 	Created func(ctx context.Context, files project.Files) (commands []string, from string, err error)
-	// Egress makes the way out of one workspace that reaches single hosts, as the rules
-	// say which, under a key that people know; nil where no workspace can.
+	// Egress makes the proxy of a workspace with an allowlist network. key is the
+	// configuration key of its hosts. If Egress is nil, such workspaces are not supported.
 	Egress  func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error)
 	Secrets Secrets
 	Policy  *policy.Policy
-	Rules   policy.Config // that Policy was made of
-	Image   Finder        // nil for the engine's own image
+	Rules   policy.Config // source of Policy
+	Image   Finder        // nil means the engine's own image
 	Log     *slog.Logger
 }
 
-// Need is what an agent is wanted for.
+// Need describes the agent to create.
 type Need struct {
-	Model     string // name
-	Name      string // how people call the repository
+	Model     string // model name
+	Name      string // display name of the repository
 	Workspace *workspace.Workspace
 	Rules     policy.Config
-	Tests     []string // commands that run the project's tests
+	Tests     []string // commands for the project's tests
 	Shell     session.Shell
-	Output    func(ctx context.Context, handle string) (string, bool, error) // that the log has under a handle
+	Output    func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
 }
 
-// Engine works on sessions: it joins the brain (model, policy, git) with the hands
-// (a workspace). It is safe for concurrent use.
+// Engine works on sessions: it connects the model, policy and git with a workspace. It
+// is safe for concurrent use.
 type Engine struct {
 	cfg  Config
 	away *away
@@ -86,7 +90,7 @@ type Engine struct {
 // New returns an engine.
 func New(cfg Config) *Engine { return &Engine{cfg, &away{}} }
 
-// Under returns the engine under other rules, those of one repository.
+// Under returns the engine with other rules, those of one repository.
 func (e *Engine) Under(rules policy.Config) (*Engine, error) {
 	p, err := policy.New(rules)
 	if err != nil {
@@ -100,42 +104,41 @@ func (e *Engine) Under(rules policy.Config) (*Engine, error) {
 // Job is one stretch of work on one session.
 type Job struct {
 	Task    session.Task
-	Name    string // how people call the repository
+	Name    string // display name of the repository
 	Log     session.Log
 	Repo    *gitops.Mirror
 	Commits Commits
-	// Push sends a commit to the remote; nil leaves the branch in Repo.
+	// Push sends a commit to the remote. If it is nil, the branch stays in Repo.
 	Push func(ctx context.Context, p gitops.SafePush) (gitops.Pushed, error)
-	// Untrusted means that who asked for the session may not push there: all
-	// of it waits for somebody who may.
+	// Untrusted means that the requester may not push to the branch: all of the work waits
+	// for an authorized approver.
 	Untrusted bool
-	// Foreign means that the files are somebody's from outside. What tells the agent
-	// what to do, or hides files from it, is as at RulesAt.
+	// Foreign means that the files are external. Instructions for the agent and hiding
+	// rules come from RulesAt.
 	Foreign bool
-	// ReviewBranch names the branch on which the edit of a request is put up
-	// for review; nil where nobody can review.
+	// ReviewBranch returns the branch on which the edit of a request is proposed for
+	// review. If it is nil, reviews are not supported.
 	ReviewBranch func(request string) string
 	Approver     agent.Approver
-	Equip        func(*agent.Config) // adds what this job alone has, such as tools of its thread; nil for nothing
+	Equip        func(*agent.Config) // adds parts specific to this job, such as thread tools; may be nil
 	Inbox        func(context.Context) error
 	Shown
-	image  session.Image // what commands run in, once it is known
-	caches string        // directory that comes to hold what the workspace leaves of caches; "" for nothing
-	Shares agent.Shares  // nil for none
-	// Seat waits until the model named has a slot for this run; nil for no wait.
+	image  session.Image // set once it is known
+	caches string        // directory to receive the workspace's caches; "" discards them
+	Shares agent.Shares  // may be nil
+	// Seat waits until the named model has a slot for this run; nil disables waiting.
 	Seat    func(ctx context.Context, model string) error
-	Onto    string // the branch that the work goes to; "" for the repository's standard
-	RulesAt string // commit of the base branch, whose instructions count; "" for none
-	// ApprovalFacts returns what an approval depends on besides the workspace: when
-	// it changes, the approval is stale. Confirm is as in [agent.Config]. Either
-	// may be nil.
+	Onto    string // target branch; "" means the default branch
+	RulesAt string // commit of the base branch with the instructions; "" if none
+	// ApprovalFacts returns further facts on which an approval depends: if one changes, the
+	// approval is stale. Confirm is as in [agent.Config]. Either may be nil.
 	ApprovalFacts func(context.Context) ([]session.Fact, error)
 	Confirm       func(context.Context, session.Asked, session.Resolved) (string, error)
 }
 
-// Shown is what people are shown of a job while it is worked on; each may be nil.
-// OnOutput is told of new output of a call at work, and may ask for its last line at any
-// time after, OnSetup how far the workspace is that is being made.
+// Shown has handlers for the progress of a job; each may be nil. OnOutput is called on
+// new output of the running call; last returns its last line, at any later time.
+// OnSetup reports the progress of the workspace's set-up.
 type Shown struct {
 	OnEvent  func(session.Event)
 	OnLive   func(agent.Live)
@@ -143,18 +146,18 @@ type Shown struct {
 	OnSetup  func(how string)
 }
 
-// Commits says how the commits of a job look.
+// Commits describes the commits of a job.
 type Commits struct {
 	Author    gitops.Signature
-	Committer gitops.Signature   // zero for the author
-	CoAuthors []gitops.Signature // known from GitHub, never from a text
+	Committer gitops.Signature   // the zero value means the author
+	CoAuthors []gitops.Signature // verified by GitHub, never from a text
 	SignOff   bool
-	// Sign signs what goes to a branch; nil for nobody. It is told the branch.
+	// Sign returns the signer for commits on the named branch; nil disables signing.
 	Sign func(branch string) gitops.Signer
 }
 
-// Run opens a workspace on the state that the session's log ends with, and lets
-// the agent work in it. When the branch moves meanwhile, Run starts over.
+// Run opens a workspace on the last state in the session's log, and runs the agent in
+// it. If the branch moves meanwhile, Run starts over.
 func (e *Engine) Run(ctx context.Context, j Job) (session.Outcome, error) {
 	for {
 		out, err := e.runOnce(ctx, j)
@@ -194,13 +197,13 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 		return *waits, nil
 	}
 	defer layer.end()
-	if j.Seat != nil && at.Rest == nil { // before there is a workspace and the time of the run counts
+	if j.Seat != nil && at.Rest == nil { // before the workspace exists and the time limit starts
 		if err := j.Seat(ctx, at.ModelName()); err != nil {
 			return out, fmt.Errorf("wait for the model: %w", err)
 		}
 	}
 	ws, closeAll, err := e.open(ctx, j, at, layer)
-	if errors.Is(err, errNoBase) { // the commit is here, but not all of it
+	if errors.Is(err, errNoBase) { // the commit is present but incomplete
 		if err = e.restore(ctx, j, at); err == nil {
 			ws, closeAll, err = e.open(ctx, j, at, layer)
 		}
@@ -243,7 +246,7 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 		j.Equip(&cfg)
 	}
 	cfg.Policy = e.cfg.Policy
-	if walled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
+	if isWalled(ws.Engine(), e.cfg.Rules.Workspace.Network) {
 		saves.walled, cfg.Policy = true, cfg.Policy.Walled(facts.Tests()...)
 	}
 	if j.Push != nil {
@@ -264,14 +267,14 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 	return agent.New(cfg)
 }
 
-// walled reports whether what runs in a workspace can only change a copy:
-// it is in a container or a sandbox, and reaches no network.
-func walled(engine, network string) bool {
+// isWalled reports whether commands in a workspace can change only a copy: it is in a
+// container or a sandbox, and has no network.
+func isWalled(engine, network string) bool {
 	return (engine == "docker" || engine == "bwrap") && (network == "" || network == "none") //control:unknown-program-wall
 }
 
-// approvalFacts returns what an approval depends on besides the call and the
-// session: the workspace that the call would run in, and what the job adds.
+// approvalFacts returns the facts on which an approval depends besides the call and the
+// session: the workspace of the call, and the facts of the job.
 func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session.Fact, error) {
 	return func(ctx context.Context) ([]session.Fact, error) {
 		facts := []session.Fact{
@@ -288,7 +291,7 @@ func (e *Engine) approvalFacts(ws place, j Job) func(context.Context) ([]session
 	}
 }
 
-// networkOf says what a workspace reaches, as an approval is bound to it.
+// networkOf describes the network access of a workspace, as bound to an approval.
 func networkOf(w policy.Workspace) string {
 	if w.Network != "allowlist" {
 		return w.Network
@@ -300,9 +303,9 @@ func networkOf(w policy.Workspace) string {
 	return w.Network + ": " + strings.Join(hosts, " ") //control:egress-bound
 }
 
-// reaches sets what a workspace reaches of the network: everything, single hosts, or
-// nothing. The configuration lists them under the key.
-func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace, key string) error {
+// setNetwork sets the network access of a workspace: everything, listed hosts, or nothing.
+// key is the configuration key of the list.
+func (e *Engine) setNetwork(spec *workspace.Spec, w policy.Workspace, key string) error {
 	spec.Network = w.Network == "open"
 	if w.Network != "allowlist" {
 		return nil
@@ -315,7 +318,7 @@ func (e *Engine) reaches(spec *workspace.Spec, w policy.Workspace, key string) e
 	return err
 }
 
-// limits are those of the rules, as the agent counts them.
+// limits returns the limits of the rules in the agent's terms.
 func (e *Engine) limits() agent.Limits {
 	l := e.cfg.Rules.Budget.Session
 	return agent.Limits{
@@ -324,25 +327,24 @@ func (e *Engine) limits() agent.Limits {
 	}
 }
 
-// place is a workspace without what is hidden from the agent, and what is outside of its
-// paths.
+// place is a workspace with its hiding rules and path filter applied.
 type place struct {
 	*workspace.Workspace
 	rules project.Hidden
-	shows policy.Workspace // its paths
-	gone  []string         // paths of the saved state that are hidden, or outside
-	layer string           // digest of what a set-up made, on which it lies; "" for none
+	shows policy.Workspace // path filter
+	gone  []string         // hidden or filtered paths of the saved state
+	layer string           // digest of the set-up layer below; "" if none
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid) (place, func(context.Context) error, error) {
+func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer heldLayer) (place, func(context.Context) error, error) {
 	hidden, err := e.cfg.Bases.hidden(ctx, j.Repo, j.rulesAt(at.Saved))
 	if err != nil {
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
 	w := e.cfg.Rules.Workspace
-	want := gitops.BaseWant{Commit: at.Saved, Rules: within(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
+	want := gitops.BaseWant{Commit: at.Saved, Rules: restrict(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
 	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
 	if err != nil {
 		return place{}, nil, err
@@ -363,7 +365,7 @@ func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer laid)
 		Limits: workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk)},
 	}
 	var ws *workspace.Workspace
-	if err = e.reaches(&spec, w, "workspace.hosts"); err == nil {
+	if err = e.setNetwork(&spec, w, "workspace.hosts"); err == nil {
 		ws, err = e.cfg.Workspace.Open(ctx, spec)
 	}
 	if err != nil {

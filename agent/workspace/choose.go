@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// ErrNoEngine means that no engine with a wall can be used on this machine.
+// ErrNoEngine means that no walled engine works on this machine.
 var ErrNoEngine = errors.New("choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted")
 
-// Choose returns the first of engines, in their order, whose Check passes.
-// An engine named "local" is never chosen: it has no wall, so it must be
-// asked for by name. The error is [ErrNoEngine], and says what each engine lacks.
+// Choose returns the first of engines for which Check passes. It never returns an
+// engine named "local", because that has no wall: it must be requested by name. On
+// failure the error is [ErrNoEngine], with the prerequisites that each engine lacks.
 func Choose(ctx context.Context, engines ...Engine) (Engine, error) {
 	problems := []error{ErrNoEngine}
 	for _, e := range engines {

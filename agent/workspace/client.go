@@ -17,10 +17,10 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Workspace is an open workspace. Its methods satisfy [Files], [Searcher],
-// [Shell], [Changer] and [Starter]; they are safe for concurrent use, and
-// after Close, or when the host has died, they fail with [ErrGone]. Ending a
-// call's context ends the work inside, too.
+// Workspace is an open workspace. Its methods satisfy [Files], [Searcher], [Shell],
+// [Changer] and [Starter], and are safe for concurrent use. After Close, or if the host
+// has died, they fail with [ErrGone]. Cancelling a call's context also stops the work
+// inside.
 type Workspace struct {
 	engine  string
 	root    string
@@ -33,7 +33,7 @@ type Workspace struct {
 	mu      sync.Mutex
 	runs    map[uint64]*tail
 	progs   map[uint64]*process
-	streams map[uint64]*stream // nil when there are no more
+	streams map[uint64]*stream // nil after the connection has ended
 	wrote   map[string]bool
 
 	watch    sync.WaitGroup
@@ -41,9 +41,9 @@ type Workspace struct {
 	closeErr error
 }
 
-// Config is what an engine hands to [Connect]. Release is called once, by
-// Close, after the connection has been closed; it must end the host if that
-// is still there, wait for it, and remove what was made for it.
+// Config is the input of [Connect]. Release is called once, by Close, after the
+// connection was closed. It must end the host if it is still alive, wait for it, and
+// remove its resources.
 type Config struct {
 	Engine  string
 	Conn    io.ReadWriteCloser
@@ -52,9 +52,8 @@ type Config struct {
 	Log     *slog.Logger
 }
 
-// Connect speaks to the tool host at the other end of cfg.Conn and returns
-// the workspace when the host has answered. When it fails everything is
-// released.
+// Connect greets the tool host at the other end of cfg.Conn and returns the workspace
+// once the host has answered. On failure it releases everything.
 func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 	w := &Workspace{engine: cfg.Engine, release: cfg.Release, egress: cfg.Egress,
 		runs: map[uint64]*tail{}, progs: map[uint64]*process{}, streams: map[uint64]*stream{}}
@@ -63,7 +62,7 @@ func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	alive, end := context.WithCancel(context.WithoutCancel(ctx))
-	w.conn = NewConn(alive, cfg.Conn, handlerFunc(w.notified), logger)
+	w.conn = NewConn(alive, cfg.Conn, handlerFunc(w.handleMessage), logger)
 	w.watch.Go(func() {
 		<-w.conn.Gone()
 		end()
@@ -90,7 +89,7 @@ func Connect(ctx context.Context, cfg Config) (*Workspace, error) {
 // Engine returns the name of the engine that opened the workspace.
 func (w *Workspace) Engine() string { return w.engine }
 
-// Root returns the absolute path of the workspace as commands inside see it.
+// Root returns the absolute path of the workspace as seen by commands inside.
 func (w *Workspace) Root() string { return w.root }
 
 // Close ends the workspace: every process in it, and all its files. Calling
@@ -108,7 +107,7 @@ func (w *Workspace) Close(ctx context.Context) error {
 	return w.closeErr
 }
 
-// Read returns lines of a text file, all of it when no ranges are given.
+// Read returns lines of a text file, or all of it if no ranges are given.
 func (w *Workspace) Read(ctx context.Context, path string, ranges ...Range) (File, error) {
 	var r ReadResult
 	if err := w.call(ctx, MethodRead, PathParams{Path: []byte(path), Ranges: ranges}, &r); err != nil {
@@ -117,8 +116,8 @@ func (w *Workspace) Read(ctx context.Context, path string, ranges ...Range) (Fil
 	return r.unfold()
 }
 
-// ReadAll returns a file's bytes and mode, or [ErrTooLarge] when it has more
-// than limit (0 for [MaxWrite]).
+// ReadAll returns the bytes and the mode of a file. It returns [ErrTooLarge] if the
+// file has more than limit bytes; limit 0 means [MaxWrite].
 func (w *Workspace) ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error) {
 	if limit <= 0 {
 		limit = MaxWrite
@@ -137,8 +136,8 @@ func (w *Workspace) ReadAll(ctx context.Context, path string, limit int64) ([]by
 	return out.Bytes(), r.mode, nil
 }
 
-// Write replaces or creates a file in one step, with the directories it needs.
-// An existing file keeps its mode.
+// Write replaces or creates a file atomically, and creates missing directories. An
+// existing file keeps its mode.
 func (w *Workspace) Write(ctx context.Context, name string, data []byte) error {
 	if len(data) > MaxWrite {
 		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", name, len(data), MaxWrite, ErrTooLarge)
@@ -155,7 +154,7 @@ func (w *Workspace) Write(ctx context.Context, name string, data []byte) error {
 	return err
 }
 
-// relative returns a path as [Workspace.Changes] names it.
+// relative returns a path in the form used by [Workspace.Changes].
 func (w *Workspace) relative(name string) string {
 	name = path.Clean(name)
 	for _, root := range []string{w.root, "/workspace"} {
@@ -166,7 +165,7 @@ func (w *Workspace) relative(name string) string {
 	return name
 }
 
-// Wrote reports whether a file was written here by Write, and so by no command alone.
+// Wrote reports whether Write has written a file, so that not only commands did.
 func (w *Workspace) Wrote(name string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -178,45 +177,45 @@ func (w *Workspace) Remove(ctx context.Context, path string) error {
 	return w.call(ctx, MethodRemove, PathParams{Path: []byte(path)}, nil)
 }
 
-// List lists a directory in order, without what .gitignore and .agentignore
-// exclude. limit 0 means 1,000.
+// List lists a directory in order, without files excluded by .gitignore and
+// .agentignore. limit 0 means 1,000.
 func (w *Workspace) List(ctx context.Context, path string, recursive bool, limit int) (Listing, error) {
 	var l Listing
 	err := w.call(ctx, MethodList, PathParams{Path: []byte(path), Recursive: recursive, Max: limit}, &l)
 	return l, err
 }
 
-// Search finds text in the files that List would show.
+// Search finds text in the files visible to List.
 func (w *Workspace) Search(ctx context.Context, q Query) (Matches, error) {
 	var m Matches
 	err := w.call(ctx, MethodSearch, q, &m)
 	return m, err
 }
 
-// Find finds files and directories by name among those that List would show.
+// Find finds files and directories by name among those visible to List.
 func (w *Workspace) Find(ctx context.Context, q NameQuery) (Names, error) {
 	var n Names
 	err := w.call(ctx, MethodFind, q, &n)
 	return n, err
 }
 
-// Outline finds the definitions in a file, or in the files of a directory that List would
-// show.
+// Outline finds the definitions in a file, or in the files of a directory that are
+// visible to List.
 func (w *Workspace) Outline(ctx context.Context, q OutlineQuery) (Outline, error) {
 	var o Outline
 	err := w.call(ctx, MethodOutline, q, &o)
 	return o, err
 }
 
-// Used returns the definitions in some files that others of them name most often, at most
-// so many. It looks at as many files as it can in a time.
+// Used returns at most the given number of definitions in paths, those named by most
+// other files. It reads as many of the files as the time allows.
 func (w *Workspace) Used(ctx context.Context, paths []string, within time.Duration, most int) ([]Used, error) {
 	var u []Used
 	err := w.call(ctx, MethodUsed, UsedParams{Paths: paths, Time: within, Max: most}, &u)
 	return u, err
 }
 
-// Changes lists what differs from the base, by path.
+// Changes lists the differences from the base, by path.
 func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	var wire []WireChange
 	if err := w.call(ctx, MethodChanges, nil, &wire); err != nil {
@@ -232,8 +231,8 @@ func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	return out, nil
 }
 
-// Content returns the bytes of a regular file, or the target of a symlink.
-// The reader must be closed, and used before ctx ends.
+// Content returns the bytes of a regular file, or the target of a symlink. The reader
+// must be closed, and is valid only until ctx ends.
 func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, error) {
 	r := &chunkReader{ctx: ctx, ws: w, req: ChunkParams{Path: []byte(path), Raw: true}}
 	if err := r.fetch(); err != nil {
@@ -242,7 +241,7 @@ func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, er
 	return r, nil
 }
 
-// Readlink returns the target of a symlink, and "" for a regular file.
+// Readlink returns the target of a symlink, or "" for a regular file.
 func (w *Workspace) Readlink(ctx context.Context, path string) (string, error) {
 	r := &chunkReader{ctx: ctx, ws: w, req: ChunkParams{Path: []byte(path), Raw: true}}
 	if err := r.fetch(); err != nil || r.mode&fs.ModeSymlink == 0 {
@@ -251,7 +250,7 @@ func (w *Workspace) Readlink(ctx context.Context, path string) (string, error) {
 	return string(r.data), nil
 }
 
-// call makes one request. When ctx ends first the host is told to stop.
+// call makes one request. If ctx ends first, it tells the host to stop.
 func (w *Workspace) call(ctx context.Context, method string, params, result any) error {
 	return w.callID(ctx, w.ids.Add(1), method, params, result)
 }
@@ -268,11 +267,11 @@ func (w *Workspace) callID(ctx context.Context, id uint64, method string, params
 	return decodeError(err)
 }
 
-// notified takes what comes from the host without being an answer. It runs on the reading goroutine, so
-// it only hands the notification over.
-func (w *Workspace) notified(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
+// handleMessage handles requests and notifications from the host. It runs on the reading
+// goroutine, so it must not block.
+func (w *Workspace) handleMessage(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	if !req.Notif {
-		w.asked(ctx, req)
+		w.handleCall(ctx, req)
 		return
 	}
 	switch req.Method {

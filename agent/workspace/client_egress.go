@@ -10,30 +10,29 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Egress is the way out of a workspace that has no network of its own. Inside, commands
-// find a proxy at [ProxyAddress], and nothing else; each connection to it is handed to
-// Serve, which reads what is wanted, does it or not, and closes the connection. What comes
-// over it is the workspace's: hostile. ctx ends with the workspace. Refused returns what
-// was not let through since it was asked last, a line for each, for the model. Both are
-// called concurrently.
+// Egress is the proxy of a workspace without a network of its own. Commands inside find
+// it at [ProxyAddress]. Each connection is passed to Serve, which reads a request,
+// handles or refuses it, and closes the connection. Its input is hostile. ctx ends with
+// the workspace. Refused returns the refusals since its last call, one line each, for
+// the model. Both methods are called concurrently.
 type Egress interface {
 	Serve(ctx context.Context, conn net.Conn)
 	Refused() []string
 }
 
-// ProxyAddress is where the proxy is inside a workspace with an [Egress].
+// ProxyAddress is the address of the proxy inside a workspace with an [Egress].
 const ProxyAddress = "127.0.0.1:3128"
 
-// MaxStreams is how many connections to the proxy the tool host carries at once.
+// MaxStreams is the maximum number of concurrent proxy connections of a tool host.
 const MaxStreams = 64
 
-// stream is one connection from inside. The bytes of each direction go through a pipe
-// without a buffer, and each piece is answered when it was taken: who is slow makes the
-// other side wait, and nothing piles up.
+// stream is one proxy connection from inside. Each direction uses an unbuffered pipe,
+// and each piece is acknowledged after it was read: a slow reader blocks the writer,
+// and nothing accumulates.
 type stream struct {
-	up, down net.Conn // what comes from inside is written to up, what goes there read from down
-	far      carried  // of the egress
-	busy     bool     // a piece is being written to up
+	up, down net.Conn   // up takes data from inside, down yields data for inside
+	far      egressConn // the end used by the egress
+	busy     bool       // a piece is being written to up
 }
 
 func newStream() *stream {
@@ -45,29 +44,29 @@ func newStream() *stream {
 
 func (s *stream) end() { _, _ = s.up.Close(), s.down.Close() }
 
-// carried is the other end of a stream.
-type carried struct {
-	net.Conn // reads what comes from inside
+// egressConn is the egress's end of a stream.
+type egressConn struct {
+	net.Conn // reads data from inside
 	out      net.Conn
 }
 
-// Write sends to the inside.
-func (c carried) Write(b []byte) (int, error) { return c.out.Write(b) }
+// Write sends data to the inside.
+func (c egressConn) Write(b []byte) (int, error) { return c.out.Write(b) }
 
 // Close ends both directions.
-func (c carried) Close() error { return errors.Join(c.Conn.Close(), c.out.Close()) }
+func (c egressConn) Close() error { return errors.Join(c.Conn.Close(), c.out.Close()) }
 
-// SetWriteDeadline sets that of Write.
-func (c carried) SetWriteDeadline(t time.Time) error { return c.out.SetWriteDeadline(t) }
+// SetWriteDeadline sets the deadline of Write.
+func (c egressConn) SetWriteDeadline(t time.Time) error { return c.out.SetWriteDeadline(t) }
 
-// SetDeadline sets that of both directions.
-func (c carried) SetDeadline(t time.Time) error {
+// SetDeadline sets the deadline of both directions.
+func (c egressConn) SetDeadline(t time.Time) error {
 	return errors.Join(c.Conn.SetDeadline(t), c.out.SetDeadline(t))
 }
 
-// asked takes a call of the host, which is about connections to the proxy. It does not
-// wait for anything, since the next message is read after it.
-func (w *Workspace) asked(ctx context.Context, req *jsonrpc2.Request) {
+// handleCall handles a call of the host about proxy connections. It must not block, because
+// it runs on the reading goroutine.
+func (w *Workspace) handleCall(ctx context.Context, req *jsonrpc2.Request) {
 	var p StreamParams
 	err := DecodeParams(req, &p)
 	var s *stream
@@ -86,7 +85,7 @@ func (w *Workspace) asked(ctx context.Context, req *jsonrpc2.Request) {
 			w.carry(ctx, p.ID, s, req.ID)
 			return
 		default:
-			err = w.take(s, p)
+			err = w.passUp(s, p)
 		}
 		w.answer(ctx, req.ID, err)
 	})
@@ -95,13 +94,13 @@ func (w *Workspace) asked(ctx context.Context, req *jsonrpc2.Request) {
 // answer answers a call of the host.
 func (w *Workspace) answer(ctx context.Context, id jsonrpc2.ID, err error) {
 	if err == nil {
-		_ = w.conn.Reply(ctx, id, nil) // it fails when the host is gone, and so is the stream then
+		_ = w.conn.Reply(ctx, id, nil) // fails only if the host, and so the stream, is gone
 		return
 	}
 	_ = w.conn.Fail(ctx, id, err)
 }
 
-// streamFor returns the stream that a call is about.
+// streamFor returns the stream of a call. It creates the stream for [MethodDial].
 func (w *Workspace) streamFor(method string, id uint64) (*stream, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +121,8 @@ func (w *Workspace) streamFor(method string, id uint64) (*stream, error) {
 	return nil, fmt.Errorf("answer tool host: unknown method %q: mount the same binary", method)
 }
 
-// take passes on what came from inside.
-func (w *Workspace) take(s *stream, p StreamParams) error {
+// passUp passes data from inside to the egress.
+func (w *Workspace) passUp(s *stream, p StreamParams) error {
 	_, err := s.up.Write(p.Data)
 	if p.End {
 		err = s.up.Close()
@@ -134,8 +133,8 @@ func (w *Workspace) take(s *stream, p StreamParams) error {
 	return err
 }
 
-// carry gives a new connection to the egress and passes on what that says, until both
-// have ended.
+// carry hands a new connection to the egress and forwards its output until both have
+// ended.
 func (w *Workspace) carry(ctx context.Context, id uint64, s *stream, call jsonrpc2.ID) {
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
@@ -143,7 +142,7 @@ func (w *Workspace) carry(ctx context.Context, id uint64, s *stream, call jsonrp
 	said := make(chan struct{})
 	go func() {
 		defer close(said)
-		w.say(ctx, id, s)
+		w.sendDown(ctx, id, s)
 	}()
 	w.egress.Serve(ctx, s.far)
 	_ = s.far.Close()
@@ -154,8 +153,8 @@ func (w *Workspace) carry(ctx context.Context, id uint64, s *stream, call jsonrp
 	delete(w.streams, id)
 }
 
-// say sends to the inside what the egress writes.
-func (w *Workspace) say(ctx context.Context, id uint64, s *stream) {
+// sendDown sends the output of the egress to the inside.
+func (w *Workspace) sendDown(ctx context.Context, id uint64, s *stream) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := s.down.Read(buf)
@@ -170,7 +169,7 @@ func (w *Workspace) say(ctx context.Context, id uint64, s *stream) {
 	}
 }
 
-// endStreams keeps new ones from coming; those that are there end by their context.
+// endStreams refuses new streams. The existing ones end with their context.
 func (w *Workspace) endStreams() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// Run runs one command in the session's shell; commands queue behind each
-// other. A command that fails is a result, not an error. When ctx ends the
-// command is killed with everything it started. progress is called from the
-// calling goroutine, never after Run has returned.
+// Run runs one command in the session's shell; commands are queued. A failing command is
+// a result, not an error. If ctx ends, the command and its child processes are killed.
+// progress is called from the calling goroutine, and never after Run has returned.
 func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk string)) (CommandResult, error) {
 	id := w.ids.Add(1)
 	t := &tail{ready: make(chan struct{}, 1)}
@@ -53,10 +52,10 @@ func (w *Workspace) Run(ctx context.Context, cmd Command, progress func(chunk st
 	}
 }
 
-// maxTail is how much progress waits for a slow reader.
+// maxTail is the maximum size in bytes of progress that waits for a slow reader.
 const maxTail = 256 << 10
 
-// tail holds the progress that the reader has not taken yet.
+// tail buffers progress until it is read.
 type tail struct {
 	ready chan struct{}
 	mu    sync.Mutex
@@ -96,8 +95,7 @@ func (w *Workspace) tailOf(id uint64) *tail {
 	return w.runs[id]
 }
 
-// chunkReader reads a file piece by piece. The file must stay the same
-// meanwhile.
+// chunkReader reads a file in chunks. The file must not change meanwhile.
 type chunkReader struct {
 	//nolint:containedctx // io.Reader has no parameter for it; Content documents that the reader lives within it
 	ctx  context.Context
@@ -145,7 +143,7 @@ func (r *chunkReader) Close() error {
 	return nil
 }
 
-// validUTF8 returns a name as valid text, for checks of its form alone.
+// validUTF8 returns a name as valid text, only for checks of its form.
 func validUTF8(s string) string {
 	if utf8.ValidString(s) {
 		return s

@@ -8,15 +8,15 @@ import (
 	"sync"
 )
 
-// Starter starts programs that speak over stdin and stdout.
+// Starter starts programs that communicate over stdin and stdout.
 type Starter interface {
 	Start(ctx context.Context, p Program) (io.ReadWriteCloser, error)
 }
 
-// Start starts a program inside the workspace. Writes go to its stdin, reads
-// come from its stdout; its stderr is dropped. Read returns an error that says
-// how the program ended, or [io.EOF] when it ended with exit code 0. Close ends
-// the program with everything it started. ctx is for the start only.
+// Start starts a program inside the workspace. Writes go to its stdin, and reads come
+// from its stdout; its stderr is dropped. At the end, Read returns [io.EOF] for exit
+// code 0, or an error that describes the end. Close ends the program with all its child
+// processes. ctx covers the start only.
 func (w *Workspace) Start(ctx context.Context, p Program) (io.ReadWriteCloser, error) {
 	if len(p.Argv) == 0 || p.Argv[0] == "" {
 		return nil, errors.New("start program: no command given")
@@ -29,13 +29,13 @@ func (w *Workspace) Start(ctx context.Context, p Program) (io.ReadWriteCloser, e
 	w.mu.Unlock()
 	if err := w.call(ctx, MethodStart, StartParams{ID: id, Program: p}, nil); err != nil {
 		//nolint:contextcheck // the word to stop must go out although ctx has ended
-		pr.drop() // the host may have started it although nobody waited for the answer
+		pr.drop() // the host may have started it although the call was cancelled
 		return nil, err
 	}
 	return pr, nil
 }
 
-// maxBacklog is how much output of a program waits for a reader.
+// maxBacklog is the maximum size in bytes of unread output of a program.
 const maxBacklog = 64 << 20
 
 type process struct {
@@ -48,7 +48,7 @@ type process struct {
 	ended error
 }
 
-// Read returns output as it comes.
+// Read blocks until output arrives or the program ends.
 func (p *process) Read(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,7 +63,7 @@ func (p *process) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// Write hands b to the program's stdin; it waits until the program took it.
+// Write sends b to the program's stdin, and blocks until the program has read it.
 func (p *process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	ended := p.ended
@@ -82,8 +82,8 @@ func (p *process) Write(b []byte) (int, error) {
 	return sent, nil
 }
 
-// Close ends the program. It never fails: a workspace that is gone has ended
-// it already.
+// Close ends the program. It never fails: if the workspace is gone, the program has
+// ended.
 func (p *process) Close() error {
 	p.drop()
 	return nil

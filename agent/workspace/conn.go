@@ -16,22 +16,21 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// Conn is one end of the wire: JSON-RPC in which parameters and results go
-// beside the message, as its body, and so are encoded and decoded once. A body
-// is one line of JSON and after it, where there are bytes in bulk, those bytes
-// as they are. Conn is safe for concurrent use.
+// Conn is one end of the wire: JSON-RPC that carries parameters and results as a body
+// beside the message, so that they are encoded and decoded once. A body is one line of
+// JSON, followed by raw bytes if there is bulk data. Conn is safe for concurrent use.
 type Conn struct{ rpc *jsonrpc2.Conn }
 
-// NewConn speaks over conn and gives what the other end asks for to h, in
-// order, with the body as the request's Params; [DecodeParams] reads it. It
-// ends with ctx, with Close, or when the other end hangs up.
+// NewConn starts a connection over conn. It passes the requests of the other end to h
+// in order, with the body as Params; [DecodeParams] reads it. The connection ends with
+// ctx, with Close, or if the other end hangs up.
 func NewConn(ctx context.Context, conn io.ReadWriteCloser, h jsonrpc2.Handler, log *slog.Logger) *Conn {
 	f := newFrames(conn)
 	return &Conn{rpc: jsonrpc2.NewConn(ctx, f, h, jsonrpc2.OnSend(f.beforeSend), jsonrpc2.OnRecv(f.received), jsonrpc2.SetLogger(rpcLog{log}))}
 }
 
-// Call asks for method under id, which no other call of this end has meanwhile, and fills
-// result, a pointer, from the answer; nil for nothing.
+// Call calls method with id, and decodes the answer into result, a pointer or nil. The
+// id must be unique among the pending calls of this end.
 func (c *Conn) Call(ctx context.Context, id uint64, method string, params, result any) error {
 	x := &exchange{}
 	var err error
@@ -44,7 +43,7 @@ func (c *Conn) Call(ctx context.Context, id uint64, method string, params, resul
 	return decodeBody(x.got, result)
 }
 
-// Notify sends a notification, which has no answer.
+// Notify sends a notification. It has no answer.
 func (c *Conn) Notify(ctx context.Context, method string, params any) error {
 	body, err := encodeBody(params)
 	if err != nil {
@@ -84,7 +83,7 @@ func DecodeParams(req *jsonrpc2.Request, v any) error {
 	return nil
 }
 
-// bulky is a body with bytes that are not in its JSON.
+// bulky is a body with raw bytes after its JSON.
 type bulky interface{ bulk() *[]byte }
 
 func encodeBody(v any) ([]byte, error) {
@@ -110,11 +109,11 @@ func decodeBody(body []byte, v any) error {
 	return nil
 }
 
-// bodyField is the name under which a request carries its [exchange]; the
-// other end sees the number of bytes there.
+// bodyField is the field of a request that holds its [exchange]. On the wire it is the
+// length of the body.
 const bodyField = "body"
 
-// exchange is a request's body and that of its answer.
+// exchange holds the bodies of a request and of its answer.
 type exchange struct{ sent, got []byte }
 
 // MarshalJSON implements [json.Marshaler]. It writes the length of the body.
@@ -135,16 +134,15 @@ func exchangeOf(req *jsonrpc2.Request) *exchange {
 
 const frameBuffer = 64 << 10
 
-// frames reads and writes messages with their bodies: the lengths of both,
-// four bytes each, the message, the body. beforeSend and WriteObject run one
-// after the other under the connection's lock, ReadObject and received on its
-// reading goroutine, so that next and last need no lock of their own.
+// frames reads and writes messages with their bodies: both lengths, four bytes each, then
+// the message and the body. beforeSend and WriteObject run in turn under the connection's
+// lock, ReadObject and received on its reading goroutine, so next and last need no lock.
 type frames struct {
 	conn io.Closer
 	in   *bufio.Reader
 	out  *bufio.Writer
-	next []byte // body of the message that WriteObject is given next
-	last []byte // body of the message that ReadObject returned last
+	next []byte // body for the next WriteObject
+	last []byte // body of the last ReadObject
 }
 
 func newFrames(conn io.ReadWriteCloser) *frames {
@@ -161,7 +159,7 @@ func (f *frames) beforeSend(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	}
 }
 
-// received hands the body to the call that waits for it.
+// received passes the body to the waiting call.
 func (f *frames) received(req *jsonrpc2.Request, resp *jsonrpc2.Response) {
 	switch {
 	case resp != nil:
@@ -196,7 +194,7 @@ func (f *frames) WriteObject(message any) error {
 	return f.out.Flush()
 }
 
-// ReadObject receives a message and its body, and refuses those over
+// ReadObject receives a message and its body. It refuses messages larger than
 // [maxMessage].
 func (f *frames) ReadObject(message any) error {
 	var head [8]byte
@@ -217,10 +215,10 @@ func (f *frames) ReadObject(message any) error {
 	return json.Unmarshal(data, message)
 }
 
-// Close closes the connection below.
+// Close closes the underlying connection.
 func (f *frames) Close() error { return f.conn.Close() }
 
-// readN reads n bytes. It allocates as they arrive, because n is not trusted.
+// readN reads n bytes. It allocates as they arrive, because n is untrusted.
 func readN(r io.Reader, n int64) ([]byte, error) {
 	if n <= 1<<20 {
 		data := make([]byte, n)

@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// copyTree copies the directories, regular files and symlinks below src into
-// the new directory dst, with modes and times, for engines that cannot lay an
-// overlay. Directories become writable for their owner; a ".git" at the top is
-// left out, and so is every special file.
+// copyTree copies the directories, regular files and symlinks below src into the new
+// directory dst, with modes and times, for engines without overlays. Directories become
+// writable for their owner. It skips special files, and a ".git" at the top.
 //
-// Nobody else may write to src or dst meanwhile.
+// No other process may write to src or dst meanwhile.
 func copyTree(ctx context.Context, src, dst string) error {
 	src, dst = filepath.Clean(src), filepath.Clean(dst)
 	if err := os.MkdirAll(dst, 0o755); err != nil {
@@ -57,8 +56,8 @@ func copyTree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-// Copy copies the base files into a new directory, as [copyTree] does, and what a set-up
-// made where the base has nothing.
+// Copy copies the base files into a new directory like [copyTree], and adds the files
+// of the set-up layer that the base lacks.
 func (s Spec) Copy(ctx context.Context, dst string) error {
 	if err := copyTree(ctx, s.Source, dst); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (s Spec) Copy(ctx context.Context, dst string) error {
 	return addTree(ctx, filepath.Join(s.Layer, LayerTree), dst)
 }
 
-// addTree copies what dst has not.
+// addTree copies the entries that dst lacks.
 func addTree(ctx context.Context, src, dst string) error {
 	root, err := os.OpenRoot(dst)
 	if err != nil {
@@ -95,8 +94,8 @@ func addTree(ctx context.Context, src, dst string) error {
 	return nil
 }
 
-// copyEntry copies a directory without what is in it, a symlink, or a file. In root, to is
-// name.
+// copyEntry copies a directory without its entries, a symlink, or a file. name is the
+// path of to within root.
 func copyEntry(root *os.Root, from, to, name string) error {
 	info, err := os.Lstat(from)
 	switch {
@@ -130,7 +129,7 @@ func (s Spec) copyOver(ctx context.Context, dst string) error {
 		if there, err := root.Lstat(name); d.IsDir() && err == nil && there.IsDir() {
 			return nil
 		}
-		if err := root.RemoveAll(name); err != nil || d.Type()&fs.ModeCharDevice != 0 { // it is gone
+		if err := root.RemoveAll(name); err != nil || d.Type()&fs.ModeCharDevice != 0 { // a deletion
 			return err
 		}
 		return copyEntry(root, filepath.Join(s.Over, name), filepath.Join(dst, name), name)
@@ -164,8 +163,7 @@ func copyFile(from, to string) error {
 	return os.Chtimes(to, info.ModTime(), info.ModTime())
 }
 
-// RemoveTree removes a directory with everything in it, also where its
-// content has taken write permission away from directories.
+// RemoveTree removes a directory tree, including directories without write permission.
 func RemoveTree(dir string) error {
 	if dir == "" || filepath.Clean(dir) == "/" {
 		return fmt.Errorf("remove tree %q: %w", dir, fs.ErrInvalid)
@@ -179,7 +177,7 @@ func RemoveTree(dir string) error {
 		return err
 	}
 	defer func() { _ = root.Close() }()
-	// What cannot be made writable shows again below.
+	// Errors are ignored here: RemoveAll below reports them.
 	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			return root.Chmod(path, 0o700)

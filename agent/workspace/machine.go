@@ -7,25 +7,25 @@ import (
 	"strings"
 )
 
-// Machine is what workspaces see of this machine besides /usr, such as the toolchains
-// of a runner.
+// Machine describes the parts of this machine, besides /usr, that workspaces see, such
+// as the toolchains of a runner.
 type Machine struct {
 	Dirs   []string          // read-only, at the same paths
-	Hidden []string          // directories in these, or in /usr, that are shown empty
-	Env    map[string]string // PATH, and what else names a place in them
+	Hidden []string          // directories within these or /usr that appear empty
+	Env    map[string]string // PATH, and other variables that refer to Dirs
 }
 
-// Programs says what programs workspaces have that see this machine's own: its system, and
-// where they are looked for.
+// Programs identifies the programs of workspaces that use those of this machine: its
+// architecture, operating system and PATH.
 func Programs(path string) string {
-	system, _ := os.ReadFile("/etc/os-release") // where there is none, nobody says what it is
+	system, _ := os.ReadFile("/etc/os-release") // empty if the file is missing
 	return strings.Join([]string{runtime.GOARCH, path, string(system)}, "\n")
 }
 
-// Etc is what workspaces on this machine's own programs see of /etc.
+// Etc lists the entries of /etc visible to workspaces that use this machine's programs.
 var Etc = []string{"alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs", "ca-certificates", "nsswitch.conf", "protocols", "services", "localtime", "mime.types", "java-17-openjdk", "python3"}
 
-// EtcFiles returns what /etc has of its own there: it names the user inside.
+// EtcFiles returns the generated files of /etc inside. They define the user.
 func EtcFiles() map[string]string {
 	uid, gid := Owner()
 	return map[string]string{

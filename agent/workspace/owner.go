@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// Owner returns the user and group that work in walled workspaces: those of this
-// process or, when it is root, 65532. What runs inside is never root.
+// Owner returns the user and group of processes in walled workspaces: those of this
+// process, or 65532 if it is root. Processes inside are never root.
 func Owner() (uid, gid int) {
 	if uid, gid = os.Geteuid(), os.Getegid(); uid == 0 {
 		return 65532, 65532
@@ -21,8 +21,8 @@ func Owner() (uid, gid int) {
 	return uid, gid
 }
 
-// Give hands a tree to [Owner], so that engines can lay an overlay over it
-// instead of copying it; without root it is owned right already.
+// Give transfers a tree to [Owner], so that engines can lay an overlay over it instead
+// of copying it. Without root it does nothing: the owner is right already.
 func Give(ctx context.Context, dir string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -45,21 +45,21 @@ func Give(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Layers are the directories of one workspace below its state directory.
+// Layers are the directories of one workspace.
 type Layers struct {
-	Base  string // read-only, what is to be seen of several first, with ":" between; "" when the workspace begins empty
+	Base  string // read-only; topmost first, separated by ":"; "" if the workspace starts empty
 	Tree  string // the copy; not used with Upper
-	Upper string // upper layer of an overlay on Base, "" for a copy
+	Upper string // upper layer of an overlay on Base; "" means a copy
 	Work  string // the overlay's work directory
-	Cache string // for tools, writable
-	Under string // of a set-up's layer what lies below Base, for an overlay; "" for none
-	// CacheBase is of a set-up's layer what lies below Cache, for an overlay with the work
-	// directory CacheWork; "" for none.
+	Cache string // writable, for tools
+	Under string // set-up layer below Base, for an overlay; "" if none
+	// CacheBase is the set-up layer below Cache, for an overlay with the work directory
+	// CacheWork; "" if none.
 	CacheBase, CacheWork string
 }
 
-// Lay makes the directories of a workspace: those of an overlay when wanted
-// and the source is fit for one, else a copy of the source.
+// Lay makes the directories of a workspace: those of an overlay if requested and
+// suitable for the source, else a copy of the source.
 func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 	at := func(name string) string { return filepath.Join(spec.State, name) }
 	l := Layers{Base: spec.Source, Cache: at("cache")}
@@ -101,21 +101,20 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 			return l, err
 		}
 	}
-	if spec.Over != "" { // there is no one directory with all of it
+	if spec.Over != "" { // no single directory has all base files
 		l.Base = ""
 	}
 	return l, Give(ctx, l.Tree)
 }
 
-// Open opens a workspace on an overlay where one is wanted. Overlays do not work
-// everywhere: where none can be laid it is a copy, which takes long where there are many
-// files, and log says so. log may be nil.
+// Open opens a workspace on an overlay if requested. If no overlay can be mounted, it
+// logs a warning and falls back to a copy, which is slow for many files. log may be nil.
 func (s Spec) Open(ctx context.Context, overlay bool, log *slog.Logger, open func(overlay bool) (*Workspace, error)) (*Workspace, error) {
 	ws, err := open(overlay)
 	if err == nil || !overlay || ctx.Err() != nil {
 		return ws, err
 	}
-	again := RemoveTree(s.State) // nothing of the first try is to be kept
+	again := RemoveTree(s.State) // discard the first attempt
 	if again == nil {
 		ws, again = open(false)
 	}
@@ -128,8 +127,8 @@ func (s Spec) Open(ctx context.Context, overlay bool, log *slog.Logger, open fun
 	return ws, nil
 }
 
-// fitForOverlay reports whether the source can be the base of an overlay: the user
-// inside owns it, and the paths can stand in mount options.
+// fitForOverlay reports whether the source can be the base of an overlay: it belongs to
+// the user inside, and no path needs escaping in mount options.
 func fitForOverlay(spec Spec) bool {
 	if spec.Source == "" || strings.ContainsAny(spec.Source+spec.Over+spec.Layer+spec.State, ":,\\\"'") {
 		return false

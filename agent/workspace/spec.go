@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Check reports what is wrong with a specification, whoever opens it.
+// Check returns an error if the specification is invalid for every engine.
 func (s Spec) Check() error {
 	if ok, err := regexp.MatchString(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`, s.Session); err != nil || !ok {
 		return fmt.Errorf("open workspace: session %q: use 1 to 63 letters, digits and \"-\"", s.Session)
@@ -41,18 +41,18 @@ func (s Spec) Check() error {
 	return nil
 }
 
-// GitInside is where [Spec.Git] is shown in a walled workspace, for reading.
+// GitInside is the read-only mount point of [Spec.Git] in a walled workspace.
 const GitInside = "/handrail/git"
 
-// Where a walled workspace has its caches, with [Spec.Layer] what a set-up made of the
-// tree, and the upper layer of the caches.
+// Mount points in a walled workspace: the caches and, with [Spec.Layer], the set-up's
+// tree and the upper layer of the caches.
 const (
 	CacheInside      = "/cache"
 	LayerInside      = "/handrail/layer"
 	CacheUpperInside = "/handrail/cache"
 )
 
-// Release removes the state directory, unless it is to be kept.
+// Release removes the state directory, unless Keep is set.
 func (s Spec) Release() error {
 	if s.Keep {
 		return nil
@@ -60,9 +60,8 @@ func (s Spec) Release() error {
 	return RemoveTree(s.State)
 }
 
-// Toolhost returns the arguments with which a workspace's tool host is started,
-// before its root. With hold it is the tool host that holds the processes to
-// the limits.
+// Toolhost returns the arguments of a workspace's tool host, without its root. hold
+// makes the tool host itself enforce the limits on processes.
 func (s Spec) Toolhost(hold bool) []string {
 	l := s.Limits.WithDefaults()
 	args := []string{"toolhost", "--init", "--name", s.Name, "--command", l.Command.String(), "--disk", strconv.FormatInt(l.DiskBytes, 10)}
@@ -81,7 +80,7 @@ func (s Spec) Toolhost(hold bool) []string {
 
 func envName(name string) bool { return name != "" && !strings.ContainsAny(name, "=\x00\n ") }
 
-// WithDefaults replaces zero limits by those of [DefaultLimits].
+// WithDefaults replaces zero limits with those of [DefaultLimits].
 func (l Limits) WithDefaults() Limits {
 	if l.MemoryBytes <= 0 {
 		l.MemoryBytes = DefaultLimits.MemoryBytes
@@ -101,19 +100,19 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// Scratch returns the sizes of the file systems in memory at /tmp, /dev/shm and
-// /var/tmp. What is in them counts as memory, so together they are well below
-// that limit: full ones leave room for commands.
+// Scratch returns the sizes in bytes of the tmpfs at /tmp, /dev/shm and /var/tmp. Their
+// content counts as memory, so their sum stays well below that limit to leave room for
+// commands.
 func (l Limits) Scratch() (tmp, shm, varTmp int64) {
 	l = l.WithDefaults()
 	return min(1<<30, l.MemoryBytes/4), min(512<<20, l.MemoryBytes/8), min(64<<20, l.MemoryBytes/32) //control:scratch-size
 }
 
-// ScratchFiles is how many files may be in each of them.
+// ScratchFiles is the maximum number of files in each of them.
 const ScratchFiles = 100_000
 
-// Environ returns the whole environment inside: base, then what every engine sets,
-// then extra. The later value of a name wins.
+// Environ returns the complete environment inside: common defaults, overridden by base,
+// then by extra.
 func Environ(base map[string]string, extra map[string]string) []string {
 	env := map[string]string{
 		"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",

@@ -11,14 +11,14 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 )
 
-// WireVersion is the version of the protocol between [Workspace] and the tool
-// host; both come out of one binary, so a difference means a wrong mount.
+// WireVersion is the version of the protocol between [Workspace] and the tool host.
+// Both are part of one binary, so a difference means a wrong mount.
 const WireVersion = 6
 
-// Methods of the wire. The client calls, the host answers; MethodProgress and
-// MethodOutput are notifications from the host, MethodCancel and MethodStop
-// notifications from the client. MethodDial and MethodUp are the host's calls: see
-// [Egress].
+// Methods of the wire. The client calls and the host answers, except for MethodProgress
+// and MethodOutput (notifications from the host), MethodCancel and MethodStop
+// (notifications from the client), and MethodDial and MethodUp (calls of the host, see
+// [Egress]).
 const (
 	MethodHello    = "hello"
 	MethodRead     = "read"
@@ -44,20 +44,20 @@ const (
 	MethodDown     = "down"
 )
 
-// maxMessage is the largest message in either direction: what comes from the
-// workspace is not trusted to be small.
+// maxMessage is the maximum size in bytes of a message in either direction: messages
+// from the workspace are untrusted.
 const maxMessage = 48 << 20
 
-// MaxWrite is the most data that one Write takes.
+// MaxWrite is the maximum size in bytes of one Write.
 const MaxWrite = 16 << 20
 
-// MaxChunk is the most data in one chunk of a file on the wire.
+// MaxChunk is the maximum size in bytes of one chunk of a file on the wire.
 const MaxChunk = 512 << 10
 
-// MaxOutput is how much of one command's output is kept, in bytes.
+// MaxOutput is the maximum size in bytes of the output kept of one command.
 const MaxOutput = 8 << 20
 
-// RunResult is a [CommandResult] whose output goes as it is.
+// RunResult is a [CommandResult] with its output as raw bytes.
 type RunResult struct {
 	CommandResult
 	Text []byte `json:"-"`
@@ -68,11 +68,11 @@ func (r *RunResult) bulk() *[]byte { return &r.Text }
 // HelloResult introduces the host.
 type HelloResult struct {
 	Version int    `json:"version"`
-	Root    string `json:"root"` // absolute path of the workspace as commands see it
+	Root    string `json:"root"` // absolute path of the workspace as seen by commands
 }
 
-// PathParams is a path and what some calls need beside it. Paths are bytes:
-// file names need not be UTF-8.
+// PathParams is a path with the options of some calls. Paths are bytes: file names need
+// not be UTF-8.
 type PathParams struct {
 	Path      []byte  `json:"path"`
 	Ranges    []Range `json:"ranges,omitempty"`
@@ -80,8 +80,8 @@ type PathParams struct {
 	Max       int     `json:"max,omitempty"`
 }
 
-// UsedParams asks which definitions in files the others name most often. Time is how long
-// that may take.
+// UsedParams asks for the definitions in files that the others name most often. Time is
+// the time limit.
 type UsedParams struct {
 	Paths []string      `json:"paths"`
 	Time  time.Duration `json:"time"`
@@ -96,18 +96,18 @@ type WriteParams struct {
 
 func (p *WriteParams) bulk() *[]byte { return &p.Data }
 
-// ReadResult is a [File] whose lines go as one text: those of all Spans, each
-// with a line feed after it.
+// ReadResult is a [File] with its lines as one text: those of all Spans, each
+// terminated by a line feed.
 type ReadResult struct {
 	File
-	Spans []Range `json:"spans"` // ascending, To included
+	Spans []Range `json:"spans"` // ascending, To is inclusive
 	Text  []byte  `json:"-"`
 }
 
 func (r *ReadResult) bulk() *[]byte { return &r.Text }
 
-// unfold puts the lines in their chunks. What comes from the workspace is not
-// trusted to fit.
+// unfold splits the text into chunks. It checks the spans, because the workspace is
+// untrusted.
 func (r *ReadResult) unfold() (File, error) {
 	f := r.File
 	f.Chunks = make([]Chunk, 0, len(r.Spans))
@@ -127,14 +127,13 @@ func (r *ReadResult) unfold() (File, error) {
 	return f, nil
 }
 
-// ChunkParams asks for bytes of a file from Offset on. Stamp, when not empty,
-// must still be the file's. Raw reads a symlink as its target and ignores
-// .agentignore.
+// ChunkParams asks for bytes of a file, beginning at Offset. A non-empty Stamp must
+// match the file's. Raw reads a symlink as its target and ignores .agentignore.
 type ChunkParams struct {
 	Path   []byte `json:"path"`
 	Offset int64  `json:"offset,omitempty"`
 	Stamp  string `json:"stamp,omitempty"`
-	Limit  int64  `json:"limit,omitempty"` // largest size of the whole file, 0 for any
+	Limit  int64  `json:"limit,omitempty"` // maximum size of the whole file; 0 means unlimited
 	Raw    bool   `json:"raw,omitempty"`
 }
 
@@ -149,18 +148,18 @@ type ChunkResult struct {
 
 func (r *ChunkResult) bulk() *[]byte { return &r.Data }
 
-// ProgressParams carries output of the running command with request id ID.
+// ProgressParams carries output of a running command. ID is the id of its request.
 type ProgressParams struct {
 	ID   uint64 `json:"id"`
 	Text string `json:"text"`
 }
 
-// CancelParams names the request that nobody waits for any more.
+// CancelParams names a cancelled request.
 type CancelParams struct {
 	ID uint64 `json:"id"`
 }
 
-// WireChange is a [Change] with a path of bytes.
+// WireChange is a [Change] with its path as bytes.
 type WireChange struct {
 	Path []byte      `json:"path"`
 	Kind ChangeKind  `json:"kind"`
@@ -175,9 +174,8 @@ type StartParams struct {
 	Program
 }
 
-// StreamParams carries bytes of a started program: its input, its output, or
-// with End that there is no more of it. Those of a connection to the proxy go in the same
-// form.
+// StreamParams carries input or output of a started program, or of a proxy connection.
+// End marks the end of the data.
 type StreamParams struct {
 	ID   uint64 `json:"id"`
 	Data []byte `json:"-"`
@@ -187,7 +185,7 @@ type StreamParams struct {
 
 func (p *StreamParams) bulk() *[]byte { return &p.Data }
 
-// wireErrors pairs the errors that keep their identity with their codes.
+// wireErrors maps codes to the errors that keep their identity.
 func wireErrors() map[int64]error {
 	return map[int64]error{
 		1: ErrNotExist, 2: ErrOutside, 3: ErrIgnored, 4: ErrNotFile, 5: ErrTooLarge, 6: ErrBinary, 7: ErrGone,
@@ -196,8 +194,8 @@ func wireErrors() map[int64]error {
 	}
 }
 
-// encodeError makes an error fit for the wire. What [errors.Is] says of the
-// errors of this package about err it also says of the decoded one.
+// encodeError encodes an error for the wire. [errors.Is] gives the same result for the
+// decoded error, if the target is one of [wireErrors].
 func encodeError(err error) *jsonrpc2.Error {
 	out := &jsonrpc2.Error{Code: jsonrpc2.CodeInternalError, Message: err.Error()}
 	for code := int64(1); code <= int64(len(wireErrors())); code++ {
@@ -209,7 +207,7 @@ func encodeError(err error) *jsonrpc2.Error {
 	return out
 }
 
-// remoteError is an error that came over the wire.
+// remoteError is an error received over the wire.
 type remoteError struct {
 	text string
 	kind error
@@ -218,7 +216,7 @@ type remoteError struct {
 func (e *remoteError) Error() string { return e.text }
 func (e *remoteError) Unwrap() error { return e.kind }
 
-// decodeError undoes encodeError; other errors mean that the workspace has gone.
+// decodeError reverses encodeError. Other errors mean that the workspace has ended.
 func decodeError(err error) error {
 	if err == nil {
 		return nil
@@ -233,8 +231,8 @@ func decodeError(err error) error {
 	return fmt.Errorf("%w: %w", ErrGone, err)
 }
 
-// Program is a process to start beside the shell: a language server, an MCP
-// server. It has no terminal; Env is added to the workspace's environment.
+// Program is a process to run beside the shell, such as a language server or an MCP
+// server. It has no terminal. Env is added to the workspace's environment.
 type Program struct {
 	Argv []string          `json:"argv"`
 	Cwd  string            `json:"cwd,omitempty"` // relative; clamped to the root

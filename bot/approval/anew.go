@@ -9,21 +9,20 @@ import (
 )
 
 const (
-	again     = "-anew" // ends the key of a comment that takes the place of a deleted one
-	mostAnew  = 5       // whoever deletes them again and again does not want one
-	forkBegin = "fork-" // begins the key of the comment about the commits of a fork
+	again      = "-anew" // suffix of the key of a comment that replaces a deleted one
+	maxReposts = 5       // maximum number of reposts; further deletions are intended
+	forkBegin  = "fork-" // prefix of the key of the comment about a fork's commits
 )
 
-// Asks reports whether a key is that of a comment which asks for something in a session.
-func Asks(id, key string) bool {
+// IsRequestKey reports whether key belongs to a comment that asks for something in a session.
+func IsRequestKey(id, key string) bool {
 	return strings.HasPrefix(key, requestKey(id, "")) || isOf(key, forkBegin+id)
 }
 
-// isOf reports whether a key is that of a comment, or of an edit of it.
+// isOf reports whether key belongs to a comment or to an edit of it.
 func isOf(key, comment string) bool { return key == comment || strings.HasPrefix(key, comment+"-") }
 
-// AskedIn returns the requests that wait for an answer and are in the comment whose last
-// write has this key.
+// AskedIn returns the open requests in the comment with this key.
 func (r Requests) AskedIn(v *session.State, key string) []session.Asked {
 	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool {
 		is := r.Holder.Stage(stageOf(a))
@@ -31,8 +30,7 @@ func (r Requests) AskedIn(v *session.State, key string) []session.Asked {
 	})
 }
 
-// stageOf is where it is kept how far a request has come: those for commits have one
-// comment together.
+// stageOf returns the key of a request's [Stage]. Requests for commits share one comment.
 func stageOf(a session.Asked) string {
 	if a.Kind == session.AskCommit {
 		return forkShown
@@ -40,7 +38,7 @@ func stageOf(a session.Asked) string {
 	return a.ID
 }
 
-// comment is the key of the comment that asks for a, as it was first.
+// comment returns the original key of the comment that asks for a.
 func (r Requests) comment(a session.Asked, is Stage) string {
 	switch {
 	case a.Kind == session.AskCommit:
@@ -51,19 +49,19 @@ func (r Requests) comment(a session.Asked, is Stage) string {
 	return r.key(a)
 }
 
-// Anew has the comments made again that ask for these requests, and are gone. The
-// requests stay what they are, with their ids.
+// Anew has the deleted comments of these requests posted again. The requests keep their
+// ids.
 func (r Requests) Anew(ctx context.Context, v *session.State, gone []session.Asked) error {
 	var comments []string
 	for _, a := range gone {
 		comments = append(comments, r.comment(a, r.Holder.Stage(stageOf(a))))
 	}
 	done := map[string]bool{}
-	for _, q := range v.Requests { // also what is settled by now, and stood there
+	for _, q := range v.Requests { // settled requests were in these comments, too
 		id := stageOf(q.Asked)
 		is := r.Holder.Stage(id)
 		asked := is.URL != "" || is.Shown != ""
-		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) || strings.Count(is.Again, again) == mostAnew {
+		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) || strings.Count(is.Again, again) == maxReposts {
 			continue
 		}
 		done[id], is.Again, is.Shown, is.URL, is.Posted = true, is.Again+again, "", "", false

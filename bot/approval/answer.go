@@ -16,8 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Answer is what somebody says to a request. Source is where, as [Source]
-// names it.
+// Answer is a user's answer to a request. Source is its place, as [Source] returns it.
 type Answer struct {
 	Request string
 	Verdict policy.ApprovalState // policy.Approved or policy.Denied
@@ -26,8 +25,8 @@ type Answer struct {
 	Source  string
 }
 
-// Settle returns what an answer comes to at this moment. Where it counts for
-// nothing, why tells the person.
+// Settle returns the effect of an answer at this moment. why tells the user the reason if
+// it does not count.
 func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
@@ -48,17 +47,17 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 	return res, "", err
 }
 
-// approval is what a yes comes to at this moment: it may be too late, or for
-// something that has changed since it was asked.
+// approval returns the effect of an approval at this moment: it may be too late, or the
+// facts it is bound to may have changed.
 func (s Session) approval(ctx context.Context, asked session.Asked, yes session.Resolved) (session.Resolved, error) {
 	yes.Verdict, yes.Reason = approved, ""
-	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).Late(s.Now()) {
+	if policy.OpenApproval(asked.ID, asked.Digest, asked.Deadline).IsOverdue(s.Now()) {
 		return session.Resolved{ID: asked.ID, Verdict: expired, Reason: render.WhyLate}, nil
 	}
-	if asked.Kind == session.AskPlan { // bound to its words and the session, and each step of it is looked at when it comes
+	if asked.Kind == session.AskPlan { // bound to its text and the session; its steps are checked one by one
 		return yes, nil
 	}
-	if asked.Tool == session.SetUpTool { // bound to its digest alone, by which it is found
+	if asked.Tool == session.SetUpTool { // bound to its digest alone, which identifies it
 		return yes, nil
 	}
 	now, err := s.Bound(ctx)
@@ -71,10 +70,10 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	return yes, nil
 }
 
-// Bound returns what a session's approvals are bound to, as GitHub has it at
-// this moment: the branch that the work is for, by name. Where that branch
-// stands does not count. What would run starts from the session's own commits,
-// and a base that the session takes in becomes one of them.
+// Bound returns the facts that a session's approvals are bound to, as GitHub has them
+// now: the name of the target branch. The head of that branch does not count: code runs
+// from the session's own commits, and a base that the session takes in becomes one of
+// them.
 func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 	base := s.Target
 	if s.IsPull {
@@ -87,8 +86,8 @@ func (s Session) Bound(ctx context.Context) ([]session.Fact, error) {
 	return []session.Fact{{Name: "base branch", Value: base}}, nil
 }
 
-// answerable finds the request that somebody answers: one that is open, or,
-// for a denial, one that was approved and has not run. One denial wins.
+// answerable finds the request of an answer: an open one or, for a denial, an approved
+// one that has not run. A single denial wins.
 func answerable(v *session.State, answer Answer) (session.Asked, bool) {
 	list := v.Open()
 	if answer.Verdict == policy.Denied {
@@ -102,8 +101,8 @@ func answerable(v *session.State, answer Answer) (session.Asked, bool) {
 	return session.Asked{}, false
 }
 
-// Source names the version of a text that an answer stands in, so that it can
-// be looked at again: a comment, or a review. It is empty for other events.
+// Source identifies the version of the comment or review with an answer, so that it can
+// be checked again. It is empty for other events.
 func Source(ev ghapp.Event, t ghapp.Target) string {
 	switch {
 	case t.Comment != 0:
@@ -118,8 +117,8 @@ func reviewSource(id int64, body string) string {
 	return fmt.Sprintf("review:%d#%s", id, ghapp.Digest(body))
 }
 
-// commentSource names one version of a comment. GitHub's times are of seconds, so
-// the text goes in as well.
+// commentSource identifies one version of a comment. GitHub's times have a resolution of
+// one second, so the text is included.
 func commentSource(t ghapp.Target, updated time.Time, body string) string {
 	kind := "comment"
 	if t.Diff {
@@ -128,9 +127,9 @@ func commentSource(t ghapp.Target, updated time.Time, body string) string {
 	return fmt.Sprintf("%s:%d:%s#%s", kind, t.Comment, updated.UTC().Format(time.RFC3339), ghapp.Digest(body))
 }
 
-// Confirm checks an answer that is about to be used once more: does the person
-// still have the right, does the comment still say what it said? It returns why
-// not, or "". GitHub not answering stops everything.
+// Confirm checks an answer again before it is used: its author must still have the right,
+// and its text must be unchanged. It returns the reason why not, or "". If GitHub does
+// not answer, it fails.
 func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.Resolved) (string, error) {
 	actor, why, err := s.speaker(ctx, yes)
 	if why != "" || err != nil {
@@ -146,14 +145,14 @@ func (s Session) Confirm(ctx context.Context, asked session.Asked, yes session.R
 	if why, err := (proposal{s, asked}).doubt(ctx, yes); why != "" || err != nil || byReview(yes.Key) { //control:review-checked-again
 		return why, err
 	}
-	if shown, err := s.posted(ctx, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
+	if shown, err := s.hasPosted(ctx, requestKey(s.ID, ""), asked.Digest); !shown || err != nil { //control:request-was-shown
 		return render.WhyNotShown, err
 	}
-	return s.said(ctx, asked.ID, yes) //control:bot-orders-edited
+	return s.verifySource(ctx, asked.ID, yes) //control:bot-orders-edited
 }
 
-// speaker returns the account that gave an answer as it is now, or why it is not the
-// one that gave it.
+// speaker returns the current account of an answer's author, or the reason why it is not
+// the account that gave the answer.
 func (s Session) speaker(ctx context.Context, yes session.Resolved) (actor policy.Actor, why string, err error) {
 	if actor, err = s.Client.Actor(ctx, yes.By); err != nil {
 		return actor, "", err
@@ -167,10 +166,9 @@ func (s Session) speaker(ctx context.Context, yes session.Resolved) (actor polic
 	return actor, "", nil
 }
 
-// said returns why what an answer names as its source is no approval of a
-// request, given by who is said to have given it, or "". The log that says so may
-// have been written by somebody else: what counts is on GitHub.
-func (s Session) said(ctx context.Context, request string, yes session.Resolved) (string, error) {
+// verifySource returns the reason why the source of an answer is no approval of a request by the
+// recorded author, or "". The log may be forged: only GitHub counts.
+func (s Session) verifySource(ctx context.Context, request string, yes session.Resolved) (string, error) {
 	var author int64
 	var text, why string
 	var err error
@@ -189,8 +187,8 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 		return render.WhyAnotherAuthor, nil
 	}
 	says, err := s.Approves(ctx, text, request)
-	if err == nil && says == YesUnnamed { // which request that was for, only the bot's own reply tells
-		taken, err := s.posted(ctx, ReplyKey, render.Taken(request, yes.By, where(yes.Key)))
+	if err == nil && says == YesUnnamed { // only the bot's reply tells the request that it was for
+		taken, err := s.hasPosted(ctx, ReplyKey, render.AnswerTaken(request, yes.By, where(yes.Key)))
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}
@@ -202,18 +200,18 @@ func (s Session) said(ctx context.Context, request string, yes session.Resolved)
 	return "", nil
 }
 
-// posted reports whether an unchanged comment of the bot, whose key begins like
-// this, has words in it.
-func (s Session) posted(ctx context.Context, prefix, words string) (bool, error) {
+// hasPosted reports whether an unchanged comment of the bot with a key prefix contains
+// words.
+func (s Session) hasPosted(ctx context.Context, prefix, words string) (bool, error) {
 	list, err := s.posts(ctx, prefix)
 	return slices.ContainsFunc(list, func(cm ghapp.Comment) bool { return strings.Contains(cm.Body, words) }), err
 }
 
-// posts returns the unchanged comments of the bot whose keys begin like this, those on
-// lines of a diff as well.
+// posts returns the unchanged comments of the bot with a key prefix, including those on a
+// diff.
 func (s Session) posts(ctx context.Context, prefix string) (out []ghapp.Comment, err error) {
 	for _, at := range s.threads() {
-		list, err := s.Client.Posted(ctx, at, prefix, s.IsPull || at.Number == s.Pull)
+		list, err := s.Client.OwnComments(ctx, at, prefix, s.IsPull || at.Number == s.Pull)
 		if err != nil {
 			return nil, err
 		}
@@ -222,7 +220,7 @@ func (s Session) posts(ctx context.Context, prefix string) (out []ghapp.Comment,
 	return out, nil
 }
 
-// threads are where people talk with the session: its own thread, and its pull request.
+// threads returns the threads that may hold answers: the session's, and its pull request.
 func (s Session) threads() []thread.Ref {
 	out := []thread.Ref{s.Thread}
 	if s.Pull != 0 && s.Pull != s.Thread.Number {
@@ -233,12 +231,11 @@ func (s Session) threads() []thread.Ref {
 	return out
 }
 
-// review reads the review that an answer came from. Why says that it is not as it
-// was.
+// review reads the review with an answer. why is set if it has changed.
 func (s Session) review(ctx context.Context, source string) (author int64, text, why string, err error) {
 	for _, at := range s.threads() {
 		list, err := s.Client.ListReviews(ctx, at)
-		if err != nil && !errors.Is(err, ghapp.ErrNotFound) { // the thread may be no pull request
+		if err != nil && !errors.Is(err, ghapp.ErrNotFound) { // the thread may not be a pull request
 			return 0, "", "", err
 		}
 		for _, r := range list {
@@ -250,14 +247,14 @@ func (s Session) review(ctx context.Context, source string) (author int64, text,
 	return 0, "", render.WhyReviewEdited, nil
 }
 
-// comment reads the comment that an answer came from. Why says that it is not as
-// it was. Whoever may write can edit comments of others, so one that was ever
-// edited is nobody's yes, also where a log names the edited version. A comment on
-// the diff may be older than its review, so its times say nothing.
+// comment reads the comment with an answer. why is set if it has changed. Users with
+// write access can edit comments of others, so an edited comment is no approval, even if
+// the log names the edited version. A comment on the diff may be older than its review,
+// so its times say nothing.
 func (s Session) comment(ctx context.Context, source string, diff bool) (author int64, text, why string, err error) {
 	target := ghapp.Target{Diff: diff}
 	if fields := strings.SplitN(source, ":", 3); len(fields) == 3 {
-		target.Comment, _ = strconv.ParseInt(fields[1], 10, 64) // no comment has the number 0
+		target.Comment, _ = strconv.ParseInt(fields[1], 10, 64) // 0 on error, which is no comment
 	}
 	got, err := s.Client.GetComment(ctx, target)
 	if errors.Is(err, ghapp.ErrNotFound) {

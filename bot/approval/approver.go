@@ -12,10 +12,10 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// MayAny reports whether an account may settle one of requests, now. Teams and
-// CODEOWNERS are looked up where the configuration names them; what GitHub
-// refuses to tell counts as no, and what it cannot tell now is an error, so
-// that nothing is granted and the question is asked again.
+// MayAny reports whether an account may settle one of the requests now. Teams and
+// CODEOWNERS are looked up if the configuration names them. A permanent refusal by GitHub
+// counts as no. A temporary failure is an error, so that nothing is granted and the
+// lookup is repeated.
 func (s Session) MayAny(ctx context.Context, actor policy.Actor, requests []session.Asked) (bool, error) {
 	for _, asked := range requests {
 		if v, _, err := s.may(ctx, actor, asked); v == policy.Allow || err != nil {
@@ -25,7 +25,7 @@ func (s Session) MayAny(ctx context.Context, actor policy.Actor, requests []sess
 	return false, nil
 }
 
-// may decides what [Session.MayAny] reports of one, with the reason.
+// may is [Session.MayAny] for one request, with the reason.
 func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Asked) (policy.Verdict, string, error) {
 	if asked.Kind == session.AskPlan {
 		v, why := s.mayPlan(actor)
@@ -36,7 +36,7 @@ func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Aske
 		return policy.Deny, "", err
 	}
 	if v, why := policy.MayApprove(actor, policy.ApprovalFacts{Bots: facts.Bots, Groups: [][]string{{"write"}}}); v == policy.Deny && actor.Lookup != policy.Found {
-		return v, why, nil // nothing more need be asked about an account like this
+		return v, why, nil // no further lookup can help this account
 	}
 	entries := slices.Concat(facts.Groups...)
 	for _, entry := range entries {
@@ -63,13 +63,13 @@ func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Aske
 	return v, why, nil
 }
 
-// facts returns what the configuration says of approvals.
+// facts returns the approval rules of the configuration.
 func (s Session) facts() (policy.ApprovalFacts, error) {
 	rules, err := policy.New(s.Config)
 	return rules.ApprovalFacts(s.RequesterID), err
 }
 
-// inTeam asks whether a person is in a team, "org/slug".
+// inTeam reports whether a user is in a team, "org/slug".
 func (s Session) inTeam(ctx context.Context, team, login string) (bool, error) {
 	org, slug, ok := strings.Cut(team, "/")
 	if !ok {
@@ -83,15 +83,14 @@ func (s Session) inTeam(ctx context.Context, team, login string) (bool, error) {
 	return in && err == nil, err //control:team-lookup
 }
 
-// ownerFiles is where GitHub looks for owners; the first one counts.
+// ownerFiles are the possible CODEOWNERS files; the first one found counts.
 var ownerFiles = []string{".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"}
 
-// wholeTree is asked for where a request names no path. Only rules for
-// everything match it.
+// wholeTree is the path of a request without paths. Only rules for everything match it.
 const wholeTree = "\x00"
 
-// ownsAll reports whether a person owns every one of paths, by the CODEOWNERS
-// file of the branch that the work is for.
+// ownsAll reports whether a user owns every one of paths, by the CODEOWNERS file of the
+// target branch.
 func (s Session) ownsAll(ctx context.Context, login string, paths []string) (bool, error) {
 	owners, err := s.codeOwners(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (s Session) isAmong(ctx context.Context, owners []string, login string) (bo
 	for _, o := range owners {
 		name, ok := strings.CutPrefix(o, "@")
 		if !ok {
-			continue // an address of mail proves nothing about an account
+			continue // an email address does not prove an account
 		}
 		if strings.EqualFold(name, login) {
 			return true, nil
@@ -144,12 +143,12 @@ func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
 	return policy.CodeOwners{}, nil
 }
 
-// mostReviewers limits who is asked to review, people and teams each.
-const mostReviewers = 10
+// maxReviewers is the maximum number of users asked to review, and of teams.
+const maxReviewers = 10
 
-// reviewers returns who is asked to review: the owners of the paths where there
-// are any, else the teams that approve here, else who asked for the session.
-// Nobody is asked who could not approve, and no bot.
+// reviewers returns the users and teams to ask for a review: the owners of the paths or,
+// if there are none, the teams that approve here or, if there are none, the requester. It
+// leaves out bots, and users without the right to approve.
 func (s Session) reviewers(ctx context.Context, asked session.Asked) (people, teams []string, err error) {
 	owners, err := s.codeOwners(ctx)
 	if err != nil {
@@ -178,8 +177,8 @@ func (s Session) reviewers(ctx context.Context, asked session.Asked) (people, te
 	return s.whoMay(ctx, asked, []string{"@" + s.Requester})
 }
 
-// whoMay sorts names ("@login", "@org/team") into people who may approve a
-// request and teams of the repository's organization.
+// whoMay sorts names ("@login", "@org/team") into users with the right to approve a
+// request, and teams of the repository's organization.
 func (s Session) whoMay(ctx context.Context, asked session.Asked, names []string) (people, teams []string, err error) {
 	for _, n := range names {
 		name, ok := strings.CutPrefix(strings.ToLower(n), "@")
@@ -187,12 +186,12 @@ func (s Session) whoMay(ctx context.Context, asked session.Asked, names []string
 			continue
 		}
 		if org, slug, ok := strings.Cut(name, "/"); ok {
-			if strings.EqualFold(org, s.Thread.Owner) && !slices.Contains(teams, slug) && len(teams) < mostReviewers {
+			if strings.EqualFold(org, s.Thread.Owner) && !slices.Contains(teams, slug) && len(teams) < maxReviewers {
 				teams = append(teams, slug)
 			}
 			continue
 		}
-		if slices.Contains(people, name) || len(people) == mostReviewers || policy.ValidateLogin(name) != nil {
+		if slices.Contains(people, name) || len(people) == maxReviewers || policy.ValidateLogin(name) != nil {
 			continue
 		}
 		actor, err := s.Client.Actor(ctx, name)

@@ -15,43 +15,41 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Requests asks people in a session, for its holder.
+// Requests posts the requests of a session for its holder.
 type Requests struct {
 	Session
 	Holder Holder
-	// Offer puts an edit that waits for a review where people can see it: its
-	// commit on a branch of its own, and the branch that it would go to, if
-	// that is not there yet. Doing it again changes nothing. Words mean that
-	// the remote will never take it; [ErrGone] that nobody has the commit any
-	// more; another error that trying later can help. Without it no request is
-	// a pull request.
+	// Offer puts an edit up for review: its commit on a branch of its own, and its target
+	// branch if that is missing. It is idempotent. refused is the reason why the remote will
+	// never take it. [ErrGone] means that the commit no longer exists; other errors are
+	// temporary. nil disables review by pull request.
 	Offer func(ctx context.Context, o Offer) (refused string, err error)
 }
 
-// Offer is what to put up: Commit on Branch, for Base, which is or becomes a
-// branch at Parent.
+// Offer is an edit for review: Commit on Branch, to be merged into Base, which is created
+// at Parent if it is missing.
 type Offer struct {
 	Commit, Branch string
 	Parent, Base   string
 }
 
-// ErrGone means that an edit that was to be reviewed is not there any more.
+// ErrGone means that an edit for review no longer exists.
 var ErrGone = errors.New("the commit to be reviewed is not here")
 
-// Ask puts what is open before people, what was asked for at the same time in
-// one comment, and sees to it that deadlines are looked at when they come.
+// Ask posts the open requests, new ones together in one comment, and schedules a wake for
+// each deadline.
 func (r Requests) Ask(ctx context.Context, v *session.State) error {
 	var fresh []session.Asked
 	whys := map[string]string{}
 	for _, a := range v.Open() {
-		if a.Kind == session.AskCommit { // a comment of its own asks for it
+		if a.Kind == session.AskCommit { // it has a comment of its own
 			continue
 		}
 		up, why, err := r.offer(ctx, a)
 		if err != nil {
 			return err
 		}
-		if !up && a.Review != nil && render.TooLongToShow(a) { // now that no pull request shows it
+		if !up && a.Review != nil && render.TooLongToShow(a) { // no pull request shows it now
 			if err := r.Holder.Wake(ctx, time.Time{}); err != nil {
 				return err
 			}
@@ -68,7 +66,7 @@ func (r Requests) Ask(ctx context.Context, v *session.State) error {
 		}
 	}
 	for _, group := range render.Split(fresh, r.Requester) { //control:one-request-comment
-		for _, a := range group { // kept before it is posted: after a crash the groups are the same
+		for _, a := range group { // stored before posting: a crash must not change the groups
 			is := r.Holder.Stage(a.ID)
 			is.In, is.Why = r.key(group[0]), whys[a.ID]
 			if err := r.Holder.SetStage(ctx, a.ID, is); err != nil {
@@ -79,7 +77,7 @@ func (r Requests) Ask(ctx context.Context, v *session.State) error {
 	return r.Show(ctx, v)
 }
 
-// Show makes the comments that ask say what became of each request.
+// Show brings the comments that ask up to date with the state of each request.
 func (r Requests) Show(ctx context.Context, v *session.State) error {
 	var keys []string
 	groups := map[string][]render.Request{}
@@ -101,15 +99,15 @@ func (r Requests) Show(ctx context.Context, v *session.State) error {
 	return nil
 }
 
-// show posts one comment, or edits it when it would say something else. An
-// edit is recorded like every write, so that a late one cannot undo a later.
+// show posts one comment, or edits it if its text has changed. An edit is recorded like
+// every write, so that a late one cannot undo a later one.
 func (r Requests) show(ctx context.Context, v *session.State, key string, group []render.Request) error {
 	post := render.Requests(group, r.Requester, r.Progress)
 	is, says := r.Holder.Stage(group[0].ID), ghapp.Digest(fmt.Sprint(post.Text, post.Folds))
 	if is.Shown == says {
 		return nil
 	}
-	waits := func(q render.Request) bool { return q.Approval.Waits() }
+	waits := func(q render.Request) bool { return q.Approval.IsPending() }
 	if is.Shown == "" && slices.ContainsFunc(group, waits) {
 		whom, err := r.whom(ctx, v, group)
 		if err != nil {
@@ -156,8 +154,8 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 	return nil
 }
 
-// line is the thread on a diff in which the session asks, because what it works on was
-// said there; its zero is the session's own thread.
+// line returns the thread on a diff that the session works for, or the zero place for the
+// session's own thread.
 func line(v *session.State) session.Place {
 	if v.Place.DiffThread == 0 { //control:asked-in-the-line
 		return session.Place{}
@@ -165,8 +163,8 @@ func line(v *session.State) session.Place {
 	return v.Place
 }
 
-// InPlace puts a comment where a request of a person stands: below a comment on a diff
-// when it is one, and in its own thread.
+// InPlace moves a comment to the place of a request: into its thread, and below its
+// comment on a diff if there is one.
 func InPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
 	if p.Thread != 0 {
 		wr.Thread, wr.Thread.Number = at, p.Thread
@@ -177,15 +175,15 @@ func InPlace(at thread.Ref, p session.Place, wr ghapp.Write) ghapp.Write {
 	return wr
 }
 
-// OnDiff reports whether a comment is on a diff, by its address.
+// OnDiff reports whether a URL is that of a comment on a diff.
 func OnDiff(url string) bool { return strings.Contains(url, "#discussion_r") }
 
-// before tells what is too long for the comment that asks in comments of its own.
+// before posts the parts of a request that are too long for the comment that asks.
 func (r Requests) before(ctx context.Context, at session.Place, q render.Request) error {
 	for i, post := range render.Before(q) { //control:told-before-asked
 		wr := InPlace(r.Thread, at, ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
 		ref, err := r.Holder.Ensure(ctx, wr)
-		if err == nil && !q.Approval.Waits() {
+		if err == nil && !q.Approval.IsPending() {
 			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
 			_, err = r.Holder.Ensure(ctx, wr)
 		}
@@ -198,17 +196,16 @@ func (r Requests) before(ctx context.Context, at session.Place, q render.Request
 
 func (r Requests) key(a session.Asked) string { return requestKey(r.ID, a.ID) }
 
-// requestKey is the key of the comment that puts a request before people.
+// requestKey returns the key of the comment that asks for a request.
 func requestKey(session, request string) string { return "ask-" + session + "-" + request }
 
-// Moot returns the ends of requests that nobody can answer: those whose
-// deadline passed, and those that no comment can show, unless a pull request
-// does.
+// Moot returns events that end requests without a possible answer: those past their
+// deadline, and those too long for a comment, unless a pull request shows them.
 func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
 	var out []*session.Event
 	end := func(res session.Resolved) { out = append(out, session.NewEvent(session.TypeResolved, turn, res)) }
 	for _, a := range open {
-		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).Late(r.Now()) {
+		if policy.OpenApproval(a.ID, a.Digest, a.Deadline).IsOverdue(r.Now()) {
 			end(session.Resolved{ID: a.ID, Verdict: expired})
 		}
 	}
@@ -222,8 +219,8 @@ func (r Requests) Moot(open []session.Asked, turn int) []*session.Event {
 	return out
 }
 
-// offer puts a request up as a small pull request. It reports false when that
-// cannot be, and a comment has to ask.
+// offer puts a request up as a small pull request. It reports false if that is
+// impossible, so that a comment has to ask.
 func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why string, err error) {
 	is := r.Holder.Stage(a.ID)
 	if a.Review == nil || r.Offer == nil || is.Comment || is.Posted {
@@ -253,15 +250,15 @@ func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why stri
 	return true, "", r.announce(ctx, a, ref.Number)
 }
 
-// reviewPull is the small pull request. Its text depends on what is recorded
-// alone, so that it is the same after a crash.
+// reviewPull returns the write of the small pull request. Its text depends only on
+// recorded data, so that it is the same after a crash.
 func (r Requests) reviewPull(a session.Asked) ghapp.Write {
 	return ghapp.Write{Key: "review-" + r.ID + "-" + a.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
 		Base: a.Review.Base, Head: a.Review.Branch, Title: render.ReviewTitle(a), Body: render.ReviewBody(a, r.Requester, r.Thread.Number),
 	}}
 }
 
-// announce asks people to review, and says in the thread where.
+// announce requests reviews, and posts a notice in the thread.
 func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error {
 	at := r.Thread
 	at.Number = pull
@@ -271,14 +268,14 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	}
 	anew := r.Holder.Stage(a.ID).Again
 	key, told := r.key(a), render.ReviewNotice(a, pull, r.Requester, r.Progress)
-	var tell []string // who is asked to review is told by GitHub
+	var tell []string // GitHub notifies reviewers by itself
 	if len(people)+len(teams) == 0 {
 		if tell, err = Person(ctx, r.Client, r.Requester); err != nil {
 			return err
 		}
 	}
 	var list []ghapp.Write
-	for _, who := range people { // one each: GitHub refuses all for one that it will not have
+	for _, who := range people { // one each: GitHub rejects all for a single invalid name
 		list = append(list, ghapp.Write{Key: key + "-r-" + who, Kind: ghapp.WriteReviewers, Thread: at, Reviewers: []string{who}})
 	}
 	for _, team := range teams {
@@ -288,7 +285,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	var ref ghapp.Ref
 	for _, wr := range list {
 		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {
-			wr.Key = key + "-" + ghapp.Digest(wr.Key) // names may hold what a key cannot
+			wr.Key = key + "-" + ghapp.Digest(wr.Key) // names may be invalid in a key
 		}
 		if ref, err = r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
 			return err
@@ -297,7 +294,7 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	return r.Holder.SetStage(ctx, a.ID, Stage{Pull: pull, Posted: true, URL: ref.URL, Again: anew})
 }
 
-// resolveNow settles a request and has the session gone on with.
+// resolveNow settles a request and wakes the session.
 func (r Requests) resolveNow(ctx context.Context, res session.Resolved) error {
 	if err := r.Holder.Append(ctx, session.NewEvent(session.TypeResolved, 0, res)); err != nil {
 		return err

@@ -12,37 +12,37 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Yes is what a text says to a request.
+// Yes is the approval that a text gives to a request.
 type Yes int
 
-// What a text can say to a request.
+// The kinds of approval.
 const (
 	YesNot     Yes = iota
-	YesNamed       // it approves the request by its id
-	YesUnnamed     // it approves, and does not say what
+	YesNamed       // names the request by its id
+	YesUnnamed     // names no request
 )
 
-// ReplyKey begins the keys of replies. One says which requests an answer was
-// taken for that names none.
+// ReplyKey begins the keys of replies. If an answer has no ids, the reply names the
+// requests that it was taken for.
 const ReplyKey = "reply-"
 
-// Said is where an answer stands that names no request: when it was written,
-// and the number of its comment, 0 for a review. Comments on a diff are counted apart.
-type Said struct {
+// AnswerPlace is the place of an answer without ids: its time, and the number of its comment, 0
+// for a review. Comments on a diff are numbered separately.
+type AnswerPlace struct {
 	At      time.Time
 	Comment int64
 	Diff    bool
 }
 
-// WhenSaid returns where the text of an event stands.
-func WhenSaid(ev ghapp.Event, t ghapp.Target) Said {
+// PlaceOfAnswer returns the place of an event's text.
+func PlaceOfAnswer(ev ghapp.Event, t ghapp.Target) AnswerPlace {
 	if t.Comment == 0 {
-		return Said{At: ev.Review.Submitted}
+		return AnswerPlace{At: ev.Review.Submitted}
 	}
-	return Said{At: ev.Comment.Created, Comment: t.Comment, Diff: t.Diff}
+	return AnswerPlace{At: ev.Comment.Created, Comment: t.Comment, Diff: t.Diff}
 }
 
-// where names the text of a source: "comment 12".
+// where returns a name for the text of a source: "comment 12".
 func where(source string) string {
 	kind, rest, _ := strings.Cut(source, ":")
 	number, _, _ := strings.Cut(rest, ":")
@@ -53,14 +53,13 @@ func where(source string) string {
 	return kind + " " + number
 }
 
-// Where is how people are told which text an answer came from.
+// Where names the text with the answer for users.
 func (a Answer) Where() string { return where(a.Source) }
 
-// Unnamed returns the requests that somebody can have meant who named none: those
-// that were open when the text was written, and whose comment is older. By the
-// log alone that cannot be told, so GitHub's times of the comments count. Gone are those
-// that are open, and that no comment shows any more.
-func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (meant, gone []session.Asked, err error) {
+// Unnamed returns the requests that an answer without ids can mean: those that were open
+// when it was written, and that an older comment shows. The log alone cannot tell that,
+// so GitHub's times count. gone are the open requests that no comment shows any more.
+func (s Session) Unnamed(ctx context.Context, v *session.State, said AnswerPlace) (meant, gone []session.Asked, err error) {
 	comments, err := s.posts(ctx, requestKey(s.ID, ""))
 	if err != nil {
 		return nil, nil, err
@@ -69,7 +68,7 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said Said) (mean
 		if !r.Kind.ByID() || r.Answer != nil && r.Settled.Before(said.At) {
 			continue
 		}
-		shown := r.Digest == "" || !r.Approval.Waits()
+		shown := r.Digest == "" || !r.Approval.IsPending()
 		for _, cm := range comments {
 			shown = shown || strings.Contains(cm.Body, r.Digest)
 			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment && OnDiff(cm.URL) == said.Diff
@@ -90,18 +89,17 @@ func Open(v *session.State) []session.Asked {
 	return slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return !a.Kind.ByID() })
 }
 
-// Pick is an answer that names no request: its command, and whether it says "all"
-// and approves.
+// Pick is an answer without ids: its command, and whether it says "all" and approves.
 type Pick struct {
 	Verb     string
 	All, Yes bool
 }
 
-// Choose returns the requests of those that are open, and that an answer can mean,
-// which it is for. Why says that it is for none, or what it leaves out.
+// Choose returns the ids of the requests that an answer is for, given those that are open
+// and those that it can mean. why tells that there is none, or lists omitted ones.
 func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
 	switch {
-	case len(open) == 0 && (len(meant) == 1 || p.All && len(meant) > 0): // somebody was faster
+	case len(open) == 0 && (len(meant) == 1 || p.All && len(meant) > 0): // another answer was faster
 		for _, a := range meant {
 			ids = append(ids, a.ID)
 		}
@@ -129,13 +127,13 @@ func Choose(open, meant []session.Asked, p Pick) (ids []string, why string) {
 	return ids, why
 }
 
-// LastSpeaker is who gave the last instruction.
+// LastSpeaker returns the author of the last instruction.
 func LastSpeaker(v *session.State) string {
 	for _, m := range slices.Backward(v.Timeline) {
 		switch m := m.(type) {
 		case *session.Message:
 			return m.Author
-		case *session.Resolved: // a yes to a plan is what the work goes on from
+		case *session.Resolved: // the work goes on from the approval of a plan
 			if r := v.Request(m.ID); r != nil && r.Kind == session.AskPlan && m.Verdict == policy.Approved && m.By != "" { //control:plan-approver-told
 				return m.By
 			}

@@ -12,17 +12,15 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Fork is a session on a pull request from a fork. Whoever opens such a pull request
-// needs no right, and what a session changes goes to a branch of the repository itself:
-// so a session that may change something waits until somebody with write access has
-// written "/agent ok COMMIT". That is for this one commit, which the session then
-// starts from. The log has what was asked and what was answered, and before the first
-// answer of the model all of it is looked at once more.
+// Fork is a session on a pull request from a fork. Opening one needs no right, and the
+// session's changes go to a branch of the repository itself. So a session that may change
+// files waits until a user with write access has written "/agent ok COMMIT". That is for
+// this one commit, which the session then starts from. The log records requests and
+// answers, which are checked again before the first answer of the model.
 type Fork struct {
 	Session
 	Holder Holder
-	// Names returns what a text says to a commit: whether it lets the session work on
-	// it.
+	// Names reports whether a text lets the session work on a commit.
 	Names func(ctx context.Context, text, commit string) (bool, error)
 }
 
@@ -31,8 +29,8 @@ func ForkMoves(ev ghapp.Event) bool {
 	return ev.Kind == "pull_request" && ev.Action == "synchronize" && ev.Pull.Fork && ev.Thread.Number != 0
 }
 
-// OwnBranch is the branch of a pull request where that is one of the repository's own, else
-// "". A fork may give its branch any name.
+// OwnBranch returns the branch of a pull request if it is one of the repository itself,
+// else "". A fork may give its branch any name.
 func OwnBranch(p *ghapp.Pull) string {
 	if p == nil || p.Fork { //control:fork-branch
 		return ""
@@ -40,9 +38,9 @@ func OwnBranch(p *ghapp.Pull) string {
 	return p.Head
 }
 
-// WaitingCommit returns the request for a commit that is open in a session, or nil.
+// WaitingCommit returns the open request for a commit of a session, or nil.
 func WaitingCommit(v *session.State) *session.Request {
-	if r := newestCommit(v); r != nil && r.Approval.Waits() {
+	if r := newestCommit(v); r != nil && r.Approval.IsPending() {
 		return r
 	}
 	return nil
@@ -57,46 +55,46 @@ func newestCommit(v *session.State) *session.Request {
 	return nil
 }
 
-// mostAsked is how often a session asks again because the fork moved, with no word of a
-// person in between.
-const mostAsked = 20
+// maxForkRequests is the maximum number of requests for moves of a fork, with no message of a
+// user in between.
+const maxForkRequests = 20
 
-// Look returns what is to be recorded before a session is worked on: a request for the
-// commit that the fork is at, the end of one that the fork has left behind, and that
-// the session waits. It returns nothing where the work may go on.
+// Look returns the events to record before work on a session: a request for the fork's
+// current commit, the end of an outdated request, and that the session waits. It returns
+// none if work may go on.
 func (s Fork) Look(ctx context.Context, v *session.State) ([]*session.Event, error) {
 	mode, err := policy.ParseMode(v.ModeName())
-	begins := v.Plan() != nil && v.Plan().Approval.Stands()   //control:fork-plan
-	if v.Over() || err == nil && mode.ReadOnly() && !begins { //control:fork-waits
+	begins := v.Plan() != nil && v.Plan().Approval.IsApproved() //control:fork-plan
+	if v.Over() || err == nil && mode.ReadOnly() && !begins {   //control:fork-waits
 		return nil, nil
 	}
 	last := newestCommit(v)
-	if last != nil && last.Approval.Stands() && v.Turns > last.Turn {
-		return nil, nil // it was used
+	if last != nil && last.Approval.IsApproved() && v.Turns > last.Turn {
+		return nil, nil // already used
 	}
 	p, err := s.Client.GetPull(ctx, s.Thread)
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case last == nil || !last.Approval.Waits() && !last.Approval.Stands():
+	case last == nil || !last.Approval.IsPending() && !last.Approval.IsApproved():
 		return s.ask(v, p, ""), nil
 	case last.Head != p.HeadSHA: //control:fork-moved
-		return append(left(v, last, render.WhyForkMoved), s.ask(v, p, render.WhyForkMoved)...), nil
-	case last.Approval.Waits() && v.Outcome == nil:
-		return []*session.Event{parked(v)}, nil
-	case last.Approval.Waits():
+		return append(staleEvents(v, last, render.WhyForkMoved), s.ask(v, p, render.WhyForkMoved)...), nil
+	case last.Approval.IsPending() && v.Outcome == nil:
+		return []*session.Event{parkEvent(v)}, nil
+	case last.Approval.IsPending():
 		return nil, nil
 	}
 	why, err := s.confirm(ctx, last)
 	if why == "" || err != nil {
 		return nil, err
 	}
-	return append(left(v, last, why), s.ask(v, p, why)...), nil
+	return append(staleEvents(v, last, why), s.ask(v, p, why)...), nil
 }
 
-// ask returns the events of a request for the commit that a fork is at. Again is why
-// one that was asked for before does not count.
+// ask returns the events of a request for the fork's current commit. again is the reason
+// why an earlier one does not count.
 func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event {
 	all, row := 0, 0
 	for _, m := range v.Timeline {
@@ -109,7 +107,7 @@ func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event
 			}
 		}
 	}
-	if row >= mostAsked {
+	if row >= maxForkRequests {
 		out := session.Outcome{Status: session.StatusStopped, Turns: v.Turns, Files: v.Files, Reason: render.ForkMovesOn}
 		return []*session.Event{session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out})}
 	}
@@ -123,19 +121,19 @@ func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event
 			ID: id, Kind: session.AskCommit, Call: id, Digest: ghapp.Digest(s.ID, p.HeadSHA), Display: p.HeadSHA, Head: p.HeadSHA, Base: p.BaseSHA, Reasons: reasons,
 			Bound: []session.Fact{{Name: "commit of the fork", Value: p.HeadSHA}},
 		}),
-		parked(v),
+		parkEvent(v),
 	}
 }
 
-func parked(v *session.State) *session.Event {
+func parkEvent(v *session.State) *session.Event {
 	return session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval, Turns: v.Turns, Files: v.Files}})
 }
 
-func left(v *session.State, r *session.Request, why string) []*session.Event {
+func staleEvents(v *session.State, r *session.Request, why string) []*session.Event {
 	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why})}
 }
 
-// confirm returns why a word for a commit does not count any more, or "".
+// confirm returns the reason why the approval of a commit no longer counts, or "".
 func (s Fork) confirm(ctx context.Context, r *session.Request) (string, error) {
 	actor, why, err := s.speaker(ctx, *r.Answer)
 	if why != "" || err != nil {
@@ -152,11 +150,11 @@ func (s Fork) confirm(ctx context.Context, r *session.Request) (string, error) {
 		}
 		return YesNamed, nil
 	}
-	return look.said(ctx, r.ID, *r.Answer) //control:fork-said
+	return look.verifySource(ctx, r.ID, *r.Answer) //control:fork-said
 }
 
-// Answer returns what a word for a commit comes to, which begins as commit does. Told
-// says why it counts for nothing.
+// Answer returns the effect of an approval of a commit, given a prefix of its id. told is
+// the reason if it does not count.
 func (s Fork) Answer(ctx context.Context, v *session.State, commit string, yes session.Resolved) (res *session.Resolved, told string, err error) {
 	open := WaitingCommit(v)
 	if open == nil {
@@ -166,7 +164,7 @@ func (s Fork) Answer(ctx context.Context, v *session.State, commit string, yes s
 	if err != nil {
 		return nil, "", err
 	}
-	known := []string{p.HeadSHA} // commits that the fork was at, as far as people can have seen them here
+	known := []string{p.HeadSHA} // commits of the fork that users may have seen here
 	for _, r := range v.Requests {
 		if r.Kind == session.AskCommit && !slices.Contains(known, r.Head) {
 			known = append(known, r.Head)
@@ -185,11 +183,11 @@ func (s Fork) Answer(ctx context.Context, v *session.State, commit string, yes s
 	return &yes, "", nil
 }
 
-// forkShown is where the digest of what the comment says is kept.
+// forkShown is the key of the [Stage] of the comment about commits.
 const forkShown = "fork"
 
-// Show has the session's one comment about commits say what was asked last, and what
-// became of it: however often a fork moves, there is one.
+// Show keeps the session's one comment about commits up to date with the last request and
+// its outcome. A fork that moves often gets no further comments.
 func (s Fork) Show(ctx context.Context, v *session.State) error {
 	r := newestCommit(v)
 	if r == nil {
@@ -201,14 +199,14 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	if is.Shown == says {
 		return nil
 	}
-	if is.Shown == "" && r.Approval.Waits() {
+	if is.Shown == "" && r.Approval.IsPending() {
 		whom, err := s.whom(ctx, v)
 		if err != nil {
 			return err
 		}
 		is.Whom = whom
 	}
-	if !r.Approval.Waits() {
+	if !r.Approval.IsPending() {
 		is.Whom = nil
 	}
 	ref, err := s.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: text, First: true})
@@ -222,9 +220,9 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	return s.Holder.SetStage(ctx, forkShown, is)
 }
 
-// whom returns who is told that a commit waits for a word: who asked for the work where
-// they may say it, else the owners of everything who may. Edits of the comment tell
-// nobody once more.
+// whom returns the users and teams to notify of a waiting commit: the author of the last
+// instruction, if they may approve it, else those owners of everything that may. Edits of
+// the comment notify no further users.
 func (s Fork) whom(ctx context.Context, v *session.State) ([]string, error) {
 	speaker, err := s.mayLetIn(ctx, LastSpeaker(v))
 	if speaker != "" || err != nil {
@@ -245,15 +243,14 @@ func (s Fork) whom(ctx context.Context, v *session.State) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if name != "" && !slices.Contains(out, name) && len(out) < mostReviewers {
+		if name != "" && !slices.Contains(out, name) && len(out) < maxReviewers {
 			out = append(out, name)
 		}
 	}
 	return out, nil
 }
 
-// mayLetIn returns the account of a person who may let the session work on a commit, ""
-// for anybody else.
+// mayLetIn returns the account of a user with the right to approve a commit, or "".
 func (s Fork) mayLetIn(ctx context.Context, login string) (string, error) {
 	if policy.ValidateLogin(login) != nil {
 		return "", nil

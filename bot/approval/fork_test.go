@@ -274,7 +274,7 @@ func answered(v *session.State) *session.Resolved { return newestCommit(v).Answe
 func TestRestlessFork(t *testing.T) {
 	st := newForkStage(t, "code")
 	asked := func() (n int) {
-		for i := range mostAsked + 3 {
+		for i := range maxForkRequests + 3 {
 			st.push(strings.Repeat("f", i+1))
 			st.look()
 		}
@@ -285,7 +285,7 @@ func TestRestlessFork(t *testing.T) {
 		}
 		return n
 	}
-	if n := asked(); n != mostAsked || !st.v.Over() {
+	if n := asked(); n != maxForkRequests || !st.v.Over() {
 		t.Errorf("it asked %d times, and is over: %v", n, st.v.Over())
 	}
 	st.apply(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "again"}))

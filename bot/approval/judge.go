@@ -23,14 +23,14 @@ const (
 	expired  = policy.Expired
 )
 
-// proposal is a request that is up for review as a small pull request.
+// proposal is a request under review as a small pull request.
 type proposal struct {
 	Session
 	asked session.Asked
 }
 
-// find reads the pull request of a request. One that is not the bot's own is
-// not found: anybody may open one from any branch.
+// find reads the pull request of a request. A pull request by another author counts as
+// not found: any user may open one from any branch.
 func (s proposal) find(ctx context.Context, ref thread.Ref) (ghapp.Pull, error) {
 	p, err := s.Client.GetPull(ctx, ref)
 	if err != nil {
@@ -46,20 +46,20 @@ func (s proposal) find(ctx context.Context, ref thread.Ref) (ghapp.Pull, error) 
 	return p, nil
 }
 
-// finding is what people did with a pull request that is up for review.
+// finding is the outcome of a pull request under review.
 type finding struct {
-	verdict policy.ApprovalState // approved, denied, stale, or "" while it is open
+	verdict policy.ApprovalState // approved, denied, stale; "" while it is open
 	by      string
 	byID    int64
 	reason  string
-	keys    []string         // of the approvals that count; the first one is taken
-	refused map[int64]string // reviews that do not count, and why
+	keys    []string         // keys of the approvals that count; the first one is used
+	refused map[int64]string // by review: why it does not count
 }
 
-// judge returns what people did with the pull request of a request. One
-// rejection wins over any number of approvals; both count only from people
-// who may approve, now, and an approval only for the commit that was asked
-// about. What GitHub cannot tell is an error, so nothing is granted.
+// judge returns the outcome of a request's pull request. One rejection wins over any
+// number of approvals. Both count only from users with the right to approve now, and an
+// approval only for the requested commit. If GitHub cannot tell, judge fails, so that
+// nothing is granted.
 func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	moved := ""
 	switch {
@@ -70,7 +70,7 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	}
 	switch {
 	case p.Merged:
-		return s.merged(ctx, p, moved)
+		return s.judgeMerge(ctx, p, moved)
 	case p.State == "closed":
 		return finding{verdict: denied, reason: render.WhyClosed}, nil
 	case moved != "":
@@ -79,10 +79,9 @@ func (s proposal) judge(ctx context.Context, p ghapp.Pull) (finding, error) {
 	return s.reviews(ctx, p)
 }
 
-// merged judges a merge by hand. It is that person's own act; here it counts
-// as their approval, or, where it was not theirs to give or not this edit, as
-// an edit of theirs in place of the one that was asked for.
-func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
+// judgeMerge judges a manual merge. It counts as an approval if the user may give it and the
+// edit is unchanged. Otherwise it is an edit of their own, and the request is denied.
+func (s proposal) judgeMerge(ctx context.Context, p ghapp.Pull, moved string) (finding, error) {
 	f := finding{verdict: denied, by: p.MergedBy}
 	if moved != "" || p.MergedBy == "" {
 		f.reason = render.WhyMergedAlone(cmp.Or(moved, render.WhyMergedUnknown))
@@ -104,8 +103,7 @@ func (s proposal) merged(ctx context.Context, p ghapp.Pull, moved string) (findi
 	return f, nil
 }
 
-// reviews weighs the reviews of an open pull request: of each person the
-// newest one that decides.
+// reviews weighs the reviews of an open pull request: the newest decisive one per user.
 func (s proposal) reviews(ctx context.Context, p ghapp.Pull) (finding, error) {
 	list, err := s.Client.ListReviews(ctx, p.Ref)
 	if err != nil {
@@ -140,7 +138,7 @@ func reviewKey(p ghapp.Pull, r ghapp.Review) string {
 	return fmt.Sprintf("pull:%d:review:%d", p.Ref.Number, r.ID)
 }
 
-// decisive returns the newest review of each person that decides something.
+// decisive returns the newest review per user that approves, rejects or was dismissed.
 func decisive(list []ghapp.Review) []ghapp.Review {
 	var out []ghapp.Review
 	for _, r := range list {
@@ -156,7 +154,7 @@ func decisive(list []ghapp.Review) []ghapp.Review {
 	return out
 }
 
-// counts returns why a review does not count, or "".
+// counts returns the reason why a review does not count, or "".
 func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	if r.State == "APPROVED" && r.Commit != s.asked.Review.Commit { //control:review-commit
 		return render.WhyOtherCommit(r.Commit, s.asked.Review.Commit), nil
@@ -175,11 +173,11 @@ func (s proposal) counts(ctx context.Context, r ghapp.Review) (string, error) {
 	return why, nil
 }
 
-// mostWords limits what a reviewer's words take of a log, in characters.
-const mostWords = 8000
+// maxReviewText is the maximum length of a reviewer's text in a log, in characters.
+const maxReviewText = 8000
 
-// wordsOf is what a review says, its comments on the diff included, cleaned
-// of what a reader would not see.
+// wordsOf returns the text of a review and of its comments on the diff, without parts
+// that a reader would not see.
 func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (string, error) {
 	list, err := s.Client.ListDiffComments(ctx, ref)
 	if err != nil {
@@ -192,15 +190,15 @@ func (s proposal) wordsOf(ctx context.Context, ref thread.Ref, r ghapp.Review) (
 		}
 	}
 	text := []rune(strings.TrimSpace(strings.Join(parts, "\n\n")))
-	if len(text) > mostWords {
-		text = append(text[:mostWords], []rune(" … (cut)")...)
+	if len(text) > maxReviewText {
+		text = append(text[:maxReviewText], []rune(" … (cut)")...)
 	}
 	return string(text), nil
 }
 
-// doubt returns why an approval of something that is up for review does
-// not count any more, or "": what is up must still be what was approved, and
-// an approval by review must still stand.
+// doubt returns the reason why the approval of a request under review no longer counts,
+// or "": the pull request must be unchanged, and an approving review must still be in
+// force.
 func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, error) {
 	if s.asked.Review == nil {
 		if byReview(yes.Key) { //control:review-of-nothing
@@ -220,7 +218,7 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 		if byReview(yes.Key) {
 			return render.WhyPullGone, nil
 		}
-		return "", nil // it never was one: it was asked for in a comment
+		return "", nil // it was asked for in a comment
 	case err != nil:
 		return "", err
 	}
@@ -236,10 +234,9 @@ func (s proposal) doubt(ctx context.Context, yes session.Resolved) (string, erro
 	return "", nil
 }
 
-// settles turns a finding into an answer to the request; by is the answer
-// that it has, if it has one. An approval that was
-// recorded changes only when it does not hold any more.
-func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (session.Resolved, bool, error) {
+// toAnswer turns a finding into an answer to the request. by is its current answer, if
+// any. A recorded approval changes only if it is no longer valid.
+func (s proposal) toAnswer(ctx context.Context, by session.Resolved, f finding) (session.Resolved, bool, error) {
 	r := session.Resolved{ID: s.asked.ID, Verdict: f.verdict, By: f.by, ByID: f.byID, Reason: f.reason}
 	if len(f.keys) > 0 {
 		r.Key = f.keys[0]
@@ -257,6 +254,6 @@ func (s proposal) settles(ctx context.Context, by session.Resolved, f finding) (
 	return r, true, nil
 }
 
-// byReview reports whether an answer came from a pull request of ours. Its key
-// names the pull request, and the review or the merge.
+// byReview reports whether an answer came from a pull request of the bot. Its key names
+// the pull request, and the review or the merge.
 func byReview(key string) bool { return strings.HasPrefix(key, "pull:") }

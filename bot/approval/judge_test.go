@@ -321,7 +321,7 @@ func TestSettlesAfterAnApproval(t *testing.T) {
 		"given, taken back":     {a, byReview, finding{}, stale},
 		"by comment, no review": {a, byComment, finding{}, ""},
 	} {
-		r, ok, err := proposal{c.up.Session, tt.a}.settles(t.Context(), tt.by, tt.f)
+		r, ok, err := proposal{c.up.Session, tt.a}.toAnswer(t.Context(), tt.by, tt.f)
 		if err != nil || ok != (tt.want != "") || ok && r.Verdict != tt.want {
 			t.Errorf("%s: %q %t (%v), want %q", name, r.Verdict, ok, err, tt.want)
 		}

@@ -1,6 +1,6 @@
-// Notice decides who is told that a session ended, and where the words of its
-// end stand. GitHub notifies nobody of an edit, so that takes a new comment; the words
-// stand in it and not in the progress comment as well.
+// Notices of the end of a session: their recipients and place. GitHub does not notify of
+// edits, so a notice is a new comment. The text is in that comment, and not in the
+// progress comment as well.
 
 package approval
 
@@ -14,15 +14,14 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Told is what was told of an end, and where.
-type Told struct {
-	End int64  `json:"end,omitempty"` // the event that ended the run
-	URL string `json:"url,omitempty"` // of the comment
+// EndNotice records the comment about the end of a session.
+type EndNotice struct {
+	End int64  `json:"end,omitempty"` // event that ended the run
+	URL string `json:"url,omitempty"` // URL of the comment
 }
 
-// Of returns the address of the comment that tells the end at which a session stands, ""
-// for none.
-func (t Told) Of(v *session.State) string {
+// URLFor returns the URL of the comment about the current end of a session, or "".
+func (t EndNotice) URLFor(v *session.State) string {
 	if v.Outcome == nil || t.End == 0 || t.End != v.EndedAt {
 		return ""
 	}
@@ -32,15 +31,15 @@ func (t Told) Of(v *session.State) string {
 // End is the end of a session's last run.
 type End struct {
 	State    *session.State
-	Progress string // address of the progress comment, "" for none
-	Pull     int    // with the work; 0 for none
-	Note     string // more to tell
+	Progress string // URL of the progress comment; may be empty
+	Pull     int    // pull request with the work; 0 if there is none
+	Note     string // additional text
 	Comments policy.Comments
 }
 
-// Due reports whether a comment tells the end. Requests and plans tell their own, a stop was
-// somebody's word, and with the setting quiet the progress comment tells it where the
-// request stands above.
+// Due reports whether a comment announces the end. Requests and plans announce
+// themselves, and a stop was a user's own wish. With the setting quiet, the progress
+// comment is enough for a request above it.
 func (e End) Due() bool {
 	v := e.State
 	switch {
@@ -52,8 +51,8 @@ func (e End) Due() bool {
 	return true
 }
 
-// followUp reports whether the last request is one that came below the progress comment,
-// or stands elsewhere: it is answered there.
+// followUp reports whether the last request was made below the progress comment, or
+// elsewhere, so that it is answered there.
 func (e End) followUp() bool {
 	p := e.State.Place
 	return p.Thread != 0 || p.DiffThread != 0 || slices.ContainsFunc(e.State.Timeline, func(m session.Moment) bool {
@@ -62,14 +61,14 @@ func (e End) followUp() bool {
 	})
 }
 
-// Mentions reports whether somebody is mentioned.
+// Mentions reports whether the comment mentions users.
 func (e End) Mentions() bool { return e.Comments.End != policy.Quiet } //control:quiet-end
 
-// Text is what the comment says.
+// Text returns the text of the comment.
 func (e End) Text() string { return render.Ending(e.State, e.Progress, e.Pull, e.Note) }
 
-// Person returns the account of a person, as GitHub spells its name, to be mentioned;
-// nothing for a bot, or where GitHub knows nobody of the name.
+// Person returns the login of a user in GitHub's spelling, for a mention. It is empty for
+// a bot or an unknown login.
 func Person(ctx context.Context, c *ghapp.Client, login string) ([]string, error) {
 	if policy.ValidateLogin(login) != nil {
 		return nil, nil

@@ -103,11 +103,11 @@ func TestDue(t *testing.T) {
 		}
 	}
 	v := state(session.StatusDone)
-	told := approval.Told{End: v.EndedAt, URL: at}
-	if got := told.Of(v); got != at {
+	told := approval.EndNotice{End: v.EndedAt, URL: at}
+	if got := told.URLFor(v); got != at {
 		t.Errorf("the end is told at %q", got)
 	}
-	if got := told.Of(state(session.StatusDone, wish)) + (approval.Told{}).Of(v) + told.Of(session.NewState()); got != "" {
+	if got := told.URLFor(state(session.StatusDone, wish)) + (approval.EndNotice{}).URLFor(v) + told.URLFor(session.NewState()); got != "" {
 		t.Errorf("another end is told at %q", got)
 	}
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// verbs are the commands that answer.
+// verbs are the commands that give an answer.
 var verbs = map[policy.ApprovalState]string{policy.Approved: "approve", policy.Denied: "deny"}
 
-// mayPlan decides who may have a plan carried out, or dropped: who may ask for a
-// change, where changes are allowed.
+// mayPlan decides whether an actor may have a plan carried out or dropped. That needs the
+// right to request changes, and a configuration that allows them.
 func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	v, why := policy.MayAsk(actor, policy.AskFacts{Request: policy.AskChange, RequesterID: s.RequesterID, Bots: s.Config.Approvals.Bots}) //control:plan-needs-write
 	var no *policy.NotAllowed
@@ -25,9 +25,8 @@ func (s Session) mayPlan(actor policy.Actor) (policy.Verdict, string) {
 	return v, why
 }
 
-// Past says what became of a request that does not wait any more, to somebody who
-// answers it with this verdict.
-func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
+// SettledText tells the state of a settled request, in reply to an answer with this verdict.
+func SettledText(v *session.State, r *session.Request, verdict policy.ApprovalState) string {
 	if r.Kind == session.AskPlan {
 		return render.PlanIsPast(r, v.Plan())
 	}
@@ -40,8 +39,8 @@ func Past(v *session.State, r *session.Request, verdict policy.ApprovalState) st
 	return render.IsPast(r, verdict, instead)
 }
 
-// Newest returns the request for approval that was made last, or nil.
-func Newest(v *session.State) *session.Request {
+// NewestSettled returns the newest request for approval that is settled, or nil.
+func NewestSettled(v *session.State) *session.Request {
 	for _, r := range slices.Backward(v.Requests) {
 		if r.Kind.ByID() && r.Answer != nil {
 			return r
@@ -50,11 +49,11 @@ func Newest(v *session.State) *session.Request {
 	return nil
 }
 
-// notOpen says why an answer is for nothing that waits.
+// notOpen returns the reason why no open request matches an answer.
 func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (string, error) {
 	id, verdict := answer.Request, answer.Verdict
 	if r := v.Request(id); r != nil && r.Kind.ByID() && r.Answer != nil { //control:past-request
-		return Past(v, r, verdict), nil
+		return SettledText(v, r, verdict), nil
 	}
 	if s.Earlier != nil && v.Request(id) == nil {
 		earlier, err := s.Earlier(ctx)
@@ -63,27 +62,27 @@ func (s Session) notOpen(ctx context.Context, v *session.State, answer Answer) (
 		}
 		for _, e := range earlier {
 			if r := e.Request(id); r != nil { //control:earlier-request
-				return render.OfEarlier(r, e), nil
+				return render.EarlierRequest(r, e), nil
 			}
 		}
 	}
 	return render.NotOpen(verbs[verdict], id, Open(v)), nil
 }
 
-// PlanAsker returns who had the newest plan carried out, or will, in a session, or nil.
+// PlanAsker returns the approval of the newest plan if it is valid or used, or nil.
 func PlanAsker(v *session.State) *session.Resolved {
 	r := v.Plan()
-	if r == nil || r.Approval.State != policy.Used && !r.Approval.Stands() {
+	if r == nil || r.Approval.State != policy.Used && !r.Approval.IsApproved() {
 		return nil
 	}
 	return r.Answer
 }
 
-// Dropped returns the events that take the plan of a session back, because of words
-// that say something else.
-func Dropped(v *session.State, by session.Message, id int64) []*session.Event {
+// DropPlan returns the events that withdraw the plan of a session because of another
+// instruction.
+func DropPlan(v *session.State, by session.Message, id int64) []*session.Event {
 	r := v.Plan()
-	if r == nil || !r.Approval.Waits() && !r.Approval.Stands() {
+	if r == nil || !r.Approval.IsPending() && !r.Approval.IsApproved() {
 		return nil
 	}
 	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Withdrawn, By: by.Author, ByID: id, Key: by.Key})}

@@ -14,22 +14,21 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// A sensitive edit can be asked for as a small pull request into the
-// session's branch. What people do there (review, close, merge, push) comes
-// in as events of that pull request, and belongs to the session's thread. An
-// event says only that something happened: what counts is what GitHub says
-// then, so a late, lost, repeated or forged event decides nothing.
+// A request for a sensitive edit can be a small pull request into the session's branch.
+// Actions on it (review, close, merge, push) arrive as its events, and belong to the
+// session's thread. An event only triggers a look at GitHub: the current state there
+// counts, so a late, lost, repeated or forged event decides nothing.
 
-// ReviewBranch names the branch on which the edit of request id, asked for in
-// a session of thread ref, is put up for review.
+// ReviewBranch returns the branch for the review of request id in a session of thread
+// ref.
 func ReviewBranch(ref thread.Ref, id string) string {
 	return fmt.Sprintf("handrail-review-%d-%s", ref.Number, id)
 }
 
-var reviewBranchRE = pattern.Lazy(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids were shorter once
+var reviewBranchRE = pattern.Lazy(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids used to be shorter
 
-// threadOf is the thread of the session that a pull request from this
-// branch would belong to; ok is false for any other branch.
+// threadOf returns the thread of the session that a review branch belongs to. ok is false
+// for any other branch.
 func threadOf(ref thread.Ref, branch string) (thread.Ref, bool) {
 	m := reviewBranchRE().FindStringSubmatch(branch)
 	if m == nil {
@@ -40,8 +39,8 @@ func threadOf(ref thread.Ref, branch string) (thread.Ref, bool) {
 	return ref, err == nil && ref.Validate() == nil
 }
 
-// About reports whether an event may settle a request that is up for
-// review, and in which thread that was made.
+// About reports whether an event may settle a request under review, and returns the
+// thread of that request.
 func About(ev ghapp.Event) (thread.Ref, bool) {
 	if ev.Thread.Number == 0 || ev.Pull.Fork {
 		return thread.Ref{}, false
@@ -49,7 +48,7 @@ func About(ev ghapp.Event) (thread.Ref, bool) {
 	switch ev.Kind + " " + ev.Action {
 	case "pull_request_review submitted", "pull_request_review edited":
 		if ev.Review.State != "APPROVED" && ev.Review.State != "CHANGES_REQUESTED" {
-			return thread.Ref{}, false // a plain comment is neither
+			return thread.Ref{}, false // a plain comment decides nothing
 		}
 	case "pull_request_review dismissed", "pull_request closed", "pull_request synchronize", "pull_request edited":
 	default:
@@ -58,42 +57,42 @@ func About(ev ghapp.Event) (thread.Ref, bool) {
 	return threadOf(ev.Thread, ev.Pull.Head)
 }
 
-// Seen is what an event of a review comes to.
-type Seen struct {
-	Resolved *session.Resolved // the answer to a request, if there is one
-	Reply    *ghapp.Write      // to a review that does not count
-	Nothing  string            // why it comes to nothing
+// ReviewEffect is the effect of an event on a request under review.
+type ReviewEffect struct {
+	Resolved *session.Resolved // answer to the request, or nil
+	Reply    *ghapp.Write      // reply to a review that does not count, or nil
+	Nothing  string            // reason why there is no effect
 }
 
-// Reviewed sees what became of a request that is up for review.
-func (s Session) Reviewed(ctx context.Context, v *session.State, ev ghapp.Event) (Seen, error) {
+// JudgeReview returns the effect of an event on a request under review.
+func (s Session) JudgeReview(ctx context.Context, v *session.State, ev ghapp.Event) (ReviewEffect, error) {
 	asked := waiting(v, ev.Pull.Head)
 	if asked == nil {
-		return Seen{Nothing: "nothing waits for this review"}, nil
+		return ReviewEffect{Nothing: "nothing waits for this review"}, nil
 	}
 	up := proposal{s, asked.Asked}
 	p, err := up.find(ctx, ev.Thread)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return Seen{Nothing: "not the pull request of a request"}, nil
+		return ReviewEffect{Nothing: "not the pull request of a request"}, nil
 	}
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	f, err := up.judge(ctx, p)
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	if f.by == "" && f.verdict == denied {
-		f.by, f.byID = ev.Sender.Login, ev.Sender.ID // who closed it
+		f.by, f.byID = ev.Sender.Login, ev.Sender.ID // the user that closed it
 	}
-	var seen Seen
-	var by session.Resolved // the answer that it has already
+	var seen ReviewEffect
+	var by session.Resolved // its current answer
 	if asked.Answer != nil {
 		by = *asked.Answer
 	}
-	r, ok, err := up.settles(ctx, by, f)
+	r, ok, err := up.toAnswer(ctx, by, f)
 	if err != nil {
-		return Seen{}, err
+		return ReviewEffect{}, err
 	}
 	if ok {
 		seen.Resolved = &r
@@ -106,25 +105,25 @@ func (s Session) Reviewed(ctx context.Context, v *session.State, ev ghapp.Event)
 	return seen, nil
 }
 
-// waiting finds the request that is up on a branch: one that is open, or one
-// whose approval was not used yet, which a rejection still overrules.
+// waiting finds the request under review on a branch: an open one, or one with an unused
+// approval, which a rejection still overrules.
 func waiting(v *session.State, branch string) *session.Request {
 	var granted *session.Request
 	for _, r := range v.Requests {
 		switch {
 		case r.Review == nil || r.Review.Branch != branch:
-		case r.Approval.Waits():
+		case r.Approval.IsPending():
 			return r
-		case r.Approval.Stands() && granted == nil:
+		case r.Approval.IsApproved() && granted == nil:
 			granted = r
 		}
 	}
 	return granted
 }
 
-// Of returns the thread of the session that p only asks for: p is the pull
-// request of one of its requests, so there is nothing else to be done in it.
-func Of(ctx context.Context, c *ghapp.Client, p ghapp.Pull) (thread.Ref, bool, error) {
+// ReviewThread returns the thread of the session that p asks for. Such a pull request is only a
+// request, so no other work is done in it.
+func ReviewThread(ctx context.Context, c *ghapp.Client, p ghapp.Pull) (thread.Ref, bool, error) {
 	at, ok := threadOf(p.Ref, p.Head)
 	if !ok || p.Fork {
 		return at, false, nil

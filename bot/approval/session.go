@@ -1,17 +1,19 @@
-// Package approval asks people on GitHub whether an action may happen, and
-// judges what they answer.
+// Package approval asks users on GitHub whether an action may happen, and judges their
+// answers.
 //
-//	session.go  the session that is asked for, and who holds it
-//	approver.go who may answer, by permission, teams and CODEOWNERS
-//	plan.go     plans, and who may have them carried out
-//	choose.go   which requests an answer is for that names none
-//	answer.go   what an answer is worth when it arrives, and again when it is used
+//	session.go  the session of a request, and its holder
+//	approver.go the right to answer, by permission, teams and CODEOWNERS
+//	plan.go     plans, and the right to have them carried out
+//	choose.go   the requests that an answer without ids is for
+//	answer.go   the effect of an answer on arrival, and again on use
 //	review.go   the events of a small pull request that asks for one edit
-//	judge.go    what people did with that pull request
-//	ask.go      asking: in a comment, or as that pull request
-//	anew.go     asking again what somebody deleted
-//	fork.go     leave to work on a commit of a fork
-//	tidy.go     how that pull request ends
+//	judge.go    the outcome of that pull request
+//	ask.go      asking: in a comment, or with that pull request
+//	anew.go     asking again after a deletion
+//	fork.go     permission to work on a commit of a fork
+//	tidy.go     the end of that pull request
+//	notice.go   notices of the end of a session
+//	whom.go     recipients of a request
 package approval
 
 import (
@@ -27,56 +29,55 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Session is what approvals depend on of the session that they belong to.
+// Session is the part of a session that its approvals depend on.
 type Session struct {
 	ID          string
 	Requester   string
 	RequesterID int64
-	Target      string        // the branch that its work is for
-	Config      policy.Config // in force
+	Target      string        // target branch of its work
+	Config      policy.Config // configuration in force
 	Model       string
 	Thread      thread.Ref
 	IsPull      bool // the thread is a pull request
-	Pull        int  // number of the session's own pull request, where people answer too; 0 for none
+	Pull        int  // the session's own pull request, which may hold answers; 0 if none
 	Client      *ghapp.Client
 	CommitURL   func(sha string) string
-	Progress    string                                                       // address of the progress comment, "" for none
-	Approves    func(ctx context.Context, text, request string) (Yes, error) // what a comment or review says to it
-	Earlier     func(ctx context.Context) ([]*session.State, error)          // the thread's sessions before it, newest first; nil for none
+	Progress    string                                                       // URL of the progress comment; may be empty
+	Approves    func(ctx context.Context, text, request string) (Yes, error) // returns the approval that a text gives to a request
+	Earlier     func(ctx context.Context) ([]*session.State, error)          // previous sessions of the thread, newest first; may be nil
 	Now         func() time.Time
 	Log         *slog.Logger
 }
 
-// Holder holds a session and writes for it. A write fails once the session is
-// somebody else's.
+// Holder holds a session and writes for it. Writes fail once the lease is lost.
 type Holder interface {
-	// Ensure makes a write to GitHub happen, once, and returns what it made.
-	// It fails with a [ghapp.Refusal] when GitHub will never take it.
+	// Ensure makes a write to GitHub once, and returns its result. It fails with a
+	// [ghapp.Refusal] if GitHub will never take it.
 	Ensure(ctx context.Context, w ghapp.Write) (ghapp.Ref, error)
 	// Append adds events to the session's log.
 	Append(ctx context.Context, events ...*session.Event) error
-	// Stage returns how far a request has come.
+	// Stage returns the stage of a request.
 	Stage(request string) Stage
-	// SetStage keeps how far it has come.
+	// SetStage stores the stage of a request.
 	SetStage(ctx context.Context, request string, s Stage) error
-	// Wake has the session looked at again; a zero time means now.
+	// Wake schedules the next look at the session. The zero time means now.
 	Wake(ctx context.Context, at time.Time) error
 }
 
-// Stage is how far a request has come.
+// Stage is the progress of posting a request.
 type Stage struct {
-	In    string   `json:"in,omitempty"`    // key of the comment that asks for it, with others of its turn
-	Why   string   `json:"why,omitempty"`   // no pull request asks
-	Shown string   `json:"shown,omitempty"` // digest of what that comment says; of the first request in it
-	URL   string   `json:"url,omitempty"`   // address of the comment that asks
-	Whom  []string `json:"whom,omitempty"`  // who is told of it; of the first request in it
+	In    string   `json:"in,omitempty"`    // key of the comment that asks, shared by requests of one turn
+	Why   string   `json:"why,omitempty"`   // reason why no pull request asks
+	Shown string   `json:"shown,omitempty"` // digest of that comment's text; kept by its first request
+	URL   string   `json:"url,omitempty"`   // URL of the comment that asks
+	Whom  []string `json:"whom,omitempty"`  // notified users; kept by the first request of the comment
 
 	Pull    int  `json:"pull,omitempty"`
-	Posted  bool `json:"posted,omitempty"`  // everything was said and everybody asked
-	Comment bool `json:"comment,omitempty"` // it was asked for in a comment after all
-	Tidy    bool `json:"tidy,omitempty"`    // closed, and its branch gone
+	Posted  bool `json:"posted,omitempty"`  // all reviewers were asked and the notice was posted
+	Comment bool `json:"comment,omitempty"` // a comment asks instead of a pull request
+	Tidy    bool `json:"tidy,omitempty"`    // closed, and its branch deleted
 
-	Again string `json:"again,omitempty"` // ends the key of the comment that asks, once one was deleted
+	Again string `json:"again,omitempty"` // suffix of the comment's key after deletions
 }
 
 func clean(s, page string) string {

@@ -10,10 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// Tidy ends the pull requests of requests that are settled: it says what
-// became of the edit, closes the pull request, and deletes its branch. The bot
-// never merges one. Each step is an effect that is recorded before it is
-// tried, so it happens once, whatever is cut off in between.
+// Tidy ends the pull requests of settled requests: it comments on the outcome, closes the
+// pull request, and deletes its branch. The bot never merges one. Each step is an effect
+// that is recorded before it is tried, so it happens once even if interrupted.
 func (r Requests) Tidy(ctx context.Context, v *session.State) error {
 	posted := false
 	for _, e := range ends(v) {
@@ -30,22 +29,21 @@ func (r Requests) Tidy(ctx context.Context, v *session.State) error {
 	return r.dropUnused(ctx, v)
 }
 
-// dropUnused deletes the session's branch when a session is over that put
-// nothing on it: it was made for a pull request to go to. One that anybody
-// pushed to stays.
+// dropUnused deletes the branch of a session that ended without putting commits on it:
+// the branch was created as the target of a pull request. A branch with pushes of others
+// stays.
 func (r Requests) dropUnused(ctx context.Context, v *session.State) error {
 	key := fmt.Sprintf("unused-%s-%d", r.ID, v.Seq)
 	_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base})
 	return ghapp.UnlessRefused(err)
 }
 
-// ends returns what became of each request that was up for review and is not
-// any more. An approval that is about to be used is not settled yet, unless
-// the session is over.
+// ends returns the outcome of each request that is no longer under review. An approval
+// that is still to be used is not settled, unless the session is over.
 func ends(v *session.State) []render.ReviewEnd {
 	var out []render.ReviewEnd
 	for _, r := range v.Requests {
-		if r.Review == nil || r.Approval.Waits() || r.Approval.Stands() && !v.Over() {
+		if r.Review == nil || r.Approval.IsPending() || r.Approval.IsApproved() && !v.Over() {
 			continue
 		}
 		out = append(out, render.ReviewEnd{Asked: r.Asked, By: *r.Answer, Commit: r.Commit})

@@ -8,9 +8,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// whom returns who is told that a group of requests waits, each once: those who may
-// answer by name, and where there are none, who asked for the session. A question, and
-// a plan, is for who spoke last.
+// whom returns the users and teams to notify of a group of requests, each once: those
+// that may answer by name or, if there are none, the requester of the session. A question
+// or a plan is for the author of the last instruction.
 func (r Requests) whom(ctx context.Context, v *session.State, group []render.Request) ([]string, error) {
 	var out []string
 	add := func(names ...string) {

@@ -1,10 +1,11 @@
-// Package ci says what the checks of a commit mean for the session that made it: whether
-// they have answered, which of them it is to mend, and which part of a job's log says
-// why, and begins a session that mends them.
+// Package ci judges the checks of a commit for the session that made it: whether they
+// have completed, which ones the session must fix, and which part of a log explains a
+// failure. It also continues the session to fix them.
 //
 //	ci.go    facts in, decision out
-//	log.go   the part of a log that matters
+//	log.go   the relevant part of a log
 //	look.go  reads the facts
+//	mend.go  continues a session
 package ci
 
 import (
@@ -18,46 +19,46 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Check is one check of a commit.
+// mendCheck is one check of a commit.
 type mendCheck = reads.Check
 
 // Tool is the name of the tool that waits for checks.
 const Tool = "wait_for_checks"
 
-// NoneAfter is how long a commit without a check is taken for one that gets some.
+// NoneAfter is the time after which a commit without checks is expected to get none.
 const NoneAfter = 10 * time.Minute
 
-// Longest is how long checks that run are waited for.
+// Longest returns the maximum time to wait for running checks.
 func Longest(l policy.CIFix) time.Duration { return cmp.Or(time.Duration(l.Wait), 6*time.Hour) }
 
-// Facts are what is known of a commit and of the work on it.
+// Facts describe a commit and the work on it.
 type Facts struct {
-	Head []reads.Check // of the commit, every attempt, without the agent's own
-	Base []reads.Check // of the commit that the pull request goes onto, likewise
+	Head []reads.Check // checks of the commit, every attempt, without the agent's own
+	Base []reads.Check // likewise, of the commit that the pull request is based on
 
-	Attempts, OfHead int // how often checks brought the session back, and for this commit
+	Attempts, OfHead int // rounds of fixes since a user's last message, and for this commit
 	Limits           policy.CIFix
 
-	Now time.Time // zero where it plays no part how long checks run
+	Now time.Time // zero if the duration of checks does not matter
 }
 
-// Verdict is what the checks of a commit come to.
+// Verdict is the result of judging the checks of a commit.
 type Verdict struct {
-	Green   []string      // names of the checks that are content
-	Running []string      // of those that have not ended,
-	Stuck   []string      // and of those that should have long ago
-	Failed  []reads.Check // that are the session's to mend
-	Excused []string      // that failed, and why they are nobody's, or the base's
+	Green   []string      // names of successful checks
+	Running []string      // names of checks that have not ended
+	Stuck   []string      // names of checks that run too long
+	Failed  []reads.Check // checks for the session to fix
+	Excused []string      // failures that are not the session's, with the reason
 
-	Mend   bool // the session is to be brought back
-	UsedUp bool // it would be, and has been as often as it may
+	Mend   bool // the session is to go on
+	UsedUp bool // it would go on, but its attempts are used up
 }
 
-// failing are the states of checks that something is to be done about.
+// failing are the states of checks that need action.
 var failing = []string{"failure", "timed_out", "startup_failure", "error"}
 
-// Decide returns what the checks come to. What runs is waited for, so that the session
-// hears of all that failed at once.
+// Decide judges the checks. It waits for running ones, so that the session learns of all
+// failures at once.
 func Decide(f Facts) Verdict {
 	var v Verdict
 	base := map[string]bool{}
@@ -74,7 +75,7 @@ func Decide(f Facts) Verdict {
 			v.Green = append(v.Green, c.Name)
 		case c.State == "cancelled":
 			v.Excused = append(v.Excused, c.Name+": it was cancelled")
-		case !slices.Contains(failing, c.State): // neutral, skipped, stale, or waiting for a person
+		case !slices.Contains(failing, c.State): // neutral, skipped, stale, or waiting for an approval
 		case greenElsewhere(f.Head, c): //control:flaky-checks
 			v.Excused = append(v.Excused, c.Name+": another run of it on this commit was green")
 		case base[nameOf(c)]: //control:checks-of-the-base
@@ -92,14 +93,14 @@ func Decide(f Facts) Verdict {
 	return v
 }
 
-// Ended reports whether an event says that a check of a commit has answered.
+// Ended reports whether an event says that a check of a commit has completed.
 func Ended(ev ghapp.Event) bool {
 	over := ev.Kind == "status" && ev.Check.Status == "completed" ||
 		slices.Contains([]string{"check_run", "check_suite", "workflow_run"}, ev.Kind) && ev.Action == "completed"
 	return over && ev.Check.SHA != "" && ev.Thread.Repo != ""
 }
 
-// Off returns why the checks of the agent's pull requests are nothing to it, or "".
+// Off returns the reason why checks do not continue a session, or "".
 func Off(t policy.Triggers) string {
 	if t.Checks == nil || !*t.Checks { //control:checks-are-off
 		return "checks bring a session back only where triggers.checks is on"
@@ -107,8 +108,8 @@ func Off(t policy.Triggers) string {
 	return ""
 }
 
-// stuck reports whether a check runs for longer than any is waited for. A status says when
-// it was set.
+// stuck reports whether a check has run for the maximum time. A status has only the time
+// at which it was set.
 func (f Facts) stuck(c reads.Check) bool {
 	began := c.Started
 	if began.IsZero() {
@@ -117,8 +118,8 @@ func (f Facts) stuck(c reads.Check) bool {
 	return !f.Now.IsZero() && !began.IsZero() && f.Now.Sub(began) >= Longest(f.Limits)
 }
 
-// Waits reports whether the checks of a commit have not answered, to somebody who waits
-// for them since a time.
+// Waits reports whether to go on waiting for the checks of a commit, given the start of
+// the wait.
 func Waits(f Facts, since time.Time) bool {
 	waited, most := f.Now.Sub(since), Longest(f.Limits)
 	if len(f.Head) == 0 {
@@ -127,10 +128,10 @@ func Waits(f Facts, since time.Time) bool {
 	return len(Decide(f).Running) > 0 && waited < most //control:checks-are-not-awaited-for-ever
 }
 
-// nameOf is what a check is called on every commit.
+// nameOf returns the name of a check, which is the same on every commit.
 func nameOf(c reads.Check) string { return c.App + "/" + c.Name }
 
-// newest returns the newest attempt of each check, in the order of their names.
+// newest returns the newest attempt of each check in each suite, sorted by name.
 func newest(all []reads.Check) (out []reads.Check) {
 	at := map[string]int{}
 	for _, c := range all {
@@ -148,9 +149,9 @@ func newest(all []reads.Check) (out []reads.Check) {
 	return out
 }
 
-// greenElsewhere reports whether a check that failed was green when it ran on the same
-// commit before or after that. What ran at the same time in another suite only has its
-// name.
+// greenElsewhere reports whether a failed check succeeded in another run on the same
+// commit, before or after. A run at the same time in another suite is a different check
+// of the same name.
 func greenElsewhere(all []reads.Check, failed reads.Check) bool {
 	return slices.ContainsFunc(all, func(c reads.Check) bool {
 		apart := !c.Started.Before(failed.Completed) || !failed.Started.Before(c.Completed)

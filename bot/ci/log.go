@@ -11,31 +11,30 @@ import (
 )
 
 var (
-	// stampRE is the time at the beginning of each line of a log.
+	// stampRE matches the time at the beginning of a line of a log.
 	stampRE = pattern.Lazy(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?`)
-	// exitRE is how a runner, a shell or make says that a step failed.
+	// exitRE matches messages of a runner, a shell or make that a step failed.
 	exitRE = pattern.Lazy(`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`)
-	// errorRE is how programs say what is wrong.
+	// errorRE matches error messages of programs.
 	errorRE = pattern.Lazy(`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`)
 	stepRE  = pattern.Lazy(`^##\[group\](?:Run |Post |Set up|Complete)`)
 )
 
 const (
-	around    = 4   // lines that are kept on each side of one that says what is wrong
-	lastLines = 40  // that are kept before the end of the step
-	longest   = 400 // bytes of a line
+	around    = 4   // lines kept on each side of an error message
+	lastLines = 40  // lines kept before the end of the step
+	maxLine   = 400 // maximum bytes of a line
 )
 
-// excerpt returns the part of a job's log that says why it failed, of at most so many
-// bytes: the end of the first step that failed, known by how a runner or a shell tells
-// the end, and the lines of that step that say what is wrong. What ran after it, such as
-// cleaning up, is left out.
+// excerpt returns the part of a job's log that explains its failure, in at most the given
+// number of bytes: the end of the first failed step, as reported by a runner or a shell,
+// and its lines with error messages. Later steps, such as a cleanup, are left out.
 func excerpt(log string, most int) string {
 	lines := strings.Split(strings.ReplaceAll(strings.ToValidUTF8(untrusted.StripEscapes(log), "�"), "\r\n", "\n"), "\n")
 	for i, l := range lines {
 		l = strings.TrimRight(stampRE().ReplaceAllString(l, ""), " \r")
-		if len(l) > longest {
-			cut := longest
+		if len(l) > maxLine {
+			cut := maxLine
 			for !utf8.RuneStart(l[cut]) {
 				cut--
 			}
@@ -47,7 +46,7 @@ func excerpt(log string, most int) string {
 	return within(lines[from:end], most)
 }
 
-// failedStep returns where the first step that failed begins and ends.
+// failedStep returns the range of lines of the first failed step.
 func failedStep(lines []string) (from, end int) {
 	exits := func(l string) bool { return strings.HasPrefix(l, "##[error]") && exitRE().MatchString(l) }
 	end = slices.IndexFunc(lines, exits)
@@ -70,8 +69,8 @@ func failedStep(lines []string) (from, end int) {
 	return from, end + 1
 }
 
-// within keeps what matters of a step: its end first, then the lines that say what is
-// wrong, from the top, then what is before the end.
+// within selects the important lines of a step: first its end, then lines with error
+// messages from the top, then lines before the end.
 func within(step []string, most int) string {
 	keep := make([]bool, len(step))
 	room := most

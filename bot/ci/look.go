@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Look reads the checks of a pull request's head, and of what it goes onto: the base
-// branch, or, where that has none, the commit that the work began from.
+// look reads the checks of a pull request's head and of its base: the base branch or, if
+// that has none, the commit that the work began from.
 func look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f Facts, err error) {
 	if f.Head, err = reads.OthersChecks(ctx, c, p.HeadSHA); err != nil {
 		return f, err
@@ -28,20 +28,20 @@ func look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f F
 }
 
 const (
-	mostLogs  = 3       // that are given
-	logBytes  = 6_000   // of one
-	mostNames = 30      // of checks
-	readLog   = 1 << 20 // bytes of a log, from its end
+	maxLogs   = 3       // logs shown
+	logBytes  = 6_000   // bytes shown of a log
+	maxChecks = 30      // checks shown
+	readLog   = 1 << 20 // bytes read of a log, from its end
 )
 
-// Told is what a model is told of failed checks: their names, and the part of a log that
-// says why. It was written by strangers, and is not yet fenced.
-func told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
-	for i, k := range failed[:min(len(failed), mostNames)] {
+// describeFailed describes failed checks to the model: their names, and the part of a log with the
+// reason. The text is untrusted, and is not fenced yet.
+func describeFailed(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
+	for i, k := range failed[:min(len(failed), maxChecks)] {
 		text := untrusted.EscapeLine(k.Name) + ": " + untrusted.EscapeLine(strings.TrimSpace(k.State+" "+k.Title))
 		var log reads.Log
-		if k.Job != 0 && i < mostLogs {
-			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{Most: readLog}); err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+		if k.Job != 0 && i < maxLogs {
+			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{MaxBytes: readLog}); err != nil && ghapp.KindOf(err) != ghapp.Permanent {
 				return nil, err
 			}
 			if err != nil { //control:a-log-that-is-gone
@@ -58,11 +58,11 @@ func told(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Ch
 	return out, nil
 }
 
-// RoundKey begins the key of the message with which checks bring a session back.
+// roundKey begins the keys of messages with which checks continue a session.
 const roundKey = "checks-"
 
-// Rounds counts how often checks brought the session back since a person spoke, and for
-// a commit.
+// rounds counts the messages of checks since the last message of a user, and all those
+// for the commit head.
 func rounds(v *session.State, head string) (all, ofHead int) {
 	for _, m := range v.Timeline {
 		said, ok := m.(*session.Message)

@@ -33,7 +33,7 @@ func TestTold(t *testing.T) {
 	must(err)
 	job, err := gh.RunCheck("acme/widget", gh.Branch("acme/widget", "main"), ghcheck.Result{Name: "build", Conclusion: "failure", Log: "no\n##[error]Process completed with exit code 1."})
 	must(err)
-	items, err := told(t.Context(), c, "abc", []mendCheck{
+	items, err := describeFailed(t.Context(), c, "abc", []mendCheck{
 		{Name: "build (1.26, linux/amd64)", State: "failure", Job: job}, {Name: "gone\nx", State: "failure", Job: 999_999, Summary: "3 tests failed"},
 		{Name: "gone", State: "failure", Job: 999_998}, {Name: "jenkins", State: "error", Title: "Build broke"},
 	})

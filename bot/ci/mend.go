@@ -1,5 +1,4 @@
-// Mend has a session go on with checks that failed on its pull request. What
-// checks mean is in bot/ci.
+// This file continues a session with the checks that failed on its pull request.
 
 package ci
 
@@ -19,19 +18,19 @@ import (
 	"github.com/handrail-bot/handrail/bot/watch"
 )
 
-// Watcher hears checks that answer.
+// Watcher returns the watcher of completed checks.
 func Watcher() watch.Watcher {
 	return watch.Watcher{Where: where, Hear: hear, Waits: waits}
 }
 
-// where returns the thread of the session whose pull request or branch a check is of,
-// where it waits for checks or is to mend them. The event says only that something
-// happened: what counts is what GitHub says then.
+// where returns the thread of the session that a check belongs to by its pull request or
+// branch, if the session waits for checks or fixes them. The event only triggers a look
+// at GitHub: the current state there counts.
 func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
 	if !Ended(ev) {
 		return store.Delivery{}, false, nil
 	}
-	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: mostSessions}
+	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: maxSessions}
 	if len(of.Pulls)+len(of.Branches) == 0 {
 		return store.Delivery{}, false, nil
 	}
@@ -49,17 +48,17 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 	return store.Delivery{}, false, nil
 }
 
-// mostSessions is how many sessions of one pull request or branch are looked at.
-const mostSessions = 10
+// maxSessions is the maximum number of sessions looked at per pull request or branch.
+const maxSessions = 10
 
-// hear is told that a check answered. Where checks of the session's pull request failed,
-// the session goes on with what they say, for whoever asked for it.
+// hear handles a completed check. If checks of the session's pull request failed, the
+// session goes on with their output, on behalf of its requester.
 func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if !Ended(h.Event) {
 		return nil, nil
 	}
 	row := h.Session
-	if why := leaves(h.Config, row); why != "" {
+	if why := ignoreReason(h.Config, row); why != "" {
 		return &watch.Answer{Note: why}, nil
 	}
 	if err := h.At.Connect(ctx, h.GitHub, live.DataOf(row).Installation); err != nil {
@@ -84,8 +83,8 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	return r.decide(ctx)
 }
 
-// leaves returns why checks are nothing to a session, or "".
-func leaves(c *live.Config, row *store.Session) string {
+// ignoreReason returns the reason why checks do not concern a session, or "".
+func ignoreReason(c *live.Config, row *store.Session) string {
 	switch {
 	case row == nil:
 		return "a check of no session"
@@ -97,7 +96,7 @@ func leaves(c *live.Config, row *store.Session) string {
 	return Off(c.InForce(live.DataOf(row)).Triggers)
 }
 
-// round is a look at the checks of a session's pull request.
+// round is one look at the checks of a session's pull request.
 type round struct {
 	*watch.Heard
 
@@ -105,7 +104,7 @@ type round struct {
 	pull ghapp.Pull
 }
 
-// decide returns what the checks come to.
+// decide returns the answer to the current state of the checks.
 func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 	data := live.DataOf(r.Session)
 	f, err := look(ctx, r.At.Client, r.pull, r.v.Base)
@@ -115,8 +114,8 @@ func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 	f.Limits, f.Now = r.InForce(data).CIFix, r.Now()
 	f.Attempts, f.OfHead = rounds(r.v, r.pull.HeadSHA)
 	is := Decide(f)
-	if len(is.Failed) > 0 && data.Seen.Head != "" { // what was green is not all any more
-		if err := r.saw(ctx, live.Seen{}); err != nil {
+	if len(is.Failed) > 0 && data.Seen.Head != "" { // the recorded success is out of date
+		if err := r.recordSeen(ctx, live.Seen{}); err != nil {
 			return nil, err
 		}
 	}
@@ -128,31 +127,31 @@ func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 			Key: fmt.Sprintf("checks-used-up-%s-%d", r.Session.ID, len(r.v.Ends)-f.Attempts), Text: render.ChecksUsedUp(f.Attempts, r.pull.HeadSHA, r.Session.Pull),
 		}}, nil
 	case len(is.Failed)+len(is.Running)+len(is.Stuck) == 0 && f.Attempts > 0:
-		err := r.saw(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
+		err := r.recordSeen(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
 		return &watch.Answer{Note: "the checks are green"}, err
 	}
 	return &watch.Answer{Note: "no check to mend now: " + strings.Join(slices.Concat(is.Excused, is.Running, is.Stuck), "; ")}, nil
 }
 
-// mend has the session go on with what its failed checks say, for the n-th time for the
-// same commit.
+// mend continues the session with the output of its failed checks, for the n-th time for
+// the same commit.
 func (r round) mend(ctx context.Context, failed []mendCheck, n int) (*watch.Answer, error) {
 	m := session.Message{
 		Key: fmt.Sprintf("%s%s-%d", roundKey, r.pull.HeadSHA, n), Author: r.Session.Requester,
 		Text: render.MendChecks(len(failed), r.pull.HeadSHA), Why: render.ChecksFailed(len(failed), r.pull.HeadSHA),
 	}
 	var err error
-	m.Context, err = told(ctx, r.At.Client, r.pull.HeadSHA, failed)
+	m.Context, err = describeFailed(ctx, r.At.Client, r.pull.HeadSHA, failed)
 	return &watch.Answer{More: &m}, err
 }
 
-// saw keeps what the session saw of checks.
-func (r round) saw(ctx context.Context, seen live.Seen) error {
+// recordSeen records the checks that the session has seen.
+func (r round) recordSeen(ctx context.Context, seen live.Seen) error {
 	return r.Keep(ctx, func(d *live.Data) { d.Seen = seen })
 }
 
-// waits reports whether a session that waits for checks is to wait on. What people said
-// meanwhile is heard at once.
+// waits reports whether a session goes on waiting for checks. It handles messages that
+// arrived meanwhile at once.
 func waits(ctx context.Context, c *live.Config, l *live.Session) (bool, error) {
 	commit, since := l.State.Published, l.State.Awaits(Tool)
 	if l.Row.State != session.PhaseWaitingChecks || since.IsZero() || commit == "" {

@@ -9,36 +9,36 @@ import (
 	"unicode/utf8"
 )
 
-// Question is what somebody was asked who may answer without the command word.
+// Question is a question that may be answered without the command word.
 type Question struct {
 	Text    string
 	Choices []string
-	Thread  bool // the answer stands in the question's own review thread
+	Thread  bool // the answer is in the question's own review thread
 }
 
-// mark is what each comment of the bot carries.
+// mark is part of each comment of the bot.
 const mark = "<!-- handrail"
 
-// MayAnswer reports whether a text without a command may say something to a session that
-// waits. It takes next to no time.
+// MayAnswer reports whether a text without a command may answer a session that waits. It
+// is cheap.
 func MayAnswer(body string) bool {
 	return !strings.Contains(body, mark) && strings.TrimSpace(body) != "" && len(body) <= maxText
 }
 
-// Answered returns the answer in a text that has no command: a number or a
-// label of a choice, the words below a quotation of the question, or all of it in
-// the question's own thread. It reports false for everything else.
-func (q Question) Answered(body string) (answer string, ok bool) {
+// Answer returns the answer in a text without a command: a number or a label of a
+// choice, the words below a quotation of the question, or all of it in the question's own
+// thread. It reports false for everything else.
+func (q Question) Answer(body string) (answer string, ok bool) {
 	body = lines(body)
 	if strings.Contains(body, mark) || len(body) > maxText { //control:own-words-no-answer
 		return "", false
 	}
 	quoted, above, below := quotation(body)
 	rest := cmp.Or(strings.TrimSpace(below), strings.TrimSpace(above))
-	if choice, ok := q.choice(rest); ok && (quoted == "" || q.quotedBy(quoted)) {
+	if choice, ok := q.choice(rest); ok && (quoted == "" || q.quotes(quoted)) {
 		return choice, true
 	}
-	if rest != "" && (q.Thread || q.quotedBy(quoted)) {
+	if rest != "" && (q.Thread || q.quotes(quoted)) {
 		return rest, true
 	}
 	return "", false
@@ -69,15 +69,15 @@ func (q Question) choice(text string) (string, bool) {
 	return choice, true
 }
 
-// bare is a text in lower case of which only letters and digits are left, one
-// space between words, and nothing polite at its ends.
+// bare reduces a text to lower-case words of letters, digits, + and #, with one space
+// between them.
 func bare(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '+' && r != '#'
 	}), " ")
 }
 
-// quotation takes what a text quotes apart from the words above and those below.
+// quotation splits a text into its quotation and the text above and below.
 func quotation(body string) (quoted, above, below string) {
 	var q, up, down strings.Builder
 	var f fence
@@ -95,12 +95,11 @@ func quotation(body string) (quoted, above, below string) {
 	return q.String(), up.String(), down.String()
 }
 
-// leastQuoted is how much of a question has to be quoted when it is not all of
-// it, in characters.
-const leastQuoted = 12
+// minQuoted is the minimum length of a partial quotation of a question, in characters.
+const minQuoted = 12
 
-// quotedBy reports whether a quotation is one of the question.
-func (q Question) quotedBy(quoted string) bool {
+// quotes reports whether a quotation is from the question.
+func (q Question) quotes(quoted string) bool {
 	said, question := bare(quoted), bare(q.Text)
 	switch {
 	case said == "" || question == "":
@@ -108,5 +107,5 @@ func (q Question) quotedBy(quoted string) bool {
 	case strings.Contains(" "+said+" ", " "+question+" "):
 		return true
 	}
-	return utf8.RuneCountInString(said) >= leastQuoted && strings.Contains(" "+question+" ", " "+said+" ")
+	return utf8.RuneCountInString(said) >= minQuoted && strings.Contains(" "+question+" ", " "+said+" ")
 }

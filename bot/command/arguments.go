@@ -14,27 +14,26 @@ var (
 	identLike = regexp.MustCompile(`^(?:[a-z2-7]{8}|[0-9a-f]{6})$`)
 	digit     = regexp.MustCompile(`[0-9]`)
 	commit    = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
-	// modelName is such as "qwen3:8b" or "org/name".
+	// modelName matches names such as "qwen3:8b" or "org/name".
 	modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,120}$`)
-	// pathLike is a word that can only be the name of a file or a directory.
+	// pathLike matches words that can only be the name of a file or a directory.
 	pathLike = regexp.MustCompile(`^(?:[\w@+.\-]*[/.][\w@+./\-]*\w/?|[\w@+.\-]+/)$`)
 )
 
-// requestID is a word as the id of a request.
+// requestID returns a word as the id of a request.
 func requestID(word string) string { return strings.Trim(strings.ToLower(word), "`<>#.,;:!*_~") }
 
-// isAnother reports whether a word behind an id can only be one more: ids have
-// a digit, and words that may be a condition have none.
+// isAnother reports whether a word after an id can only be another id: ids have a digit,
+// and words that may be a condition have none.
 func isAnother(word string) bool { return identLike.MatchString(word) && digit.MatchString(word) }
 
-// takesAnother reports whether a word is one more id: all of several have a digit,
-// so that "approve not ID" names none.
+// takesAnother reports whether a word is another id. If there are several ids, all of
+// them have a digit, so that "approve not ID" names none.
 func (c *Command) takesAnother(word string) bool {
 	return len(c.IDs) > 0 && digit.MatchString(c.IDs[0]) && isAnother(word) //control:ids-are-no-words
 }
 
-// ids takes ids off the front of a line, or "all". The first one is whatever
-// first takes.
+// ids takes ids, or "all", off the front of a line. first decides on the first id.
 func (c *Command) ids(line string, first func(word string) bool) (behind string) {
 	for {
 		line = strings.TrimLeft(strings.TrimSpace(line), ", ")
@@ -59,7 +58,7 @@ func (c *Command) ids(line string, first func(word string) bool) (behind string)
 	}
 }
 
-// TakesIDs reads the ids of requests, "all", or nothing, which is the only one.
+// TakesIDs reads the ids of requests, "all", or nothing for the only request.
 func TakesIDs(c *Command, rest string) error {
 	line := strings.TrimLeftFunc(firstLine(rest), isPause)
 	if behind := c.ids(line, ident.MatchString); strings.TrimLeftFunc(behind, isPause) != "" {
@@ -68,11 +67,11 @@ func TakesIDs(c *Command, rest string) error {
 	return nil
 }
 
-// inCodeSpan is a word as it can stand between backticks.
+// inCodeSpan returns a word for display between backticks.
 func inCodeSpan(word string) string { return clip(strings.ReplaceAll(word, "`", "")) }
 
-// TakesIDsAndReason reads the ids of requests, "all", or nothing, which is the
-// only one; and then the reason.
+// TakesIDsAndReason reads the ids of requests, "all", or nothing for the only request,
+// and then the reason.
 func TakesIDsAndReason(c *Command, rest string) error {
 	line, more, _ := strings.Cut(rest, "\n")
 	line = strings.TrimSpace(strings.TrimLeftFunc(line, isPause))
@@ -101,8 +100,8 @@ func TakesCount(c *Command, rest string) error {
 	return nil
 }
 
-// TakesCommit reads the id of a commit. Alone the word is a yes that does not
-// say to what.
+// TakesCommit reads the id of a commit. Without one, the command is an approval that
+// names no commit.
 func TakesCommit(c *Command, rest string) error {
 	line, _ := cutLine(rest)
 	switch id := requestID(line); {
@@ -117,9 +116,9 @@ func TakesCommit(c *Command, rest string) error {
 	return nil
 }
 
-// TakesCheckpoints reads how many checkpoints are meant, or which files of them;
-// nothing is all files of the last one. Names without a dot or a slash are written
-// between backticks: "undo tests" may as well be a task.
+// TakesCheckpoints reads the number of checkpoints, or the names of files in them.
+// Nothing means all files of the last one. Names without a dot or a slash need backticks,
+// since "undo tests" may as well be a task.
 func TakesCheckpoints(c *Command, rest string) error {
 	line, more, _ := strings.Cut(rest, "\n")
 	c.Text = strings.TrimSpace(more)
@@ -143,8 +142,8 @@ func TakesCheckpoints(c *Command, rest string) error {
 	return nil
 }
 
-// TakesName reads a name, which is one word: "model qwen3:8b". Nothing is a question
-// for the names that there are.
+// TakesName reads a name, which is one word: "model qwen3:8b". Nothing asks for the list
+// of names.
 func TakesName(c *Command, rest string) error {
 	line, more := cutLine(rest)
 	c.Text = more

@@ -2,8 +2,8 @@ package command
 
 import "strings"
 
-// LabelCode puts label on a line of its own before each fenced block of text
-// that holds more than one line.
+// LabelCode puts label on a line of its own before each fenced block of more than one
+// line.
 func LabelCode(text, label string) string {
 	var out, block strings.Builder
 	var f fence
@@ -33,14 +33,14 @@ func LabelCode(text, label string) string {
 	return out.String()
 }
 
-// fence follows Markdown's fenced code blocks and HTML comments.
+// fence tracks Markdown's fenced code blocks and HTML comments.
 type fence struct {
 	mark    string
 	comment bool
 }
 
-// inside reports whether line belongs to a fenced block or a comment, the fences
-// included.
+// inside reports whether line belongs to a fenced block or a comment, including the
+// fences.
 func (f *fence) inside(line string) bool {
 	t := strings.TrimLeft(line, " ")
 	if f.comment {

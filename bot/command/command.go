@@ -1,13 +1,11 @@
-// Package command reads what a person asked for in a comment. It is a leaf
-// and pure: text in, commands out.
+// Package command parses the commands in a comment. It is pure: text in, commands out.
 //
-// A command is a line of a paragraph, as GitHub shows it, whose first word is
-// "/agent": not one in code, in a quotation, in a list, a table or a heading,
-// in HTML, folded or hidden. What follows on the line, and the lines up to the
-// next command, belong to it. All is read by its form, and no list of words
-// decides anything: the first word names the command, the rest is its
-// arguments or the reply asks, and a comment that grants something holds
-// commands and nothing else.
+// A command is a line of a paragraph, as GitHub shows it, with "/agent" as its first
+// word. Lines in code, a quotation, a list, a table, a heading or HTML do not count, nor
+// does folded or hidden text. The rest of the line and the lines up to the next command
+// belong to the command. Only the form counts, no list of words: the first word names the
+// command, and the rest is its arguments or the reply asks back. A comment that grants
+// something holds commands and nothing else.
 package command
 
 import (
@@ -23,53 +21,51 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// prefix is the word that a command line begins with.
+// prefix is the first word of a command line.
 const prefix = "/agent"
 
-// Names of commands that are not only said by their word: free text is a
-// task, and the command word alone asks for help.
+// Names of commands that need no word of their own: free text is a task, and the command
+// word alone asks for help.
 const (
 	Task    = "task"
 	AskHelp = "help"
 )
 
-// Command is one thing a person asked for. Name is that of a [Spec]. Text is
-// the free text: the task, the reason of a denial, the words of a question.
+// Command is one parsed command. Name is that of a [Spec]. Text is the free text: the
+// task, the reason of a denial, the text of a question.
 type Command struct {
 	Name     string
 	Text     string
-	IDs      []string // of requests, see [TakesIDs]; a commit, see [TakesCommit]
-	All      bool     // of all requests
+	IDs      []string // ids of requests, see [TakesIDs], or of a commit, see [TakesCommit]
+	All      bool     // all requests
 	Count    int      // see [TakesCount]
-	Mode     string   // --mode, or the mode that the command names
+	Mode     string   // --mode, or a mode as the command's name
 	Model    string   // --model
 	Turns    int      // --turns
 	Paths    []string // files, see [TakesCheckpoints]
-	Explicit bool     // the task is written as one: "task: …"
-	Place    int      // among the commands of the comment, from 0 on
+	Explicit bool     // the task is marked as one: "task: …"
+	Place    int      // index among the commands of the comment
 }
 
-// Spec says how one command is written. Args reads what stands behind the word; an error
-// of it asks back.
+// Spec is the syntax of one command. Args parses the text after the name; its errors ask
+// back.
 type Spec struct {
-	Name   string // the first word behind the prefix
-	Usage  string // all that stands behind the prefix
-	Help   string // what it does; what package usage says of its name where this is empty
+	Name   string // first word after the prefix
+	Usage  string // everything after the prefix
+	Help   string // description; empty means that of package usage
 	Args   func(c *Command, rest string) error
-	Grants bool // it lets something happen: a comment with anything else in it grants nothing
+	Grants bool // it permits something, so the comment must hold nothing else
 }
 
 func (s Spec) help() string { return cmp.Or(s.Help, usage.Help[s.Name]) }
 
-// Table is the commands that there are. One of them is named [Task] and one
-// [AskHelp].
+// Table is the list of all commands. It must contain [Task] and [AskHelp].
 type Table []Spec
 
 // modes are words that start a task in the mode they name.
 var modes = [...]string{"code", "plan", "review", "ask", "debug", "architect", "explore", "security"}
 
-// Check returns an error that names what is missing in the table, or there
-// twice.
+// Check returns an error that names a part of the table that is missing or duplicate.
 func (t Table) Check() error {
 	seen := map[string]bool{}
 	for i, s := range t {
@@ -97,8 +93,8 @@ func (t Table) Check() error {
 	return nil
 }
 
-// Error is wrong use. Public is a short reply that helps. Beside says that the comment
-// would grant something if nothing else stood in it.
+// Error is a usage error. Public is a short reply that helps. Beside means that the
+// comment would grant something if it held nothing else.
 type Error struct {
 	Public string
 	Beside bool
@@ -107,10 +103,9 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return "parse command: " + e.Public }
 
-// Parse returns the commands in body, in order. A body without a command
-// gives none. An *[Error] says what is wrong with the first command that
-// cannot be understood; then nothing of the body is carried out. Names are
-// accounts that stand for the command word when they are mentioned.
+// Parse returns the commands in body, in order. An *[Error] describes the first command
+// that cannot be parsed; no command of body is carried out then. A mention of one of
+// names is equivalent to the command word.
 func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	text := lines(body)
 	if len(text) > maxText {
@@ -118,11 +113,11 @@ func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	}
 	list := mentions(text, names...)
 	for _, m := range list {
-		if m.asks() {
+		if m.maybeMeant() {
 			return nil, wrong(usage.NotSaid, strings.Trim(text[m.at:m.end], ":,"), m.where)
 		}
 	}
-	list = slices.DeleteFunc(list, func(m mention) bool { return !m.said })
+	list = slices.DeleteFunc(list, func(m mention) bool { return !m.isCommand })
 	var out []Command
 	for i, m := range list {
 		end := len(text)
@@ -147,13 +142,13 @@ func (t Table) Parse(body string, names ...string) ([]Command, error) {
 	return out, nil
 }
 
-// grants reports whether a command lets something happen.
+// grants reports whether a command permits something.
 func (t Table) grants(c Command) bool {
 	return slices.ContainsFunc(t, func(s Spec) bool { return s.Name == c.Name && s.Grants })
 }
 
-// parse reads what stands behind a command word. Its first word decides: the name of a
-// command or a mode is that, and anything else a task.
+// parse parses the text after a command word. Its first word decides: the name of a
+// command or a mode stands for that, and anything else is a task.
 func (t Table) parse(text string) (c Command, err error) {
 	text, err = flags(&c, strings.TrimSpace(text))
 	if err != nil {
@@ -185,7 +180,7 @@ func (t Table) parse(text string) (c Command, err error) {
 	return c, nil
 }
 
-// inMode makes the command a task in a mode, whose flags may stand behind the mode's name.
+// inMode makes the command a task in a mode. Flags may follow the mode's name.
 func (c *Command) inMode(name, rest string) (err error) {
 	if at := strings.TrimLeftFunc(rest, unicode.IsSpace); flagName(at) != "" { //control:flags-behind-a-mode
 		if rest, err = flags(c, at); err != nil {
@@ -199,13 +194,13 @@ func (c *Command) inMode(name, rest string) (err error) {
 	return nil
 }
 
-// known are the flags of a task. Any other word with dashes is text.
+// known are the flags of a task. Other words with dashes are text.
 var known = []string{"--mode", "--model", "--turns"}
 
-// dashes are those that keyboards make: phones write one long dash for two short ones.
+// dashes are the dashes of keyboards: phones write one long dash for two short ones.
 const dashes = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
 
-// flagName returns the flag that a text begins with, "" for none.
+// flagName returns the flag at the beginning of a text, or "".
 func flagName(text string) string {
 	name, _ := cutWord(text)
 	name, _, _ = strings.Cut(name, "=")
@@ -219,8 +214,8 @@ func flagName(text string) string {
 	return ""
 }
 
-// flags takes the known flags off the front and the end of the first line.
-// Between other words they are what the words are about.
+// flags removes the known flags at the beginning and the end of the first line. Flags
+// between other words are part of the text.
 func flags(c *Command, text string) (string, error) {
 	line, more, _ := strings.Cut(text, "\n")
 	words := strings.Fields(line)
@@ -261,7 +256,7 @@ func flags(c *Command, text string) (string, error) {
 	return strings.TrimSpace(line + "\n" + more), nil
 }
 
-// nearFlag returns the flag that a word is one typing error away from, "" for none.
+// nearFlag returns the flag that a word is one typing error away from, or "".
 func nearFlag(word string) string {
 	name, _, _ := strings.Cut(strings.ToLower(word), "=")
 	bare := strings.TrimLeft(name, dashes)
@@ -273,8 +268,8 @@ func nearFlag(word string) string {
 	return ""
 }
 
-// flagAt reads the flag that words begin with. It returns how many of them it
-// is made of, 0 for none.
+// flagAt parses the flag at the beginning of words. It returns the number of its words, 0
+// if there is none.
 func flagAt(c *Command, words []string) (int, error) {
 	name := flagName(words[0])
 	if name == "" {
@@ -317,7 +312,7 @@ func wrong(format string, args ...any) error {
 	return &Error{Public: fmt.Sprintf(format, args...) + fmt.Sprintf(usage.ListIs, prefix)}
 }
 
-// Help is the reply to "/agent help", in Markdown.
+// Help returns the reply to "/agent help", in Markdown.
 func (t Table) Help() string {
 	var b, list strings.Builder
 	for _, m := range modes {

@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Near returns the command or mode that a text is nothing but a slip of the keyboard away
-// from, and the ids behind it; "" for none.
+// Near returns the command or mode that a text is only a typo away from, and the ids
+// after it. The name is empty if there is none.
 func (t Table) Near(text string) (name string, ids []string) {
 	for i, word := range strings.Fields(strings.ToLower(text)) {
 		switch word = strings.TrimFunc(requestID(word), isMark); {
@@ -25,8 +25,8 @@ func (t Table) Near(text string) (name string, ids []string) {
 	return name, ids
 }
 
-// nearest returns the command or mode whose name a word is a typing error away from, or
-// two where the name is long; "" for none.
+// nearest returns the command or mode with a name one typing error away from word, or two
+// for a long name. It returns "" if there is none.
 func (t Table) nearest(word string) string {
 	names := slices.Clone(modes[:])
 	for _, s := range t {
@@ -46,11 +46,11 @@ func (t Table) nearest(word string) string {
 	return name
 }
 
-// Instructs reports whether a text reads as an instruction by its form: it is more than
-// a word, and no question.
+// Instructs reports whether a text has the form of an instruction: more than one word,
+// and no question.
 func Instructs(text string) bool { return len(strings.Fields(text)) > 1 && !IsQuestion(text) }
 
-// IsQuestion reports whether a text ends as questions do.
+// IsQuestion reports whether a text ends like a question.
 func IsQuestion(text string) bool {
 	text = strings.TrimRightFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == '!' || r == ')' })
 	last, _ := utf8.DecodeLastRuneInString(text)

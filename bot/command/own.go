@@ -10,28 +10,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Book is the commands of a repository's own.
+// Book holds a repository's own commands.
 type Book struct{ custom.Book }
 
-// MayCallOwn reports whether a task can be the call of a command of a repository's own.
+// MayCallOwn reports whether a task may call one of a repository's own commands.
 func MayCallOwn(text string) bool { return custom.MayBeName(ownName(text)) }
 
-// ownName is the first word of a task as the name of a command.
+// ownName returns the first word of a task as the name of a command.
 func ownName(text string) string {
 	word, _ := cutVerb(text)
 	return strings.ToLower(word)
 }
 
-// OwnCalled returns the command of the repository's own that a task calls, and what
-// stands behind it.
-func OwnCalled(list Book, text string) (c custom.Command, rest string, ok bool) {
+// FindOwn returns the repository's own command that a task calls, and the text after
+// its name.
+func FindOwn(list Book, text string) (c custom.Command, rest string, ok bool) {
 	_, rest = cutVerb(text)
 	c, ok = list.Find(ownName(text))
 	return c, strings.TrimSpace(strings.TrimLeftFunc(rest, func(r rune) bool { return isPause(r) && r != '.' })), ok
 }
 
-// Taken returns why a name cannot be that of another command, "" when it can: it is one
-// here, a mode, or so close to one that a slip of the keyboard would do something else.
+// Taken returns the reason why a name is not available for another command, or "": it is
+// a command or a mode here, or so close to a command that a typo would run the wrong one.
 func (t Table) Taken(name string) string {
 	name = strings.ToLower(name)
 	switch {

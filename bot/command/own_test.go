@@ -14,7 +14,7 @@ func TestOwnCalled(t *testing.T) {
 		"notes 1.2": "1.2 true", "Notes: 1.2, now": "1.2, now true", "notes .github/": ".github/ true", "notes": " true",
 		"please notes .github/": " false", "": " false", "v1.2 is out": " false", "note 1.2": " false",
 	} {
-		_, rest, ok := OwnCalled(list, text)
+		_, rest, ok := FindOwn(list, text)
 		if !ok {
 			rest = ""
 		}

@@ -11,38 +11,37 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// What GitHub shows of a comment is asked here, and nowhere else in this package.
+// The functions below depend on GitHub's rendering of comments.
 
-// shownOn returns the text that a reader of GitHub's page sees of a comment.
+// shownOn returns the text of a comment as a reader of GitHub's page sees it.
 func shownOn(markdown string) string {
 	text, _ := untrusted.Clean(markdown, "")
 	return text
 }
 
-// placesOn returns in what the words at some offsets stand on GitHub's page. It reports
-// false for a text that takes too long to read.
+// placesOn returns the places of the words at some offsets on GitHub's page. It reports
+// false for a text that takes too long to parse.
 func placesOn(markdown string, at []int) ([]untrusted.Place, bool) {
 	return untrusted.Places(markdown, at)
 }
 
 // mention is a line of a text that begins with the command word.
 type mention struct {
-	start, at, end int             // of the line, of the command word, behind that
-	said           bool            // a reader sees a line of a paragraph that begins with it
-	where          untrusted.Place // otherwise: where it stands
+	start, at, end int             // offsets of the line, of the command word, and after it
+	isCommand      bool            // shown as the beginning of a line of a paragraph
+	where          untrusted.Place // otherwise its place
 }
 
-// maxText is the longest text that is read, in bytes. GitHub takes 65,536
-// characters.
+// maxText is the maximum length of a text, in bytes. GitHub allows 65,536 characters.
 const maxText = 256 << 10
 
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\x00", "\ufffd")
 
-// lines returns a text as it is read: its lines end with a line feed.
+// lines returns a text as valid UTF-8 with line feeds at the ends of lines.
 func lines(body string) string { return lineEnds.Replace(strings.ToValidUTF8(body, "\ufffd")) }
 
-// mentions finds the lines of body that begin with the command word or one of
-// names, in order, and what a reader sees of each.
+// mentions finds the lines of body that begin with the command word or one of names, in
+// order, and the place of each as a reader sees it.
 func mentions(body string, names ...string) []mention {
 	out := linesFor(body, names)
 	if len(out) == 0 {
@@ -61,28 +60,28 @@ func mentions(body string, names ...string) []mention {
 	}
 	for i := range places {
 		m := &out[i]
-		m.said, m.where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
+		m.isCommand, m.where = places[i] == untrusted.Paragraph, places[i] //control:said-in-a-paragraph
 		switch {
 		case strings.Contains(body[m.start:m.at], ">"):
-			m.said, m.where = false, untrusted.Quotation
+			m.isCommand, m.where = false, untrusted.Quotation
 		case m.where == untrusted.Quotation:
 			m.where += usage.LazyLine
 		}
 	}
-	inDoubt(body, out)
+	rejectDoubtful(body, out)
 	p := markedIn(body, out)
 	begins := p.confirmed(shownOn(p.body))
 	for i := range out {
-		if m := &out[i]; m.said && !begins[i] { //control:begins-its-line
-			m.said, m.where = false, usage.BeginsElse
+		if m := &out[i]; m.isCommand && !begins[i] { //control:begins-its-line
+			m.isCommand, m.where = false, usage.BeginsElse
 		}
 	}
 	return out
 }
 
-// inDoubt takes no command behind characters that are space for one parser only, or behind
-// the end of HTML that began in another paragraph.
-func inDoubt(body string, list []mention) {
+// rejectDoubtful rejects commands in texts with characters that only some parsers take for
+// space, and after the end of HTML that began in another paragraph.
+func rejectDoubtful(body string, list []mention) {
 	controls := strings.ContainsAny(body, "\v\f")
 	ends, done := 0, 0
 	for i := range list {
@@ -93,39 +92,38 @@ func inDoubt(body string, list []mention) {
 		}
 		ends += 2*strings.Count(part, "</") - strings.Count(part, "<")
 		switch {
-		case m.said && controls:
-			m.said, m.where = false, usage.Controls
-		case m.said && ends > 0:
-			m.said, m.where = false, untrusted.HTML
+		case m.isCommand && controls:
+			m.isCommand, m.where = false, usage.Controls
+		case m.isCommand && ends > 0:
+			m.isCommand, m.where = false, untrusted.HTML
 		}
 	}
 }
 
-// asks reports whether somebody may have meant a line as a command that is
-// none.
-func (m mention) asks() bool {
-	return !m.said && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
+// maybeMeant reports whether a line may have been meant as a command although it is none.
+func (m mention) maybeMeant() bool {
+	return !m.isCommand && m.where != untrusted.Code && m.where != untrusted.Nowhere && m.where != untrusted.Quotation
 }
 
 // marked is a text with a mark in place of each command's word.
 type marked struct {
-	body string
-	word string // that marks begin with
-	said int    // commands
+	body  string
+	word  string // beginning of the marks
+	count int    // number of commands
 }
 
 func (p marked) mark(i int) string { return fmt.Sprintf("%s%dz", p.word, i) }
 
 // markedIn marks the commands of a list in a text.
 func markedIn(body string, list []mention) marked {
-	p := marked{word: "agentword", said: len(list)}
+	p := marked{word: "agentword", count: len(list)}
 	for strings.Contains(strings.ToLower(body), p.word) {
 		p.word += "q"
 	}
 	var b strings.Builder
 	done := 0
 	for i, m := range list {
-		if m.said {
+		if m.isCommand {
 			b.WriteString(body[done:m.at] + p.mark(i))
 			done = m.end
 		}
@@ -134,15 +132,15 @@ func markedIn(body string, list []mention) marked {
 	return p
 }
 
-// begins returns which command a line begins with, by its place in the list.
+// begins returns the index of the command that begins a line, and the rest of the line.
 func (p marked) begins(line string) (i int, rest string, ok bool) {
 	line, ok = strings.CutPrefix(line, p.word)
 	number, rest, end := strings.Cut(line, "z")
 	i, err := strconv.Atoi(number)
-	return i, rest, ok && end && err == nil && i < p.said
+	return i, rest, ok && end && err == nil && i < p.count
 }
 
-// confirmed returns which commands begin a line of a shown text, outside of code.
+// confirmed returns the commands that begin a line of a shown text, outside of code.
 func (p marked) confirmed(shown string) map[int]bool {
 	out := map[int]bool{}
 	var f fence
@@ -154,17 +152,17 @@ func (p marked) confirmed(shown string) map[int]bool {
 	return out
 }
 
-// plain puts the command's word back in place of the marks.
+// plain replaces the marks with the command word.
 func (p marked) plain(text string) string {
-	for i := range p.said {
+	for i := range p.count {
 		text = strings.ReplaceAll(text, p.mark(i), prefix)
 	}
 	return strings.TrimSpace(text)
 }
 
-// beside returns the first line that a reader sees of a comment besides its quotations
-// and the lines of its commands, "" for none. A command that grants something has nothing
-// but its arguments on its line.
+// beside returns the first line of a comment that a reader sees besides quotations and
+// commands, or "". A command that grants something must have only its arguments on its
+// line.
 func (t Table) beside(text string, list []mention, cmds []Command) string {
 	p := markedIn(text, list)
 	for line := range strings.Lines(shownOn(unquoted(p.body))) {
@@ -185,17 +183,17 @@ func (t Table) beside(text string, list []mention, cmds []Command) string {
 	return ""
 }
 
-// unquoted is a text without the lines that are marked as a quotation.
+// unquoted returns a text without its quoted lines.
 func unquoted(text string) string {
 	_, above, below := quotation(text)
 	return above + "\n" + below
 }
 
-// Inert returns text so that nothing in it is read as a command, or taken for
-// one that somebody may have meant. Everything else stays.
+// Inert returns text with a backslash before each command, and before each line that may
+// have been meant as one. Everything else stays.
 func Inert(text string) string { return inert(text) }
 
-// InertFor is [Inert] for whatever account stands for the command word.
+// InertFor is [Inert] for mentions of any account.
 func InertFor(text string) string {
 	var names []string
 	for _, m := range accounts.FindAllStringSubmatch(text, -1) {
@@ -212,7 +210,7 @@ func inert(text string, names ...string) string {
 	var out strings.Builder
 	done := 0
 	for _, m := range mentions(text, names...) {
-		if m.said || m.asks() { //control:own-words-inert
+		if m.isCommand || m.maybeMeant() { //control:own-words-inert
 			out.WriteString(text[done:m.at] + `\`)
 			done = m.at
 		}

@@ -9,19 +9,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Show is how to find out what a reader sees of a text: the HTML that GitHub makes of it,
-// "" if nobody knows that, and what reads a text with its HTML.
+// Show tells how a reader sees a text: Page is GitHub's HTML of it, "" if unknown, and
+// Clean reads a text with its HTML.
 type Show struct {
 	Page  string
 	Clean func(body, page string) string
 }
 
-// AsShown returns an error that asks back about a text whose commands are not those lines
-// that its page shows as lines of a paragraph.
+// AsShown returns an error that asks back if the commands of a text differ from the lines
+// that its page shows as commands in a paragraph.
 func AsShown(body, page string, names ...string) *Error {
 	_, n := untrusted.MarkLines(page, beginning(names), func(int) string { return "" })
 	for _, m := range mentions(lines(body), names...) {
-		if m.said {
+		if m.isCommand {
 			n--
 		}
 	}
@@ -31,10 +31,10 @@ func AsShown(body, page string, names ...string) *Error {
 	return &Error{Public: fmt.Sprintf(usage.NotSaid, prefix, usage.ShownElse) + fmt.Sprintf(usage.ListIs, prefix)}
 }
 
-// beginning returns how much of a line the command word takes that the line begins with.
+// beginning returns a function for the length of the command word at a line's beginning.
 func beginning(names []string) func(string) int {
 	return func(line string) int {
-		m := mentionedBy(names).FindStringSubmatchIndex(line)
+		m := mentionPattern(names).FindStringSubmatchIndex(line)
 		if m == nil || strings.TrimSpace(line[:max(m[2], m[4])]) != "" {
 			return 0
 		}
@@ -42,24 +42,23 @@ func beginning(names []string) func(string) int {
 	}
 }
 
-// seenIn returns what a reader sees of body, with its commands marked. What stands
-// around a command decides that too: a definition above it makes a link of words in it,
-// whose label nobody sees. Names are those that it was read with.
-func seenIn(body string, show Show, names []string) (p marked, text string) {
+// shownMarked returns body as a reader sees it, with its commands marked. The text around a
+// command matters: a definition above it can turn words into a link with an invisible
+// target. names are those that body was parsed with.
+func shownMarked(body string, show Show, names []string) (p marked, text string) {
 	all := lines(body)
-	p = markedIn(all, slices.DeleteFunc(mentions(all, names...), func(m mention) bool { return !m.said }))
-	if page, n := untrusted.MarkLines(show.Page, beginning(names), p.mark); show.Page != "" && n == p.said {
+	p = markedIn(all, slices.DeleteFunc(mentions(all, names...), func(m mention) bool { return !m.isCommand }))
+	if page, n := untrusted.MarkLines(show.Page, beginning(names), p.mark); show.Page != "" && n == p.count {
 		return p, show.Clean(body, page)
 	}
 	return p, show.Clean(p.body, "")
 }
 
-// Seen returns what a reader sees of the free text of a command that was read from
-// body; show says what a reader sees of it. It reports false when there is no
-// such command.
-func (t Table) Seen(body string, c Command, show Show, names ...string) (string, bool) {
-	s, text := seenIn(body, show, names)
-	if c.Place >= s.said {
+// ShownText returns the free text of a command as a reader sees it. The command was parsed
+// from body. It reports false if there is no such command.
+func (t Table) ShownText(body string, c Command, show Show, names ...string) (string, bool) {
+	s, text := shownMarked(body, show, names)
+	if c.Place >= s.count {
 		return "", false
 	}
 	if _, behind, ok := strings.Cut(text, s.mark(c.Place)); ok {
@@ -72,9 +71,9 @@ func (t Table) Seen(body string, c Command, show Show, names ...string) (string,
 	return text, true
 }
 
-// Above returns what a reader sees above the first command of body, "" for nothing.
+// Above returns the text above the first command of body as a reader sees it.
 func Above(body string, show Show, names ...string) string {
-	s, text := seenIn(body, show, names)
+	s, text := shownMarked(body, show, names)
 	above, _, ok := strings.Cut(text, s.mark(0))
 	if !ok {
 		return ""

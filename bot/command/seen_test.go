@@ -41,7 +41,7 @@ func TestSeenOnThePage(t *testing.T) {
 	if err != nil || len(cmds) != 2 {
 		t.Fatal(cmds, err)
 	}
-	if got, ok := table.Seen(body, cmds[0], show); !ok || !strings.HasPrefix(got, "fix <strong>that") || strings.Contains(got, "stop") {
+	if got, ok := table.ShownText(body, cmds[0], show); !ok || !strings.HasPrefix(got, "fix <strong>that") || strings.Contains(got, "stop") {
 		t.Errorf("seen is %q, %t", got, ok)
 	}
 	if got := Above(body, show); got != "Above" {

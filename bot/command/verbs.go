@@ -7,19 +7,19 @@ import (
 	"unicode"
 )
 
-// errMisfit is what the Args of a [Spec] return for words that are no arguments of the
-// command: the reply tells how it is written, and how a task is that begins like it.
+// errMisfit is the error of Args in a [Spec] for words that are no valid arguments. The
+// reply explains the syntax of the command, and that of a task with the same first word.
 var errMisfit = errors.New("no arguments of this command")
 
-// isPause reports whether r stands between a command and words about it.
+// isPause reports whether r separates a command from words about it.
 func isPause(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(",;.!:–—…", r) }
 
-// isMark reports whether r says nothing behind a command.
+// isMark reports whether r has no meaning after a command.
 func isMark(r rune) bool { return isPause(r) || r == '?' }
 
 var firstWord = regexp.MustCompile(`^[^\s\p{Zs},;!…–—]*?(?:[.:?]*(?:[\s\p{Zs},;!…–—]|$))`)
 
-// cutVerb cuts off the first word, without the marks behind it.
+// cutVerb cuts off the first word, without the marks after it.
 func cutVerb(text string) (word, rest string) {
 	word = strings.TrimRightFunc(firstWord.FindString(text), isMark)
 	return word, text[len(word):]
@@ -33,13 +33,13 @@ func cutWord(s string) (word, rest string) {
 	return s[:i], strings.TrimSpace(s[i:])
 }
 
-// cutLine cuts off the first line, without the marks around its words.
+// cutLine cuts off the first line, without marks at its ends.
 func cutLine(rest string) (line, more string) {
 	line, more, _ = strings.Cut(rest, "\n")
 	return strings.TrimFunc(line, isMark), strings.TrimSpace(more)
 }
 
-// firstLine is the line on which a command stands, behind its word.
+// firstLine returns the text after a command's word on the same line.
 func firstLine(rest string) string {
 	line, _, _ := strings.Cut(rest, "\n")
 	return strings.TrimSpace(line)
@@ -47,7 +47,7 @@ func firstLine(rest string) string {
 
 var taskWord = regexp.MustCompile(`^(?i:task)\s*:\s*`)
 
-// explicitTask reads a task that is written as one: "task: stop the server".
+// explicitTask parses a task that is marked as one: "task: stop the server".
 func explicitTask(text string) (string, bool) {
 	at := taskWord.FindStringIndex(text)
 	if at == nil || at[1] == len(text) {
@@ -56,13 +56,13 @@ func explicitTask(text string) (string, bool) {
 	return text[at[1]:], true
 }
 
-// TakesText keeps what stands behind a command as text, whatever it is.
+// TakesText takes all of the text after a command.
 func TakesText(c *Command, rest string) error {
 	c.Text = strings.TrimSpace(strings.TrimLeftFunc(rest, isPause))
 	return nil
 }
 
-// TakesNothing is for commands that stand alone on their line.
+// TakesNothing is for commands without arguments on their line.
 func TakesNothing(c *Command, rest string) error {
 	line, more := cutLine(rest)
 	if c.Text = more; line != "" {
@@ -71,8 +71,8 @@ func TakesNothing(c *Command, rest string) error {
 	return nil
 }
 
-// TakesWords is like [TakesNothing] for commands that pass words on to the agent: these
-// stand behind a pause ("retry, but slower") or below.
+// TakesWords is for commands that pass words on to the agent. On the command's own line,
+// they follow a pause ("retry, but slower").
 func TakesWords(c *Command, rest string) error {
 	line := firstLine(rest)
 	if at := strings.TrimLeftFunc(line, isMark); at != "" && at == line && !strings.HasPrefix(line, "- ") {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// said is the commands of the bot, as it has them.
+// isCommand is the commands of the bot, as it has them.
 var said = Table{
 	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
 	{Name: "approve", Usage: "approve <id>", Help: "yes", Args: TakesIDs, Grants: true},
@@ -404,7 +404,7 @@ func TestAnswered(t *testing.T) {
 		"4": "", "option 2": "", "1 please": "", "0": "", "12": "", "1 or 2": "", "2 hours later it still fails": "", "SQLite is what I use": "", "postgres": "", "I think so": "", "yes": "", "": "",
 		"> Something else entirely\n\nYes": "", "> use?\n\nyes": "", "> Which database should the example use?": "", "> Which database should the example use?\n\n1\n\n<!-- handrail:k -->": "", "1 <!-- handrail:k -->": "",
 	} {
-		got, ok := q.Answered(body)
+		got, ok := q.Answer(body)
 		if got != want || ok != (want != "") {
 			t.Errorf("%q answers %q (%t), want %q", body, got, ok, want)
 		}
@@ -413,10 +413,10 @@ func TestAnswered(t *testing.T) {
 		}
 	}
 	q.Thread = true
-	if got, ok := q.Answered("What the others use."); !ok || got != "What the others use." {
+	if got, ok := q.Answer("What the others use."); !ok || got != "What the others use." {
 		t.Errorf("in the thread: %q, %t", got, ok)
 	}
-	if got, ok := (Question{Text: "Which?", Choices: []string{"2", "1"}}).Answered("2"); ok && got != "2" {
+	if got, ok := (Question{Text: "Which?", Choices: []string{"2", "1"}}).Answer("2"); ok && got != "2" {
 		t.Errorf("two choices fit: %q", got)
 	}
 }

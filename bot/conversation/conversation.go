@@ -1,16 +1,17 @@
-// Package conversation lays out what was said and done where somebody asks for
-// something, so that the model knows what its request is about: the first post,
-// comments, linked issues, and of a pull request its diff, reviews and failed
-// checks. It decides what of it fits, shortens the rest, and says what is left
-// out. All of it was written by anyone: it goes into a session as items, which
-// the agent shows between marks that nothing in them can close.
+// Package conversation lays out the context of a request for the model: the first post,
+// comments, linked issues and, of a pull request, its diff, reviews and failed checks. It
+// selects the parts that fit, shortens the rest, and notes omissions. All of it is
+// untrusted: it goes into a session as items, which the agent shows between marks that
+// nothing in them can close.
 //
-//	conversation.go  what is gathered
+//	conversation.go  the parts of the context
 //	thread.go        posts and comments
-//	pull.go          what only pull requests have
+//	pull.go          parts that only pull requests have
 //	diff.go          the diff
 //	line.go          the line that a comment is on
-//	space.go         how much of it fits
+//	space.go         the available room
+//	picture.go       pictures of a request
+//	github.go        the reader for GitHub
 package conversation
 
 import (
@@ -28,39 +29,39 @@ type Post struct {
 	Number      int
 	Author      Person
 	Title, Body string
-	HTML        string // that GitHub makes of Body, "" if nobody knows
+	HTML        string // GitHub's HTML of Body; "" if unknown
 	State       string
 	Pull        bool
 }
 
-// Person is who wrote something. Relation is GitHub's word for what the account is
-// to the repository, such as MEMBER.
+// Person is the author of a text. Relation is GitHub's word for the account's association
+// with the repository, such as MEMBER.
 type Person struct {
 	Login    string
 	Relation string
 	Bot      bool
 }
 
-// Comment is a comment, or the words of a review, whose State then says what it came to.
+// Comment is a comment, or the text of a review, with State as the outcome of the review.
 type Comment struct {
 	ID      int64
 	Author  Person
 	Body    string
-	HTML    string // that GitHub makes of it, "" if nobody knows
+	HTML    string // GitHub's HTML of Body; "" if unknown
 	Created time.Time
 	State   string
-	Own     bool // the bot wrote it
+	Own     bool // written by the bot
 }
 
-// Comments are the newest comments of a thread, oldest first. Earlier is how many
-// there are before them.
+// Comments are the newest comments of a thread, oldest first. Earlier is the number of
+// comments before them.
 type Comments struct {
 	List    []Comment
 	Earlier int
 }
 
-// ReviewThread is a talk about lines of a diff that nobody resolved. First is the number of the comment
-// that it began with. Earlier is how many comments after the first are not in List.
+// ReviewThread is an unresolved review thread. First is the number of its first comment.
+// Earlier is the number of comments after the first that are missing in List.
 type ReviewThread struct {
 	First    int64
 	Path     string
@@ -71,42 +72,42 @@ type ReviewThread struct {
 	Earlier  int
 }
 
-// File is a file that a pull request changes. Patch is its part of the diff, without a
-// head; "" when GitHub gives none.
+// File is a file that a pull request changes. Patch is its diff without a header, "" if
+// GitHub gives none.
 type File struct {
 	Path, From     string
 	Status         string // added, modified, removed, renamed
 	Added, Removed int
 	Patch          string
-	Hidden         bool // from the agent, by .agentignore: its patch is left out
+	Hidden         bool // by .agentignore; its patch is left out
 }
 
-// Files are the files of a pull request. More is how many are not in List.
+// Files are the files of a pull request. More is the number of files missing in List.
 type Files struct {
 	List []File
 	More int
 }
 
-// Check is a check of the head commit that failed. Without a Result it is a kind of
-// checks that GitHub does not let the App read.
+// Check is a failed check of the head commit. Without a Result it is a kind of checks
+// that the App may not read.
 type Check struct{ Name, Result string }
 
-// ReviewThreads are the review threads of a pull request, oldest first. Unread is how
-// many more there are.
+// ReviewThreads are the review threads of a pull request, oldest first. Unread is the
+// number of further ones.
 type ReviewThreads struct {
 	List   []ReviewThread
 	Unread int
 }
 
-// Linked are issues that a thread is about. More is how many are not in List.
+// Linked are issues linked with a thread. More is the number of issues missing in List.
 type Linked struct {
 	List []Post
 	More int
 }
 
-// Reader reads one thread. Comments are those of the thread and the words of reviews.
-// Linked issues are those that text names, and those that a pull request closes. What
-// has to do with a diff is asked of pull requests only.
+// Reader reads one thread. Comments returns the comments of the thread and the texts of
+// reviews. Linked returns the issues that text names, and those that a pull request
+// closes. The other methods are called for pull requests only.
 type Reader interface {
 	Comments(ctx context.Context) (Comments, error)
 	ReviewThreads(ctx context.Context) (ReviewThreads, error)
@@ -115,45 +116,45 @@ type Reader interface {
 	FailedChecks(ctx context.Context) ([]Check, error)
 }
 
-// Request is what somebody asks for, and where.
+// Request is a request and its place.
 type Request struct {
-	First   Post                                 // of the thread
-	IsFirst bool                                 // it is the first post that asks
-	Text    string                               // what is asked, for the issues that it names
-	At      session.Place                        // when it was said; what was said later is not gathered
-	Since   session.Place                        // a session goes on: only what came after this is gathered
-	Anew    bool                                 // the session goes on, and what it was told before is forgotten
-	Line    *Line                                // what it is about, when it stands on a line of the diff
-	Review  bool                                 // what the thread changes is to be reviewed
-	Room    int                                  // bytes of text that all of it may take
-	Clean   func(what, text, page string) string // what a reader sees of a text, whose HTML is page
+	First   Post                                 // first post of the thread
+	IsFirst bool                                 // the request is in the first post
+	Text    string                               // text of the request, for the issues that it names
+	At      session.Place                        // place of the request; later texts are left out
+	Since   session.Place                        // place of the last request of a session that goes on; earlier texts are left out
+	Anew    bool                                 // the session goes on, and has forgotten its earlier context
+	Line    *Line                                // subject of a request on a line of the diff
+	Review  bool                                 // the request is a review of the changes
+	Room    int                                  // maximum bytes of text
+	Clean   func(what, text, page string) string // returns a text as a reader sees it; page is its HTML
 	Command func(body string) bool               // reports whether a comment was a command
-	Hides   Hides                                // which files the agent is not shown; nil for none
-	Refused func(error) bool                     // reports whether an error stays however often one asks
+	Hides   Hides                                // files hidden from the agent; nil means none
+	Refused func(error) bool                     // reports whether an error is permanent
 }
 
-// after reports whether a comment came after a request. Two of one second are told
-// apart by their numbers, which count for comments of one kind only.
+// after reports whether a comment came after a request. Within one second their numbers
+// decide, if both are of the same kind.
 func after(p session.Place, c Comment, kind bool) bool {
 	return c.Created.After(p.At) || c.Created.Equal(p.At) && kind && p.Comment != 0 && c.ID > p.Comment
 }
 
-// told reports whether a comment was there for a request that stands at a place. Of two
-// kinds of comment in one second nobody knows the order: then it was not, since what is
-// told twice does less harm than what is lost.
+// told reports whether a comment existed when a request was made. Within one second the
+// order of different kinds of comments is unknown. They count as new then: telling the
+// model twice does less harm than not at all.
 func told(p session.Place, c Comment, kind bool) bool {
 	return c.Created.Before(p.At) || c.Created.Equal(p.At) && kind && c.ID <= p.Comment //control:same-second
 }
 
-// Hides finds out which files are hidden from the agent: their names are told, and not
-// what is in them.
+// Hides finds out which files are hidden from the agent: it is told their names, and not
+// their content.
 type Hides func() (func(path string) bool, error)
 
-// Line is what a comment on a diff is about: the path, the path with the lines, and the code.
+// Line is the subject of a comment on a diff: its path, that with the lines, the code.
 type Line struct{ Path, Name, Hunk string }
 
-// Gather reads what a request is about, and lays it out. It fails only where
-// trying later can help.
+// Gather reads the context of a request, and lays it out. It fails only if a retry can
+// help.
 func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error) {
 	g := &gathering{from: from, Request: r, space: space{left: r.Room}}
 	steps := []func(context.Context) error{g.readLine, g.readReviews, g.readComments}
@@ -175,11 +176,11 @@ func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error)
 	return items, nil
 }
 
-// commandMark is the mark of what is asked, which nobody else's line may bear.
+// commandMark matches the mark of the request, which no line of another text may have.
 var commandMark = pattern.Lazy(`(?mi)^([\s>*-]*)\[(\s*/agent\s*)\]`)
 
-// gathering is what was gathered so far, in the order in which it is shown.
-// What matters most is taken first, and what takes most room comes last.
+// gathering holds the parts gathered so far, in the order of display. The most important
+// parts are read first, and the largest ones last.
 type gathering struct {
 	from Reader
 	Request
@@ -200,7 +201,7 @@ func (g *gathering) items() []session.Item {
 	return out
 }
 
-// hidden reports whether what is in a file is hidden from the agent.
+// hidden reports whether the content of a file is hidden from the agent.
 func (g *gathering) hidden(path string) (bool, error) {
 	if g.Hides == nil {
 		return false, nil
@@ -214,20 +215,19 @@ func (g *gathering) hidden(path string) (bool, error) {
 	return g.hides(path), nil //control:hidden-hunk
 }
 
-// missing is what is said of a part that GitHub did not give, and the error if
-// it may give it later.
+// missing returns a note on a part that GitHub refused, or the error if a retry can help.
 func (g *gathering) missing(what string, err error) ([]session.Item, error) {
 	if g.Refused == nil || !g.Refused(err) || errors.Is(err, context.Canceled) { //control:thread-read-later
 		return nil, fmt.Errorf("read %s: %w", what, err)
 	}
-	return []session.Item{refused(what)}, nil
+	return []session.Item{refusedNote(what)}, nil
 }
 
-func refused(what string) session.Item {
+func refusedNote(what string) session.Item {
 	return note("%s could not be read: GitHub refused it, so a permission may be missing", what)
 }
 
-// note is an item of our own words.
+// note returns an item with a text of the bot's own.
 func note(format string, args ...any) session.Item {
 	return session.Item{Kind: session.ItemThread, Name: fmt.Sprintf(format, args...)}
 }

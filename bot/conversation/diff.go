@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	mostStat  = 200 // files in the list of changes
-	mostDiffs = 100 // files whose diff is shown
+	maxStat  = 200 // maximum number of files in the list of changes
+	maxDiffs = 100 // maximum number of files with a diff
 )
 
-// readFiles lays out what a pull request changes: all files by name, and the diff
-// of as many as there is room for.
+// readFiles lays out the changes of a pull request: all files by name, and as many diffs
+// as fit.
 func (g *gathering) readFiles(ctx context.Context) error {
 	if !g.First.Pull {
 		return nil
@@ -43,9 +43,9 @@ func (g *gathering) putStat(got Files) {
 	for i, f := range got.List {
 		added, removed = added+f.Added, removed+f.Removed
 		switch {
-		case i < mostStat:
+		case i < maxStat:
 			fmt.Fprintf(&b, "%s %s +%d −%d%s\n", f.Status, f.name(), f.Added, f.Removed, map[bool]string{true: " (hidden)"}[f.Hidden])
-		case i == mostStat:
+		case i == maxStat:
 			fmt.Fprintf(&b, "and %d more\n", len(got.List)-i+got.More)
 		}
 	}
@@ -62,33 +62,33 @@ func (f File) name() string {
 	return f.Path
 }
 
-// putDiffs shares the room that is left among the files, by what they tell: small diffs are
-// whole, and what they do not need goes to larger ones. Logic comes before tests, and what
-// programs write comes last, or in a review not at all.
+// putDiffs shares the remaining room among the files. Small diffs are shown in full, and
+// leave the rest of their share to larger ones. Logic comes before tests, and generated
+// code last, or in a review not at all.
 func (g *gathering) putDiffs(got Files) {
 	order, made, hidden, without := g.toShow(got)
 	rank := func(i int) review.Rank { return review.RankOf(got.List[i].Path) }
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), len(got.List[a].Patch)-len(got.List[b].Patch)) //control:logic-before-tests
 	})
-	upTo := map[review.Rank]int{} // files of a rank and before
+	upTo := map[review.Rank]int{} // number of files up to each rank
 	for n, i := range order {
 		upTo[rank(i)] = n + 1
 	}
 	shown := map[int]session.Item{}
-	left := g.left - 2*perItem // for what is said of those that do not fit
+	left := g.left - 2*perItem // room for notes on omissions
 	if g.Review {
 		left -= g.part(1, 8)
 	}
 	for n, i := range order {
 		f := got.List[i]
-		rest := upTo[rank(i)] - n // of the files that share the room
+		rest := upTo[rank(i)] - n // number of files that share the room
 		text, _ := untrusted.CleanPlain(f.Patch)
 		it, ok := fitDiff(fmt.Sprintf("Diff of %s (+%d −%d)", f.name(), f.Added, f.Removed), text, left/rest)
-		if !ok && left/rest < least+perItem && left >= least+perItem { // fewer files, of which more is seen
-			it, ok = fitDiff(it.Name, text, min(left, 4*least))
+		if !ok && left/rest < minPiece+perItem && left >= minPiece+perItem { // show more of fewer files
+			it, ok = fitDiff(it.Name, text, min(left, 4*minPiece))
 		}
-		if !ok || len(shown) == mostDiffs {
+		if !ok || len(shown) == maxDiffs {
 			continue
 		}
 		left -= size(it)
@@ -114,8 +114,8 @@ func (g *gathering) putDiffs(got Files) {
 	}
 }
 
-// toShow are the files that have a diff to show, those that programs wrote and nobody
-// reviews, and how many have none.
+// toShow returns the indexes of the files with a diff to show, the generated files that a
+// review skips, and the numbers of files with a hidden diff and without one.
 func (g *gathering) toShow(got Files) (order []int, made []string, hidden, without int) {
 	for i, f := range got.List {
 		switch {
@@ -123,7 +123,7 @@ func (g *gathering) toShow(got Files) (order []int, made []string, hidden, witho
 			hidden++
 		case f.Patch == "":
 			without++
-		case g.Review && review.RankOf(f.Path) == review.Made: //control:made-is-skipped
+		case g.Review && review.RankOf(f.Path) == review.Generated: //control:made-is-skipped
 			made = append(made, f.name())
 		default:
 			order = append(order, i)
@@ -132,30 +132,29 @@ func (g *gathering) toShow(got Files) (order []int, made []string, hidden, witho
 	return order, made, hidden, without
 }
 
-// noteUnseen says which diffs are not shown, and that there are more files.
+// noteUnseen notes the diffs that are not shown, and the number of further files.
 func (g *gathering) noteUnseen(unseen, made []string, more int) {
 	if len(made) > 0 {
-		g.diff = append(g.diff, g.named("No diffs of what programs wrote; leave these files out", made))
+		g.diff = append(g.diff, g.noteWithNames("No diffs of what programs wrote; leave these files out", made))
 	}
 	n := len(unseen) + more
 	what := count(n, "more diff is", "more diffs are") + " left out here"
 	switch {
 	case n > 0 && g.Review:
-		g.diff = append(g.diff, g.named(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
+		g.diff = append(g.diff, g.noteWithNames(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
 	case n > 0:
 		g.diff = append(g.diff, g.put(note("%s: there is no room", what))...)
 	}
 }
 
-// named is a note with as many names of files as there is room for.
-func (g *gathering) named(note string, paths []string) session.Item {
-	it, _ := fit(session.ItemThread, note, strings.Join(paths[:min(len(paths), mostStat)], "\n"), g.left)
+// noteWithNames returns a note with as many file names as fit.
+func (g *gathering) noteWithNames(note string, paths []string) session.Item {
+	it, _ := fit(session.ItemThread, note, strings.Join(paths[:min(len(paths), maxStat)], "\n"), g.left)
 	g.put(it)
 	return it
 }
 
-// fitDiff returns the diff of a file, cut behind a whole hunk where that is
-// possible.
+// fitDiff returns the diff of a file, cut after a whole hunk if possible.
 func fitDiff(name, patch string, limit int) (session.Item, bool) {
 	it, ok := fit(session.ItemThread, name, patch, limit)
 	if !ok || it.Text == patch {

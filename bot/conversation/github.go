@@ -9,19 +9,19 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 )
 
-// How much is read at most.
+// Limits of one reading.
 const (
-	mostComments = 60
-	mostThreads  = 40
-	mostLinked   = 3 // issues
-	mostPatches  = 4 << 20
+	maxComments   = 60
+	maxThreads    = 40
+	maxLinked     = 3 // issues
+	maxPatchBytes = 4 << 20
 )
 
-// GitHub reads a thread of a repository. Own reports whether the bot wrote a comment.
+// GitHub is a [Reader] of a thread. Own reports whether the bot wrote a comment.
 type GitHub struct {
 	Client *ghapp.Client
 	Issue  ghapp.Issue // its first post
-	Pull   *ghapp.Pull // nil for an issue
+	Pull   *ghapp.Pull // nil if the thread is an issue
 	Hides  Hides       // see [Request]
 	Own    func(ctx context.Context, c Comment) (bool, error)
 }
@@ -34,7 +34,7 @@ func PostOf(is ghapp.Issue) Post {
 
 // Comments implements [Reader].
 func (g GitHub) Comments(ctx context.Context) (Comments, error) {
-	got, err := reads.Comments(ctx, g.Client, g.Issue.Ref, reads.Window{Most: mostComments})
+	got, err := reads.Comments(ctx, g.Client, g.Issue.Ref, reads.Window{Max: maxComments})
 	if err != nil {
 		return Comments{}, err
 	}
@@ -47,7 +47,7 @@ func (g GitHub) Comments(ctx context.Context) (Comments, error) {
 	if err != nil {
 		return Comments{}, err
 	}
-	for _, r := range reviews[max(0, len(reviews)-mostComments):] {
+	for _, r := range reviews[max(0, len(reviews)-maxComments):] {
 		c := Comment{ID: r.ID, Author: Person{Login: r.Author}, Body: r.Body, HTML: r.HTML, Created: r.Submitted, State: r.State}
 		if r.Body == "" || r.State == "PENDING" {
 			continue
@@ -76,7 +76,7 @@ func (g GitHub) comments(ctx context.Context, list []reads.Comment) ([]Comment, 
 
 // ReviewThreads implements [Reader].
 func (g GitHub) ReviewThreads(ctx context.Context) (ReviewThreads, error) {
-	got, err := reads.ReviewThreads(ctx, g.Client, g.Issue.Ref, mostThreads)
+	got, err := reads.ReviewThreads(ctx, g.Client, g.Issue.Ref, maxThreads)
 	out := ReviewThreads{Unread: got.Unread}
 	if err != nil {
 		return out, err
@@ -98,7 +98,7 @@ func (g GitHub) ReviewThreads(ctx context.Context) (ReviewThreads, error) {
 func (g GitHub) Linked(ctx context.Context, text string) (Linked, error) {
 	is := g.Issue
 	is.Body = text
-	list, more, err := reads.Linked(ctx, g.Client, is, mostLinked)
+	list, more, err := reads.Linked(ctx, g.Client, is, maxLinked)
 	out := Linked{More: more}
 	for _, p := range list {
 		out.List = append(out.List, PostOf(p))
@@ -115,7 +115,7 @@ func (g GitHub) Files(ctx context.Context) (Files, error) {
 			return Files{}, err
 		}
 	}
-	got, err := reads.PullDiff(ctx, g.Client, g.Issue.Ref, mostPatches, hides)
+	got, err := reads.PullDiff(ctx, g.Client, g.Issue.Ref, maxPatchBytes, hides)
 	var out Files
 	for i, f := range slices.Concat(got.Files, got.Left, got.Hidden) {
 		out.List = append(out.List, File{Path: f.Path, From: f.Previous, Status: f.Change(), Added: f.Additions, Removed: f.Deletions, Patch: f.Patch, Hidden: i >= len(got.Files)+len(got.Left)})

@@ -7,15 +7,15 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// LineOf is what a comment on a hunk of a file is about.
+// LineOf returns the subject of a comment on a hunk of a file.
 func LineOf(path, hunk string, last int) *Line {
 	return &Line{Path: path, Name: path + linesOf(hunk, last), Hunk: hunk}
 }
 
 var hunkStart = pattern.Lazy(`^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
 
-// linesOf returns ":L3-L9" of a hunk that ends at the line that a comment is on,
-// "" when the comment is not on a line of the new file.
+// linesOf returns ":L3-L9" for a hunk that ends at the line of a comment, "" if the
+// comment is not on a line of the new file.
 func linesOf(hunk string, last int) string {
 	m := hunkStart().FindStringSubmatch(hunk)
 	if m == nil || last == 0 {

@@ -11,27 +11,26 @@ import (
 )
 
 const (
-	mostPictures     = 6        // with one request
-	mostPictureBytes = 12 << 20 // of all of them; they are kept in the session's log
+	maxPictures     = 6        // maximum number per request
+	maxPictureBytes = 12 << 20 // maximum bytes per request; the session's log keeps them
 )
 
-// Shown is a text whose pictures count: where it stands, and how to call it.
+// Shown is a text with pictures, its place, and a name for it.
 type Shown struct {
 	Text     ghapp.Text
 	Where    string
-	Pictures []string // their addresses
+	Pictures []string // URLs
 }
 
-// Sight is how a model gets the pictures of a request.
+// Sight fetches the pictures of a request for a model.
 type Sight struct {
 	Model   string
-	Sees    func() bool // whether it can see any; asked when there is one
+	Sees    func() bool // reports whether the model sees pictures; called at the first one
 	Fetch   func(ctx context.Context, text ghapp.Text, address string) (ghapp.Picture, error)
-	Missing func(address string, err error) // is told why one is missing
+	Missing func(address string, err error) // called for each missing picture
 }
 
-// Pictures fetches the pictures that texts show, and says to the model what became of
-// each.
+// Pictures fetches the pictures in texts, and returns notes on them for the model.
 func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, string) {
 	var out []session.Blob
 	var notes strings.Builder
@@ -45,13 +44,13 @@ func (s Sight) Pictures(ctx context.Context, texts []Shown) ([]session.Blob, str
 			switch {
 			case !sees:
 				err = &ghapp.Refused{Reason: fmt.Sprintf("the model %s cannot see pictures", s.Model)}
-			case len(out) == mostPictures:
-				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", mostPictures)}
+			case len(out) == maxPictures:
+				err = &ghapp.Refused{Reason: fmt.Sprintf("there are more than %d", maxPictures)}
 			default:
 				p, err = s.Fetch(ctx, t.Text, address)
 			}
-			if err == nil && size+len(p.Data) > mostPictureBytes {
-				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", mostPictureBytes)}
+			if err == nil && size+len(p.Data) > maxPictureBytes {
+				err = &ghapp.Refused{Reason: fmt.Sprintf("all of them have more than %d bytes", maxPictureBytes)}
 			}
 			name := fmt.Sprintf("Picture %d in %s", i+1, t.Where)
 			if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-const mostChecks = 40
+const maxChecks = 40
 
 // readThreads reads the review threads, once.
 func (g *gathering) readThreads(ctx context.Context) error {
@@ -35,7 +35,7 @@ func (g *gathering) readThreads(ctx context.Context) error {
 	return nil
 }
 
-// readLine lays out the lines that a request is about, and what was said there.
+// readLine lays out the lines that a request is about, and their discussion.
 func (g *gathering) readLine(ctx context.Context) error {
 	if g.Line == nil {
 		return nil
@@ -64,8 +64,8 @@ func (g *gathering) readLine(ctx context.Context) error {
 	return nil
 }
 
-// readReviews lays out the review threads that nobody resolved; of a session that
-// goes on those with something new.
+// readReviews lays out the unresolved review threads. If a session goes on, it takes only
+// those with news.
 func (g *gathering) readReviews(ctx context.Context) error {
 	if !g.First.Pull {
 		return nil
@@ -75,7 +75,7 @@ func (g *gathering) readReviews(ctx context.Context) error {
 	}
 	dropped, limit := g.threads.Unread, g.part(1, 3)
 	if !g.Since.At.IsZero() {
-		dropped = 0 // nobody knows whether they have anything new
+		dropped = 0 // they may have no news
 	}
 	for i := len(g.threads.List) - 1; i >= 0; i-- {
 		t := g.threads.List[i]
@@ -106,14 +106,14 @@ func (g *gathering) readReviews(ctx context.Context) error {
 // afterOnDiff is after for comments on the diff.
 func afterOnDiff(p session.Place, c Comment) bool { return after(p, c, p.DiffThread != 0) }
 
-// isNew reports whether a session that goes on was not told of a comment; at its
-// beginning it was told of none.
+// isNew reports whether the session was not told of a comment yet. At its beginning, all
+// comments are new.
 func (g *gathering) isNew(c Comment) bool {
 	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) && (g.Since.At.IsZero() || !told(g.Since, c, g.Since.DiffThread != 0) && !c.Own)
 }
 
-// putThread lays out one talk about lines of the diff. Each line that somebody
-// wrote is set in, so that no comment can look like another person's.
+// putThread lays out one review thread. Each line of a comment is indented, so that no
+// comment can look like another author's.
 func (g *gathering) putThread(t ReviewThread, name string, hunk bool, limit int) []session.Item {
 	var b strings.Builder
 	if text, _ := untrusted.CleanPlain(t.Hunk); hunk && text != "" {
@@ -144,7 +144,7 @@ func (g *gathering) putThread(t ReviewThread, name string, hunk bool, limit int)
 	return g.put(it)
 }
 
-// tail is the end of a hunk: the comment stands below its last line.
+// tail returns the end of a hunk, since the comment is on its last line.
 func tail(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -158,7 +158,7 @@ func tail(text string, limit int) string {
 
 func inset(text string) string { return "    " + strings.ReplaceAll(text, "\n", "\n    ") }
 
-// readChecks lays out which checks of the head commit failed.
+// readChecks lays out the failed checks of the head commit.
 func (g *gathering) readChecks(ctx context.Context) error {
 	if !g.First.Pull {
 		return nil
@@ -171,7 +171,7 @@ func (g *gathering) readChecks(ctx context.Context) error {
 	var failed []Check
 	for _, c := range list {
 		if c.Result == "" {
-			g.checks = append(g.checks, g.put(refused(c.Name))...)
+			g.checks = append(g.checks, g.put(refusedNote(c.Name))...)
 			continue
 		}
 		failed = append(failed, c)
@@ -181,7 +181,7 @@ func (g *gathering) readChecks(ctx context.Context) error {
 	}
 	var b strings.Builder
 	for i, c := range failed {
-		if i == mostChecks {
+		if i == maxChecks {
 			fmt.Fprintf(&b, "and %d more\n", len(failed)-i)
 			break
 		}

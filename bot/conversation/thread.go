@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	wholeComments = 6   // that are not shortened while they fit
-	shortComment  = 700 // bytes of an older one
+	wholeComments = 6   // number of comments that are not shortened if they fit
+	shortComment  = 700 // maximum bytes of an older comment
 )
 
 func title(text string) string {
@@ -21,7 +21,7 @@ func title(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// String returns who somebody is, as a label says it.
+// String returns the author as shown in a label.
 func (p Person) String() string {
 	name := "@" + cmp.Or(p.Login, "ghost")
 	if p.Bot {
@@ -33,14 +33,14 @@ func (p Person) String() string {
 	return name
 }
 
-// relations are GitHub's words for what an account is to a repository. They say
-// nothing of what it may do there.
+// relations names GitHub's associations of accounts with a repository. They say nothing
+// of an account's permissions.
 var relations = map[string]string{
 	"OWNER": "owner", "MEMBER": "member of the organization", "COLLABORATOR": "collaborator", "CONTRIBUTOR": "contributed before",
 	"NONE": "no role in the repository", "MANNEQUIN": "no role in the repository", "FIRST_TIME_CONTRIBUTOR": "first contribution here", "FIRST_TIMER": "first contribution on GitHub",
 }
 
-// readFirst lays out the first post, unless it is what asks.
+// readFirst lays out the first post, unless it is the request itself.
 func (g *gathering) readFirst(context.Context) error {
 	if g.IsFirst {
 		return nil
@@ -62,7 +62,7 @@ func (g *gathering) readFirst(context.Context) error {
 	return nil
 }
 
-// readComments lays out what was said in the thread.
+// readComments lays out the comments of the thread.
 func (g *gathering) readComments(ctx context.Context) error {
 	got, err := g.from.Comments(ctx)
 	if err != nil {
@@ -81,10 +81,10 @@ func (g *gathering) readComments(ctx context.Context) error {
 	return nil
 }
 
-// afterInThread is after for what stands in the thread: its comments, and reviews.
+// afterInThread is after for comments and reviews of the thread itself.
 func afterInThread(p session.Place, c Comment) bool { return after(p, c, inThread(p, c)) }
 
-// inThread reports whether the ids of a place and a comment tell their order.
+// inThread reports whether the ids of a place and a comment are in order of time.
 func inThread(p session.Place, c Comment) bool { return p.DiffThread == 0 && c.State == "" }
 
 // counts reports whether the model is told of a comment.
@@ -98,12 +98,12 @@ func (g *gathering) counts(c Comment) bool {
 	return !told(g.Since, c, inThread(g.Since, c)) && !c.Author.Bot && (g.Command == nil || !g.Command(c.Body))
 }
 
-// putComments puts as many comments as there is room for, the newest first. Earlier
-// are those that were not even read.
+// putComments lays out as many comments as fit, the newest first. earlier is the number
+// of comments that were not read.
 func (g *gathering) putComments(list []Comment, earlier, limit int) []session.Item {
 	var out []session.Item
 	left := limit
-	for i := len(list) - 1; i >= 0; i-- { // reading a text takes time, so only those that are shown are
+	for i := len(list) - 1; i >= 0; i-- { // cleaning takes time, so only shown comments are cleaned
 		text := g.Clean("comment", list[i].Body, list[i].HTML) //control:hidden-comment
 		if text == "" {
 			continue
@@ -112,7 +112,7 @@ func (g *gathering) putComments(list []Comment, earlier, limit int) []session.It
 		if len(out) >= wholeComments {
 			most = min(left, shortComment+perItem)
 		} else if i > 0 {
-			most = left * 2 / 3 // one long comment does not push all others out
+			most = left * 2 / 3 // so that one long comment does not displace all others
 		}
 		it, ok := fit(session.ItemThread, g.nameOf(list[i]), text, most)
 		if !ok {
@@ -141,9 +141,9 @@ func (g *gathering) nameOf(c Comment) string {
 	return name
 }
 
-// readLinked lays out the issues that the thread is linked with.
+// readLinked lays out the issues linked with the thread.
 func (g *gathering) readLinked(ctx context.Context) error {
-	// What a reader does not see names no issue.
+	// Text that a reader does not see must not name issues.
 	got, err := g.from.Linked(ctx, g.Text+"\n"+title(g.First.Title)+"\n"+g.Clean("first post", g.First.Body, g.First.HTML))
 	if err != nil {
 		g.linked, err = g.missing("the linked issues", err)

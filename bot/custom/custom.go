@@ -1,9 +1,9 @@
-// Package custom reads the commands that a repository defines itself: Markdown
-// files in .github/agent/commands, each with what it is for and the words that a
-// session begins with when somebody calls it.
+// Package custom reads the commands that a repository defines itself: Markdown files in
+// .github/agent/commands, each with a description and the text of the session that the
+// command begins.
 //
-// A file's text is the repository's own, like its configuration. What stands behind
-// the command in a comment are words of a person, and the model is told so.
+// A file's text is the repository's own, like its configuration. Text after the command
+// in a comment is a user's, and the model is told so.
 package custom
 
 import (
@@ -19,45 +19,45 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Dir is where the files are.
+// Dir is the directory of the files.
 const Dir = ".github/agent/commands"
 
 const (
-	mostFiles = 100
-	// MostBytes is how long a file can be.
-	MostBytes = 64 << 10
-	mostName  = 40
+	maxFiles = 100
+	// MaxBytes is the maximum size of a file.
+	MaxBytes = 64 << 10
+	maxName  = 40
 )
 
-// File is a file of the repository. Err says why it could not be read.
+// File is a file of the repository. Err is the error of reading it, if any.
 type File struct {
 	Path string
 	Data []byte
 	Err  error
 }
 
-// IsCommand reports whether a file in [Dir] is meant as a command.
+// IsCommand reports whether a file in [Dir] defines a command.
 func IsCommand(name string) bool {
 	return path.Dir(name) == Dir && strings.HasSuffix(name, ".md") && !strings.EqualFold(path.Base(name), "README.md")
 }
 
-// Command is one command of a repository. Err says what is wrong with its file: then
-// it has a name and cannot be called.
+// Command is one command of a repository. Err is the error in its file: with one, the
+// command has a name and cannot be called.
 type Command struct {
 	Name        string
 	Path        string
 	Description string
-	Mode        string // "" for the session's
+	Mode        string // "" means the session's
 	Err         error
 
 	params params
 	text   string
 }
 
-// Book is the commands of a repository, sorted by name.
+// Book lists the commands of a repository, sorted by path.
 type Book []Command
 
-// Read reads the files. Taken returns what is in the way of a name, "" for nothing.
+// Read reads the files. taken returns the reason why a name is not available, or "".
 func Read(files []File, taken func(name string) string) Book {
 	var out Book
 	for _, f := range files {
@@ -72,15 +72,15 @@ func Read(files []File, taken func(name string) string) Book {
 	}
 	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.Path, b.Path) })
 	for i := range out {
-		if i >= mostFiles {
-			out[i].Err = fmt.Errorf("%s: there are more than %d commands", out[i].Path, mostFiles)
+		if i >= maxFiles {
+			out[i].Err = fmt.Errorf("%s: there are more than %d commands", out[i].Path, maxFiles)
 		}
 	}
 	return out
 }
 
-// Find returns the command of a name, in any case. Where several files differ only in
-// capital letters it is the one that can be called.
+// Find returns the command of a name, in any case. If several files differ only in case,
+// it prefers one that can be called.
 func (b Book) Find(name string) (found Command, ok bool) {
 	for _, c := range b {
 		if strings.EqualFold(c.Name, name) && (!ok || c.Err == nil) {
@@ -90,15 +90,15 @@ func (b Book) Find(name string) (found Command, ok bool) {
 	return found, ok
 }
 
-// header is what stands between the lines of dashes.
+// header is the YAML between the lines of dashes.
 type header struct {
 	Description string   `yaml:"description"`
 	Mode        string   `yaml:"mode"`
 	Arguments   []string `yaml:"arguments"`
 }
 
-// hinted is a header whose arguments are a hint for readers: any words may stand there.
-type hinted struct {
+// hintHeader is a header with a hint for readers as arguments, which allows any words.
+type hintHeader struct {
 	Description string `yaml:"description"`
 	Mode        string `yaml:"mode"`
 	Arguments   string `yaml:"arguments"`
@@ -109,8 +109,8 @@ func (c *Command) read(data []byte, taken func(string) string) error {
 	if err := c.checkName(taken); err != nil {
 		return fmt.Errorf("%s: %w", c.Path, err)
 	}
-	if len(data) > MostBytes {
-		return fmt.Errorf("%s: the file has %d bytes, at most %d are read", c.Path, len(data), MostBytes)
+	if len(data) > MaxBytes {
+		return fmt.Errorf("%s: the file has %d bytes, at most %d are read", c.Path, len(data), MaxBytes)
 	}
 	front, body, at, err := split(string(data))
 	if err == nil {
@@ -125,8 +125,8 @@ func (c *Command) read(data []byte, taken func(string) string) error {
 	return nil
 }
 
-// MayBeName reports whether a word can be the name of a command.
-func MayBeName(word string) bool { return nameForm.MatchString(word) && len(word) <= mostName }
+// MayBeName reports whether a word is a valid name of a command.
+func MayBeName(word string) bool { return nameForm.MatchString(word) && len(word) <= maxName }
 
 var nameForm = regexp.MustCompile(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
 
@@ -141,7 +141,7 @@ func (c *Command) checkName(taken func(string) string) error {
 	return nil
 }
 
-// plainName is a name that would do, made of one that does not.
+// plainName returns a valid name similar to an invalid one.
 func plainName(base string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(base) {
@@ -153,12 +153,12 @@ func plainName(base string) string {
 		}
 	}
 	if name := strings.Trim(b.String(), "-"); name != "" {
-		return name[:min(len(name), mostName)]
+		return name[:min(len(name), maxName)]
 	}
 	return "release-notes"
 }
 
-// split takes the header off a file. At is the line on which the rest begins.
+// split cuts the header off a file. at is the first line of the rest.
 func split(text string) (front, body string, at int, err error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
 	if !strings.HasPrefix(text, "---\n") {
@@ -173,12 +173,12 @@ func split(text string) (front, body string, at int, err error) {
 	return "", "", 0, fmt.Errorf("line 1: the header begins here and does not end; write --- on a line of its own below it")
 }
 
-// readHeader reads the header, whose first line is an empty one in place of the dashes.
+// readHeader reads the header. Its first line is empty, in place of the dashes.
 func (c *Command) readHeader(front string) error {
 	var h header
 	doc, err := strict.Read([]byte(front), &h)
 	if err != nil {
-		var hint hinted
+		var hint hintHeader
 		other, hintErr := strict.Read([]byte(front), &hint)
 		if hintErr != nil {
 			return err
@@ -208,14 +208,14 @@ func (c *Command) readHeader(front string) error {
 	return nil
 }
 
-// Usage is how the command is written, behind the word that calls the bot.
+// Usage returns the syntax of the command, after the word that calls the bot.
 func (c Command) Usage() string { return strings.TrimSpace(c.Name + " " + c.params.usage()) }
 
-// Call returns what the model is told when the command is called with these words, or
-// why the words do not do, as the rest of a sentence.
+// Call returns the text for the model when the command is called with these words, or the
+// reason why they do not fit, as the rest of a sentence.
 func (c Command) Call(said string) (text, wrong string) {
 	said = strings.TrimSpace(said)
-	given, wrong := c.params.given(said)
+	given, wrong := c.params.parseArgs(said)
 	if wrong != "" {
 		return "", wrong
 	}
@@ -227,7 +227,7 @@ func (c Command) Call(said string) (text, wrong string) {
 	return text, ""
 }
 
-// fence puts words between marks that they do not hold.
+// fence puts words between marks that they do not contain.
 func fence(said string) string {
 	mark := "~~~"
 	for strings.Contains(said, mark) {
@@ -236,7 +236,7 @@ func fence(said string) string {
 	return mark + "\n" + said + "\n" + mark
 }
 
-// nearWord reports whether a word is a slip of the keyboard for another.
+// nearWord reports whether a word is a typo of another one.
 func nearWord(word, other string) bool {
 	return len(word) < 2*len(other) && typo.Errors(word, other) <= 2
 }

@@ -46,7 +46,7 @@ func TestStrict(t *testing.T) {
 		{"a.md", "---\narguments: [a b]\n---\n$1", `arguments[0]: "a b" is not one word`},
 		{"a.md", "---\narguments: [a..., b]\n---\n$1", "has to be the last"},
 		{"a.md", "---\narguments: [a?, b]\n---\n$1", `write "b?"`},
-		{"a.md", strings.Repeat("x", MostBytes+1), "bytes, at most"},
+		{"a.md", strings.Repeat("x", MaxBytes+1), "bytes, at most"},
 		{"Deploy_App.md", "Do it.", "such as deploy-app.md"},
 		{"1.md", "Do it.", "small letters, digits and hyphens"},
 		{"status.md", "Do it.", "such as run-status.md"},

@@ -11,19 +11,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// params is what a command takes.
+// params are the parameters of a command.
 type params struct {
-	named bool // list says all of it
+	named bool // list is complete
 	list  []param
-	hint  string // for readers, where list does not say it
+	hint  string // for readers, if there is no list
 	all   bool   // the text has $ARGUMENTS
-	last  int    // the highest number in the text
+	last  int    // highest number in the text
 }
 
 type param struct {
 	name     string
 	optional bool // "name?"
-	rest     bool // "name...": all words that are left
+	rest     bool // "name...": all remaining words
 }
 
 var paramName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,30}$`)
@@ -45,17 +45,16 @@ func readParam(text string, last bool) (param, error) {
 	return p, nil
 }
 
-// placeholder is what stands for words of the person. A backslash before it takes its
-// meaning away.
+// placeholder matches a reference to the user's words. A backslash before it escapes it.
 var placeholder = regexp.MustCompile(`\\?\$(?:([1-9][0-9]?)|([A-Za-z_]{3,}))`)
 
-// braced is how shells write it.
+// braced matches the shell's form of a placeholder.
 var braced = regexp.MustCompile(`\$\{(ARGUMENTS|[1-9][0-9]?)\}`)
 
-// check returns the text of a command whose first line is at a line of its file, or
-// what is wrong with it.
+// check returns the text of a command, or the error in it. at is the line of the file on
+// which body begins.
 func (p *params) check(body string, at int) (string, error) {
-	text, _ := untrusted.CleanPlain(body) // characters that nobody sees in a review are not asked
+	text, _ := untrusted.CleanPlain(body) // characters that are invisible in a review are dropped
 	text = strings.TrimSpace(text)
 	if text == "" {
 		return "", fmt.Errorf("line %d: the command has no text", at)
@@ -76,7 +75,7 @@ func (p *params) check(body string, at int) (string, error) {
 	return text, nil
 }
 
-// use takes in one placeholder: its number or its name.
+// use records one placeholder: its number or its name.
 func (p *params) use(number, name string) error {
 	if n, _ := strconv.Atoi(number); n > 0 {
 		p.last = max(p.last, n)
@@ -96,7 +95,7 @@ func (p *params) use(number, name string) error {
 	return nil
 }
 
-// usage shows what is to be given.
+// usage returns the syntax of the arguments.
 func (p *params) usage() string {
 	var out []string
 	for _, one := range p.list {
@@ -125,9 +124,9 @@ func (p *params) usage() string {
 	return strings.Join(out, " ")
 }
 
-// given takes the words of a person apart. Wrong says what is not as the command wants
-// it, as the rest of a sentence that begins with its name.
-func (p *params) given(said string) (list []string, wrong string) {
+// parseArgs splits the user's words into arguments. wrong is the reason why they do not fit,
+// as the rest of a sentence that begins with the command's name.
+func (p *params) parseArgs(said string) (list []string, wrong string) {
 	list = fields(said)
 	least, most := 0, len(p.list)
 	for _, one := range p.list {
@@ -165,7 +164,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d arguments", n)
 }
 
-// fields are the words of a text. Those between quotation marks are one.
+// fields splits a text into words. A quoted text is one word.
 func fields(said string) []string {
 	var out []string
 	for _, m := range quotedOrWord.FindAllStringSubmatch(said, -1) {
@@ -182,8 +181,8 @@ func fields(said string) []string {
 
 var quotedOrWord = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|'([^'\s][^']*)'(?:\s|$)|\S+`)
 
-// expand puts the words into the text, once: what they hold is not looked at again.
-// Several lines do not stand among the command's own; they are below it.
+// expand replaces the placeholders in the text once: placeholders in the user's words are
+// left alone. Words of several lines are not inserted; they are below the text.
 func (p *params) expand(text, said string, list []string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(m string) string {
 		if strings.HasPrefix(m, `\`) {
@@ -202,11 +201,11 @@ func (p *params) expand(text, said string, list []string) string {
 	})
 }
 
-// longest is how many bytes of the person's words stand in the text of a command.
-const longest = 500
+// maxInserted is the maximum number of bytes of the user's words inserted into a text.
+const maxInserted = 500
 
 func oneLine(said string) string {
-	if strings.Contains(said, "\n") || len(said) > longest {
+	if strings.Contains(said, "\n") || len(said) > maxInserted {
 		return "(the words of the person, below)"
 	}
 	return said

@@ -1,5 +1,5 @@
-// Package fault says what an error means: whether trying later can help, in which words
-// people are told of it, and whether it is a panic.
+// Package fault classifies errors: whether a retry can help, the text shown to users, and
+// whether it is a panic.
 package fault
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Told is an error whose text is for the people in a thread: they can mend it, and it
-// says how.
-type Told struct{ Text string }
+// UserError is an error with a text for the users of a thread: they can fix it, and it says
+// how.
+type UserError struct{ Text string }
 
 // Error implements error.
-func (t Told) Error() string { return t.Text }
+func (t UserError) Error() string { return t.Text }
 
-// Final reports that trying again mends nothing: a person has to.
-func (t Told) Final() bool { return true } //control:told-at-once
+// Final reports that a retry cannot help: a user has to act.
+func (t UserError) Final() bool { return true } //control:told-at-once
 
-// InWords returns an error as the people in a thread are told it. What only whoever
-// runs the server can mend is shown as a detail, not as a sentence of ours.
+// InWords returns an error as shown to the users of a thread. An error that only the
+// operator can fix is shown as a detail, not as a sentence of ours.
 func InWords(err error) error {
-	var told Told
+	var told UserError
 	var refused *ghapp.Error
 	switch {
 	case Is(err), err == nil:
@@ -40,11 +40,11 @@ func InWords(err error) error {
 	case errors.Is(err, gitops.ErrNoDefault):
 		return gitops.ErrNoDefault
 	case errors.Is(err, gitops.ErrAuth):
-		return Told{render.WhyNoGitAccess}
+		return UserError{render.WhyNoGitAccess}
 	case errors.Is(err, gitops.ErrNotFound):
-		return Told{render.WhyNoCode}
-	case errors.As(err, &refused) && refused.Lacks != "":
-		return Told{render.WhyNoPermission(refused.Lacks)} //control:permission-in-words
+		return UserError{render.WhyNoCode}
+	case errors.As(err, &refused) && refused.MissingPermission != "":
+		return UserError{render.WhyNoPermission(refused.MissingPermission)} //control:permission-in-words
 	case errors.As(err, &refused) && errors.Is(err, ghapp.ErrNotFound):
 		return fmt.Errorf(render.WhyNotOnGitHub, refused.Op)
 	case errors.As(err, &refused) && refused.Kind == ghapp.Permanent:
@@ -53,16 +53,16 @@ func InWords(err error) error {
 	return fmt.Errorf(render.WhyServer, render.Detail(err.Error()))
 }
 
-// OfGitHub reports whether an error means that GitHub does not answer now, or lets
-// nobody in: its API, or the code there.
+// OfGitHub reports whether an error means that GitHub's API or git service does not
+// answer now, or denies all access.
 func OfGitHub(err error) bool {
 	var ge *ghapp.Error
 	return errors.As(err, &ge) && ge.Kind != ghapp.Permanent || errors.Is(err, gitops.ErrUnavailable)
 }
 
-// Temporary reports whether an error says nothing about the work itself, so
-// that trying later can help however often it failed: GitHub or the network
-// does not answer, another worker has the session, the disk is full.
+// Temporary reports whether an error says nothing about the work itself, so that a retry
+// can help after any number of failures: GitHub or the network does not answer, another
+// worker has the session, the disk is full.
 func Temporary(err error) bool {
 	var ge *ghapp.Error
 	if errors.As(err, &ge) {

@@ -8,25 +8,23 @@ import (
 	"runtime/debug"
 )
 
-// panicked is a panic as an error. What panicked once does so again, so that
-// nobody tries again by themselves.
-type panicked struct{ value any }
+// panicError is a panic as an error. There is no automatic retry: it would panic again.
+type panicError struct{ value any }
 
 // Error implements error.
-func (p *panicked) Error() string {
+func (p *panicError) Error() string {
 	return fmt.Sprintf("a fault in Handrail itself (%v); the server's log has the details", p.value)
 }
 
-// Final reports that running again cannot mend it.
-func (*panicked) Final() bool { return true }
+// Final reports that a retry cannot help.
+func (*panicError) Final() bool { return true }
 
-// Guarded calls fn and returns its panic as an error, after the stack went to
-// the log.
+// Guarded calls fn and returns its panic as an error, after logging the stack.
 func Guarded(ctx context.Context, log *slog.Logger, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:fault-is-an-end
 			log.ErrorContext(ctx, "panic", "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
-			err = &panicked{v}
+			err = &panicError{v}
 		}
 	}()
 	return fn()
@@ -34,6 +32,6 @@ func Guarded(ctx context.Context, log *slog.Logger, what string, fn func() error
 
 // Is reports whether an error is a panic.
 func Is(err error) bool {
-	var p *panicked
+	var p *panicError
 	return errors.As(err, &p)
 }

@@ -22,27 +22,27 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Config says who the bot is on GitHub. Either AppID and PrivateKey, or Token.
+// Config is the bot's identity on GitHub: either AppID and PrivateKey, or Token.
 type Config struct {
-	APIURL     string            // base of the REST API; empty for github.com, "https://host/api/v3/" for an enterprise server
+	APIURL     string            // base URL of the REST API, https://host/api/v3/ for enterprise; empty means github.com
 	AppID      int64             // the app's id
 	PrivateKey []byte            // the app's key in PEM
-	Token      string            // instead of an app: a token for one repository
-	Own        *secret.Key       // of this server alone; binds what it writes to its marker, see [App.Written]; nil for none
-	Login      string            // the bot's own login; empty to ask GitHub (a workflow's token cannot ask)
-	Transport  http.RoundTripper // nil for one like http.DefaultTransport with a time limit
-	Log        *slog.Logger      // nil for none
-	Clock      func() time.Time  // nil for the real time
-	Spacing    time.Duration     // between writes of one installation; 0 for one second, negative for none
-	Limits     quota.Limits      // on writes of one installation; 0 for GitHub's own (of a minute: where writes are spaced), negative for none
-	Lookups    int               // of accounts without rights, in an hour and installation; 0 for 600, negative for no limit
-	Backoff    time.Duration     // before the first repetition of a read; 0 for half a second
-	MaxSleep   time.Duration     // longest secondary limit to sit out in a call; 0 for 30 seconds
+	Token      string            // token for one repository, instead of an app
+	Own        *secret.Key       // key of this server; binds texts to their markers, see [App.Written]; nil disables it
+	Login      string            // the bot's own login; empty asks GitHub, which a workflow's token cannot do
+	Transport  http.RoundTripper // nil means a clone of http.DefaultTransport with a time limit
+	Log        *slog.Logger      // nil disables logging
+	Clock      func() time.Time  // nil means the real time
+	Spacing    time.Duration     // between writes of one installation; 0 means 1 s, negative means none
+	Limits     quota.Limits      // on writes per installation; 0 means GitHub's own, by minute if spaced; negative: none
+	Lookups    int               // of accounts without rights, per hour and installation; 0 means 600, negative: no limit
+	Backoff    time.Duration     // before the first retry of a read; 0 means 500 ms
+	MaxSleep   time.Duration     // longest secondary limit to wait for in a call; 0 means 30 s
 
-	// Clean is the last gate for every text that is written: titles, bodies,
-	// reviews, check runs. It must give the same for the same. Nil for none.
+	// Clean is the last filter of every text that is written: titles, bodies, reviews, check
+	// runs. It must be deterministic. nil disables it.
 	Clean func(string) string
-	// Inert makes the bot's own commands inert in what it writes.
+	// Inert makes the bot's own commands inert in its texts.
 	Inert func(string) string
 }
 
@@ -51,10 +51,10 @@ type App struct {
 	cfg  Config
 	api  *url.URL // ends in a slash
 	apps *ghinstallation.AppsTransport
-	self *github.Client // speaks as the app itself; nil with a token
+	self *github.Client // client of the app itself; nil with a token
 
-	site    site              // where pages, repositories and pictures lie
-	outside http.RoundTripper // to public addresses only
+	site    site              // addresses of pages, repositories and pictures
+	outside http.RoundTripper // reaches public addresses only
 
 	mu      sync.Mutex
 	login   string
@@ -62,7 +62,7 @@ type App struct {
 	clients map[string]*Client
 
 	lookups *lookups
-	there   atomic.Bool // GitHub has answered at this address
+	reached atomic.Bool // GitHub has answered at this address
 }
 
 // New checks the configuration and returns the bot's identity. It does not
@@ -79,7 +79,7 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: outside(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
+	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: publicTransport(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")
@@ -123,7 +123,7 @@ func setDefaults(cfg *Config) {
 	}
 	l.Reserve = cmp.Or(l.Reserve, quota.Reserve)
 	l.Alone = l.Alone || cfg.Token != ""
-	cfg.Lookups = max(0, cmp.Or(cfg.Lookups, mostLookups))
+	cfg.Lookups = max(0, cmp.Or(cfg.Lookups, maxLookups))
 	if cfg.Backoff <= 0 {
 		cfg.Backoff = 500 * time.Millisecond
 	}
@@ -132,18 +132,18 @@ func setDefaults(cfg *Config) {
 	}
 }
 
-// cloning keeps ghinstallation from changing the request it was given.
+// cloning keeps ghinstallation from changing a caller's request.
 type cloning struct{ next http.RoundTripper }
 
 func (t cloning) RoundTrip(r *http.Request) (*http.Response, error) {
-	req, err := again(r)
+	req, err := rewind(r)
 	if err != nil {
 		return nil, &notSent{err}
 	}
 	return t.next.RoundTrip(req)
 }
 
-// limited sits out short secondary limits; longer ones become an error.
+// limited waits for short secondary limits; longer ones become an error.
 func (a *App) limited(p *pacer, next http.RoundTripper) http.RoundTripper {
 	log := a.cfg.Log
 	return github_secondary_ratelimit.New(next,
@@ -168,7 +168,7 @@ func (a *App) rest(rt http.RoundTripper) *github.Client {
 // Self returns the bot's own login, "handrail[bot]" for an app. It asks GitHub once.
 func (a *App) Self(ctx context.Context) (string, error) { return a.whoami(ctx) }
 
-// whoami returns the bot's own login, "handrail[bot]" for an app.
+// whoami implements [App.Self].
 func (a *App) whoami(ctx context.Context) (string, error) {
 	a.mu.Lock()
 	login := a.login
@@ -195,9 +195,9 @@ func (a *App) whoami(ctx context.Context) (string, error) {
 	return login, nil
 }
 
-// Check asks GitHub who the bot is. An error is about the bot as a whole, and about
-// no request: GitHub cannot be reached there, or knows no such key. Trying later can
-// help, when somebody has seen to it.
+// Check asks GitHub for the bot's identity. An error concerns the bot as a whole, not a
+// request: GitHub cannot be reached, or does not know the key. It is temporary, since the
+// operator can fix it.
 func (a *App) Check(ctx context.Context) error {
 	const op = "ask GitHub who the bot is"
 	var err error
@@ -208,7 +208,7 @@ func (a *App) Check(ctx context.Context) error {
 		_, _, err = a.tokenClient().Users.Get(ctx, "")
 	}
 	if err == nil {
-		a.there.Store(true)
+		a.reached.Store(true)
 		return nil
 	}
 	out := &Error{Op: op, Err: err}
@@ -218,10 +218,10 @@ func (a *App) Check(ctx context.Context) error {
 	return out
 }
 
-// found returns nil when the address is known to be that of GitHub's API: what it
-// does not find there is not there.
-func (a *App) found(ctx context.Context) error {
-	if a.there.Load() {
+// confirmAPI returns nil if the address is known to be GitHub's API. Only then does "not
+// found" mean that something does not exist.
+func (a *App) confirmAPI(ctx context.Context) error {
+	if a.reached.Load() {
 		return nil
 	}
 	return a.Check(ctx)
@@ -247,9 +247,8 @@ func (a *App) pacer(installation int64) *pacer {
 	return p
 }
 
-// Speaks reports whether an account, or the app through which it writes, is the bot
-// by its number or name. With a token it is nobody: the account may be a
-// person's.
+// Speaks reports whether an account, or the app through which it writes, is the bot, by
+// number or name. A user's account never is, not even if the token belongs to it.
 func (a *App) Speaks(ctx context.Context, u User, app int64) (bool, error) {
 	if a.cfg.AppID != 0 && app == a.cfg.AppID {
 		return true, nil
@@ -264,9 +263,9 @@ func (a *App) Speaks(ctx context.Context, u User, app int64) (bool, error) {
 // IsApp reports whether the bot is a GitHub App: only Apps make check runs.
 func (a *App) IsApp() bool { return a.apps != nil }
 
-// Installed returns the installation through which the bot reaches a repository, 0 when
-// it reaches it no more: the repository is gone, or the App was taken off it. With a
-// token a repository that is there has installation 1.
+// Installed returns the installation through which the bot reaches a repository, or 0 if
+// it no longer does: the repository is gone, or the App was removed. With a token, an
+// existing repository has installation 1.
 func (a *App) Installed(ctx context.Context, ref thread.Ref) (int64, error) {
 	var id int64
 	var err error
@@ -285,9 +284,9 @@ func (a *App) Installed(ctx context.Context, ref thread.Ref) (int64, error) {
 	return id, err
 }
 
-// For returns the client of one repository; the number in ref is not used.
-// The installation is that of the event, or 0 to ask GitHub for it. Clients
-// are kept, so their tokens and caches are shared.
+// For returns the client of one repository; the number in ref is not used. installation
+// is that of the event, or 0 to ask GitHub for it. Clients are cached, and share tokens
+// and caches.
 func (a *App) For(ctx context.Context, ref thread.Ref, installation int64) (*Client, error) {
 	if err := thread.ValidateRepository(ref.Owner, ref.Repo); err != nil {
 		return nil, err
@@ -320,11 +319,11 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
 		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
-		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.found, installation: installation, repo: ref.Repo, kept: map[permissions]*keptToken{},
+		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.confirmAPI, installation: installation, repo: ref.Repo, kept: map[permissions]*cachedToken{},
 			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
 	}
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
-	reads := newEtag(retryReads{a.cfg.Backoff, guard})
+	reads := newCachingTransport(retryReads{a.cfg.Backoff, guard})
 	p := a.pacer(installation)
 	rt := a.limited(p, paced{p, strings.ToLower(ref.Repository()), reads})
 	return &Client{app: a, gh: a.rest(rt), source: source, owner: ref.Owner, repo: ref.Repo, installation: installation}
@@ -345,18 +344,18 @@ func pages(f func(github.ListOptions) (*github.Response, error)) error {
 	}
 }
 
-// site is where GitHub's pages, repositories and pictures lie: github.com, or
-// an enterprise server with what is below it.
+// site has the addresses of GitHub's pages, repositories and pictures: those of
+// github.com, or of an enterprise server and the names below it.
 type site struct {
 	api   *url.URL
-	pages string // beginning of the addresses of pages, ends in a slash
-	host  string // of the pages, as it stands in addresses
-	name  string // that host without a port
+	pages string // prefix of the URLs of pages; ends in a slash
+	host  string // host of the pages, as in URLs
+	name  string // host without the port
 }
 
-// newSite finds the site of an API. An enterprise server has it below its
-// pages, at /api/v3/; all others on a host of its own, that of the pages with
-// "api." before it.
+// newSite returns the site of an API. An enterprise server has the API below its pages,
+// at /api/v3/. Otherwise the API has a host of its own: that of the pages, prefixed by
+// "api.".
 func newSite(api *url.URL) site {
 	home := *api
 	home.Path = strings.TrimSuffix(api.Path, "api/v3/")
@@ -368,5 +367,5 @@ func newSite(api *url.URL) site {
 
 func (s site) public() bool { return s.name == "github.com" }
 
-// repository is the page of a repository.
+// repository returns the URL of a repository's page.
 func (s site) repository(owner, repo string) string { return s.pages + owner + "/" + repo }

@@ -9,8 +9,7 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// branchAt returns the commit that a branch is at, "" when there is no such
-// branch.
+// branchAt returns the head commit of a branch, or "" if the branch does not exist.
 func (c *Client) branchAt(ctx context.Context, branch string) (string, error) {
 	at, err := c.Head(ctx, branch)
 	if errors.Is(err, ErrNotFound) {
@@ -19,19 +18,18 @@ func (c *Client) branchAt(ctx context.Context, branch string) (string, error) {
 	return at, err
 }
 
-// Protected reports whether the repository has rules for who may push to a branch. One
-// that is not there has none.
+// Protected reports whether push rules protect a branch. A missing branch has none.
 func Protected(ctx context.Context, c *Client, branch string) (bool, error) {
 	b, res, err := c.gh.Repositories.GetBranch(ctx, c.owner, c.repo, branch, 1)
-	if res != nil && res.StatusCode == http.StatusNotFound { // for which the library has an error of its own
+	if res != nil && res.StatusCode == http.StatusNotFound { // the library returns its own error type for this
 		return false, nil
 	}
 	return b.GetProtected(), c.readError("read branch "+branch, err)
 }
 
-// deleteBranch deletes a branch while it is at commit. One that is gone is
-// fine; one that somebody else moved is left alone, which is an error of kind
-// Permanent: it holds their work.
+// deleteBranch deletes a branch if it is still at w.Commit. A missing branch is no
+// error. A branch that was moved by another push holds foreign work: it stays, and the
+// error is of kind Permanent.
 func deleteBranch(ctx context.Context, c *Client, w Write) (Ref, error) {
 	const op = "delete branch"
 	at, err := c.branchAt(ctx, w.Branch)
@@ -45,7 +43,7 @@ func deleteBranch(ctx context.Context, c *Client, w Write) (Ref, error) {
 	var refused *github.ErrorResponse
 	if errors.As(err, &refused) {
 		if now, rerr := c.branchAt(ctx, w.Branch); rerr == nil && now == "" {
-			return Ref{}, nil // gone meanwhile: GitHub answers 422 for that
+			return Ref{}, nil // deleted in the meantime: GitHub answers 422
 		}
 	}
 	return Ref{}, c.writeError(op, err)
@@ -56,11 +54,11 @@ func isGone(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	return Ref{}, err == nil && at == "", err
 }
 
-// MadeCommit is a commit that GitHub made. Signature is empty where it did not sign.
+// MadeCommit is a commit made by GitHub. Signature is empty if GitHub did not sign it.
 type MadeCommit struct{ ID, Payload, Signature string }
 
-// MakeCommit has GitHub make a commit in the bot's name, which it signs, of a tree and
-// parents that are there. No branch moves: made twice it does no harm.
+// MakeCommit has GitHub create and sign a commit in the bot's name, from an existing
+// tree and existing parents. It moves no branch, so repeating it is harmless.
 func MakeCommit(ctx context.Context, c *Client, tree, message string, parents []string) (MadeCommit, error) {
 	spec := &github.Commit{Message: &message, Tree: &github.Tree{SHA: &tree}}
 	for _, p := range parents {

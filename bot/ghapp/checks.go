@@ -6,10 +6,10 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// CheckSpec is a check run as it should be. Status is queued, in_progress or
-// completed; Conclusion is set with the last of them only.
+// CheckSpec is the desired state of a check run. Status is queued, in_progress or
+// completed; Conclusion is set only if Status is completed.
 type CheckSpec struct {
-	ID         int64 // of the run to update
+	ID         int64 // the run to update
 	Name       string
 	SHA        string
 	Status     string
@@ -18,11 +18,11 @@ type CheckSpec struct {
 	Summary    string
 	Text       string
 	DetailsURL string
-	Notes      []Annotation // GitHub adds them to those that are there
+	Notes      []Annotation // appended to the existing ones by GitHub
 }
 
 // Annotation is a note of a check run on lines of a file. Level is failure, warning or
-// notice; Text is no Markdown.
+// notice; Text is plain text, not Markdown.
 type Annotation struct {
 	Path        string
 	From, To    int
@@ -85,7 +85,7 @@ func updateCheck(ctx context.Context, c *Client, w Write) (Ref, error) {
 	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, c.writeError("update check run", err)
 }
 
-// checkIs reports whether a check run says what it should.
+// checkIs reports whether a check run matches its spec.
 func checkIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	s := w.Check
 	r, _, err := c.gh.Checks.GetCheckRun(ctx, c.owner, c.repo, s.ID)
@@ -97,5 +97,5 @@ func checkIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, same, nil
 }
 
-// IsOwn reports whether an App is the bot's own.
+// IsOwn reports whether app is the id of the bot's own App.
 func IsOwn(c *Client, app int64) bool { return app != 0 && app == c.app.cfg.AppID }

@@ -17,8 +17,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// maxBody is the longest text that GitHub takes for a comment, an issue or a
-// pull request, in characters. Writes add a marker of at most [markerRoom].
+// maxBody is GitHub's maximum length of a comment, an issue or a pull request, in
+// characters. Writes add a marker of at most [markerRoom].
 const maxBody = 65536
 
 // Client reads and writes one repository. It is safe for concurrent use.
@@ -31,8 +31,8 @@ type Client struct {
 	installation int64
 }
 
-// own refuses a thread of another repository: this client's token is not for
-// it, and a mix-up must not become a comment in the wrong place.
+// own refuses a thread of another repository: the token is not valid there, and a
+// mix-up must not post to the wrong repository.
 func (c *Client) own(op string, ref thread.Ref) error {
 	if !strings.EqualFold(ref.Owner, c.owner) || !strings.EqualFold(ref.Repo, c.repo) {
 		return &Error{Op: op, Err: fmt.Errorf("thread %s is not in %s/%s", ref, c.owner, c.repo)}
@@ -43,25 +43,25 @@ func (c *Client) own(op string, ref thread.Ref) error {
 func (c *Client) readError(op string, err error) error  { return c.app.fail(op, false, err) }
 func (c *Client) writeError(op string, err error) error { return c.app.fail(op, true, err) }
 
-// Self returns the bot's own login, "handrail[bot]" for an app.
+// Self returns the bot's own login, "handrail[bot]" for an App.
 func (c *Client) Self(ctx context.Context) (string, error) { return c.app.whoami(ctx) }
 
-// Issue is an issue or pull request as its first post shows it.
+// Issue is the first post of an issue or pull request.
 type Issue struct {
 	Ref       thread.Ref
 	ID        int64
 	Title     string
 	Body      string
-	HTML      string // that GitHub makes of Body; "" if nobody asked for it or an old server has none
+	HTML      string // GitHub's rendering of Body; empty if not requested or not supported by the server
 	Author    string
 	AuthorID  int64
-	Relation  string // of the author to the repository: OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE and the like
+	Relation  string // author association: OWNER, MEMBER, COLLABORATOR, CONTRIBUTOR, NONE, …
 	State     string // open or closed
 	Comments  int
 	Labels    []string
 	Assignees []string
 	IsPull    bool
-	Locked    bool // GitHub takes no comments of an App there
+	Locked    bool // GitHub accepts no App comments there
 	URL       string
 	Created   time.Time
 	Updated   time.Time
@@ -96,12 +96,12 @@ func (c *Client) issue(is *github.Issue) Issue {
 	return out
 }
 
-// Comment is a comment on a thread; with Path set, one on its diff.
+// Comment is a comment on a thread, or on its diff if Path is set.
 type Comment struct {
 	ID        int64
 	Author    string
 	AuthorID  int64
-	Bot       bool // the author is not a person
+	Bot       bool // the author is a bot
 	Body      string
 	HTML      string // see [Issue]
 	URL       string
@@ -128,8 +128,8 @@ func diffComment(cm *github.PullRequestComment) Comment {
 		Commit: cm.GetCommitID(), ReviewID: cm.GetPullRequestReviewID(), InReplyTo: cm.GetInReplyTo()}
 }
 
-// listComments returns the comments of a thread that were written or changed
-// at or after since, oldest first; the zero time means all of them.
+// listComments returns the comments of a thread created or edited at or after since,
+// oldest first. The zero time means all comments.
 func (c *Client) listComments(ctx context.Context, ref thread.Ref, since time.Time) ([]Comment, error) {
 	const op = "list comments"
 	if err := c.own(op, ref); err != nil {
@@ -150,8 +150,7 @@ func (c *Client) listComments(ctx context.Context, ref thread.Ref, since time.Ti
 	return out, err
 }
 
-// ListDiffComments returns the comments on the diff of a pull request, oldest
-// first.
+// ListDiffComments returns the diff comments of a pull request, oldest first.
 func (c *Client) ListDiffComments(ctx context.Context, ref thread.Ref) ([]Comment, error) {
 	const op = "list review comments"
 	if err := c.own(op, ref); err != nil {
@@ -170,7 +169,7 @@ func (c *Client) ListDiffComments(ctx context.Context, ref thread.Ref) ([]Commen
 	return out, err
 }
 
-// GetComment reads one comment. Target says whether it is on a diff.
+// GetComment reads one comment. t.Diff selects diff comments.
 func (c *Client) GetComment(ctx context.Context, t Target) (Comment, error) {
 	const op = "read comment"
 	if t.Diff {
@@ -181,7 +180,7 @@ func (c *Client) GetComment(ctx context.Context, t Target) (Comment, error) {
 	return issueComment(cm), c.readError(op, err)
 }
 
-// Repository is what the bot needs to know about a repository.
+// Repository is the repository metadata that the bot needs.
 type Repository struct {
 	ID            int64
 	DefaultBranch string
@@ -192,7 +191,7 @@ type Repository struct {
 	Archived      bool
 }
 
-// Repo reads the repository.
+// Repo reads the repository's metadata.
 func (c *Client) Repo(ctx context.Context) (Repository, error) {
 	r, _, err := c.gh.Repositories.Get(ctx, c.owner, c.repo)
 	if err != nil {
@@ -202,7 +201,7 @@ func (c *Client) Repo(ctx context.Context) (Repository, error) {
 		Private: r.GetPrivate(), Fork: r.GetFork(), Archived: r.GetArchived()}, nil
 }
 
-// Head returns the commit at the tip of a branch.
+// Head returns the head commit of a branch.
 func (c *Client) Head(ctx context.Context, branch string) (string, error) {
 	ref, _, err := c.gh.Git.GetRef(ctx, c.owner, c.repo, "heads/"+branch)
 	if err != nil {
@@ -213,9 +212,9 @@ func (c *Client) Head(ctx context.Context, branch string) (string, error) {
 
 const maxFile = 1 << 20
 
-// FileAt returns a file as it is at a branch, tag or commit; empty means the
-// default branch. A file that is not there is [ErrNotFound], one of more than
-// a megabyte is refused.
+// FileAt returns the content of a file at a branch, tag or commit; an empty ref means
+// the default branch. A missing file is [ErrNotFound]. Files over a megabyte are
+// refused.
 func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
 	op := "read file " + path
 	file, dir, _, err := c.gh.Repositories.GetContents(ctx, c.owner, c.repo, path, &github.RepositoryContentGetOptions{Ref: ref})
@@ -234,9 +233,8 @@ func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Actor asks who somebody is and what they may do in the repository, now. The
-// error is not nil exactly when the lookup failed: nothing is known then, and
-// nothing may be granted.
+// Actor looks up an account and its current permission in the repository. A non-nil
+// error means that the lookup failed: then nothing is known and nothing may be granted.
 func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) {
 	op := "read permission of " + login
 	out := policy.Actor{Login: login, Lookup: policy.Failed}
@@ -255,7 +253,7 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	var e *Error
 	switch {
 	case errors.Is(err, ErrNotFound):
-		if err := c.app.found(ctx); err != nil { //control:nobody-is-not-nowhere
+		if err := c.app.confirmAPI(ctx); err != nil { //control:nobody-is-not-nowhere
 			return out, err
 		}
 		out.Lookup = policy.NotFound
@@ -272,13 +270,13 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 		Login: got.User.GetLogin(), ID: got.User.GetID(), Bot: got.User.GetType() == "Bot",
 		Permission: got.Permission, Lookup: policy.Found,
 	}
-	if slices.Contains([]string{"admin", "maintain", "write", "triage", "read"}, got.RoleName) { // not a role of their own making
+	if slices.Contains([]string{"admin", "maintain", "write", "triage", "read"}, got.RoleName) { // not a custom role
 		out.Permission = got.RoleName
 	}
 	return out, nil
 }
 
-// InTeam reports whether a person is an active member of a team.
+// InTeam reports whether an account is an active member of a team.
 func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, error) {
 	m, _, err := c.gh.Teams.GetTeamMembershipBySlug(ctx, org, slug, login)
 	err = c.readError("read team "+org+"/"+slug, err)
@@ -288,20 +286,20 @@ func (c *Client) InTeam(ctx context.Context, org, slug, login string) (bool, err
 	return err == nil && m.GetState() == "active", err
 }
 
-// Ask is a question about the client's repository.
+// Ask is a read request to the client's repository.
 type Ask struct {
-	Op     string     // for errors, such as "list files"
-	Thread thread.Ref // what it is about, where it is about one
-	Path   string     // below the repository, with the query: "pulls/5/files?page=2"
-	Accept string     // media type; empty for JSON
-	Most   int        // bytes of the answer that are read
+	Op       string     // for errors, such as "list files"
+	Thread   thread.Ref // the thread in question; zero if there is none
+	Path     string     // relative to the repository, with query: "pulls/5/files?page=2"
+	Accept   string     // media type; empty for JSON
+	MaxBytes int        // maximum number of bytes to read
 }
 
 // Answer is the answer to an [Ask].
 type Answer struct {
 	Body []byte
-	Cut  bool // there is more than Most
-	Next int  // page, 0 for none
+	Cut  bool // the answer is longer than Most
+	Next int  // next page; 0 if there is none
 }
 
 func (c *Client) ask(a Ask) (*http.Request, error) {
@@ -310,7 +308,7 @@ func (c *Client) ask(a Ask) (*http.Request, error) {
 			return nil, err
 		}
 	}
-	if strings.Contains(strings.ReplaceAll(a.Path, "...", ""), "..") || // three of them stand between commits
+	if strings.Contains(strings.ReplaceAll(a.Path, "...", ""), "..") || // "..." separates commits
 		strings.HasPrefix(a.Path, "/") {
 		return nil, &Error{Op: a.Op, Err: fmt.Errorf("%q is not a path below a repository", a.Path)}
 	}
@@ -324,7 +322,7 @@ func (c *Client) ask(a Ask) (*http.Request, error) {
 	return req, nil
 }
 
-// Ask asks, and reads the answer up to its limit.
+// Ask sends the request and reads at most a.Most bytes of the answer.
 func (c *Client) Ask(ctx context.Context, a Ask) (Answer, error) {
 	req, err := c.ask(a)
 	if err != nil {
@@ -335,25 +333,25 @@ func (c *Client) Ask(ctx context.Context, a Ask) (Answer, error) {
 		return Answer{}, c.readError(a.Op, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.Most)+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(a.MaxBytes)+1))
 	if err != nil {
 		return Answer{}, c.readError(a.Op, err)
 	}
-	return Answer{body[:min(len(body), a.Most)], len(body) > a.Most, resp.NextPage}, nil
+	return Answer{body[:min(len(body), a.MaxBytes)], len(body) > a.MaxBytes, resp.NextPage}, nil
 }
 
-// Git is what a password for git is for.
+// Git is the purpose of a git credential.
 type Git int
 
-// What credentials for git are for.
+// Purposes of git credentials.
 const (
 	GitFetch         Git = iota // list and fetch
-	GitPush                     // of anything but workflow files
-	GitPushWorkflows            // only where an App was given that permission
+	GitPush                     // everything except workflow files
+	GitPushWorkflows            // needs the workflows permission
 )
 
-// GitAuth returns user and password for git over HTTP at this address. It
-// refuses every address but the one of the client's own repository.
+// GitAuth returns the user name and password for git over HTTP at rawURL. It refuses
+// every address except that of the client's own repository.
 func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, token string, err error) {
 	const op = "authorize git"
 	u, err := url.Parse(rawURL)

@@ -38,7 +38,7 @@ func editComment(ctx context.Context, c *Client, w Write) (Ref, error) {
 	return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError(op, err)
 }
 
-// commentIs reports whether a comment says what it should.
+// commentIs reports whether a comment already has the text of w.
 func commentIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	cm, err := c.GetComment(ctx, w.Target)
 	want, _ := c.mark(w, w.Body)

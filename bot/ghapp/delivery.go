@@ -8,20 +8,20 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// Delivery is one attempt of GitHub to deliver an event.
+// Delivery is one attempt by GitHub to deliver an event.
 type Delivery struct {
 	ID     int64
-	GUID   string // the same for all attempts at one event
+	GUID   string // the same for all attempts of one event
 	Event  string
 	At     time.Time
-	Status int // HTTP status that the bot answered, 0 when it was not reached
+	Status int // HTTP status of the bot's answer; 0 if the bot was unreachable
 }
 
-// OK reports whether the bot took the delivery.
+// OK reports whether the bot accepted the delivery.
 func (d Delivery) OK() bool { return d.Status >= 200 && d.Status < 300 }
 
-// Deliveries returns the attempts since a time, newest first. GitHub keeps
-// them for three days. Only an app can ask.
+// Deliveries returns the attempts since a time, newest first. GitHub keeps them for
+// three days. It works for Apps only.
 func (a *App) Deliveries(ctx context.Context, since time.Time) ([]Delivery, error) {
 	if a.self == nil {
 		return nil, errors.New("list deliveries: only an app can; a token has no webhook of its own")
@@ -47,9 +47,9 @@ func (a *App) Deliveries(ctx context.Context, since time.Time) ([]Delivery, erro
 	}
 }
 
-// Sent returns the payload of a delivery, as GitHub sent it or tried to. Only an app can
-// ask.
-func (a *App) Sent(ctx context.Context, id int64) ([]byte, error) {
+// DeliveryPayload returns the payload of a delivery attempt, whether or not it arrived. It works
+// for Apps only.
+func (a *App) DeliveryPayload(ctx context.Context, id int64) ([]byte, error) {
 	if a.self == nil {
 		return nil, errors.New("read delivery: only an app can; a token has no webhook of its own")
 	}
@@ -57,8 +57,8 @@ func (a *App) Sent(ctx context.Context, id int64) ([]byte, error) {
 	return d.GetRequest().GetRawPayload(), a.fail("read delivery", false, err)
 }
 
-// Redeliver asks GitHub to try a delivery again. Receiving an event twice is
-// harmless: it keeps its GUID.
+// Redeliver asks GitHub to repeat a delivery. The GUID stays the same, so a duplicate
+// is harmless.
 func (a *App) Redeliver(ctx context.Context, id int64) error {
 	if a.self == nil {
 		return errors.New("redeliver event: only an app can; a token has no webhook of its own")

@@ -13,15 +13,15 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// Kind says what to do about an error.
+// Kind classifies an error by the reaction that it requires.
 type Kind int
 
-// The kinds of errors. The zero value is Permanent: asking again will not
-// help, a person has to be told.
+// The kinds of errors. The zero value is Permanent: a retry will not help, and the user
+// must be told.
 const (
 	Permanent Kind = iota
-	Temporary      // nothing was done; try again after RetryAfter
-	Unknown        // a write was sent and its answer lost: look with Find before sending it again
+	Temporary      // nothing was done; retry after RetryAfter
+	Unknown        // a write was sent and its answer lost: call Find before sending it again
 )
 
 // String returns "permanent", "temporary" or "unknown".
@@ -35,25 +35,25 @@ func (k Kind) String() string {
 	return "permanent"
 }
 
-// Sentinels for what callers branch on. An [Error] matches them by its status.
+// Sentinel errors for callers. An [Error] matches them by its status.
 var (
 	ErrNotFound  = errors.New("not found on github")
 	errForbidden = errors.New("forbidden by github")
 	errInvalid   = errors.New("refused by github")
 )
 
-// Error is a call to GitHub that did not work.
+// Error is a failed call to GitHub.
 type Error struct {
-	Op         string // what was tried, "create comment"
-	Kind       Kind
-	Status     int           // HTTP status, 0 when there was none
-	RetryAfter time.Duration // Temporary: how long to wait at least, 0 for one's own backoff
-	Reset      time.Time     // set when the primary rate limit is used up
-	Lacks      string        // permission that the App was not granted, as in "pull_requests=write"; "" for none
-	Err        error
+	Op                string // the operation, such as "create comment"
+	Kind              Kind
+	Status            int           // HTTP status; 0 if there was no answer
+	RetryAfter        time.Duration // minimum wait if Temporary; 0 means the caller's own backoff
+	Reset             time.Time     // set if the primary rate limit is exhausted
+	MissingPermission string        // missing App permission, such as "pull_requests=write"; empty if none
+	Err               error
 }
 
-// Error returns the operation, what GitHub said and nothing secret.
+// Error returns the operation and GitHub's message. It contains no secrets.
 func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Op, e.Err) }
 
 // Unwrap returns the cause.
@@ -72,8 +72,8 @@ func (e *Error) Is(target error) bool {
 	return false
 }
 
-// KindOf returns the kind of err; an error that is not of this package is
-// Permanent, except one of the context, which is Temporary.
+// KindOf returns the kind of err. Errors of other packages are Permanent, except
+// context errors, which are Temporary.
 func KindOf(err error) Kind {
 	var e *Error
 	if errors.As(err, &e) {
@@ -85,19 +85,19 @@ func KindOf(err error) Kind {
 	return Permanent
 }
 
-// notSent marks an error before the first byte of the request left.
+// notSent marks an error that occurred before the first byte of the request was sent.
 type notSent struct{ err error }
 
 func (e *notSent) Error() string { return e.err.Error() }
 func (e *notSent) Unwrap() error { return e.err }
 
-// errOtherHost is the refusal to send a token somewhere else.
+// errOtherHost is the refusal to send a token to another host.
 var errOtherHost = errors.New("refusing to send a token to another host")
 
-const defaultRetryAfter = time.Minute // GitHub's rule when it does not say
+const defaultRetryAfter = time.Minute // GitHub's rule if there is no Retry-After header
 
-// classify turns what go-github returned into an Error. write tells whether
-// the call may have changed something.
+// classify converts an error of go-github into an Error. write means that the call may
+// have had an effect.
 func classify(op string, write bool, now time.Time, err error) error {
 	if err == nil {
 		return nil
@@ -123,7 +123,7 @@ func classify(op string, write bool, now time.Time, err error) error {
 	case errors.As(err, &answered):
 		e.Status = answered.Response.StatusCode
 		e.Kind = kindOfStatus(e.Status, write)
-		e.Lacks = lacks(answered)
+		e.MissingPermission = missingPermission(answered)
 		if e.Status == http.StatusForbidden && strings.Contains(answered.Message, "suspended") {
 			e.Kind = Temporary //control:suspension-waits
 		}
@@ -136,7 +136,7 @@ func classify(op string, write bool, now time.Time, err error) error {
 			e.Status = token.Response.StatusCode
 			e.Kind = kindOfStatus(e.Status, false)
 		}
-		if e.Status == http.StatusForbidden { // an App gets no token while it is suspended
+		if e.Status == http.StatusForbidden { // a suspended App gets no token
 			e.Kind = Temporary
 		}
 	case errors.Is(err, errOtherHost):
@@ -147,9 +147,9 @@ func classify(op string, write bool, now time.Time, err error) error {
 	return e
 }
 
-// lacks returns the permission without which GitHub refused a call: the one that the
-// answer names, or else what calls of its address need.
-func lacks(e *github.ErrorResponse) string {
+// missingPermission returns the permission that was missing for a refused call: the one named in
+// the answer, or else the usual one for its address.
+func missingPermission(e *github.ErrorResponse) string {
 	if e.Response.StatusCode != http.StatusForbidden || !strings.HasPrefix(e.Message, "Resource not accessible by") {
 		return ""
 	}
@@ -176,7 +176,7 @@ func kindOfStatus(status int, write bool) Kind {
 	case status == http.StatusTooManyRequests:
 		return Temporary
 	case status == http.StatusUnauthorized: //control:refused-key-waits
-		return Temporary // a key that is refused says nothing about the request
+		return Temporary // a rejected credential says nothing about the request
 	case status >= 500 && write:
 		return Unknown
 	case status >= 500:
@@ -197,14 +197,14 @@ func kindOfTransport(err error, write bool) Kind {
 	return Unknown
 }
 
-// Refusal is a write that GitHub will never take, with its reason.
+// Refusal is the reason for which GitHub will never accept a write.
 type Refusal struct{ Reason string }
 
 // Error implements error.
 func (r *Refusal) Error() string { return r.Reason }
 
-// UnlessRefused returns err, and nil for a [Refusal]: of some writes it is
-// enough that they were tried.
+// UnlessRefused returns nil if err is a [Refusal], and err otherwise. It is for
+// optional writes.
 func UnlessRefused(err error) error {
 	var r *Refusal
 	if errors.As(err, &r) {

@@ -1,6 +1,3 @@
-// Etag keeps answers of a server that has tags for them, and uses none without
-// asking whether it still holds.
-
 package ghapp
 
 import (
@@ -16,9 +13,9 @@ const (
 	cacheBody    = 64 << 10
 )
 
-// Transport keeps the answers to GETs with their ETag and asks GitHub each
-// time whether they still hold. An unchanged answer costs nothing against the
-// rate limit, and an answer is never used without GitHub's word.
+// cachingTransport caches GET responses by ETag and revalidates them with GitHub on
+// every use. An unchanged response does not count against the rate limit, and a cached
+// one is never used without revalidation.
 type cachingTransport struct {
 	next http.RoundTripper
 
@@ -34,8 +31,7 @@ type cached struct {
 	body     []byte
 }
 
-// New returns a transport in front of next.
-func newEtag(next http.RoundTripper) *cachingTransport {
+func newCachingTransport(next http.RoundTripper) *cachingTransport {
 	return &cachingTransport{next: next, order: list.New(), byKey: map[string]*list.Element{}}
 }
 
@@ -56,7 +52,7 @@ func (t *cachingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	if old != nil && resp.StatusCode == http.StatusNotModified {
-		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, cacheBody)) // to use the connection again
+		_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, cacheBody)) // drain, so that the connection is reused
 		resp.Body.Close()
 		h := old.header.Clone()
 		for _, name := range []string{"X-Ratelimit-Remaining", "X-Ratelimit-Limit", "X-Ratelimit-Reset"} {

@@ -11,21 +11,21 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// User is somebody in an event.
+// User is an account in an event.
 type User struct {
 	ID    int64
 	Login string
 	Bot   bool
 }
 
-// Event is what the bot reads out of a webhook payload, whatever its kind.
-// Fields that a kind does not have are zero. Text in it was written by anyone.
+// Event is the bot's view of a webhook payload of any kind. Fields that a kind does not
+// have are zero. All text in it is untrusted.
 type Event struct {
-	Kind         string // GitHub's event name; empty for one the bot does not use
+	Kind         string // GitHub's event name; empty if the bot does not use the event
 	Action       string
 	Installation int64
 	Sender       User
-	Thread       thread.Ref // number 0 when the event is about the repository
+	Thread       thread.Ref // number 0 if the event is about the repository
 
 	EventRepo
 	EventPost
@@ -38,8 +38,8 @@ type Event struct {
 	Check   EventCheck
 
 	Added, Removed []thread.Ref // installation_repositories, installation
-	From           thread.Ref   // repository renamed, transferred: what it was called before
-	To             thread.Ref   // issues transferred: where the issue is now
+	From           thread.Ref   // repository renamed, transferred: the old name
+	To             thread.Ref   // issues transferred: the new location
 }
 
 // EventRepo is the repository of an event.
@@ -58,34 +58,34 @@ type EventPost struct {
 	State     string
 	Labels    []string
 	Updated   time.Time
-	OldBody   string // edited: what the text was before
+	OldBody   string // edited: the previous text
 	Label     string // labeled, unlabeled
 	Assignee  string // assigned, unassigned
-	Requested string // review_requested: of whom
-	AppID     int64  // the app through which the newest text was written, 0 for a person
-	Moved     bool   // opened: it was written in another place, and came here by a transfer
+	Requested string // review_requested: the requested reviewer
+	AppID     int64  // the App that wrote the newest text; 0 if it was none
+	Moved     bool   // opened: transferred from another repository
 }
 
-// EventPush says what moved in a push and in synchronize; Ref is also where a
-// workflow_dispatch runs.
+// EventPush is the ref update of a push or synchronize event. For a workflow_dispatch,
+// Ref is the ref of the run.
 type EventPush struct {
-	Ref           string // the full name
+	Ref           string // full ref name
 	Before, After string
 	Deleted       bool
 }
 
-// EventTrigger is what a workflow was started with.
+// EventTrigger is the input of a workflow event.
 type EventTrigger struct {
 	Payload  json.RawMessage // repository_dispatch: client_payload; workflow_dispatch: inputs
-	Schedule string          // schedule: the cron line
+	Schedule string          // schedule: the cron expression
 }
 
-// EventComment is the comment of an event; with Diff, one on the diff.
+// EventComment is the comment of an event. Diff marks a comment on the diff.
 type EventComment struct {
 	ID          int64
 	Body        string
 	Author      User
-	Association string // lazy and wrong for private members: never decide by it
+	Association string // delayed, and wrong for private members: never base a decision on it
 	Created     time.Time
 	Updated     time.Time
 	URL         string
@@ -98,7 +98,7 @@ type EventComment struct {
 	ReviewID    int64
 }
 
-// EventReview is the review of an event; State is in capitals.
+// EventReview is the review of an event. State is in upper case.
 type EventReview struct {
 	ID        int64
 	Body      string
@@ -108,8 +108,8 @@ type EventReview struct {
 	Submitted time.Time
 }
 
-// EventPull is the pull request of an event. GitHub leaves it out of
-// issue_comment: there, ask for it.
+// EventPull is the pull request of an event. GitHub omits it from issue_comment events;
+// there it must be read separately.
 type EventPull struct {
 	Head, HeadSHA, HeadRepo string
 	Base, BaseSHA           string
@@ -122,26 +122,26 @@ type EventCheck struct {
 	Suite      int64
 	Name       string
 	SHA        string
-	Branches   []string // that end with the commit
-	Status     string   // "completed" where it has ended
+	Branches   []string // branches whose head is SHA
+	Status     string   // "completed" if it has ended
 	Conclusion string
 	ExternalID string
 	AppID      int64
 	Pulls      []int // open pull requests of this repository with this head
 }
 
-// known returns the names of the events that [ParseEvent] understands.
-func known() []string {
+// knownEvents returns the event names that [ParseEvent] understands.
+func knownEvents() []string {
 	return []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 		"pull_request_review_comment", "push", "check_run", "check_suite", "workflow_run", "status", "installation",
 		"installation_repositories", "repository", "ping", "repository_dispatch", "workflow_dispatch", "schedule"}
 }
 
-// ParseEvent reads a payload that was signed. An event that the bot does not
-// use gives an Event with an empty Kind and no error: it was still received.
-// An error means that the payload is not what GitHub sends.
+// ParseEvent parses a payload whose signature was verified. An event that the bot does
+// not use yields an Event with an empty Kind and no error: it still counts as received.
+// An error means that the payload is malformed.
 func ParseEvent(event string, payload []byte) (Event, error) {
-	if !slices.Contains(known(), event) {
+	if !slices.Contains(knownEvents(), event) {
 		return Event{}, nil
 	}
 	var raw rawEvent
@@ -173,8 +173,8 @@ func ParseEvent(event string, payload []byte) (Event, error) {
 	return e, nil
 }
 
-// The payload as far as it is read. Everything is optional, and times are
-// read loosely: even GitHub's own examples hold some that are none.
+// rawEvent holds the parsed parts of a payload. Every field is optional. Times are
+// parsed leniently, because even GitHub's own examples contain invalid ones.
 type rawEvent struct {
 	Action       string
 	Installation struct{ ID int64 }
@@ -212,14 +212,14 @@ type rawChecks struct {
 	WorkflowRun *rawCheck `json:"workflow_run"`
 }
 
-// rawMoves are repositories that an installation gets or loses.
+// rawMoves are the repositories added to or removed from an installation.
 type rawMoves struct {
 	Repositories        []rawName
 	RepositoriesAdded   []rawName `json:"repositories_added"`
 	RepositoriesRemoved []rawName `json:"repositories_removed"`
 }
 
-// rawPlaces says where a repository or an issue was, and where it is.
+// rawPlaces is the old and the new location of a repository or an issue.
 type rawPlaces struct {
 	Repository struct{ Name struct{ From string } }
 	Owner      struct {
@@ -312,7 +312,7 @@ type rawCheck struct {
 	} `json:"pull_requests"`
 }
 
-// looseTime is the zero time for whatever is not a time.
+// looseTime decodes every invalid time as the zero time.
 type looseTime struct{ time.Time }
 
 func (t *looseTime) UnmarshalJSON(b []byte) error {
@@ -394,7 +394,7 @@ func (raw *rawEvent) post(e *Event) {
 		return
 	}
 	e.Pull = EventPull{Head: p.Head.Ref, HeadSHA: p.Head.SHA, Base: p.Base.Ref, BaseSHA: p.Base.SHA, Draft: p.Draft, Merged: p.Merged}
-	e.Pull.Fork = true // a head that is gone, or that is not known to be ours, is not ours
+	e.Pull.Fork = true // a deleted or unknown head counts as foreign
 	if p.Head.Repo != nil {
 		e.Pull.HeadRepo = p.Head.Repo.FullName
 		e.Pull.Fork = p.Base.Repo == nil || p.Head.Repo.ID != p.Base.Repo.ID
@@ -439,7 +439,7 @@ func (raw *rawEvent) check(e *Event) {
 	}
 }
 
-// status reads a commit status, whose fields stand beside the repository.
+// status reads a commit status, whose fields are at the top level of the payload.
 func (e *Event) status(payload []byte) error {
 	var raw struct {
 		SHA, State, Context string

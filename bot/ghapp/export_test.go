@@ -15,7 +15,7 @@ const (
 )
 
 // Outside is outside.
-func Outside() http.RoundTripper { return outside() }
+func Outside() http.RoundTripper { return publicTransport() }
 
 // SetOutside has public addresses reached by rt.
 func SetOutside(a *App, rt http.RoundTripper) { a.outside = rt }

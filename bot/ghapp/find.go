@@ -8,11 +8,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// clockSlack is how far the bot's clock and GitHub's may be apart when a
-// look-up is limited by time.
+// clockSlack is the assumed maximum difference between the bot's clock and GitHub's,
+// for look-ups limited by time.
 const clockSlack = 10 * time.Minute
 
-// since is from when on a look-up goes, the zero time for ever.
+// since returns the start of the look-up; the zero time means no limit.
 func (w Write) since() time.Time {
 	if w.Since.IsZero() {
 		return w.Since
@@ -20,29 +20,29 @@ func (w Write) since() time.Time {
 	return w.Since.Add(-clockSlack)
 }
 
-// post is something that somebody wrote.
+// post is a text on GitHub with its author.
 type post struct {
 	author, body string
 	ref          Ref
 }
 
-// findOwn finds the post that the bot itself wrote with the marker of a key.
+// findOwn finds the bot's own post with the marker of key.
 func (c *Client) findOwn(ctx context.Context, key string, list []post) (Ref, bool, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
 		return Ref{}, false, err
 	}
 	for _, p := range list {
-		if strings.EqualFold(p.author, self) && marked(p.body, key) {
+		if strings.EqualFold(p.author, self) && hasMarkerOf(p.body, key) {
 			return p.ref, true, nil
 		}
 	}
 	return Ref{}, false, nil
 }
 
-// Posted returns the comments of a thread that are the bot's own writes with a key that
-// begins like this, as they were written; with diff, those on the lines of a diff as well.
-func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix string, diff bool) ([]Comment, error) {
+// OwnComments returns the unedited comments of a thread that the bot wrote with a key that
+// has this prefix. With diff, comments on the diff are included.
+func (c *Client) OwnComments(ctx context.Context, ref thread.Ref, prefix string, diff bool) ([]Comment, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (c *Client) Posted(ctx context.Context, ref thread.Ref, prefix string, diff
 	}
 	for _, cm := range list {
 		ours, of := c.app.Written(cm.Body)
-		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // by another server of the same App
+		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // from another server of the same App
 		if strings.HasPrefix(of, prefix) && asWritten {
 			out = append(out, cm)
 		}

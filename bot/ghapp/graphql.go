@@ -16,15 +16,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Query is one of the texts that are sent by GraphQL. There are no others, because
+// Query is one of the fixed GraphQL queries. Arbitrary queries are impossible, because
 // GraphQL could also merge and approve.
 type Query int
 
 // The queries.
 const (
-	ReviewThreads Query = iota // of a pull request, a page of them
-	ClosingIssues              // that merging a pull request closes
-	resolveThread              // the only one that changes something, see [WriteResolve]
+	ReviewThreads Query = iota // one page of a pull request's review threads
+	ClosingIssues              // issues closed by merging a pull request
+	resolveThread              // the only mutation, see [WriteResolve]
 )
 
 //go:embed queries/review_threads.graphql
@@ -36,8 +36,8 @@ var closingIssues string
 //go:embed queries/resolve_thread.graphql
 var resolveReviewThread string
 
-// queries are the texts, with the permissions that they need. GitHub resolves a thread
-// only for an App that may write contents.
+// queries holds the query texts and the permissions that they need. GitHub resolves a
+// thread only for an App with write access to contents.
 var queries = [...]struct {
 	text, names string
 	write       bool
@@ -47,22 +47,23 @@ var queries = [...]struct {
 	resolveThread: {resolveReviewThread, "contents,pull_requests", true},
 }
 
-// maxAnswer is more bytes than an answer to one of them has.
+// maxAnswer limits the size of a GraphQL answer, in bytes. It exceeds every real
+// answer.
 const maxAnswer = 32 << 20
 
-// queryKey is the key of a query in the context of its request.
+// queryKey is the context key for the query of a request.
 type queryKey struct{}
 
-// queryOf returns the query that a request asks, if it does.
+// queryOf returns the GraphQL query of a request, if it has one.
 func queryOf(r *http.Request) (Query, bool) {
 	q, ok := r.Context().Value(queryKey{}).(Query)
 	return q, ok
 }
 
-// graphQL is the address for GraphQL, which stands beside the REST API.
+// graphQL returns the address of the GraphQL API.
 func (a *App) graphQL() string {
 	u := *a.api
-	if base, ok := strings.CutSuffix(u.Path, "/v3/"); ok { // an enterprise server
+	if base, ok := strings.CutSuffix(u.Path, "/v3/"); ok { // GitHub Enterprise Server
 		u.Path = base + "/graphql"
 	} else {
 		u.Path += "graphql"
@@ -70,14 +71,14 @@ func (a *App) graphQL() string {
 	return u.String()
 }
 
-// graphError is what GraphQL says of something that it could not answer.
+// graphError is an error in a GraphQL answer.
 type graphError struct {
 	Type, Message string
 	Path          []any
 }
 
-// Query asks about a pull request of the client's repository and decodes what
-// is said of it into out. vars are variables besides owner, name and number.
+// Query runs a query about a pull request of the client's repository and decodes the
+// pull request into out. vars are the variables other than owner, name and number.
 func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[string]any, out any) error {
 	const op = "query pull request"
 	if err := c.own(op, ref); err != nil { //control:queries-own
@@ -87,7 +88,7 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 	for k, v := range vars {
 		all[k] = v
 	}
-	got, err := graph(ctx, c, op, q, all)
+	got, err := sendQuery(ctx, c, op, q, all)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (c *Client) Query(ctx context.Context, q Query, ref thread.Ref, vars map[st
 	return nil
 }
 
-// graphAnswer is what GraphQL answers.
+// graphAnswer is a GraphQL answer.
 type graphAnswer struct {
 	Data struct {
 		Repository          struct{ PullRequest json.RawMessage }
@@ -110,7 +111,7 @@ type graphAnswer struct {
 	Errors []graphError
 }
 
-func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]any) (got graphAnswer, err error) {
+func sendQuery(ctx context.Context, c *Client, op string, q Query, vars map[string]any) (got graphAnswer, err error) {
 	body, err := json.Marshal(map[string]any{"query": queries[q].text, "variables": vars})
 	if err != nil {
 		return got, &Error{Op: op, Err: err}
@@ -121,7 +122,7 @@ func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]a
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", c.gh.UserAgent)
-	// Not by the client of the REST API: it would take GraphQL's limit for its own.
+	// The REST client is bypassed: it would mistake GraphQL's rate limit for its own.
 	resp, err := c.gh.Client().Do(req.WithContext(context.WithValue(ctx, queryKey{}, q)))
 	if err != nil {
 		return got, c.readError(op, err)
@@ -134,20 +135,20 @@ func graph(ctx context.Context, c *Client, op string, q Query, vars map[string]a
 	return got, c.readError(op, err)
 }
 
-// resolve ends a talk on lines of a diff. To do it twice does no harm.
+// resolve resolves a review thread. It is idempotent.
 func resolve(ctx context.Context, c *Client, w Write) (Ref, error) {
 	const op = "resolve review thread"
-	got, err := graph(ctx, c, op, resolveThread, map[string]any{"input": map[string]any{"threadId": w.Target.Talk}})
+	got, err := sendQuery(ctx, c, op, resolveThread, map[string]any{"input": map[string]any{"threadId": w.Target.Talk}})
 	if err == nil && !got.Data.ResolveReviewThread.Thread.IsResolved {
 		err = unanswered(op, got.Errors)
 	}
 	return Ref{}, err
 }
 
-// never finds nothing: what is done twice without harm is done again.
-func never(context.Context, *Client, Write) (Ref, bool, error) { return Ref{}, false, nil }
+// findNever is the look-up of idempotent writes: it finds nothing, so they are sent again.
+func findNever(context.Context, *Client, Write) (Ref, bool, error) { return Ref{}, false, nil }
 
-// unanswered is the error for a query without an answer.
+// unanswered returns the error for a query that yielded no data.
 func unanswered(op string, list []graphError) error {
 	e := &Error{Op: op, Kind: Temporary, Err: errors.New("GraphQL gave no answer")}
 	for _, g := range list {

@@ -13,11 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// FullText is the media type by which GitHub answers a text with the HTML that it makes of
-// it, on enterprise servers too.
+// FullText is the media type for a text together with its rendered HTML. Enterprise
+// servers support it too.
 const FullText = "application/vnd.github.full+json"
 
-// withHTML is what GitHub answers of a text, and its HTML.
+// withHTML is an API object together with the HTML of its text.
 type withHTML[T any] struct {
 	of   T
 	html string
@@ -33,7 +33,7 @@ func (w *withHTML[T]) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// full reads a text, or a list of texts.
+// full reads an object, or a list, in the [FullText] media type.
 func full[T any](ctx context.Context, c *Client, path string) (out withHTML[T], resp *github.Response, err error) {
 	resp, err = c.full(ctx, path, &out)
 	return out, resp, err
@@ -54,19 +54,19 @@ func (c *Client) full(ctx context.Context, path string, out any) (*github.Respon
 	return c.gh.Do(ctx, req, out)
 }
 
-// Text is a text on GitHub: a review, or else what Target says.
+// Text identifies a text on GitHub: a review if Review is set, and otherwise Target.
 type Text struct {
 	Thread thread.Ref
 	Target Target
 	Review int64
 }
 
-// Said is a text as it is now, and the HTML that GitHub makes of it, in which the
-// addresses of private attachments are signed for some minutes.
+// CurrentText is the current version of a text and its rendered HTML. Addresses of private
+// attachments in HTML carry a signature that is valid for some minutes.
 type Said struct{ Body, HTML string }
 
-// Of returns the HTML of a text that was said, "" if it is another text now.
-func (s Said) Of(body string) string {
+// HTMLFor returns the HTML if body is still the current text, and "" otherwise.
+func (s Said) HTMLFor(body string) string {
 	lines := strings.NewReplacer("\r\n", "\n")
 	if strings.TrimSpace(lines.Replace(s.Body)) != strings.TrimSpace(lines.Replace(body)) { //control:html-of-the-text
 		return ""
@@ -74,8 +74,8 @@ func (s Said) Of(body string) string {
 	return s.HTML
 }
 
-// Said reads a text.
-func (c *Client) Said(ctx context.Context, at Text) (Said, error) {
+// CurrentText reads the current version of a text.
+func (c *Client) CurrentText(ctx context.Context, at Text) (Said, error) {
 	const op = "read text"
 	if err := c.own(op, at.Thread); err != nil {
 		return Said{}, err

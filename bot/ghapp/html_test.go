@@ -30,11 +30,11 @@ func TestTextsComeWithHTML(t *testing.T) {
 	must(t, err)
 	threads, err := reads.ReviewThreads(ctx, w.client, w.pull, 9)
 	must(t, err)
-	comments, err := reads.Comments(ctx, w.client, said, reads.Window{Most: 9})
+	comments, err := reads.Comments(ctx, w.client, said, reads.Window{Max: 9})
 	must(t, err)
-	one, err := w.client.Said(ctx, ghapp.Text{Thread: said, Target: ghapp.Target{Comment: comment.ID}})
+	one, err := w.client.CurrentText(ctx, ghapp.Text{Thread: said, Target: ghapp.Target{Comment: comment.ID}})
 	must(t, err)
-	onLine, err := w.client.Said(ctx, ghapp.Text{Thread: w.pull, Target: ghapp.Target{Comment: lines[0].ID, Diff: true}})
+	onLine, err := w.client.CurrentText(ctx, ghapp.Text{Thread: w.pull, Target: ghapp.Target{Comment: lines[0].ID, Diff: true}})
 	must(t, err)
 	for what, html := range map[string]string{
 		"issue":             is.HTML,
@@ -42,8 +42,8 @@ func TestTextsComeWithHTML(t *testing.T) {
 		"comment on a line": lines[0].HTML,
 		"review thread":     threads.List[0].Comments[0].HTML,
 		"comment":           comments.List[0].HTML,
-		"one comment":       one.Of(text),
-		"one line":          onLine.Of(text),
+		"one comment":       one.HTMLFor(text),
+		"one line":          onLine.HTMLFor(text),
 	} {
 		if !strings.Contains(html, page) || strings.Contains(html, "hidden") {
 			t.Errorf("the HTML of the %s is %q", what, html)
@@ -56,7 +56,7 @@ func TestHTMLOfTheText(t *testing.T) {
 	t.Parallel()
 	s := ghapp.Said{Body: "a\r\nb\n", HTML: "<p>a</p>"}
 	for body, want := range map[string]string{"a\nb": s.HTML, "a\r\nb\r\n": s.HTML, "a b": "", "": ""} {
-		if got := s.Of(body); got != want {
+		if got := s.HTMLFor(body); got != want {
 			t.Errorf("the HTML of %q is %q", body, got)
 		}
 	}

@@ -14,7 +14,7 @@ func createIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	labels := append([]string{}, w.Labels...) // not null
+	labels := append([]string{}, w.Labels...) // not nil: JSON null is refused
 	is, _, err := c.gh.Issues.Create(ctx, c.owner, c.repo, &github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels})
 	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("create issue", err)
 }
@@ -48,7 +48,7 @@ func editIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
 	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("edit issue", err)
 }
 
-// issueIs reports whether an issue has the text of a write.
+// issueIs reports whether an issue already has the text of w.
 func issueIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	is, _, err := c.gh.Issues.Get(ctx, c.owner, c.repo, w.Thread.Number)
 	if err != nil {
@@ -66,7 +66,7 @@ func setLabels(ctx context.Context, c *Client, w Write) (Ref, error) {
 	}
 	for _, name := range w.Off {
 		_, err := c.gh.Issues.RemoveLabelForIssue(ctx, c.owner, c.repo, w.Thread.Number, url.PathEscape(name)) //control:labels-are-no-paths
-		if err = c.writeError("remove label", err); err != nil && !errors.Is(err, ErrNotFound) {               // it is off
+		if err = c.writeError("remove label", err); err != nil && !errors.Is(err, ErrNotFound) {               // already removed
 			return Ref{}, err
 		}
 	}

@@ -62,7 +62,7 @@ func TestPermissionThatIsLacking(t *testing.T) {
 			wr.Key, wr.Since = fmt.Sprintf("s-2/%d", i), time.Now()
 			_, err := w.client.Perform(t.Context(), wr)
 			var e *ghapp.Error
-			if !errors.As(err, &e) || e.Lacks != want || e.Kind != ghapp.Permanent {
+			if !errors.As(err, &e) || e.MissingPermission != want || e.Kind != ghapp.Permanent {
 				t.Errorf("%s: %v, want one that lacks %s", wr.Kind, err, want)
 			}
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// markerRoom is the room that the hidden marker takes at the end of a body,
-// at most, in characters.
+// markerRoom is the maximum length of the hidden marker at the end of a body, in
+// characters.
 const markerRoom = 256
 
 var keyRE = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,199}$`)
 
-// checkKey refuses keys that could not stand in an HTML comment.
+// checkKey refuses keys that are not valid inside an HTML comment.
 func checkKey(key string) error {
 	if !keyRE().MatchString(key) || strings.Contains(key, "--") || strings.HasSuffix(key, "-") {
 		return fmt.Errorf("key %q cannot stand in a marker; use letters, digits and . _ : / -", key)
@@ -25,14 +25,14 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Digest makes a short stable name from parts, fit for a key.
+// Digest derives a short stable name from parts. It is a valid part of a key.
 func Digest(parts ...string) string {
 	h := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(h[:8]))
 }
 
-// marker is the hidden end of a body by which a write is found again. With a
-// sum it is known as our own wherever it comes from.
+// marker returns the hidden end of a body, by which a write is found again. With sum,
+// it proves that the body came from this server.
 func marker(key, sum string) string {
 	if sum != "" {
 		key += " " + sum
@@ -40,8 +40,8 @@ func marker(key, sum string) string {
 	return "<!-- handrail:" + key + " -->"
 }
 
-// sum binds a body to this server's secret and a key. The body counts as
-// GitHub keeps it; there is no sum without a secret.
+// sum binds a body and a key to this server's secret. It normalizes the body as GitHub
+// does, and returns "" if there is no secret.
 func (a *App) sum(body, key string) string {
 	body = strings.TrimSpace(strings.ReplaceAll(body, "\r\n", "\n"))
 	return a.cfg.Own.Sign(key + "\x00" + body)
@@ -58,9 +58,9 @@ func (c *Client) mark(w Write, body string) (string, error) {
 
 var markerRE = pattern.Lazy(`<!-- handrail:([^\s<>]+)(?: ([0-9a-f]{64}))? -->\s*$`)
 
-// Written reports whether a body is one that this server wrote, word for word:
-// its marker's sum is right. Otherwise key is what the marker at its end
-// claims, "" without one; anybody can copy a marker.
+// Written reports whether this server wrote a body in exactly this form, by the
+// checksum in its marker. key is the marker's unverified key, "" if there is no marker:
+// markers can be copied.
 func (a *App) Written(body string) (ours bool, key string) {
 	m := markerRE().FindStringSubmatchIndex(body)
 	if m == nil {
@@ -70,13 +70,12 @@ func (a *App) Written(body string) (ours bool, key string) {
 	return m[4] >= 0 && hmac.Equal([]byte(body[m[4]:m[5]]), []byte(a.sum(body[:m[0]], key))), key //control:own-marker
 }
 
-// Marked reports whether a text ends with a marker of anybody's: a bot wrote it, or
-// somebody who took the marker from one.
-func Marked(body string) bool { return markerRE().MatchString(body) }
+// HasMarker reports whether a text ends with a marker, whether genuine or copied.
+func HasMarker(body string) bool { return markerRE().MatchString(body) }
 
-// marked reports whether body ends with the marker of key. Only the end
-// counts: a quoted marker further up is somebody's quotation.
-func marked(body, key string) bool {
+// hasMarkerOf reports whether body ends with the marker of key. A marker further up is a
+// quotation and does not count.
+func hasMarkerOf(body, key string) bool {
 	m := markerRE().FindStringSubmatch(body)
 	return m != nil && m[1] == key
 }

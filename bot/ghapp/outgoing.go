@@ -8,10 +8,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// outgoing is w with every text as it may stand on GitHub: without secrets, cut to the
-// length that GitHub takes, and last made inert. Nothing is done to a text behind this.
-// It is asked before a write is performed and before it is looked for, so both see the
-// same text.
+// outgoing returns w with every text made safe for GitHub: secrets removed, cut to
+// GitHub's limits, and finally neutralized. No later step changes a text. Perform and
+// Find both call it, so they see the same text.
 func (c *Client) outgoing(w Write) Write {
 	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.site.repository(c.owner, c.repo), Inert: c.app.cfg.Inert}}
 	w.Title = g.title(w.Title)
@@ -43,9 +42,9 @@ func (c *Client) outgoing(w Write) Write {
 	return w
 }
 
-// gate is what every text passes on its way out.
+// gate filters every outgoing text.
 type gate struct {
-	secrets func(string) string // nil for none
+	secrets func(string) string // redacts secrets; nil disables it
 	to      untrusted.OutputOptions
 }
 
@@ -58,12 +57,12 @@ func (g gate) clean(s string) string {
 
 func (g gate) title(s string) string { return untrusted.Title(g.clean(s)) } //control:post-title
 
-// body is a whole Markdown text.
+// body filters a Markdown text.
 func (g gate) body(s string, closes int) string {
 	return g.post(untrusted.Post{Text: s, Closes: closes})
 }
 
-// notes are annotations, whose texts are no Markdown.
+// notes filters annotations, whose texts are plain text.
 func (g gate) notes(list []Annotation) []Annotation {
 	list = slices.Clone(list)
 	for i, n := range list {
@@ -73,14 +72,15 @@ func (g gate) notes(list []Annotation) []Annotation {
 	return list
 }
 
-// suggested is the block at the end of a comment that a person can commit.
-var suggested = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
+// suggestionRE matches a suggestion block, which a reader can commit, at the end of a
+// comment.
+var suggestionRE = pattern.Lazy("(?s)(?:^|\n)(````*)suggestion\n.*\n?````*\\s*$")
 
-// inline is a comment on lines of a diff. What a person could commit from it is what was
-// written, or it cannot be committed: a cleaned line of code is another line.
+// inline filters a comment on lines of a diff. If filtering changed its suggestion, the
+// block loses its commit button: a filtered line of code is a different line.
 func (g gate) inline(s string) string {
 	out := g.body(s, 0)
-	block := strings.TrimSpace(suggested().FindString(s))
+	block := strings.TrimSpace(suggestionRE().FindString(s))
 	if block == "" || strings.HasSuffix(strings.TrimSpace(out), block) { //control:suggestion-as-written
 		return out
 	}
@@ -90,7 +90,7 @@ func (g gate) inline(s string) string {
 	return out
 }
 
-// post is a text with what only the bot itself may say.
+// post filters a text with mentions and folds, which only the bot itself may set.
 func (g gate) post(p untrusted.Post) string {
 	p.Text = g.clean(p.Text)
 	p.Folds = slices.Clone(p.Folds)

@@ -17,11 +17,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// outside returns a transport that connects to public addresses only. It
-// looks at the number that is dialed, after all names were looked up, so a
-// name that means something else by then gains nothing. It uses no proxy: a
-// proxy would look the name up again.
-func outside() *http.Transport {
+// publicTransport returns a transport that connects to public addresses only. It checks the IP
+// address at dial time, after name resolution, which defeats DNS rebinding. It uses no
+// proxy, because a proxy would resolve the name again.
+func publicTransport() *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, Control: onlyPublic}
 	return &http.Transport{
 		DialContext: d.DialContext, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 15 * time.Second,
@@ -29,7 +28,7 @@ func outside() *http.Transport {
 	}
 }
 
-// onlyPublic refuses a connection right before it is made.
+// onlyPublic refuses a connection to a non-public address right before dialing.
 func onlyPublic(network, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil || network != "tcp4" && network != "tcp6" || !reach.Public(at.Addr()) { //control:picture-dialed
@@ -38,12 +37,12 @@ func onlyPublic(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// awayTime is the time for something that GitHub keeps elsewhere.
-const awayTime = time.Minute
+// awayTimeout is the timeout for a download from an external host.
+const awayTimeout = time.Minute
 
-// Away asks for something that GitHub keeps elsewhere, such as the log of a job:
-// the answer is an address, which is signed and gets no token. A server may also
-// answer at once. The caller reads and closes it.
+// Away downloads content that GitHub may keep on another host, such as a job log.
+// GitHub answers with a signed address, which is read without a token, or with the
+// content itself. The caller must close the result.
 func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 	req, err := c.ask(a)
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, c.readError(a.Op, err)
 	}
-	if resp.StatusCode == http.StatusOK { // a server that keeps it itself
+	if resp.StatusCode == http.StatusOK { // the server keeps the content itself
 		return resp.Body, nil
 	}
 	defer discard(resp)
@@ -73,16 +72,16 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 			e.Op = a.Op
 			return nil, e
 		}
-		return nil, &Error{Op: a.Op, Kind: Temporary, Err: errors.New("where GitHub keeps it there was no answer")} // the address is a secret
+		return nil, &Error{Op: a.Op, Kind: Temporary, Err: errors.New("where GitHub keeps it there was no answer")} // the address is a secret, so the cause is dropped
 	}
 	return away, nil
 }
 
-// away reads an address that GitHub named, without a token: on the host that the
-// operator named by the operator's own transport, elsewhere by one that reaches
-// public addresses only.
+// away reads an address that GitHub named, without a token. The operator's own host is
+// reached through the operator's transport, every other host through one for public
+// addresses only.
 func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
-	ctx, cancel := context.WithTimeout(ctx, awayTime)
+	ctx, cancel := context.WithTimeout(ctx, awayTimeout)
 	client := &http.Client{Transport: awayHops{a}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > pictureHops {
 			return &Error{Err: errors.New("it is behind too many redirects")}
@@ -105,7 +104,7 @@ func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
 		cancel()
 		return nil, &Error{Status: resp.StatusCode, Kind: kindOfStatus(resp.StatusCode, false), Err: fmt.Errorf("where GitHub keeps it the answer is %d", resp.StatusCode)}
 	}
-	return ending{resp.Body, cancel}, nil
+	return timedBody{resp.Body, cancel}, nil
 }
 
 // awayHops chooses the transport of each hop.
@@ -114,7 +113,7 @@ type awayHops struct{ app *App }
 // RoundTrip implements http.RoundTripper.
 func (h awayHops) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
-	r.Header.Del("Referer") // the address before it is signed
+	r.Header.Del("Referer") // it would reveal the signed address
 	switch {
 	case h.app.site.operated(r.URL):
 		return h.app.cfg.Transport.RoundTrip(r)
@@ -124,14 +123,14 @@ func (h awayHops) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.app.outside.RoundTrip(r)
 }
 
-// ending ends a time limit when its body is closed.
-type ending struct {
+// timedBody is a body that cancels its timeout when closed.
+type timedBody struct {
 	io.ReadCloser
 	end context.CancelFunc
 }
 
 // Close implements io.Closer.
-func (e ending) Close() error {
+func (e timedBody) Close() error {
 	defer e.end()
 	return e.ReadCloser.Close()
 }

@@ -34,7 +34,7 @@ func counting(t *testing.T, h http.Handler) (port string, n *atomic.Int64) {
 func TestOnlyPublicAddresses(t *testing.T) {
 	t.Parallel()
 	port, n := counting(t, http.NotFoundHandler())
-	c := &http.Client{Transport: outside()}
+	c := &http.Client{Transport: publicTransport()}
 	hosts := []string{
 		"127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "localhost", "localhost.", "0.0.0.0", "[::1]", "[::]",
 		"[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]", "169.254.169.254",
@@ -111,7 +111,7 @@ func TestRebinding(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr := outside()
+	tr := publicTransport()
 	tr.DialContext = (&net.Dialer{Control: onlyPublic, Resolver: liar(t)}).DialContext
 	a.outside = tr
 	u, err := url.Parse("https://private-user-images.githubusercontent.com/1/2.png")

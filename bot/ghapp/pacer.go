@@ -13,36 +13,34 @@ import (
 	"github.com/handrail-bot/handrail/bot/quota"
 )
 
-// patience is how long a write waits for its part of the budget before it is
-// given back as one to be tried again later. An edit that only shows progress
-// does not wait.
+// patience is the maximum time that a write waits for budget before it fails as
+// temporary. Progress edits and writes for outsiders do not wait.
 const patience = 5 * time.Second
 
-// errBudget is why a write is not sent now.
+// errBudget means that the write budget is exhausted for now.
 var errBudget = errors.New("the budget for writing to GitHub is used up for now")
 
-// pacer lets the writes of one installation pass one at a time, not sooner
-// than spacing after the last one ended, within a budget, and those that
-// matter more first.
+// pacer serializes the writes of one installation: one at a time, at least spacing
+// apart, within a budget, and in order of importance.
 type pacer struct {
 	spacing time.Duration
 	budget  *quota.Writes
-	now     func() time.Time // of the budget
+	now     func() time.Time // the budget's clock
 
 	mu      sync.Mutex
-	busy    bool      // a write runs
-	last    time.Time // end of the last one
-	until   time.Time // nothing is written before, GitHub said so
+	busy    bool      // a write is in flight
+	last    time.Time // end of the last write
+	until   time.Time // GitHub asked for no writes before this time
 	waiting []*waiter
 	alarm   *time.Timer
 }
 
-// waiter is a write that waits.
+// waiter is a queued write.
 type waiter struct {
 	quota.Turn
 
-	until time.Time  // waits no longer than that for its part of the budget
-	ready chan error // gets nil when it may be sent, and otherwise why not
+	until time.Time  // deadline for its share of the budget
+	ready chan error // receives nil when the write may be sent, or the reason for its refusal
 }
 
 func (a *App) newPacer() *pacer {
@@ -51,7 +49,7 @@ func (a *App) newPacer() *pacer {
 	return &pacer{spacing: a.cfg.Spacing, budget: quota.NewWrites(l), now: a.cfg.Clock}
 }
 
-// hold keeps every write of the installation back until then.
+// hold blocks every write of the installation until a time.
 func (p *pacer) hold(until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,8 +58,8 @@ func (p *pacer) hold(until time.Time) {
 	}
 }
 
-// wait returns when a write may be sent; done says that it was. A write that
-// the budget has no room for soon gets an error.
+// wait blocks until a write may be sent; the caller calls done after sending it. It
+// fails if the budget has no room soon.
 func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error) {
 	w := &waiter{t, p.now().Add(patience), make(chan error, 1)}
 	if t.Class == quota.Progress || t.Class == quota.Outsider {
@@ -69,7 +67,7 @@ func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error)
 	}
 	p.mu.Lock()
 	p.waiting = append(p.waiting, w)
-	p.giveBack()
+	p.rejectLate()
 	p.next()
 	p.mu.Unlock()
 	select {
@@ -87,14 +85,14 @@ func (p *pacer) wait(ctx context.Context, t quota.Turn) (done func(), err error)
 	}
 	p.mu.Unlock()
 	if i < 0 && <-w.ready == nil {
-		p.done() // its turn came at the same time
+		p.done() // its turn came in the same moment
 	}
 	return nil, ctx.Err()
 }
 
-// giveBack returns the writes that would wait too long for their part of the budget:
-// who waits for one holds a thread up meanwhile. The lock is held.
-func (p *pacer) giveBack() {
+// rejectLate fails the writes that would wait too long for budget, because a waiting
+// write blocks its thread. The caller holds the lock.
+func (p *pacer) rejectLate() {
 	now := p.now()
 	p.waiting = slices.DeleteFunc(p.waiting, func(w *waiter) bool {
 		wait := p.budget.Wait(now, w.Class, w.Repo)
@@ -113,8 +111,8 @@ func (p *pacer) done() {
 	p.next()
 }
 
-// next lets the write pass whose turn it is, or comes back when it can be the
-// turn of one. The lock is held.
+// next starts the most important write that is allowed now, or sets a timer for the
+// next possible one. The caller holds the lock.
 func (p *pacer) next() {
 	if p.busy || len(p.waiting) == 0 {
 		return
@@ -145,7 +143,7 @@ func (p *pacer) next() {
 	p.budget.Take(now, w.Class, w.Repo)
 	p.busy = true
 	w.ready <- nil
-	p.giveBack()
+	p.rejectLate()
 }
 
 func (p *pacer) wake(after time.Duration) {
@@ -159,10 +157,10 @@ func (p *pacer) wake(after time.Duration) {
 	})
 }
 
-// classKey is the key of the class of a write in its context.
+// classKey is the context key for the class of a write.
 type classKey struct{}
 
-// class is how much a write matters.
+// class returns the importance of a write.
 func (w Write) class() quota.Class {
 	switch {
 	case w.First:
@@ -194,8 +192,8 @@ func (t paced) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// Spent returns what was written within the last hour, to be kept over a
-// restart: GitHub counts on.
+// Spent returns the writes of the last hour, to be kept across a restart, because
+// GitHub's limits do not reset with it.
 func (a *App) Spent() ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -206,7 +204,7 @@ func (a *App) Spent() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// CountSpent counts what Spent returned, in an earlier run.
+// CountSpent counts the result of Spent from an earlier run.
 func (a *App) CountSpent(data []byte) error {
 	var spent map[int64]json.RawMessage
 	if err := json.Unmarshal(data, &spent); err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/google/go-github/v62/github"
 )
 
-// permissions are what one token may do: names as GitHub has them, each with read or
-// write. The token of a call has those of the call and no others, so that what
-// leaks, or is misused, can do no more.
+// permissions are the permissions of one token, in GitHub's names, all read or all
+// write. Each call gets a token with its own permissions and no others, which limits
+// the damage of a leak or misuse.
 type permissions struct {
-	names string // with commas between them; "" for metadata alone, which every token has
+	names string // comma-separated; empty means metadata only, which every token has
 	write bool
 }
 
@@ -22,9 +22,9 @@ var (
 	pushingWorkflows = permissions{names: "contents,workflows", write: true}
 )
 
-// routes say which permissions a part of a repository needs, by the first words of
-// its path below /repos/OWNER/NAME. A pull request is an issue as well, and which of
-// the two permissions a comment needs depends on the thread.
+// routes maps the first path segments below /repos/OWNER/NAME to the required
+// permissions. A pull request is also an issue, so it depends on the thread which of
+// the two permissions a comment needs.
 var routes = []struct{ path, names string }{
 	{"", ""},
 	{"collaborators", ""},
@@ -45,8 +45,8 @@ var routes = []struct{ path, names string }{
 	{"actions", "actions"},
 }
 
-// permissionsOf returns what a request needs. A request that no route names is
-// refused: nobody has said what it may do.
+// permissionsOf returns the permissions that a request needs. It refuses a request
+// without a route.
 func permissionsOf(r *http.Request, api string) (permissions, error) {
 	need := permissions{write: !isRead(r)}
 	if q, ok := queryOf(r); ok {
@@ -71,8 +71,8 @@ func permissionsOf(r *http.Request, api string) (permissions, error) {
 	return need, fmt.Errorf("no permission is named for %s %s", r.Method, r.URL.Path)
 }
 
-// under reports whether path begins with the words of pattern; * stands for one of
-// them. Nothing but the empty path is under the empty pattern.
+// under reports whether path begins with the segments of pattern, in which * matches
+// any segment. The empty pattern matches only the empty path.
 func under(path []string, pattern string) bool {
 	if pattern == "" {
 		return len(path) == 0
@@ -89,7 +89,7 @@ func under(path []string, pattern string) bool {
 	return true
 }
 
-// String returns the permissions as GitHub's settings have them.
+// String returns the permissions in the notation of GitHub's settings page.
 func (p permissions) String() string {
 	if p.names == "" {
 		return "metadata: read"
@@ -104,7 +104,7 @@ func (p permissions) level() string {
 	return "read"
 }
 
-// options returns the request for a token with these permissions in one repository.
+// options returns the token request for these permissions in one repository.
 func (p permissions) options(repo string) *github.InstallationTokenOptions {
 	level := p.level()
 	perms := &github.InstallationPermissions{Metadata: github.String("read")}

@@ -21,18 +21,18 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// maxPicture is the most bytes that a picture may have.
+// maxPicture is the maximum size of a picture, in bytes.
 const maxPicture = 5 << 20
 
-// Picture is a picture out of a text on GitHub. Type is its media type, found
-// out from the bytes: PNG, JPEG, GIF or WebP.
+// Picture is an image embedded in a text on GitHub. Type is its media type, detected
+// from the content: PNG, JPEG, GIF or WebP.
 type Picture struct {
 	Type string
 	Data []byte
 }
 
-// Refused is why a picture was not fetched, in words for people. Nothing in it
-// comes from the answer.
+// Refused is the reason for which a picture was not fetched, worded for users. It
+// contains nothing from the answer.
 type Refused struct{ Reason string }
 
 // Error implements error.
@@ -40,12 +40,11 @@ func (r *Refused) Error() string { return "fetch picture: " + r.Reason }
 
 func refused(format string, args ...any) error { return &Refused{fmt.Sprintf(format, args...)} }
 
-// Picture fetches a picture that the text at shows under this address. Only
-// GitHub is asked: attachments by the signed address that GitHub itself puts
-// into the text's HTML, files of the client's own repository through the API,
-// and what else lies at a GitHub address without any token. Every address is
-// checked again at each redirect and, by its number, when it is dialed. A
-// *[Refused] says why there is no picture.
+// Picture fetches an image that a text embeds by this address. It asks GitHub only:
+// attachments come from the signed address in the text's HTML, files of the client's
+// own repository from the API, and all other GitHub addresses are read without a token.
+// Every address is checked again at each redirect and at dial time. A *[Refused] holds
+// a reason for the user.
 func (c *Client) Picture(ctx context.Context, at Text, address string) (Picture, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -62,15 +61,15 @@ func (c *Client) Picture(ctx context.Context, at Text, address string) (Picture,
 	if !slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) {
 		return Picture{}, refused("it is no picture that models take (PNG, JPEG, GIF or WebP)")
 	}
-	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && size.Width*size.Height > mostPixels {
+	if size, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil && size.Width*size.Height > maxPixels {
 		return Picture{}, refused("it has too many pixels, %d × %d", size.Width, size.Height)
 	}
 	return Picture{Type: kind, Data: data}, nil
 }
 
-// mostPixels is more than a screen of any size has. A few bytes can say that
-// they are a picture that fills the memory of the model's server.
-const mostPixels = 50_000_000
+// maxPixels limits the size of a decoded picture; no screen has as many pixels. A
+// small file can declare a size that exhausts the memory of the model server.
+const maxPixels = 50_000_000
 
 func (c *Client) picture(ctx context.Context, at Text, u *url.URL) ([]byte, error) {
 	if places := c.ownFile(u); places != nil {
@@ -87,9 +86,9 @@ func (c *Client) picture(ctx context.Context, at Text, u *url.URL) ([]byte, erro
 // place is a file at a branch, tag or commit.
 type place struct{ ref, path string }
 
-// ownFile returns which files of the client's repository an address can mean: a
-// branch may have slashes in its name, so its end is found by trying. It is
-// nil for anything else.
+// ownFile returns the possible locations of a file of the client's repository, or nil
+// if the address is not one. A branch name may contain slashes, so there are several
+// candidates.
 func (c *Client) ownFile(u *url.URL) []place {
 	parts := strings.Split(strings.TrimPrefix(path.Clean(u.Path), "/"), "/")
 	raw := u.Hostname() == "raw.githubusercontent.com"
@@ -113,7 +112,7 @@ func (c *Client) ownFile(u *url.URL) []place {
 	return out
 }
 
-// readOwn reads a file of the repository with the client's own rights.
+// readOwn reads the first existing candidate with the client's own token.
 func (c *Client) readOwn(ctx context.Context, places []place) ([]byte, error) {
 	for _, p := range places {
 		data, err := c.rawFile(ctx, p)
@@ -124,8 +123,7 @@ func (c *Client) readOwn(ctx context.Context, places []place) ([]byte, error) {
 	return nil, refused("the repository has no such file")
 }
 
-// rawFile reads the bytes of a file, which may be larger than [Client.FileAt]
-// takes.
+// rawFile reads a file in raw form, without the size limit of [Client.FileAt].
 func (c *Client) rawFile(ctx context.Context, p place) ([]byte, error) {
 	const op = "read picture"
 	name := (&url.URL{Path: p.path}).EscapedPath()
@@ -141,7 +139,7 @@ func (c *Client) rawFile(ctx context.Context, p place) ([]byte, error) {
 	return b.bytes()
 }
 
-// capped takes at most [maxPicture] bytes.
+// capped is a buffer for at most [maxPicture] bytes.
 type capped struct{ data []byte }
 
 var errFull = errors.New("there is more than that")
@@ -166,12 +164,12 @@ func (b *capped) bytes() ([]byte, error) {
 
 var imageSource = pattern.Lazy(`<img\b[^>]*?\ssrc="([^"]*)"`)
 
-// signed is the address under which GitHub shows an attachment to those who
-// may read the text, nil when the text shows none by that id.
+// signed returns the signed address of an attachment from the text's HTML, or nil if
+// the text does not embed it.
 func (c *Client) signed(ctx context.Context, at Text, id string) *url.URL {
-	text, err := c.Said(ctx, at)
+	text, err := c.CurrentText(ctx, at)
 	if err != nil {
-		return nil // it may be public
+		return nil // the attachment may be public
 	}
 	for _, m := range imageSource().FindAllStringSubmatch(text.HTML, -1) {
 		u, err := url.Parse(html.UnescapeString(m[1]))
@@ -182,8 +180,8 @@ func (c *Client) signed(ctx context.Context, at Text, id string) *url.URL {
 	return nil
 }
 
-// operated reports whether u is at the API's own host or below it, which the
-// operator has named.
+// operated reports whether u is on a host that the operator configured: that of the
+// API, or the site and its subdomains.
 func (s site) operated(u *url.URL) bool {
 	if u.Scheme == s.api.Scheme && u.Host == s.api.Host {
 		return true
@@ -193,7 +191,7 @@ func (s site) operated(u *url.URL) bool {
 
 func secure(u *url.URL) bool { return u.Scheme == "https" && (u.Port() == "" || u.Port() == "443") }
 
-// serves reports whether u may be asked for a picture.
+// serves reports whether a picture may be requested from u.
 func (s site) serves(u *url.URL) bool {
 	if u.User != nil {
 		return false
@@ -207,13 +205,13 @@ func (s site) serves(u *url.URL) bool {
 }
 
 const (
-	pictureTime = 20 * time.Second
-	pictureHops = 3
+	pictureTimeout = 20 * time.Second
+	pictureHops    = 3
 )
 
-// fetch reads u without a token.
+// fetch downloads u without a token.
 func (a *App) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, pictureTime)
+	ctx, cancel := context.WithTimeout(ctx, pictureTimeout)
 	defer cancel()
 	client := &http.Client{Transport: hops{a}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > pictureHops {
@@ -246,10 +244,9 @@ func (a *App) fetch(ctx context.Context, u *url.URL) ([]byte, error) {
 	return b.bytes()
 }
 
-// hops looks at each request of a chain, redirects included, and sends it by
-// the transport that is right for its host: the operator's own for the host
-// that the operator named, one that reaches public addresses only for every
-// other.
+// hops checks each request of a redirect chain and chooses its transport: the
+// operator's own for the operator's host, and one for public addresses only for every
+// other host.
 type hops struct{ app *App }
 
 // RoundTrip implements http.RoundTripper.
@@ -263,7 +260,8 @@ func (h hops) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.app.outside.RoundTrip(r)
 }
 
-// HostOf returns the host of an address, as far as it can be one.
+// HostOf returns the host of an address for display, or a placeholder if it is
+// malformed.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789.-:") != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// PullSpec is a pull request to be opened, or what it should become. Head is
+// PullSpec is a pull request to open, or the desired state of an existing one. Head is
 // a branch of the same repository.
 type PullSpec struct {
 	Base  string
@@ -21,12 +21,12 @@ type PullSpec struct {
 	Body  string
 	Draft bool
 
-	Closes int       `json:",omitempty"` // the issue that merging it closes, 0 for none
-	Was    *PullText `json:",omitempty"` // an edit leaves alone what is not like this any more; nil for an edit of all
+	Closes int       `json:",omitempty"` // the issue closed by merging it; 0 if none
+	Was    *PullText `json:",omitempty"` // an edit changes only the parts that still match; nil edits all
 }
 
-// PullText is what a pull request says, as digests. One that is empty is of a part that the
-// bot did not write, or that a person changed since.
+// PullText holds digests of the title and the text of a pull request. A digest is empty
+// if the bot did not write that part, or if it was edited since.
 type PullText struct {
 	Title string `json:"title,omitempty"`
 	Body  string `json:"body,omitempty"`
@@ -36,13 +36,13 @@ func saidOf(p *github.PullRequest) PullText {
 	return PullText{Title: Digest(strings.TrimSpace(p.GetTitle())), Body: Digest(normal(p.GetBody()))}
 }
 
-// Pull is a pull request. HeadRepo is empty when the fork was deleted.
+// Pull is a pull request. HeadRepo is empty if the fork was deleted.
 type Pull struct {
 	Ref                        thread.Ref
 	Title, Body, Author, State string
 	HTML                       string // see [Issue]
 	AuthorID                   int64
-	MergedBy                   string // who merged it, by a person's or a bot's login
+	MergedBy                   string // login of the user or bot that merged it
 	Base, BaseSHA              string
 	Head, HeadSHA, HeadRepo    string
 	Fork, Draft, Merged        bool
@@ -79,8 +79,8 @@ func (c *Client) GetPull(ctx context.Context, ref thread.Ref) (Pull, error) {
 	return out, nil
 }
 
-// FindPull returns the newest pull request from a branch of the repository
-// itself, open ones first. It reports whether there is one.
+// FindPull returns the newest pull request from a branch of the repository itself,
+// preferring open ones. It reports whether there is one.
 func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) {
 	list, err := c.pullsFrom(ctx, head)
 	if err != nil || len(list) == 0 {
@@ -97,7 +97,7 @@ func (c *Client) pullsFrom(ctx context.Context, head string) ([]*github.PullRequ
 	return slices.DeleteFunc(list, func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head }), c.readError("find pull request", err)
 }
 
-// Review is a review that was given on a pull request.
+// Review is a submitted review of a pull request.
 type Review struct {
 	ID        int64
 	Author    string
@@ -138,20 +138,20 @@ func (c *Client) ListReviews(ctx context.Context, ref thread.Ref) ([]Review, err
 	return out, err
 }
 
-// Inline is one comment of a review. Line is a line of the new file that the
-// diff shows, or with Left of the old one; StartLine is 0 for a single line.
+// Inline is one comment of a review. Line is a line of the new file in the diff, or of
+// the old file if Left is set; StartLine is 0 for a single line.
 type Inline struct {
 	Path      string
 	Line      int
 	StartLine int
 	Left      bool
 	Body      string
-	Key       string // that marks the comment; "" for the write's
+	Key       string // marker key; empty means the key of the write
 }
 
-// ReviewSpec is a review to be given: always a comment, never an approval.
+// ReviewSpec is a review to submit: always a comment, never an approval.
 type ReviewSpec struct {
-	Commit   string // the head that was read
+	Commit   string // the reviewed head
 	Body     string
 	Comments []Inline
 }

@@ -22,8 +22,8 @@ func createPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 	return pullRef(p, saidOf(p)), c.writeError("open pull request", err)
 }
 
-// findPull takes the open pull request from the head for the one that was
-// meant: GitHub allows one, and there is one per thread.
+// findPull also accepts an open pull request without the marker: GitHub allows one per
+// head and base, and each thread has its own head.
 func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	self, err := c.Self(ctx)
 	if err != nil {
@@ -31,17 +31,17 @@ func findPull(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	}
 	list, err := c.pullsFrom(ctx, w.Pull.Head)
 	for _, p := range list {
-		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && marked(p.GetBody(), w.Key)
+		mine := strings.EqualFold(p.GetUser().GetLogin(), self) && hasMarkerOf(p.GetBody(), w.Key)
 		open := p.GetState() == "open" && p.GetBase().GetRef() == w.Pull.Base
 		if mine || open {
-			return pullRef(p, unchanged(c, p, w)), true, nil
+			return pullRef(p, matchingText(c, p, w)), true, nil
 		}
 	}
 	return Ref{}, false, err
 }
 
-// unchanged is what of a pull request is as w wrote it.
-func unchanged(c *Client, p *github.PullRequest, w Write) (out PullText) {
+// matchingText returns the digests of the parts of a pull request that still match w.
+func matchingText(c *Client, p *github.PullRequest, w Write) (out PullText) {
 	said := saidOf(p)
 	if p.GetTitle() == w.Pull.Title {
 		out.Title = said.Title
@@ -52,8 +52,8 @@ func unchanged(c *Client, p *github.PullRequest, w Write) (out PullText) {
 	return out
 }
 
-// editPull writes the title and the text of a pull request, each of them only where
-// nobody else changed it.
+// editPull updates the title and the text of a pull request, each only if it was not
+// edited by others.
 func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 	body, err := c.mark(w, w.Pull.Body)
 	if err != nil {
@@ -73,17 +73,17 @@ func editPull(ctx context.Context, c *Client, w Write) (Ref, error) {
 			edit.Body = nil
 		}
 		if edit.Title == nil && edit.Body == nil {
-			return pullRef(p, unchanged(c, p, w)), nil
+			return pullRef(p, matchingText(c, p, w)), nil
 		}
 	}
 	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, edit)
-	return pullRef(p, unchanged(c, p, w)), c.writeError("edit pull request", err)
+	return pullRef(p, matchingText(c, p, w)), c.writeError("edit pull request", err)
 }
 
-// pullIs reports whether a pull request says what it should.
+// pullIs reports whether a pull request has the text of w.
 func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	p, _, err := c.gh.PullRequests.Get(ctx, c.owner, c.repo, w.Thread.Number)
-	said := unchanged(c, p, w)
+	said := matchingText(c, p, w)
 	return pullRef(p, said), err == nil && said.Body != "" && (w.Pull.Title == "" || said.Title != ""), c.readError("read pull request", err)
 }
 
@@ -115,7 +115,7 @@ func hasReviewers(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 	for _, t := range list.Teams {
 		teams = append(teams, t.GetSlug())
 	}
-	reviews, err := c.ListReviews(ctx, w.Thread) // who has reviewed is no longer on the list
+	reviews, err := c.ListReviews(ctx, w.Thread) // reviewers leave the list by reviewing
 	for _, r := range reviews {
 		if !w.Since.IsZero() && !r.Submitted.Before(w.Since) {
 			have = append(have, r.Author)

@@ -155,7 +155,7 @@ func TestReadsOwnRepository(t *testing.T) {
 	w := newWorld(t)
 	other := thread.Ref{Owner: "acme", Repo: "other", Number: w.pull.Number}
 	for name, read := range map[string]func() error{
-		"comments": func() error { _, err := reads.Comments(ctx, w.client, other, reads.Window{Most: 5}); return err },
+		"comments": func() error { _, err := reads.Comments(ctx, w.client, other, reads.Window{Max: 5}); return err },
 		"files":    func() error { _, err := reads.Files(ctx, w.client, other, 5); return err },
 		"diff":     func() error { _, err := reads.PullDiff(ctx, w.client, other, 500, nil); return err },
 		"threads":  func() error { _, err := reads.ReviewThreads(ctx, w.client, other, 5); return err },
@@ -259,7 +259,7 @@ func TestReadComments(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	w := newWorld(t)
-	if got, err := reads.Comments(ctx, w.client, w.issue, reads.Window{Most: 5}); err != nil || len(got.List) != 0 || got.Total != 0 || got.Older != 0 {
+	if got, err := reads.Comments(ctx, w.client, w.issue, reads.Window{Max: 5}); err != nil || len(got.List) != 0 || got.Total != 0 || got.Older != 0 {
 		t.Errorf("no comments = %+v, %v", got, err)
 	}
 	must(t, w.gh.On(w.issue, "kim", func(is *hub.Issue, kim *hub.User) error {
@@ -271,7 +271,7 @@ func TestReadComments(t *testing.T) {
 	}))
 	_, err := w.client.Perform(ctx, ghapp.Write{Key: "k", Kind: ghapp.WriteComment, Thread: w.issue, Body: "mine"})
 	must(t, err)
-	got, err := reads.Comments(ctx, w.client, w.issue, reads.Window{Most: 3})
+	got, err := reads.Comments(ctx, w.client, w.issue, reads.Window{Max: 3})
 	must(t, err)
 	if len(got.List) != 3 || got.Total != 205 || got.Older != 203 {
 		t.Fatalf("newest = %+v", got)
@@ -288,7 +288,7 @@ func TestReadComments(t *testing.T) {
 	// All pages together are all comments, newest first, each once.
 	for _, most := range []int{7, 100, 1000} {
 		var all []string
-		for w2 := (reads.Window{Most: most}); ; {
+		for w2 := (reads.Window{Max: most}); ; {
 			got, err := reads.Comments(ctx, w.client, w.issue, w2)
 			must(t, err)
 			for _, c := range got.List {
@@ -337,13 +337,13 @@ func TestReadChecks(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("checks (-want +got):\n%s", diff)
 	}
-	end, err := reads.JobLog(ctx, w.client, job, reads.Tail{Most: 200})
+	end, err := reads.JobLog(ctx, w.client, job, reads.Tail{MaxBytes: 200})
 	must(t, err)
 	if !strings.HasSuffix(end.Text, "the end\n") || len(end.Text) > 200 || !strings.HasPrefix(end.Text, "2026-") || end.Total != int64(len(log)) || end.Cut || log[end.From:] != end.Text {
 		t.Errorf("end of the log = %+v", end)
 	}
 	back := ""
-	for tail := (reads.Tail{Most: 100_000}); ; {
+	for tail := (reads.Tail{MaxBytes: 100_000}); ; {
 		part, err := reads.JobLog(ctx, w.client, job, tail)
 		must(t, err)
 		back = part.Text + back
@@ -354,7 +354,7 @@ func TestReadChecks(t *testing.T) {
 	if back != log {
 		t.Errorf("the parts of the log have %d bytes together, want %d", len(back), len(log))
 	}
-	if _, err := reads.JobLog(ctx, w.client, 424242, reads.Tail{Most: 200}); !errors.Is(err, ghapp.ErrNotFound) {
+	if _, err := reads.JobLog(ctx, w.client, 424242, reads.Tail{MaxBytes: 200}); !errors.Is(err, ghapp.ErrNotFound) {
 		t.Errorf("the log of no job: %v, want ErrNotFound", err)
 	}
 }
@@ -375,7 +375,7 @@ func TestReadWithoutRights(t *testing.T) {
 	if len(list) != 2 || list[1].Name != "test" || !list[1].Failed() || list[0].Failed() || list[0].Running() || !strings.Contains(list[0].Title, "needs statuses: read in its settings") {
 		t.Errorf("checks = %+v", list)
 	}
-	if _, err := reads.JobLog(ctx, w.client, job, reads.Tail{Most: 100}); err == nil || !strings.Contains(err.Error(), "needs actions: read in its settings") {
+	if _, err := reads.JobLog(ctx, w.client, job, reads.Tail{MaxBytes: 100}); err == nil || !strings.Contains(err.Error(), "needs actions: read in its settings") {
 		t.Errorf("log: %v", err)
 	}
 }
@@ -456,13 +456,13 @@ func TestLogsElsewhere(t *testing.T) {
 	t.Parallel()
 	e := &elsewhere{}
 	w := newWorld(t, func(_ *ghtest.Config, ac *ghapp.Config) { e.next, ac.Transport = ac.Transport, e })
-	if log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{Most: 100}); err != nil || log.Text != "at once\n" {
+	if log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{MaxBytes: 100}); err != nil || log.Text != "at once\n" {
 		t.Errorf("a log without a redirect: %+v, %v", log, err)
 	}
 	public := &elsewhere{to: ""}
 	ghapp.SetOutside(w.app, public)
 	e.to = "https://logs.example.com/1/logs?sig=s3cret"
-	log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{Most: 100})
+	log, err := reads.JobLog(t.Context(), w.client, 5, reads.Tail{MaxBytes: 100})
 	if err != nil || log.Text != "at once\n" || len(public.seen) != 1 || public.seen[0].URL.String() != e.to {
 		t.Errorf("a log at a public address: %+v, %v", log, err)
 	}
@@ -481,7 +481,7 @@ func TestLogsElsewhere(t *testing.T) {
 		"file:///etc/passwd?sig=s3cret":             "not an https one",
 	} {
 		e.to, e.seen = to, nil
-		_, err := reads.JobLog(context.Background(), w.client, 5, reads.Tail{Most: 100})
+		_, err := reads.JobLog(context.Background(), w.client, 5, reads.Tail{MaxBytes: 100})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v, want %q and nothing of the signature", to, err, want)
 		}

@@ -16,8 +16,8 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 )
 
-// hostGuard lets a request pass only to the host it was made for. It stands
-// in front of whatever adds a token, and sees every hop of a redirect.
+// hostGuard lets a request pass only to its intended host. It comes before every
+// transport that adds a token, and it sees every hop of a redirect.
 type hostGuard struct {
 	scheme, host string
 	next         http.RoundTripper
@@ -33,47 +33,47 @@ func (g hostGuard) RoundTrip(r *http.Request) (*http.Response, error) {
 	return g.next.RoundTrip(r)
 }
 
-// tokenSource hands out a token that can do what is needed, and takes word that one
-// was refused.
+// tokenSource provides tokens with the required permissions and is told of rejected
+// ones.
 type tokenSource interface {
 	token(context.Context, permissions) (string, error)
-	refused(token string) bool // reports whether asking again can help
+	refused(token string) bool // reports whether a new token may help
 }
 
-// fixedToken is a personal access token, or the one of a workflow.
+// fixedToken is a personal access token or a workflow token.
 type fixedToken string
 
 func (t fixedToken) token(context.Context, permissions) (string, error) { return string(t), nil }
 func (fixedToken) refused(string) bool                                  { return false }
 
-// installationToken hands out tokens for one repository, one for each kind of call.
-// Each renews itself an hour at a time.
+// installationToken provides tokens for one repository, one per set of permissions.
+// Each is valid for an hour and is renewed automatically.
 type installationToken struct {
 	apps         *ghinstallation.AppsTransport
 	baseURL      string
-	found        func(context.Context) error // whether what GitHub does not find is not there
+	found        func(context.Context) error // fails if a 404 does not prove absence
 	installation int64
 	repo         string
 	client       ghinstallation.Client
 
 	mu   sync.Mutex
-	kept map[permissions]*keptToken
+	kept map[permissions]*cachedToken
 }
 
-// keptToken is the token of one kind of call.
-type keptToken struct {
+// cachedToken is the token for one set of permissions.
+type cachedToken struct {
 	source *ghinstallation.Transport
-	last   string // given out last
+	last   string // the last token issued
 }
 
-func (t *installationToken) source(p permissions) *keptToken {
+func (t *installationToken) source(p permissions) *cachedToken {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	k := t.kept[p]
 	if k == nil {
-		// The apps transport keeps state per user of it: each gets its own.
+		// An AppsTransport keeps state per user, so each token source gets its own copy.
 		apps := *t.apps
-		k = &keptToken{source: ghinstallation.NewFromAppsTransport(&apps, t.installation)}
+		k = &cachedToken{source: ghinstallation.NewFromAppsTransport(&apps, t.installation)}
 		k.source.BaseURL = t.baseURL
 		k.source.Client = t.client
 		k.source.InstallationTokenOptions = p.options(t.repo) //control:least-rights
@@ -104,7 +104,7 @@ func (t *installationToken) token(ctx context.Context, p permissions) (string, e
 	return tok, nil
 }
 
-// refused forgets a token, unless another call has renewed it already.
+// refused drops a rejected token, unless another call has already renewed it.
 func (t *installationToken) refused(token string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -116,8 +116,8 @@ func (t *installationToken) refused(token string) bool {
 	return true
 }
 
-// tokenCalls stands under ghinstallation, which leaks the body of an answer
-// that is no token and cannot tell a rate limit from a refusal.
+// tokenCalls is the transport below ghinstallation, which leaks the body of a failed
+// token request and cannot tell a rate limit from a refusal.
 type tokenCalls struct{ next http.RoundTripper }
 
 func (t tokenCalls) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -140,11 +140,11 @@ func (t tokenCalls) RoundTrip(r *http.Request) (*http.Response, error) {
 		Err: errors.New("rate limit")}
 }
 
-// authorize adds the token. A token that was refused is renewed, once: GitHub
-// did nothing with the request, so this is safe for writes too.
+// authorize adds the token. A rejected token is renewed once: GitHub did not process
+// the request, so this is safe for writes too.
 type authorize struct {
 	source tokenSource
-	api    string // path of the API
+	api    string // base path of the API
 	next   http.RoundTripper
 }
 
@@ -158,7 +158,7 @@ func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		req, err := again(r)
+		req, err := rewind(r)
 		if err != nil {
 			return nil, &notSent{err}
 		}
@@ -171,8 +171,8 @@ func (a authorize) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// again returns a copy of r whose body can be read from the start.
-func again(r *http.Request) (*http.Request, error) {
+// rewind returns a copy of r with its body rewound to the start.
+func rewind(r *http.Request) (*http.Request, error) {
 	c := r.Clone(r.Context())
 	if r.Body == nil || r.Body == http.NoBody {
 		return c, nil
@@ -189,17 +189,17 @@ func again(r *http.Request) (*http.Request, error) {
 }
 
 func discard(resp *http.Response) {
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // to use the connection again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10)) // drain, so that the connection is reused
 	resp.Body.Close()
 }
 
-// isRead reports whether a request changes nothing.
+// isRead reports whether a request has no side effects.
 func isRead(r *http.Request) bool {
 	q, asks := queryOf(r)
 	return asks && !queries[q].write || r.Method == http.MethodGet || r.Method == http.MethodHead
 }
 
-// retryReads repeats what changes nothing on network errors and 5xx.
+// retryReads retries reads on network errors and 5xx answers.
 type retryReads struct {
 	backoff time.Duration
 	next    http.RoundTripper
@@ -257,7 +257,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// sameHost is the redirect rule of every client here.
+// sameHost is the redirect policy of all clients of this package.
 func sameHost(api *url.URL) func(*http.Request, []*http.Request) error {
 	return func(r *http.Request, via []*http.Request) error {
 		if len(via) >= 5 {

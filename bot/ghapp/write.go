@@ -12,21 +12,21 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// WriteKind says what a Write does.
+// WriteKind is the kind of effect of a Write.
 type WriteKind string
 
-// The kinds of writes, with the fields they use beside Key and Thread.
+// The kinds of writes, with the fields that they use in addition to Key and Thread.
 const (
 	WriteComment     WriteKind = "comment"      // Body
 	WriteEditComment WriteKind = "edit_comment" // Target, Body
 	WriteReply       WriteKind = "reply"        // Target (a comment on the diff), Body
 	WriteReaction    WriteKind = "reaction"     // Target, Body (eyes, rocket, …)
 	WriteIssue       WriteKind = "issue"        // Title, Body, Labels
-	WriteEditIssue   WriteKind = "edit_issue"   // Body; one that was closed is open then
+	WriteEditIssue   WriteKind = "edit_issue"   // Body; reopens a closed issue
 	WriteLabels      WriteKind = "labels"       // Labels, Off
 	WritePull        WriteKind = "pull"         // Pull
 	WriteEditPull    WriteKind = "edit_pull"    // Pull (Title, Body)
-	WriteClosePull   WriteKind = "close_pull"   // without merging it
+	WriteClosePull   WriteKind = "close_pull"   // closes without merging
 	WriteBranchGone  WriteKind = "branch_gone"  // Branch, Commit
 	WriteReviewers   WriteKind = "reviewers"    // Reviewers, Teams
 	WriteReview      WriteKind = "review"       // Review
@@ -35,52 +35,50 @@ const (
 	WriteEditCheck   WriteKind = "edit_check"   // Check with its ID
 )
 
-// Target is a comment of a thread, or with Comment 0 its first post. Diff
-// says that the comment is on the diff. Talk is the node id of a review thread.
+// Target is a comment of a thread, or its first post if Comment is 0. Diff marks a
+// comment on the diff. Talk is the node id of a review thread.
 type Target struct {
 	Comment int64
 	Diff    bool
 	Talk    string `json:",omitempty"`
 }
 
-// Write is an intent: one effect on GitHub, complete before it is tried, so
-// that it can be recorded, tried, looked up and tried again. The JSON form is
-// stable.
+// Write is an intent: one effect on GitHub, complete before the first attempt, so that
+// it can be recorded, attempted, looked up and retried. Its JSON form is stable.
 type Write struct {
-	Key       string           `json:"key"` // unique for the effect, see [Client.Perform]
+	Key       string           `json:"key"` // unique per effect, see [Client.Perform]
 	Kind      WriteKind        `json:"kind"`
-	Thread    thread.Ref       `json:"thread"` // number 0 for an issue to be opened
-	Since     time.Time        `json:"since"`  // when it was intended; limits the look-up, may be zero
+	Thread    thread.Ref       `json:"thread"` // number 0 if the write opens an issue
+	Since     time.Time        `json:"since"`  // time of the intent; limits the look-up; may be zero
 	Target    Target           `json:"target,omitzero"`
 	Title     string           `json:"title,omitempty"`
 	Body      string           `json:"body,omitempty"`
-	Folds     []untrusted.Fold `json:"folds,omitempty"`    // stand below Body until a reader opens them
-	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") that GitHub tells of it; for comments
+	Folds     []untrusted.Fold `json:"folds,omitempty"`    // collapsed sections below Body
+	Mentions  []string         `json:"mentions,omitempty"` // accounts and teams ("org/team") to notify; comments only
 	Labels    []string         `json:"labels,omitempty"`
-	Off       []string         `json:"off,omitempty"` // labels to take off
+	Off       []string         `json:"off,omitempty"` // labels to remove
 	Reviewers []string         `json:"reviewers,omitempty"`
-	Teams     []string         `json:"teams,omitempty"`  // slugs in the repository's organization
-	Branch    string           `json:"branch,omitempty"` // to delete, while it is at Commit
+	Teams     []string         `json:"teams,omitempty"`  // team slugs of the repository's organization
+	Branch    string           `json:"branch,omitempty"` // branch to delete while it is at Commit
 	Commit    string           `json:"commit,omitempty"`
 	Pull      *PullSpec        `json:"pull,omitempty"`
 	Review    *ReviewSpec      `json:"review,omitempty"`
 	Check     *CheckSpec       `json:"check,omitempty"`
-	First     bool             `json:"first,omitempty"`    // it may use the reserve of the budget, see [quota.First]
-	Outsider  bool             `json:"outsider,omitempty"` // it is for somebody without rights
+	First     bool             `json:"first,omitempty"`    // may use the budget's reserve, see [quota.First]
+	Outsider  bool             `json:"outsider,omitempty"` // the write serves an unprivileged account
 }
 
-// Ref is what a write made or changed. Number is set for issues and pull
-// requests.
+// Ref identifies the result of a write. Number is set for issues and pull requests.
 type Ref struct {
 	ID     int64    `json:"id,omitempty"`
 	Number int      `json:"number,omitempty"`
 	URL    string   `json:"url,omitempty"`
-	Said   PullText `json:"said,omitzero"` // of a pull request: what was written
+	Said   PullText `json:"said,omitzero"` // pull requests only: the written text
 }
 
-// operation is how writes of one kind are done, and found again.
+// operation implements one kind of write.
 type operation struct {
-	lacks   func(w Write) (field string) // that must be set; nil for none
+	lacks   func(w Write) (field string) // returns a missing required field; nil if none is required
 	perform func(ctx context.Context, c *Client, w Write) (Ref, error)
 	find    func(ctx context.Context, c *Client, w Write) (Ref, bool, error)
 }
@@ -100,13 +98,13 @@ func operations() map[WriteKind]operation {
 		WriteBranchGone:  {lacksBranch, deleteBranch, isGone},
 		WriteReviewers:   {nil, requestReviewers, hasReviewers},
 		WriteReview:      {lacksReview, createReview, findReview},
-		WriteResolve:     {lacksTalk, resolve, never},
+		WriteResolve:     {lacksTalk, resolve, findNever},
 		WriteCheck:       {lacksCheck, createCheck, findCheck},
 		WriteEditCheck:   {lacksCheck, updateCheck, checkIs},
 	}
 }
 
-// lacksIf names a field that is not set.
+// lacksIf returns field if it is unset.
 func lacksIf(unset bool, field string) string {
 	if unset {
 		return field
@@ -123,7 +121,7 @@ func lacksBranch(w Write) string {
 	return lacksIf(w.Branch == "" || w.Commit == "", "Branch or Commit")
 }
 
-// operation checks a write for this client and returns how it is done.
+// operation validates a write and returns its implementation.
 func (c *Client) operation(w Write) (operation, error) {
 	op := "check write " + string(w.Kind)
 	if err := checkKey(w.Key); err != nil {
@@ -145,11 +143,10 @@ func (c *Client) operation(w Write) (operation, error) {
 	return d, nil
 }
 
-// Perform carries a write out, once. Bodies get the key as a hidden marker at
-// the end. An error of kind Unknown means that it may have happened: ask Find
-// after the settle time before trying again. Edits, labels, reactions,
-// reviewers, closing and deleting are idempotent by nature; performing them
-// twice does no harm.
+// Perform carries out a write once. Bodies get the key as a hidden marker at the end.
+// An error of kind Unknown means that the write may have happened: call Find after the
+// settle time before retrying. Edits, labels, reactions, reviewers, closing and
+// deleting are idempotent.
 func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	d, err := c.operation(w)
 	if err != nil {
@@ -159,10 +156,9 @@ func (c *Client) Perform(ctx context.Context, w Write) (Ref, error) {
 	return d.perform(context.WithValue(ctx, classKey{}, w.class()), c, w)
 }
 
-// Find reports whether a write has happened, and what it made. It believes
-// only what the bot itself wrote: anyone can copy a marker into a comment.
-// Since a write may become visible late, a false right after an error of kind
-// Unknown is not final.
+// Find reports whether a write has happened, and returns its result. It considers only
+// the bot's own texts, because markers can be copied. A write may become visible late,
+// so false right after an error of kind Unknown is not final.
 func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 	d, err := c.operation(w)
 	if err != nil {
@@ -171,7 +167,7 @@ func (c *Client) Find(ctx context.Context, w Write) (Ref, bool, error) {
 	return d.find(ctx, c, c.outgoing(w))
 }
 
-// sameText compares bodies as GitHub may have stored them.
+// sameText compares bodies after normalizing them as GitHub does.
 func sameText(a, b string) bool { return normal(a) == normal(b) }
 
 func normal(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\r\n", "\n"), " \t\n") }

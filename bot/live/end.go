@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// offer has the session's pull request say what is so, see [pull.Session.Follow].
+// offer opens or updates the session's pull request, see [pull.Session.Follow].
 func (l *Session) offer(ctx context.Context) (note string, err error) {
 	s := pull.Session{
 		ID: l.Row.ID, Requester: l.Row.Requester, Thread: l.Thread.Ref, Pull: l.Thread.Pull, Target: l.Data.Target, Config: l.config(),
@@ -24,8 +24,8 @@ func (l *Session) offer(ctx context.Context) (note string, err error) {
 	return s.Follow(ctx, l.State)
 }
 
-// announce tells people of an end that an edited comment would not: GitHub
-// notifies nobody of edits.
+// announce posts a comment on the end of a run. Editing the progress comment is not
+// enough, because GitHub sends no notifications for edits.
 func (l *Session) announce(ctx context.Context, note string) error {
 	v := l.State
 	end := approval.End{State: v, Progress: l.Data.Progress, Pull: l.Row.Pull, Note: note, Comments: l.config().Comments}
@@ -37,7 +37,7 @@ func (l *Session) announce(ctx context.Context, note string) error {
 		if err != nil {
 			return err
 		}
-		l.Data.Told = approval.Told{End: v.EndedAt, URL: url}
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: url}
 		return l.Save(ctx)
 	}
 	var whom []string
@@ -53,11 +53,11 @@ func (l *Session) announce(ctx context.Context, note string) error {
 	if err != nil {
 		return ghapp.UnlessRefused(err)
 	}
-	l.Data.Told = approval.Told{End: v.EndedAt, URL: ref.URL}
-	return l.Save(ctx) // before the progress comment leads there
+	l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: ref.URL}
+	return l.Save(ctx) // before the progress comment links to it
 }
 
-// speaker returns who gave the last instruction, to be mentioned.
+// speaker returns the author of the last instruction, to be mentioned.
 func (l *Session) speaker(ctx context.Context) ([]string, error) {
 	login := approval.LastSpeaker(l.State)
 	if login == l.Row.Requester && l.Data.Person {
@@ -66,7 +66,7 @@ func (l *Session) speaker(ctx context.Context) ([]string, error) {
 	return approval.Person(ctx, l.Thread.Client, login)
 }
 
-// answer tells a long answer, in as many comments as it needs.
+// answer posts a long answer, in as many comments as necessary.
 func (l *Session) answer(ctx context.Context) error {
 	v := l.State
 	if len(v.Open()) > 0 {
@@ -81,8 +81,8 @@ func (l *Session) answer(ctx context.Context) error {
 	return nil
 }
 
-// handOver puts work that is on no branch before people, as patches in the
-// thread: of what may not be pushed, and of what could not be.
+// handOver posts unpushed work as patches in the thread: changes that the bot may not
+// push, and changes whose push failed.
 func (l *Session) handOver(ctx context.Context) error {
 	for _, s := range l.State.Sent {
 		if s.Settled {
@@ -98,8 +98,8 @@ func (l *Session) handOver(ctx context.Context) error {
 	return nil
 }
 
-// Conclude makes GitHub say how the session stands: requests for approval,
-// the pull request, the progress comment, the row.
+// Conclude updates GitHub to the session's state: requests for approval, the pull
+// request, the review, the comments and the check runs. Last it saves the row.
 func (l *Session) Conclude(ctx context.Context) error {
 	p, err := l.Follow(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (l *Session) Conclude(ctx context.Context) error {
 		return err
 	}
 	if green := l.Data.Seen.greenAt(l.State); len(green) > 0 {
-		note = strings.TrimSpace(note + "\n\n" + render.SawGreen(green))
+		note = strings.TrimSpace(note + "\n\n" + render.GreenChecks(green))
 	}
 	coverage, err := l.review(ctx)
 	if err != nil {
@@ -143,5 +143,5 @@ func (l *Session) Conclude(ctx context.Context) error {
 	if err := l.SaveState(ctx); err != nil || l.Data.Pull.Late == 0 {
 		return err
 	}
-	return l.Wake(ctx, l.cfg.Now().Add(min(l.Settle<<l.Data.Pull.Late, longestWait))) //control:labels-are-tried-again
+	return l.Wake(ctx, l.cfg.Now().Add(min(l.Settle<<l.Data.Pull.Late, maxWait))) //control:labels-are-tried-again
 }

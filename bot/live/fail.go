@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// AwaitGitHub notes in the row that a session waits for GitHub, where that is why it
-// could not go on. The thread cannot be told of it now; the queue tries again.
+// AwaitGitHub records in the row that the session waits for GitHub, if cause is an
+// outage of GitHub. The thread cannot be told now; the queue retries.
 func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.Row.State == session.PhaseWaitingGitHub || !slices.Contains(Unsettled, l.Row.State) {
 		return cause
@@ -28,8 +28,8 @@ func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
 	return errors.Join(cause, l.Save(ctx))
 }
 
-// EndWith ends a session whose thread cannot be written to, if it is not over: its log
-// says why.
+// EndWith ends a session whose thread cannot be written to, unless it is already over.
+// The reason goes to the log.
 func (l *Session) EndWith(ctx context.Context, status session.Status, why string) error {
 	if err := l.Reload(ctx); err != nil || l.Row.State.Over() {
 		return err
@@ -50,15 +50,15 @@ func (l *Session) EndWith(ctx context.Context, status session.Status, why string
 	return l.SaveState(ctx)
 }
 
-// mostTries is how often a session is run again after a failure that may
-// pass, with no new answer of the model in between.
-const mostTries = 5
+// maxTries is the maximum number of consecutive runs that fail for a possibly
+// temporary reason, without a new answer of the model in between.
+const maxTries = 5
 
-// final is what an error is that running again cannot mend.
+// final is an error that a retry cannot fix.
 type final interface{ Final() bool }
 
-// Failed records that a session cannot be worked on, unless trying later can
-// help or another worker has it now.
+// Failed ends a session with cause, unless a retry may help or another worker has taken
+// it over.
 func (l *Session) Failed(ctx context.Context, cause error) error {
 	if ctx.Err() != nil || fault.Temporary(cause) {
 		return cause
@@ -67,7 +67,7 @@ func (l *Session) Failed(ctx context.Context, cause error) error {
 		return errors.Join(cause, err)
 	}
 	v := l.State
-	if v.Outcome != nil { // that was recorded, and something after it failed
+	if v.Outcome != nil { // the end is recorded; a later step failed
 		return nil
 	}
 	var end final
@@ -86,25 +86,25 @@ func (l *Session) Failed(ctx context.Context, cause error) error {
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 
-// tryAgain counts failures in a row, across restarts, and reports whether
-// there is one more try.
+// tryAgain counts consecutive failures, across restarts, and reports whether another
+// try is left.
 func (l *Session) tryAgain(ctx context.Context) (bool, error) {
 	r, turns := &l.Data, int64(l.State.AllTurns())
 	//control:begun-is-no-progress
-	if turns > r.TriesAt { // a call that is begun anew is no progress
+	if turns > r.TriesAt { // a restarted call is no progress
 		r.Tries = 0
 	}
 	r.Tries, r.TriesAt = r.Tries+1, turns
-	again := r.Tries < mostTries
+	again := r.Tries < maxTries
 	if !again {
-		r.Tries = 0 // a person who says retry has all of them
+		r.Tries = 0 // a manual retry gets the full number
 	}
 	return again, l.SaveState(ctx)
 }
 
-// Faulted ends a session of which nothing more can be done or shown than that.
-// It does not read the log, which may be what cannot be read.
-func (l *Session) Faulted(ctx context.Context, cause error) error {
+// EndFaulty ends a session that can do nothing more than report the fault. It does not
+// read the log, which may itself be unreadable.
+func (l *Session) EndFaulty(ctx context.Context, cause error) error {
 	phase, status, turns, seq := session.PhaseCrashed, session.StatusCrashed, 0, int64(0)
 	if l.State != nil {
 		turns, seq = l.State.Turns, l.State.Seq
@@ -119,7 +119,7 @@ func (l *Session) Faulted(ctx context.Context, cause error) error {
 		}
 		seq++
 	}
-	var whom []string // nothing that can fail is asked here
+	var whom []string // no lookup here: it could fail
 	if l.Data.Person {
 		whom = []string{l.Row.Requester}
 	}
@@ -131,9 +131,9 @@ func (l *Session) Faulted(ctx context.Context, cause error) error {
 	return l.Save(ctx)
 }
 
-// Forbidden ends a session that may not run any more, because the server allows its mode
-// or its model no longer. It reports whether that is so.
-func (l *Session) Forbidden(ctx context.Context) (bool, error) {
+// EndIfForbidden ends a session if the server no longer allows its mode or its model. It
+// reports whether it did.
+func (l *Session) EndIfForbidden(ctx context.Context) (bool, error) {
 	v := l.State
 	err := l.config().Permits(policy.Choice{Mode: cmp.Or(v.ModeName(), "code"), Model: v.ModelName()})
 	var no *policy.NotAllowed

@@ -1,15 +1,15 @@
-// Package live is a session whose lease a worker holds: it keeps the row, the log and
-// what people see of the session in step, from its first run to what is said at its
-// end. What people ask for, and what that means, is package bot's.
+// Package live manages a session whose lease a worker holds: it keeps the row, the log
+// and the session's posts on GitHub in step, from the first run to the last message.
+// The interpretation of requests belongs to package bot.
 //
-//	live.go      what sessions are given
+//	live.go      configuration of sessions
 //	session.go   a session: its row, its log, its requests
-//	thread.go    where it belongs to
-//	progress.go  the one comment that follows it
-//	end.go       what is said at the end, and the pull request, see bot/pull
-//	wait.go      waiting for what is away
-//	fail.go      the end of what cannot go on
-//	usage.go     what it used of the budgets that sessions share
+//	thread.go    the thread of a session
+//	progress.go  the progress comment
+//	end.go       messages at the end, and the pull request, see bot/pull
+//	wait.go      waiting during an outage
+//	fail.go      failures that end a session
+//	usage.go     use of budgets that sessions share
 package live
 
 import (
@@ -23,19 +23,19 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Config is what sessions are given.
+// Config is the configuration of sessions.
 type Config struct {
 	Store  store.Store
 	GitHub *ghapp.App
-	Policy policy.Config // the server's
+	Policy policy.Config // the server's policy
 
-	Offer    func(context.Context, Thread, approval.Offer) (refused string, err error) // nil: no request is a pull request
-	Approves func(ctx context.Context, text, request string) (approval.Yes, error)     // what a text says to a request, read as when it arrives
-	Lets     func(ctx context.Context, text, commit string) (bool, error)              // whether a text lets the bot work on a commit of a fork
+	Offer    func(context.Context, Thread, approval.Offer) (refused string, err error) // opens a pull request for a request; nil disables it
+	Approves func(ctx context.Context, text, request string) (approval.Yes, error)     // the answer that a text gives to a request, parsed as on arrival
+	Lets     func(ctx context.Context, text, commit string) (bool, error)              // whether a text allows work on a commit of a fork
 
-	Report func(ctx context.Context, l *Session) (url string, err error) // tells the end of a scheduled session, once
+	Report func(ctx context.Context, l *Session) (url string, err error) // reports the end of a scheduled session, once
 
-	Every time.Duration // between edits of a progress comment
+	Every time.Duration // pause between edits of a progress comment
 	Now   func() time.Time
 	Log   *slog.Logger
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// ProgressText is the progress comment of a session.
+// ProgressText returns the progress comment of a session.
 func ProgressText(at *Thread, row *store.Session, v *session.State) render.Post {
 	return render.Progress(v, linksOf(at, row, v))
 }
@@ -28,23 +28,23 @@ func linksOf(at *Thread, row *store.Session, v *session.State) render.Links {
 		Pull:   row.Pull,
 		Review: func(id string) int { return data.Reviews[id].Pull },
 		Asked:  func(id string) string { return data.Reviews[id].URL },
-		Told:   data.Told.Of(v),
+		Told:   data.Told.URLFor(v),
 		Green:  data.Seen.greenAt(v),
 	}
 }
 
-// ProgressKey is the key of the write of a session's first progress comment.
+// ProgressKey returns the write key of a session's first progress comment.
 func ProgressKey(id string) string { return "progress-" + id }
 
-// mostAnew is how many progress comments a session may have: whoever deletes them
-// again and again does not want one.
-const mostAnew = 5
+// maxProgressComments is the maximum number of progress comments of a session. A comment that is
+// deleted again and again is considered unwanted.
+const maxProgressComments = 5
 
-// progressKeys returns the key of the session's newest progress comment, and that of
-// the next one, "" for none: a comment that was deleted is made anew.
+// progressKeys returns the keys of the session's newest progress comment and of its
+// replacement after a deletion. next is empty if the limit is reached.
 func (l *Session) progressKeys(ctx context.Context) (key, next string, err error) {
 	key = ProgressKey(l.Row.ID)
-	for n := 2; n <= mostAnew; n++ {
+	for n := 2; n <= maxProgressComments; n++ {
 		next = fmt.Sprintf("%s-%d", ProgressKey(l.Row.ID), n)
 		_, err := l.cfg.Store.Effects.Effect(ctx, next)
 		if err != nil {
@@ -55,30 +55,31 @@ func (l *Session) progressKeys(ctx context.Context) (key, next string, err error
 	return key, "", nil
 }
 
-// Progress keeps the progress comment in step with the log. Edits are spaced;
-// the last state always gets out, by flush.
+// Progress keeps the progress comment in step with the log. Edits are spaced; Flush
+// publishes the last state.
 type Progress struct {
 	l  *Session
-	id int64 // of the comment; 0 for none
+	id int64 // id of the comment; 0 if there is none
 
-	key string // of its write
+	key string // key of its write
 
-	quiet bool // there is nothing yet to have a comment for, see [Quiet]
+	quiet bool // no comment is needed yet, see [Quiet]
 
 	mu    sync.Mutex
 	view  *session.State
-	wait  int    // runs that the model works for before this one
-	setup string // how far the workspace is that is being made; "" for none
+	wait  int    // number of runs ahead of this one at the model
+	setup string // progress of the workspace's setup; empty if there is none
 	now   running
-	due   bool // it will be told what was printed meanwhile
+	due   bool // an update with new output is scheduled
 	fresh chan struct{}
 	ended chan struct{}
 	stop  context.CancelFunc
 	began time.Time
-	last  string // what it says, as a digest
+	last  string // digest of the last text written
 }
 
-// Follow starts a progress comment that is edited while events come in.
+// Follow starts updating the progress comment as events arrive. The caller must call
+// End or Flush.
 func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	ref, key, err := l.progressRef(ctx, Quiet(l.State, 0))
 	if err != nil {
@@ -91,18 +92,19 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	return p, nil
 }
 
-// quietFor is how long the answer to a question on a line is awaited without a comment.
-const quietFor = 10 * time.Second
+// quietPeriod is the time that a question on a line may take without a progress comment.
+const quietPeriod = 10 * time.Second
 
-// Quiet reports whether a session of that age needs no progress comment: what was said
-// on a line of a diff is answered there, and the conversation has nothing of it, unless
-// it takes long, asks for something or changes something.
+// Quiet reports whether a session of this age needs no progress comment. An instruction
+// on a line of a diff is answered there, and the conversation stays clean, unless the
+// session takes long, asks a question or changes files.
 func Quiet(v *session.State, age time.Duration) bool {
-	return v.Place.DiffThread != 0 && age < quietFor && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
+	return v.Place.DiffThread != 0 && age < quietPeriod && len(v.Open()) == 0 && len(v.Checkpoints) == 0 //control:line-answer-alone
 }
 
-// progressRef returns the progress comment, with the key of its write. There is none
-// where the configuration says so, GitHub takes none, or a quiet session began none.
+// progressRef returns the progress comment and the key of its write, and posts the
+// comment if needed. There is none if the configuration disables it, GitHub refuses it,
+// or the session is quiet and has not begun one.
 func (l *Session) progressRef(ctx context.Context, quiet bool) (ref ghapp.Ref, key string, err error) {
 	if l.config().Comments.Progress == policy.NoProgress { //control:no-progress
 		return ref, "", nil
@@ -121,7 +123,7 @@ func (l *Session) progressRef(ctx context.Context, quiet bool) (ref ghapp.Ref, k
 	return ref, key, ghapp.UnlessRefused(err)
 }
 
-// Reread takes in what others wrote to the log.
+// Reread loads events that others wrote to the log.
 func (p *Progress) Reread(ctx context.Context) error {
 	if err := p.l.Reload(ctx); err != nil {
 		return err
@@ -133,7 +135,7 @@ func (p *Progress) Reread(ctx context.Context) error {
 	return nil
 }
 
-// Event takes an event into the view.
+// Event applies an event to the view.
 func (p *Progress) Event(e session.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -147,11 +149,11 @@ func (p *Progress) Event(e session.Event) {
 	p.tell()
 }
 
-// moved is how long after a line has moved that is told, where nothing else is: it may
-// move often, and edits are counted.
-const moved = 30 * time.Second
+// updateDelay is the delay before an update that comes with no event, such as a new place in
+// the queue. Such updates are frequent, and edits are limited.
+const updateDelay = 30 * time.Second
 
-// Waiting takes in how many runs the model works for before this one goes on.
+// Waiting sets the number of runs ahead of this one at the model.
 func (p *Progress) Waiting(before int) {
 	p.mu.Lock()
 	first := p.wait == 0
@@ -161,50 +163,50 @@ func (p *Progress) Waiting(before int) {
 		p.tell()
 		return
 	}
-	time.AfterFunc(moved, p.tell)
+	time.AfterFunc(updateDelay, p.tell)
 }
 
-// running is where the tool at work is.
+// running is the state of the tool at work.
 type running struct {
 	tool           *session.ToolRun
 	began, printed time.Time
-	last           func() string // what it printed last; nil for nothing
+	last           func() string // the tool's last line of output; nil if there is none
 }
 
-// Setup takes in how far the workspace is that is being made. The first word is told like
-// an event, more of it now and then.
+// Setup sets the progress of the workspace's setup. The first message is shown like an
+// event, later ones with a delay.
 func (p *Progress) Setup(how string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first := p.setup == ""
 	p.setup = how
-	p.note(first)
+	p.scheduleUpdate(first)
 }
 
-// Printed takes in that the tool at work printed something. The first of it is told
-// like an event, more of it now and then.
+// Printed reports output of the tool at work. The first output is shown like an event,
+// further output with a delay.
 func (p *Progress) Printed(last func() string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	first := p.now.last == nil
 	p.now.last, p.now.printed = last, p.l.cfg.Now()
-	p.note(first)
+	p.scheduleUpdate(first)
 }
 
-// note has the comment say what is no event: at once, or before long. The caller holds
+// scheduleUpdate schedules an update without an event, at once or after a delay. The caller holds
 // the lock.
-func (p *Progress) note(atOnce bool) {
+func (p *Progress) scheduleUpdate(atOnce bool) {
 	switch {
 	case atOnce:
 		p.tell()
 	case !p.due: //control:output-is-no-event
 		p.due = true
-		time.AfterFunc(moved, p.reprint)
+		time.AfterFunc(updateDelay, p.updateOutput)
 	}
 }
 
-// reprint has the comment say what was printed last.
-func (p *Progress) reprint() {
+// updateOutput updates the comment with the latest output.
+func (p *Progress) updateOutput() {
 	p.mu.Lock()
 	p.due = false
 	p.mu.Unlock()
@@ -220,7 +222,7 @@ func (p *Progress) tell() {
 
 func (p *Progress) run(ctx context.Context) {
 	defer close(p.ended)
-	late := time.After(quietFor)
+	late := time.After(quietPeriod)
 	for {
 		select {
 		case <-ctx.Done():
@@ -231,8 +233,7 @@ func (p *Progress) run(ctx context.Context) {
 		if p.over() { //control:end-by-flush
 			continue
 		}
-		// An edit that has left is waited for: cut off, it could come after a
-		// later one.
+		// A sent edit is waited for. If it were cancelled, it could arrive after a later one.
 		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.Row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
 		if err != nil && ctx.Err() == nil {
 			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.Row.ID, "err", err)
@@ -245,15 +246,15 @@ func (p *Progress) run(ctx context.Context) {
 	}
 }
 
-// pause is the time between two edits of a session that runs so long: they
-// become rarer, so that a long session does not use up what may be written.
+// pause returns the time between two edits at a session's age. Edits become rarer, so
+// that a long session does not exhaust the write budget.
 func pause(every, age time.Duration) time.Duration {
 	return min(every+time.Duration(float64(every)*age.Seconds()/30), max(every, 5*time.Minute)) //control:progress-pause
 }
 
-// over reports whether the run that is followed has ended, or is about to, because it asked
-// people for something whose own comment is not there yet. What is shown then is for Flush,
-// which knows where the words of the end stand, and where people are asked.
+// over reports whether the run has ended, or is about to end because it asked for an
+// approval whose comment does not exist yet. The rest is left to Flush, which knows the
+// comments to link to.
 func (p *Progress) over() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -269,13 +270,13 @@ func (p *Progress) text() render.Post {
 	now := p.now
 	p.mu.Unlock()
 	var at render.Running
-	if now.last != nil { // it is searched for secrets, which may take a moment
+	if now.last != nil { // last searches for secrets, which is slow
 		at = render.Running{Line: now.last(), After: now.printed.Sub(now.began)}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	links := linksOf(p.l.Thread, p.l.Row, p.view)
-	if p.now.tool == now.tool { // it is still the same tool
+	if p.now.tool == now.tool { // the tool has not changed meanwhile
 		links.Now = at
 	}
 	links.Setup = p.setup
@@ -283,10 +284,9 @@ func (p *Progress) text() render.Post {
 	return render.Progress(p.view, links)
 }
 
-// write edits the comment if it would say something else than it does. An
-// edit says the same however often it is sent, so it needs no record; but one
-// whose answer was lost may come late, and nothing is sent before it must
-// have come.
+// write edits the comment if its text has changed. An edit is idempotent, so it needs
+// no record. If its answer was lost, it may still arrive late: no other edit is sent
+// before the settle time is over.
 func (p *Progress) write(ctx context.Context, last bool) error {
 	if err := p.speakUp(ctx); err != nil {
 		return err
@@ -303,10 +303,10 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.Thread.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
-		p.l.Edits.Lost()
+		p.l.Edits.MarkLost()
 	}
 	if ghapp.KindOf(err) == ghapp.Permanent && errors.Is(err, ghapp.ErrNotFound) { //control:progress-anew
-		err = p.anew(ctx, text)
+		err = p.repost(ctx, text)
 	}
 	if err == nil {
 		p.last = says
@@ -314,7 +314,7 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 	return err
 }
 
-// speakUp begins the comment of a session that was quiet, when it is not any more.
+// speakUp begins the progress comment as soon as a quiet session needs one.
 func (p *Progress) speakUp(ctx context.Context) (err error) {
 	p.mu.Lock()
 	speak := p.quiet && !Quiet(p.view, time.Since(p.began)) && (p.view.Outcome == nil || len(p.view.Checkpoints) > 0)
@@ -328,11 +328,11 @@ func (p *Progress) speakUp(ctx context.Context) (err error) {
 	return err
 }
 
-// Said reports whether the comment was edited. The following has ended.
-func (p *Progress) Said() bool { return p.last != "" }
+// Edited reports whether the comment was edited. It is valid after End or Flush.
+func (p *Progress) Edited() bool { return p.last != "" }
 
-// anew makes the comment again that somebody deleted.
-func (p *Progress) anew(ctx context.Context, text render.Post) error {
+// repost posts a deleted progress comment again.
+func (p *Progress) repost(ctx context.Context, text render.Post) error {
 	_, next, err := p.l.progressKeys(ctx)
 	if err != nil || next == "" {
 		p.id = 0
@@ -346,13 +346,13 @@ func (p *Progress) anew(ctx context.Context, text render.Post) error {
 	return nil
 }
 
-// End ends the following.
+// End stops the updates and waits for the last one.
 func (p *Progress) End() {
 	p.stop()
 	<-p.ended
 }
 
-// Flush ends the following and makes the comment say what is true now.
+// Flush stops the updates and writes the current state.
 func (p *Progress) Flush(ctx context.Context) error {
 	p.End()
 	says := ghapp.Digest(fmt.Sprint(p.text()))
@@ -365,7 +365,7 @@ func (p *Progress) Flush(ctx context.Context) error {
 	}
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
 		p.l.cfg.Log.WarnContext(ctx, "progress comment cannot be edited", "session", p.l.Row.ID, "err", err)
-		return nil // the work goes on without
+		return nil // the session continues without the comment
 	}
 	return err
 }

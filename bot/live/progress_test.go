@@ -62,7 +62,7 @@ func TestOutputIsToldNowAndThen(t *testing.T) {
 				t.Errorf("%s: told %d times in ten minutes", what, n)
 			}
 		}
-		<-time.After(moved) // the last timer
+		<-time.After(updateDelay) // the last timer
 	})
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// mostInline is how many comments on lines a review has where nobody said.
-const mostInline = 10
+// maxInline is the default maximum number of line comments of a review.
+const maxInline = 10
 
-// review posts what the session found. The review tells the end of the run: nothing is
-// said beside it.
+// review posts the session's findings. The posted review also announces the end of the
+// run, so no other comment does.
 func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	v := l.State
 	n := len(v.Findings)
@@ -24,7 +24,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 		return "", nil
 	}
 	s := reviewer.Session{
-		ID: l.Row.ID, State: v, After: l.Data.Reviewed, Most: cmp.Or(l.config().Comments.Inline, mostInline), Client: l.Thread.Client, Ensure: l.Ensure, Later: l.Later, Keyed: l.cfg.keyed,
+		ID: l.Row.ID, State: v, After: l.Data.Reviewed, MaxComments: cmp.Or(l.config().Comments.Inline, maxInline), Client: l.Thread.Client, Ensure: l.Ensure, Later: l.Later, Keyed: l.cfg.keyed,
 		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
 		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
 	}
@@ -34,7 +34,7 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 	}
 	l.Data.Reviewed = v.Seq
 	if address != "" {
-		l.Data.Told = approval.Told{End: v.EndedAt, URL: address}
+		l.Data.Told = approval.EndNotice{End: v.EndedAt, URL: address}
 	}
 	return coverage, l.Save(ctx)
 }
@@ -44,18 +44,18 @@ func (c *Config) keyed(body string) string {
 	return key
 }
 
-// Outdated reports whether a review that is asked for has to begin anew, because the one
-// that the session made is of code that is not the newest any more.
+// Outdated reports whether a requested review must begin anew, because the session's
+// review is of an older head.
 func (t *Thread) Outdated(v *session.State, mode string) bool {
 	return t.Pull != nil && Reviews(mode) && Reviews(v.ModeName()) && v.Over() && len(v.Checkpoints) == 0 && v.Published != t.Pull.HeadSHA
 }
 
-// Reviews reports whether a mode is one in which changes are reviewed.
+// Reviews reports whether a mode reviews changes.
 func Reviews(mode string) bool { return mode == "review" || mode == "security" }
 
-// Brief returns what a review has to know besides its thread, of a pull request: how the
-// repository wants reviews, what was found before, and what was pushed since. Row is the
-// session that goes on, nil for one that begins.
+// Brief returns the context of a review of a pull request beyond its thread: the
+// repository's review guidelines, earlier findings and commits since then. row is the
+// session to continue, or nil for a new one.
 func (c *Config) Brief(ctx context.Context, at *Thread, row *store.Session, mode string) ([]session.Item, error) {
 	if at.Pull == nil || !Reviews(mode) {
 		return nil, nil

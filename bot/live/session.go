@@ -15,46 +15,46 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Data is what the bot keeps of a session besides its log.
+// Data is the bot's data of a session, in addition to its log.
 type Data struct {
 	RequesterID  int64         `json:"requester_id"`
 	Person       bool          `json:"person,omitempty"` // GitHub says that the requester is no bot
 	Installation int64         `json:"installation"`
-	Target       string        `json:"target"` // branch that the pull request goes to
+	Target       string        `json:"target"` // base branch of the pull request
 	IsPull       bool          `json:"is_pull"`
 	Config       policy.Config `json:"config"`
 
 	Used policy.Usage `json:"used,omitzero"`
 
-	Shown string `json:"shown,omitempty"` // digest of what the progress comment says while nothing runs
+	Shown string `json:"shown,omitempty"` // digest of the progress comment while no run is active
 
-	Progress string        `json:"progress,omitempty"` // address of the progress comment
-	Told     approval.Told `json:"told,omitzero"`      // where the words of the last end stand
+	Progress string             `json:"progress,omitempty"` // address of the progress comment
+	Told     approval.EndNotice `json:"told,omitzero"`      // the message that announced the last end
 
-	Waits   int   `json:"waits,omitempty"`    // times in a row that it could not go on for want of something
-	Deaths  int   `json:"deaths,omitempty"`   // runs in a row that nobody saw the end of
-	DeadAt  int64 `json:"dead_at,omitempty"`  // answers of the model at the last of them
-	Tries   int   `json:"tries,omitempty"`    // runs that failed for a reason that may pass
-	TriesAt int64 `json:"tries_at,omitempty"` // answers of the model at the last of them
+	Waits   int   `json:"waits,omitempty"`    // number of consecutive waits during an outage
+	Deaths  int   `json:"deaths,omitempty"`   // number of consecutive runs without a recorded end
+	DeadAt  int64 `json:"dead_at,omitempty"`  // number of model answers at the last of them
+	Tries   int   `json:"tries,omitempty"`    // number of consecutive failures with a retry
+	TriesAt int64 `json:"tries_at,omitempty"` // number of model answers at the last of them
 
-	Checks []outbox.CheckMark `json:"checks,omitempty"` // the check runs that say how it stands
+	Checks []outbox.CheckMark `json:"checks,omitempty"` // check runs that show the session's state
 
-	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request
+	Reviews map[string]approval.Stage `json:"reviews,omitempty"` // by request id
 
-	Reviewed int64 `json:"reviewed,omitempty"` // event up to which its findings are posted
+	Reviewed int64 `json:"reviewed,omitempty"` // event up to which findings are posted
 
 	Pull pull.Kept `json:"pull,omitzero"`
-	Unasked
+	Unattended
 }
 
-// Unasked is what a session goes by that nobody says.
-type Unasked struct {
+// Unattended is the part of Data that comes from no user.
+type Unattended struct {
 	Seen     Seen       `json:"seen,omitzero"`
-	Schedule *Scheduled `json:"schedule,omitempty"` // that began it; nil where somebody asked
+	Schedule *Scheduled `json:"schedule,omitempty"` // the schedule that started it; nil if a user did
 }
 
-// Scheduled is the schedule that a session was begun by. Asks says that people are asked
-// for what needs them, InThread that its result goes to a thread of people.
+// Scheduled is the schedule that started a session. If Asks is set, the session may ask
+// for approvals; if InThread is set, its result goes to a thread of users.
 type Scheduled struct {
 	Repository string `json:"repository"`
 	Name       string `json:"name"`
@@ -63,21 +63,21 @@ type Scheduled struct {
 	Range
 }
 
-// Range is what a review by the clock reads of the default branch.
+// Range is the part of the default branch that a scheduled review reads.
 type Range struct {
-	From string `json:"from,omitempty"` // "" for the newest commits
+	From string `json:"from,omitempty"` // empty means the newest commits
 	To   string `json:"to,omitempty"`
 }
 
-// Seen is what a session saw of the checks of a commit. Since is when it began to wait
-// for them, zero where it does not.
+// Seen is the result of a session's look at the checks of a commit. Since is the time
+// when it began to wait for them, or zero if it does not wait.
 type Seen struct {
 	Head  string    `json:"head"`
 	Green []string  `json:"green,omitempty"`
 	Since time.Time `json:"since,omitzero"`
 }
 
-// greenAt returns the checks that were seen to be content with the work as it stands.
+// greenAt returns the checks seen to pass on the published work.
 func (s Seen) greenAt(v *session.State) []string {
 	if s.Head == "" || s.Head != v.Published {
 		return nil
@@ -85,7 +85,8 @@ func (s Seen) greenAt(v *session.State) []string {
 	return s.Green
 }
 
-// DataOf returns what is kept of a session, nothing for nil.
+// DataOf returns the data of a session, or the zero Data if s is nil or its data is
+// invalid.
 func DataOf(s *store.Session) Data {
 	var r Data
 	if s != nil && json.Unmarshal(s.Data, &r) != nil {
@@ -94,43 +95,43 @@ func DataOf(s *store.Session) Data {
 	return r
 }
 
-// InForce returns what is in force in a session: what was when it was opened, under
-// the server's present one.
+// InForce returns a session's effective configuration: the one from its start, limited
+// by the server's current one.
 func (c *Config) InForce(r Data) policy.Config {
 	return policy.Merge(c.Policy, r.Config).WithDefaults()
 }
 
-// Session is a session whose lease a worker has: its row, what its log says, and what
-// is written for it. It implements [approval.Holder]. One goroutine uses it at a time.
+// Session is a session whose lease a worker holds: its row, its log's state and its
+// writes. It implements [approval.Holder]. It is not safe for concurrent use.
 type Session struct {
 	outbox.Outbox
 	Thread *Thread
 	Row    *store.Session
 	Data   Data
-	State  *session.State // as of the last Reload; nil before
-	Edits  *outbox.Edits  // of progress comments, by the worker
+	State  *session.State // as of the last Reload; nil before the first
+	Edits  *outbox.Edits  // edits of progress comments, shared by the worker
 
-	TurnedAway string // who was not answered, and why
+	TurnedAway string // the requester who got no answer, and the reason
 
 	cfg *Config
 }
 
-// Session returns the session of a row. Its writes go through out, which has its lease.
+// Session returns the session of a row. It writes through out, which has the lease.
 func (c *Config) Session(out outbox.Outbox, at *Thread, row *store.Session) *Session {
 	return &Session{Outbox: out, Thread: at, Row: row, Data: DataOf(row), cfg: c}
 }
 
-// config returns what is in force in the session.
+// config returns the session's effective configuration.
 func (l *Session) config() policy.Config { return l.cfg.InForce(l.Data) }
 
-// Checks are the check runs of the session. What they note is saved together with how
-// it stands.
+// Checks returns the session's check runs. Changes of their marks are saved with the
+// row.
 func (l *Session) Checks() outbox.Checks {
 	return outbox.Checks{Outbox: l.Outbox, App: l.cfg.GitHub.IsApp(), Head: l.head(), Marks: &l.Data.Checks}
 }
 
-// head is the commit at the end of the session's branch, "" when there is
-// none on GitHub yet.
+// head returns the head commit of the session's branch, or "" if the branch is not on
+// GitHub yet.
 func (l *Session) head() string {
 	if n := len(l.State.Checkpoints); n > 0 {
 		return l.State.Checkpoints[n-1].Commit
@@ -141,7 +142,7 @@ func (l *Session) head() string {
 	return ""
 }
 
-// Reload reads the log anew.
+// Reload reads the log again.
 func (l *Session) Reload(ctx context.Context) error {
 	state, err := l.cfg.Fold(ctx, l.Row)
 	if err == nil {
@@ -176,8 +177,8 @@ func (l *Session) Wake(ctx context.Context, at time.Time) error {
 	return l.cfg.Store.Wakes.Wake(ctx, l.Row.Thread, priority, at)
 }
 
-// SaveState saves the row with where the session stands. It is called when
-// all of it is said, so that a row that says "done" has nothing open.
+// SaveState saves the session's state in the row. It comes after all messages, so that
+// a row with the state "done" has nothing left to send.
 func (l *Session) SaveState(ctx context.Context) error {
 	l.Row.State = l.State.Phase
 	if l.State.Outcome != nil {
@@ -186,8 +187,8 @@ func (l *Session) SaveState(ctx context.Context) error {
 	return l.Save(ctx)
 }
 
-// Save keeps the row of the session in step. The row has one writer at a
-// time, by its lease; a conflict means that this copy is old.
+// Save writes the row. The lease holder is the only writer, so on a version conflict it
+// adopts the stored version number and overwrites the row.
 func (l *Session) Save(ctx context.Context) error {
 	data, err := json.Marshal(l.Data)
 	if err != nil {
@@ -207,7 +208,7 @@ func (l *Session) Save(ctx context.Context) error {
 	}
 }
 
-// Approvals returns what approvals in a session depend on.
+// Approvals returns the facts on which a session's approvals depend.
 func (c *Config) Approvals(at *Thread, row *store.Session) approval.Session {
 	r := DataOf(row)
 	return approval.Session{
@@ -216,16 +217,16 @@ func (c *Config) Approvals(at *Thread, row *store.Session) approval.Session {
 	}
 }
 
-// OfFork is the session where its thread is a pull request from a fork.
+// OfFork returns the session as one on a pull request from a fork.
 func (l *Session) OfFork() approval.Fork { return l.cfg.Fork(l.Thread, l.Row, l) }
 
-// Fork returns a session where its thread is a pull request from a fork. Holder is nil
-// for one that is only looked at.
+// Fork returns a session as one on a pull request from a fork. A nil h means read-only
+// use.
 func (c *Config) Fork(at *Thread, row *store.Session, h approval.Holder) approval.Fork {
 	return approval.Fork{Session: c.Approvals(at, row), Holder: h, Names: c.Lets}
 }
 
-// Requests asks people in the session.
+// Requests returns the session's requests for approval.
 func (l *Session) Requests() approval.Requests {
 	r := approval.Requests{Session: l.cfg.Approvals(l.Thread, l.Row), Holder: l}
 	if l.cfg.Offer != nil {
@@ -236,14 +237,14 @@ func (l *Session) Requests() approval.Requests {
 	return r
 }
 
-// mostEarlier is how many earlier sessions of a thread are looked through.
-const mostEarlier = 20
+// maxEarlier is the maximum number of earlier sessions of a thread to look through.
+const maxEarlier = 20
 
-// earlier returns what the logs of the thread's sessions before one say, newest first.
+// earlier returns the states of the thread's sessions before s, newest first.
 func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: mostSessions})
+	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: maxSessions})
 	for _, e := range list {
-		if e.Thread != s.Thread || len(out) == mostEarlier {
+		if e.Thread != s.Thread || len(out) == maxEarlier {
 			continue
 		}
 		v, err := c.Fold(ctx, e)
@@ -255,7 +256,7 @@ func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.
 	return out, err
 }
 
-// Fold reads what the session's log says.
+// Fold computes a session's state from its log.
 func (c *Config) Fold(ctx context.Context, s *store.Session) (*session.State, error) {
 	events, err := c.Store.Logs.Log(store.Fence{Key: s.ID}).Events(ctx, 0)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Thread is where a session belongs to.
+// Thread is the thread of a session.
 type Thread struct {
 	Ref    thread.Ref
 	Client *ghapp.Client
 	Repo   ghapp.Repository
 	Pull   *ghapp.Pull // nil for an issue
-	Issue  ghapp.Issue // as it was when the repository was learned about
+	Issue  ghapp.Issue // as of Connect
 
 	connected bool
 }
 
-// Reach finds the client of the repository. It asks GitHub nothing when the
-// installation is known.
+// Reach creates the client for the repository. It sends no request if the installation
+// is known.
 func (t *Thread) Reach(ctx context.Context, app *ghapp.App, installation int64) (err error) {
 	if t.Client == nil {
 		t.Client, err = app.For(ctx, t.Ref, installation)
@@ -28,7 +28,7 @@ func (t *Thread) Reach(ctx context.Context, app *ghapp.App, installation int64) 
 	return err
 }
 
-// Connect learns about the repository and what the thread is.
+// Connect reads the repository and the thread, once.
 func (t *Thread) Connect(ctx context.Context, app *ghapp.App, installation int64) error {
 	if t.connected {
 		return nil
@@ -57,20 +57,20 @@ func (t *Thread) Connect(ctx context.Context, app *ghapp.App, installation int64
 	return nil
 }
 
-// Elsewhere returns the thread of the session when this one is only the pull
-// request of one of its requests: there is nothing to be done in it.
+// Elsewhere returns the session's own thread if this one is the pull request of an
+// approval request. There is no work in such a thread.
 func (t *Thread) Elsewhere(ctx context.Context) (thread.Ref, bool, error) {
 	if t.Pull == nil {
 		return thread.Ref{}, false, nil
 	}
-	return approval.Of(ctx, t.Client, *t.Pull)
+	return approval.ReviewThread(ctx, t.Client, *t.Pull)
 }
 
 // commitURL returns the address of a commit's page.
 func (t *Thread) commitURL(sha string) string { return t.Repo.URL + "/commit/" + sha }
 
-// Closed reports whether the bot never pushes to a branch: the default branch, and that
-// of the thread's pull request when it has rules.
+// Closed reports whether the bot must not push to a branch: the default branch, or the
+// protected branch of the thread's pull request.
 func (t *Thread) Closed(ctx context.Context, standard, branch string) (bool, error) {
 	if branch == standard {
 		return true, nil

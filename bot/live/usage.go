@@ -14,20 +14,21 @@ import (
 
 const dayForm = "2006-01-02"
 
-// Use is what a session uses in one stretch of work.
+// Use is a session's use of its budget in one stretch of work.
 type Use struct {
 	*Session
 	began  time.Time
-	waits  time.Time       // since when it waits for other runs, zero while it does not
-	before policy.Duration // that it had worked until then
+	waits  time.Time       // start of the wait for other runs; zero while not waiting
+	before policy.Duration // time used before this stretch
 }
 
-// BeginUse begins a stretch of work, whose use is counted.
+// BeginUse begins to count the use of a stretch of work.
 func (l *Session) BeginUse() *Use {
 	return &Use{Session: l, began: l.cfg.Now(), before: l.Data.Used.Total.Time}
 }
 
-// Waiting takes in how many runs are before this one: their time is not its own.
+// Waiting sets the number of runs ahead of this one. The wait does not count as used
+// time.
 func (u *Use) Waiting(before int) {
 	switch {
 	case before > 0 && u.waits.IsZero():
@@ -44,19 +45,19 @@ func (u *Use) waited() time.Duration {
 	return u.cfg.Now().Sub(u.waits)
 }
 
-// note takes in what the session has used by now, in all. It reports whether that is
-// more than was known.
+// scheduleUpdate records the session's total use so far. It reports whether days, turns or tokens
+// changed.
 func (u *Use) note(now policy.Limits) bool {
 	before := u.Data.Used
 	now.Time = u.before + policy.Duration(u.cfg.Now().Sub(u.began)-u.waited()) //control:waiting-is-free
-	u.Data.Used = before.Grown(now, u.cfg.Now().UTC().Format(dayForm))
+	u.Data.Used = before.Advance(now, u.cfg.Now().UTC().Format(dayForm))
 	return before.Day != u.Data.Used.Day || before.Total.Turns != now.Turns || before.Total.Tokens != now.Tokens
 }
 
-// Count notes what the stretch of work used, at its end.
+// Count records the use of the stretch of work at its end.
 func (u *Use) Count(ctx context.Context) error {
 	if ctx.Err() != nil {
-		return nil // what was used shows in the log when the session goes on
+		return nil // the next run reads the use from the log
 	}
 	if err := u.Reload(ctx); err != nil {
 		return err
@@ -66,21 +67,21 @@ func (u *Use) Count(ctx context.Context) error {
 	return u.Save(ctx)
 }
 
-// Spend notes what the session has used by now where other sessions see it, and
-// returns what it has in common with them. Each asks before each of its turns, so
-// that together they use at most one turn each more than there is.
+// Spend publishes the session's use to other sessions and returns their shared budgets.
+// Every session calls it before each turn, so each can exceed a shared budget by at
+// most one turn.
 func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
-		if err := u.tell(ctx); err != nil { //control:used-while-it-runs
+		if err := u.publish(ctx); err != nil { //control:used-while-it-runs
 			return nil, fmt.Errorf("note what was used: %w", err)
 		}
 	}
 	return u.shares(ctx)
 }
 
-// tell writes what was used into the session's row as it is stored: the copy at hand is
-// read by others while the session runs.
-func (u *Use) tell(ctx context.Context) error {
+// publish writes the use to the stored row. It leaves u.Row alone, because other
+// goroutines read it during a run.
+func (u *Use) publish(ctx context.Context) error {
 	for {
 		row, err := u.cfg.Store.Sessions.Session(ctx, u.Row.ID)
 		if err != nil {
@@ -97,12 +98,12 @@ func (u *Use) tell(ctx context.Context) error {
 	}
 }
 
-// mostSessions limits how many sessions are looked through for what they
-// used, newest first.
-const mostSessions = 1000
+// maxSessions is the maximum number of sessions to look through for their use, newest
+// first.
+const maxSessions = 1000
 
-// shares are the budgets that the session has in common with the others of
-// its thread and with the others of its requester today.
+// shares returns the budgets that the session shares: with the other sessions of its
+// thread, and with today's sessions of its requester.
 func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	budget := l.config().Budget
 	day := l.cfg.Now().UTC().Format(dayForm)
@@ -111,7 +112,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	if thread.Limits == (policy.Limits{}) && person.Limits == (policy.Limits{}) {
 		return nil, nil
 	}
-	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: mostSessions})
+	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: maxSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}
@@ -120,7 +121,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 			thread.Used = thread.Used.Plus(DataOf(s).Used.Total)
 		}
 	}
-	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: mostSessions})
+	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: maxSessions})
 	if err != nil {
 		return nil, fmt.Errorf("look up what was used: %w", err)
 	}

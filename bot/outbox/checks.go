@@ -9,26 +9,25 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// CheckMark is a check run of a session, kept in the row of the session before it is made,
-// so that none is ever left spinning. GitHub binds a check run to a commit:
-// when the branch moves on, the next one is made on its new head.
+// CheckMark is a check run of a session. It is saved in the session's row before the
+// check run is created, so that none is left running forever. GitHub binds a check run
+// to a commit: after a push, the next one is created on the new head.
 type CheckMark struct {
 	Key  string `json:"key"`
 	SHA  string `json:"sha"`
-	Said int64  `json:"said,omitempty"` // event up to which it tells; 0 while it is not completed
+	Said int64  `json:"said,omitempty"` // event up to which it reports; 0 while not completed
 }
 
-// Checks are the check runs that say how a session stands. What they note in Marks is
-// saved by the caller.
+// Checks are the check runs that show a session's state. The caller saves Marks.
 type Checks struct {
 	Outbox
-	App   bool   // GitHub lets only Apps make check runs
-	Head  string // commit at the end of the session's branch, "" when there is none on GitHub yet
+	App   bool   // only Apps can create check runs
+	Head  string // head commit of the session's branch; empty if it is not on GitHub yet
 	Marks *[]CheckMark
 }
 
-// Plan notes that the commit from which work starts gets a check run. There is none
-// without a commit to show it on.
+// Plan records a check run for the head at the start of a run. It returns nil if there
+// is no head.
 func (k Checks) Plan(v *session.State) *CheckMark {
 	if k.Head == "" || !k.App {
 		return nil
@@ -43,7 +42,7 @@ func (k Checks) Plan(v *session.State) *CheckMark {
 	return &c
 }
 
-// Start makes the check run that [Checks.Plan] noted.
+// Start creates the check run recorded by [Checks.Plan].
 func (k Checks) Start(ctx context.Context, c *CheckMark) error {
 	if c == nil {
 		return nil
@@ -57,8 +56,9 @@ func (k Checks) Start(ctx context.Context, c *CheckMark) error {
 	return nil
 }
 
-// End makes the check run of the branch's head say how the session stands, and completes
-// those that the branch left behind. TurnedAway is who was not answered, and why.
+// End completes the check run of the head with the session's state, and those of
+// earlier heads as outdated. turnedAway is the requester who got no answer, and the
+// reason.
 func (k Checks) End(ctx context.Context, v *session.State, turnedAway string) error {
 	if k.Head == "" || !k.App {
 		return nil
@@ -93,8 +93,7 @@ func (k Checks) End(ctx context.Context, v *session.State, turnedAway string) er
 	return nil
 }
 
-// complete makes a check run say its last word. One that is not there yet is made so at
-// once.
+// complete completes a check run. A missing one is created in completed form.
 func (k Checks) complete(ctx context.Context, c CheckMark, spec ghapp.CheckSpec, first bool) error {
 	spec.Name, spec.SHA, spec.Status = render.CheckName, c.SHA, "completed"
 	ref, err := k.Ensure(ctx, ghapp.Write{Key: c.Key, Kind: ghapp.WriteCheck, Check: &spec, First: true})
@@ -111,8 +110,8 @@ func (k Checks) complete(ctx context.Context, c CheckMark, spec ghapp.CheckSpec,
 	return k.unlessPermanent(ctx, err)
 }
 
-// unlessPermanent drops what GitHub will never do: the commit or the check is
-// gone, and the work goes on without.
+// unlessPermanent logs and drops permanent errors: the commit or the check run is gone,
+// and the session continues without it.
 func (k Checks) unlessPermanent(ctx context.Context, err error) error {
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
 		k.Log.WarnContext(ctx, "check run not written", "thread", k.At.Key(), "err", err)
@@ -123,14 +122,14 @@ func (k Checks) unlessPermanent(ctx context.Context, err error) error {
 
 func (k Checks) key(v *session.State) string { return fmt.Sprintf("check-%s-%d", k.Fence.Key, v.Seq) }
 
-// mostNotes is how many annotations GitHub takes at once.
-const mostNotes = 50
+// maxNotes is the maximum number of annotations in one request to GitHub.
+const maxNotes = 50
 
-// notes are the findings of a review since an event, for the lines of the commit. Removed
-// lines are in no file of it.
+// notes returns annotations for the findings since an event. Findings on removed lines
+// are skipped, because those lines are in no file of the commit.
 func notes(list []session.Reported, since int64) (out []ghapp.Annotation) {
 	for _, f := range list {
-		if f.Seq <= since || f.Old || f.Refuted != "" || len(out) == mostNotes {
+		if f.Seq <= since || f.Old || f.Refuted != "" || len(out) == maxNotes {
 			continue
 		}
 		level := "warning"

@@ -27,7 +27,7 @@ func TestNotesOfAReview(t *testing.T) {
 	for n := range 80 {
 		list = append(list, find(int64(10+n), session.Finding{Why: fmt.Sprint(n)}))
 	}
-	if got := len(notes(list, 0)); got != mostNotes {
-		t.Errorf("%d notes, GitHub takes %d", got, mostNotes)
+	if got := len(notes(list, 0)); got != maxNotes {
+		t.Errorf("%d notes, GitHub takes %d", got, maxNotes)
 	}
 }

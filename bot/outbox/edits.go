@@ -8,16 +8,16 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
-// Edits knows of edits whose answer was lost.
+// Edits tracks edits with a lost answer.
 type Edits struct {
-	Settle time.Duration // how long one may take to come all the same
-	unsure atomic.Int64  // until when one may, in microseconds since 1970
+	Settle time.Duration // maximum delay until a lost edit takes effect
+	unsure atomic.Int64  // end of that delay for the last one, in Unix microseconds
 }
 
-// Lost notes that the answer to one is lost.
-func (e *Edits) Lost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
+// MarkLost records that the answer to an edit was lost.
+func (e *Edits) MarkLost() { e.unsure.Store(time.Now().Add(e.Settle).UnixMicro()) }
 
-// Wait waits until a lost edit must have come.
+// Wait waits until a lost edit can no longer take effect.
 func (e *Edits) Wait(ctx context.Context) error {
 	return ghapp.Sleep(ctx, time.Until(time.UnixMicro(e.unsure.Load())))
 }

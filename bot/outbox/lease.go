@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// lease is the right to write a session's log, kept alive until released.
+// lease is the right to write a session's log. It is extended until it is released.
 type lease struct {
 	fence store.Fence
 	stop  context.CancelFunc
@@ -22,38 +22,38 @@ type lease struct {
 
 	mu    sync.Mutex
 	row   store.Lease
-	until time.Time // by this process's clock
+	until time.Time // expiry by this process's clock
 }
 
-// holds reports whether nobody can have taken the lease over yet.
+// holds reports whether the lease is still exclusive.
 func (l *lease) holds(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return now.Before(l.until)
 }
 
-// Leases takes and extends the lease of what a worker works on, one at a time. Its
-// fields are set before the first use.
+// Leases acquires and extends the lease of a worker's current session, one at a time.
+// Its fields must be set before first use.
 type Leases struct {
 	Store store.Leases
 	Owner string
 	TTL   time.Duration
 	Log   *slog.Logger
-	Lost  context.CancelCauseFunc // ends the work
+	Lost  context.CancelCauseFunc // cancels the work
 
 	taken atomic.Pointer[lease]
 }
 
-// Taken returns the lease that is taken, and false when there is none.
-func (s *Leases) Taken() (store.Fence, bool) {
+// Current returns the fence of the current lease, and false if there is none.
+func (s *Leases) Current() (store.Fence, bool) {
 	if l := s.taken.Load(); l != nil {
 		return l.fence, true
 	}
 	return store.Fence{}, false
 }
 
-// Take takes the lease of a session, or of the words in a thread without one. What was
-// taken before is given back.
+// Take acquires the lease of a session, or of a thread's messages without a session. It
+// releases the previous lease.
 func (s *Leases) Take(ctx context.Context, id string) (store.Fence, error) {
 	if l := s.taken.Load(); l != nil && l.fence.Key == id {
 		return l.fence, nil
@@ -73,8 +73,8 @@ func (s *Leases) Take(ctx context.Context, id string) (store.Fence, error) {
 	return l.fence, nil
 }
 
-// extend extends the lease until it is released or lost. Losing it ends the
-// work at once.
+// extend extends the lease until it is released or lost. A loss cancels the work at
+// once.
 func (s *Leases) extend(ctx context.Context, l *lease) {
 	defer close(l.ended)
 	tick := time.NewTicker(s.TTL / 3)
@@ -104,7 +104,7 @@ func (s *Leases) extend(ctx context.Context, l *lease) {
 	}
 }
 
-// Release gives the lease back.
+// Release releases the lease.
 func (s *Leases) Release(ctx context.Context) error {
 	l := s.taken.Load()
 	if l == nil {
@@ -120,7 +120,7 @@ func (s *Leases) Release(ctx context.Context) error {
 	return err
 }
 
-// mayWrite returns an error when the lease that was taken may be lost.
+// mayWrite returns an error if the current lease may be lost.
 func (s *Leases) mayWrite() error {
 	if l := s.taken.Load(); l != nil && !l.holds(time.Now()) {
 		return session.ErrFenced
@@ -130,18 +130,17 @@ func (s *Leases) mayWrite() error {
 
 type guardKey struct{}
 
-// Guard returns a context whose requests need the lease, see [Fenced].
+// Guard returns a context whose write requests require the lease, see [Fenced].
 func (s *Leases) Guard(ctx context.Context) context.Context {
 	return context.WithValue(ctx, guardKey{}, s.mayWrite)
 }
 
-// Fenced is a transport that lets what a worker sends pass only while the
-// worker's lease holds by its own clock. The store refuses late writes by
-// itself; GitHub cannot, so a process that was stopped and thought dead is
-// kept from writing here, right before the request leaves. Requests that are
-// not made for a worker pass.
+// Fenced is a transport that passes a worker's writes only while its lease is valid by
+// its own clock. The store rejects late writes itself, but GitHub cannot: a process
+// that was suspended and presumed dead is stopped here, right before sending. Requests
+// without a guarded context pass.
 type Fenced struct {
-	Next http.RoundTripper // nil for [http.DefaultTransport]
+	Next http.RoundTripper // nil means [http.DefaultTransport]
 }
 
 // RoundTrip implements [http.RoundTripper].

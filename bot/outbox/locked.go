@@ -9,9 +9,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// Sign says by a reaction how a session stands in a thread that is locked, where GitHub
-// takes no comment of an App. What was asked for there is not lost: the log has it, and
-// a pull request says it.
+// Sign shows a session's state as a reaction if its thread is locked, because GitHub
+// accepts no App comments there. Requests and results are not lost: the log has them,
+// and a pull request shows them.
 func (e Outbox) Sign(ctx context.Context, v *session.State) error {
 	issue, err := e.Client.Issue(ctx, e.At)
 	if err != nil || !issue.Locked { //control:locked-is-signed

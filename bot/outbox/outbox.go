@@ -1,5 +1,5 @@
-// Package outbox sends what is meant for GitHub: under a lease, recorded before it is
-// tried, and once.
+// Package outbox sends writes to GitHub exactly once: under a lease, and recorded
+// before the first attempt.
 package outbox
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Intent returns the record of a write; one without a thread is for at.
+// Intent returns the record of a write. A write without a thread number is for at.
 func Intent(wr ghapp.Write, at thread.Ref, now time.Time) *store.Intent {
 	if wr.Thread.Number == 0 {
 		wr.Thread = at
 	}
-	wr.Since = now.Add(-time.Hour) // clocks differ
+	wr.Since = now.Add(-time.Hour) // tolerance for clock differences
 	payload, err := json.Marshal(wr)
 	if err != nil {
-		panic(fmt.Sprintf("outbox: marshal write: %v", err)) // strings and numbers only
+		panic(fmt.Sprintf("outbox: marshal write: %v", err)) // cannot fail: strings and numbers only
 	}
 	return &store.Intent{Key: wr.Key, Kind: string(wr.Kind), Payload: payload}
 }
@@ -36,14 +36,14 @@ type Outbox struct {
 	Fence  store.Fence
 	At     thread.Ref
 	Client *ghapp.Client
-	Settle time.Duration // how long a lost write may take to become visible
+	Settle time.Duration // maximum delay until a lost write becomes visible
 	Now    func() time.Time
 	Log    *slog.Logger
 }
 
-// Finish carries out what is intended for the leased session and not done, oldest
-// first. What was sent before without an answer is looked up, and sent again
-// only when it is not there after the settle time.
+// Finish carries out the open intents of the leased session, oldest first. An intent
+// that was sent without an answer is looked up, and sent again only if it is still
+// missing after the settle time.
 func (e Outbox) Finish(ctx context.Context) error {
 	open, err := e.Store.Open(ctx, e.Fence.Key)
 	if err != nil {
@@ -51,7 +51,7 @@ func (e Outbox) Finish(ctx context.Context) error {
 	}
 	for _, in := range open {
 		_, err := e.Perform(ctx, in)
-		if ghapp.UnlessRefused(err) == nil || e.Later(ctx, in.Kind, err) && in.Attempts < mostTries {
+		if ghapp.UnlessRefused(err) == nil || e.Later(ctx, in.Kind, err) && in.Attempts < maxTries {
 			continue
 		}
 		if e.Later(ctx, in.Kind, err) {
@@ -64,9 +64,9 @@ func (e Outbox) Finish(ctx context.Context) error {
 	return nil
 }
 
-// Left returns when to come back for the writes that are left for later, and zero when
-// there is none. The pause doubles from a second to five minutes.
-func (e Outbox) Left(ctx context.Context) (time.Time, error) {
+// NextRetry returns the time of the next attempt at a deferred write, or zero if there is
+// none. The pause doubles from a second to five minutes.
+func (e Outbox) NextRetry(ctx context.Context) (time.Time, error) {
 	open, err := e.Store.Open(ctx, e.Fence.Key)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("read intents: %w", err)
@@ -84,28 +84,29 @@ func (e Outbox) Left(ctx context.Context) (time.Time, error) {
 	return first, nil
 }
 
-// mostTries is how often a write is tried without which the work goes on.
-const mostTries = 20
+// maxTries is the maximum number of attempts at a deferrable write.
+const maxTries = 20
 
-// beside are the kinds of writes that stand beside what is told: they wait for GitHub,
-// and nothing waits for them.
-var beside = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
+// deferrable lists the deferrable kinds of writes: if GitHub is unavailable, the work
+// continues without them.
+var deferrable = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
 
-// Later reports whether an error leaves a write of a kind for later: [Outbox.Finish] tries
-// it again, and the work goes on.
+// Later reports whether a write of this kind is deferred because of err. The work
+// continues then, and [Outbox.Finish] retries the write.
 func (e Outbox) Later(ctx context.Context, kind string, err error) bool {
-	later := err != nil && ctx.Err() == nil && ghapp.KindOf(err) != ghapp.Permanent && slices.Contains(beside, ghapp.WriteKind(kind)) //control:nothing-waits-for-labels
+	later := err != nil && ctx.Err() == nil && ghapp.KindOf(err) != ghapp.Permanent && slices.Contains(deferrable, ghapp.WriteKind(kind)) //control:nothing-waits-for-labels
 	if later {
 		e.Log.WarnContext(ctx, "left for later", "thread", e.At.Key(), "kind", kind, "err", err)
 	}
 	return later
 }
 
-// errSoon means that the answer to a write was lost, and that it may still come.
-var errSoon = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
+// errUnsettled means that the answer to a write was lost, and that the write may still
+// arrive.
+var errUnsettled = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
 
-// Ensure makes one write happen, once, and returns what it made. A write that
-// GitHub will never take gives a [ghapp.Refusal].
+// Ensure carries out a write exactly once and returns its result. The error is a
+// [ghapp.Refusal] if GitHub will never accept the write.
 func (e Outbox) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) {
 	in := Intent(wr, e.At, e.Now())
 	in.Session = e.Fence.Key
@@ -115,33 +116,32 @@ func (e Outbox) Ensure(ctx context.Context, wr ghapp.Write) (ghapp.Ref, error) {
 	return e.Perform(ctx, *in)
 }
 
-// Try is [Outbox.Ensure] for a write without which the work goes on: that GitHub will
-// never take it is no error.
+// Try is [Outbox.Ensure] for an optional write: a refusal is no error.
 func (e Outbox) Try(ctx context.Context, wr ghapp.Write) error {
 	_, err := e.Ensure(ctx, wr)
 	return ghapp.UnlessRefused(err)
 }
 
-// Perform does one intent, if it is not done yet.
+// Perform carries out an intent, unless it is already done.
 func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error) {
 	var wr ghapp.Write
 	if err := json.Unmarshal(in.Payload, &wr); err != nil {
 		return ghapp.Ref{}, e.refused(ctx, in, err)
 	}
-	wr.Thread.Owner, wr.Thread.Repo = e.At.Owner, e.At.Repo // the repository may have been renamed since
+	wr.Thread.Owner, wr.Thread.Repo = e.At.Owner, e.At.Repo // the repository may have been renamed
 	switch in.State {
 	case store.Done:
 		return RefOf(in), nil
 	case store.Failed:
-		return e.below(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
+		return e.postOnThread(ctx, in, wr, &ghapp.Refusal{Reason: in.Reason})
 	case store.Attempted:
-		if slices.Contains(beside, wr.Kind) && e.Now().Before(in.NotBefore) {
-			return ghapp.Ref{}, errSoon // nobody waits for it
+		if slices.Contains(deferrable, wr.Kind) && e.Now().Before(in.NotBefore) {
+			return ghapp.Ref{}, errUnsettled // deferrable: do not block
 		}
 		ref, ok, err := e.lookUp(ctx, in, wr)
 		switch {
 		case errors.Is(err, ghapp.ErrNotFound):
-			return e.below(ctx, in, wr, e.refused(ctx, in, err))
+			return e.postOnThread(ctx, in, wr, e.refused(ctx, in, err))
 		case err != nil:
 			return ref, err
 		case ok:
@@ -160,14 +160,14 @@ func (e Outbox) Perform(ctx context.Context, in store.Intent) (ghapp.Ref, error)
 	case err == nil:
 		return ref, e.done(ctx, in.Key, ref)
 	case ghapp.KindOf(err) == ghapp.Permanent, fault.Is(err):
-		return e.below(ctx, in, wr, e.refused(ctx, in, err))
+		return e.postOnThread(ctx, in, wr, e.refused(ctx, in, err))
 	}
 	return ref, fmt.Errorf("write %s: %w", wr.Kind, err)
 }
 
-// below writes an answer whose place on the diff is gone into the thread: what is told
-// is not lost. Of any other write it returns why it was refused.
-func (e Outbox) below(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
+// postOnThread posts a refused reply on the diff as a comment on the thread, so that its text
+// is not lost. For any other write it returns cause.
+func (e Outbox) postOnThread(ctx context.Context, in store.Intent, wr ghapp.Write, cause error) (ghapp.Ref, error) {
 	var no *ghapp.Refusal
 	if wr.Kind != ghapp.WriteReply || !errors.As(cause, &no) { //control:answer-not-lost
 		return ghapp.Ref{}, cause
@@ -181,8 +181,8 @@ func (e Outbox) below(ctx context.Context, in store.Intent, wr ghapp.Write, caus
 	return e.Perform(ctx, *next)
 }
 
-// lookUp asks GitHub whether a write that was sent before has happened. It
-// waits out the settle time before it believes a no.
+// lookUp asks GitHub whether a sent write has happened. It accepts a negative answer
+// only after the settle time.
 func (e Outbox) lookUp(ctx context.Context, in store.Intent, wr ghapp.Write) (ghapp.Ref, bool, error) {
 	ref, ok, err := e.Client.Find(ctx, wr)
 	if err != nil || ok {
@@ -209,13 +209,12 @@ func (e Outbox) done(ctx context.Context, key string, ref ghapp.Ref) error {
 	return nil
 }
 
-// refused gives up a write that GitHub will never take. A reaction or a
-// comment that was deleted meanwhile is no reason to stop; the operator is
-// told.
+// refused gives up a write that GitHub will never accept, and logs it for the operator.
+// The work continues: the target may have been deleted.
 func (e Outbox) refused(ctx context.Context, in store.Intent, cause error) error {
 	e.Log.ErrorContext(ctx, "write refused", "thread", e.At.Key(), "kind", in.Kind, "key", in.Key, "err", cause)
 	why := cause.Error()
-	if told := (fault.Told{}); errors.As(fault.InWords(cause), &told) {
+	if told := (fault.UserError{}); errors.As(fault.InWords(cause), &told) {
 		why = told.Text
 	}
 	if err := e.Store.Failed(ctx, e.Fence, in.Key, why); err != nil {
@@ -224,7 +223,7 @@ func (e Outbox) refused(ctx context.Context, in store.Intent, cause error) error
 	return &ghapp.Refusal{Reason: why}
 }
 
-// RefOf returns what a write that is done made.
+// RefOf returns the result of a completed intent.
 func RefOf(in store.Intent) ghapp.Ref {
 	var ref ghapp.Ref
 	if json.Unmarshal([]byte(in.Ref), &ref) != nil {

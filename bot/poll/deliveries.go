@@ -13,22 +13,22 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// deliveriesKey is where the times of the deliveries are kept.
+// deliveriesKey is the store key of the poll position.
 const deliveriesKey = "deliveries polled"
 
-// read is how far the deliveries of an App were read, in GitHub's time. First is the
-// newest one of the first poll: one that was taken before that is nobody's here. Before
-// are those of that second.
-type read struct {
+// position is the position up to which an App's deliveries were read, by GitHub's clock.
+// First is the newest delivery of the first poll: deliveries accepted before it belong
+// to an earlier receiver. Before lists the deliveries of that same second.
+type position struct {
 	First, Newest time.Time
 	Before        []string
 }
 
-// deliveries takes in the deliveries since the last poll, whether or not GitHub could
-// bring them: an address that stands in for none may answer anything. The first poll
-// takes those that nobody took, as the sweep asks for them.
+// deliveries takes in all deliveries since the last poll, including those that GitHub
+// marks as delivered: a placeholder webhook address may answer anything. The first poll
+// takes in only failed ones, like the sweep.
 func (p *Poller) deliveries(ctx context.Context) error {
-	var was read
+	var was position
 	text, err := p.Store.Meta.Get(ctx, deliveriesKey)
 	first := errors.Is(err, store.ErrNotFound)
 	if !first {
@@ -40,7 +40,7 @@ func (p *Poller) deliveries(ctx context.Context) error {
 		}
 	}
 	since := was.Newest.Add(-overlap)
-	if oldest := time.Now().Add(-reach); since.Before(oldest) {
+	if oldest := time.Now().Add(-maxAge); since.Before(oldest) {
 		since = oldest
 	}
 	list, err := p.GitHub.Deliveries(ctx, since)
@@ -59,7 +59,7 @@ func (p *Poller) deliveries(ctx context.Context) error {
 			now.Before = append(now.Before, d.GUID)
 		}
 		if d.OK() && (d.At.Before(now.First) || slices.Contains(now.Before, d.GUID)) { //control:polled-from-now-on
-			p.seen[d.GUID] = d.At // by any of its attempts
+			p.seen[d.GUID] = d.At // if any attempt succeeded
 		}
 	}
 	if err := p.fetch(ctx, list); err != nil {
@@ -75,8 +75,8 @@ func (p *Poller) deliveries(ctx context.Context) error {
 	return p.Store.Meta.Set(ctx, deliveriesKey, text)
 }
 
-// fetch takes in those of a list of attempts, newest first, that are not known, oldest
-// first.
+// fetch takes in the unknown deliveries of a list of attempts, oldest first. list is in
+// reverse order.
 func (p *Poller) fetch(ctx context.Context, list []ghapp.Delivery) error {
 	var ids []string
 	for _, d := range list {
@@ -96,8 +96,8 @@ func (p *Poller) fetch(ctx context.Context, list []ghapp.Delivery) error {
 		if _, seen := p.seen[d.GUID]; seen || !slices.Contains(unknown, d.GUID) {
 			continue
 		}
-		payload, err := p.GitHub.Sent(ctx, d.ID)
-		if errors.Is(err, ghapp.ErrNotFound) { // GitHub has forgotten it meanwhile
+		payload, err := p.GitHub.DeliveryPayload(ctx, d.ID)
+		if errors.Is(err, ghapp.ErrNotFound) { // GitHub no longer keeps it
 			p.seen[d.GUID] = d.At
 			continue
 		}
@@ -105,7 +105,7 @@ func (p *Poller) fetch(ctx context.Context, list []ghapp.Delivery) error {
 			return errors.Join(wrong, err)
 		}
 		if err := p.take(ctx, d.GUID, d.Event, payload); err != nil {
-			wrong = errors.Join(wrong, err) // the others need not wait for it
+			wrong = errors.Join(wrong, err) // continue with the others
 			continue
 		}
 		p.seen[d.GUID] = d.At
@@ -113,8 +113,7 @@ func (p *Poller) fetch(ctx context.Context, list []ghapp.Delivery) error {
 	return wrong
 }
 
-// needs reports whether the intake makes anything of an event. Of what was installed it
-// hears beside what the bot listens to.
+// needs reports whether an event is used: by the bot, or for the list of installations.
 func (p *Poller) needs(event string) bool {
 	return event == "installation" || event == "installation_repositories" || p.Hears(event)
 }

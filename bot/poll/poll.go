@@ -1,13 +1,12 @@
-// Package poll asks GitHub for what happened, where GitHub cannot reach the bot: behind a
-// router, without a public address.
+// Package poll reads the deliveries of the App's webhook from GitHub. It is for a bot
+// that GitHub cannot reach: behind a router, without a public address.
 //
-// For an App it reads the deliveries of the App's webhook, whatever became of them. With
-// a token it lists what was written. Both are taken in as the webhook does it: stored
-// once, under the id and the key that a delivery by webhook has, so that what comes both
-// ways is worked on once.
+// It takes in all deliveries, whether or not they failed, in the same way as the
+// webhook: each is stored once, under the same id and key, so a delivery that arrives
+// both ways is processed once.
 //
-// What was seen is remembered by GitHub's own times. The clock of this machine decides
-// nothing but how far back a poll goes after a long silence.
+// The position is kept by GitHub's clock. The local clock only limits the period that a
+// poll covers after a long pause.
 package poll
 
 import (
@@ -20,39 +19,40 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Config is what a poller is made of.
+// Config is the configuration of a poller.
 type Config struct {
 	GitHub *ghapp.App
 	Store  store.Store
-	// Source returns where an event belongs, and false for one that nobody needs.
+	// Source returns the delivery of an event, with its thread. It returns false if the
+	// event is not needed.
 	Source func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
-	Hears  func(event string) bool // whether anybody listens to events of a kind
-	Every  time.Duration           // between polls
+	Hears  func(event string) bool // whether the bot uses events of a kind
+	Every  time.Duration           // pause between polls
 	Log    *slog.Logger
 }
 
-// Poller polls. It is for one goroutine.
+// Poller polls GitHub. It is not safe for concurrent use.
 type Poller struct {
 	Config
 
-	seen map[string]time.Time // ids of deliveries, with GitHub's time of them
+	seen map[string]time.Time // GitHub's time by delivery id
 }
 
 // New returns a poller.
 func New(cfg Config) *Poller { return &Poller{Config: cfg, seen: map[string]time.Time{}} }
 
 const (
-	// overlap is how much further back a poll looks than the newest thing that the last one
-	// saw: GitHub shows some things later than others.
+	// overlap is the time by which two polls overlap, because GitHub lists some deliveries
+	// late.
 	overlap = 5 * time.Minute
-	// reach is how far back a poll goes at all. GitHub keeps deliveries as long, and what
-	// somebody wrote before that is no wish of today.
-	reach = 72 * time.Hour
-	// longest is how long a poller waits after failures, unless GitHub asks for more.
-	longest = 5 * time.Minute
+	// maxAge is the maximum age of a polled delivery. GitHub keeps deliveries no longer, and
+	// older requests are out of date.
+	maxAge = 72 * time.Hour
+	// maxPause is the maximum pause after failures, unless GitHub asks for more.
+	maxPause = 5 * time.Minute
 )
 
-// Run polls at start and then after each pause, until ctx ends.
+// Run polls at once and then after each pause, until ctx ends.
 func (p *Poller) Run(ctx context.Context) {
 	for failures := 0; ctx.Err() == nil; {
 		err := p.poll(ctx)
@@ -68,12 +68,12 @@ func (p *Poller) Run(ctx context.Context) {
 	}
 }
 
-// pause returns how long to wait after a poll: longer from failure to failure, and as
-// long as GitHub asks for.
+// pause returns the time until the next poll. It grows with each failure, and is at
+// least the time that GitHub asked for.
 func (p *Poller) pause(err error, failures int) time.Duration {
 	pause := p.Every
 	for range failures {
-		pause = max(p.Every, min(2*pause, longest))
+		pause = max(p.Every, min(2*pause, maxPause))
 	}
 	var refused *ghapp.Error
 	if errors.As(err, &refused) {
@@ -82,11 +82,10 @@ func (p *Poller) pause(err error, failures int) time.Duration {
 	return pause
 }
 
-// poll polls once.
 func (p *Poller) poll(ctx context.Context) error { return p.deliveries(ctx) }
 
-// take stores an event as the webhook does. One that cannot be read is left out, as the
-// webhook refuses it.
+// take stores an event as the webhook does. It skips malformed events, which the
+// webhook refuses.
 func (p *Poller) take(ctx context.Context, id, event string, payload []byte) error {
 	d, wanted, err := p.Source(ctx, event, payload)
 	if errors.Is(err, store.ErrUnparsable) {

@@ -13,10 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Over returns the pull request that a session's work went to, when it is merged or
-// closed and the session has ended: who asks for more then asks for new work. It is nil
-// while the session can go on. Of is that of the session's own thread, nil for an issue.
-func Over(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.State, of *ghapp.Pull) (*ghapp.Pull, error) {
+// ClosedPull returns the pull request with a session's work if it is merged or closed and the
+// session has ended, so that a further request starts a new session. It returns nil
+// while the session can continue. of is the pull request of the session's own thread,
+// or nil for an issue.
+func ClosedPull(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.State, of *ghapp.Pull) (*ghapp.Pull, error) {
 	if !v.Over() {
 		return nil, nil
 	}
@@ -38,11 +39,12 @@ func Over(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.S
 	return &p, nil //control:merged-begins-anew
 }
 
-// mostSaid is how many bytes of a text of the session before are told.
-const mostSaid = 6000
+// maxQuoted is the maximum length of a quoted text of the previous session, in bytes.
+const maxQuoted = 6000
 
-// Before tells a new session what was asked in the session before it and what came of it.
-func Before(v *session.State, p *ghapp.Pull) session.Item {
+// PreviousSession returns an account of the previous session, its requests and results, for a
+// new session.
+func PreviousSession(v *session.State, p *ghapp.Pull) session.Item {
 	name := fmt.Sprintf("The session before this one in this thread; its pull request #%d was ", p.Ref.Number)
 	switch {
 	case p.Merged:
@@ -54,7 +56,7 @@ func Before(v *session.State, p *ghapp.Pull) session.Item {
 	part := func(title, text string) {
 		text, _ = untrusted.CleanPlain(text)
 		if text = strings.TrimSpace(text); text != "" {
-			fmt.Fprintf(&b, "%s\n%s\n\n", title, cutText(text, mostSaid))
+			fmt.Fprintf(&b, "%s\n%s\n\n", title, cutText(text, maxQuoted))
 		}
 	}
 	part("What was asked first:", session.Command(v.Task.Text))
@@ -72,10 +74,10 @@ func Before(v *session.State, p *ghapp.Pull) session.Item {
 			fmt.Fprintf(&b, "- %s +%d -%d\n", f.Path, f.Added, f.Removed)
 		}
 	}
-	return session.Item{Kind: session.ItemThread, Name: name, Text: cutText(strings.TrimSpace(b.String()), 3*mostSaid)}
+	return session.Item{Kind: session.ItemThread, Name: name, Text: cutText(strings.TrimSpace(b.String()), 3*maxQuoted)}
 }
 
-// cutText shortens a text to its first n bytes.
+// cutText truncates a text to n bytes.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -83,7 +85,8 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:n], "") + "\n[shortened]"
 }
 
-// FreeBranch returns a name like this one that no branch has, and no pull request had.
+// FreeBranch returns name, or a variant of it, that no branch and no pull request has
+// used.
 func FreeBranch(ctx context.Context, c *ghapp.Client, name string) (string, error) {
 	for i := 2; i < 10; i++ {
 		_, taken, err := c.FindPull(ctx, name)

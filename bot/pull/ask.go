@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/render"
 )
 
-// ask puts labels on a new pull request and asks for reviews, as the configuration says.
-// The note names what GitHub has not, or will not have: that is no reason to stop.
+// ask adds the configured labels to a new pull request and requests the configured
+// reviews. note lists missing labels and refused requests, which are not errors.
 func (s *Session) ask(ctx context.Context) (note string, err error) {
 	set := s.Config.PullRequest
 	if s.Kept.For == s.Number {
@@ -59,18 +59,18 @@ func (s *Session) ask(ctx context.Context) (note string, err error) {
 			return "", err
 		}
 	}
-	if s.Kept.Late++; late && s.Kept.Late < mostLate {
+	if s.Kept.Late++; late && s.Kept.Late < maxAttempts {
 		return "", nil
 	}
 	s.Kept.For, s.Kept.Late = s.Number, 0
 	return render.NotAsked(missing, unasked), nil
 }
 
-// mostLate is how often GitHub is asked for labels and reviewers that it does not answer to.
-const mostLate = 7
+// maxAttempts is the maximum number of attempts at labels and reviewers during an outage.
+const maxAttempts = 7
 
-// askAgain asks for what GitHub did not answer to when the end was told. What it will not
-// have, or did not answer to in the end, is said in the pull request.
+// askAgain repeats ask after an outage. Final failures are reported in the pull
+// request.
 func (s *Session) askAgain(ctx context.Context) error {
 	note, err := s.ask(ctx)
 	if err == nil && note != "" {
@@ -85,15 +85,15 @@ func (s *Session) askAgain(ctx context.Context) error {
 	return s.Save(ctx, s.Number, s.Kept)
 }
 
-// mostLabelPages is how many hundreds of labels of a repository are looked at.
-const mostLabelPages = 10
+// maxLabelPages is the maximum number of pages of labels to read, at 100 labels each.
+const maxLabelPages = 10
 
-// labels tells the labels of the configuration that the repository has from those that
-// it has not: GitHub would make those.
+// labels splits the configured labels into those that exist in the repository and the
+// missing ones, which GitHub would create.
 func (s *Session) labels(ctx context.Context) (there, missing []string, err error) {
 	missing = slices.Clone(s.Config.PullRequest.Labels)
-	for page := 1; page != 0 && page <= mostLabelPages && len(missing) > 0; {
-		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), Most: 1 << 20})
+	for page := 1; page != 0 && page <= maxLabelPages && len(missing) > 0; {
+		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), MaxBytes: 1 << 20})
 		if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
 			return there, missing, nil
 		}

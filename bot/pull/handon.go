@@ -11,27 +11,27 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// handed begins the id and the key of a delivery that was handed to another thread.
-const handed = "handed "
+// handedPrefix is the prefix of the id and the key of a delivery handed to another thread.
+const handedPrefix = "handed "
 
-// KeyOf returns the key of the text that a delivery brings, whichever thread has it.
-func KeyOf(d *store.Delivery) string { return strings.TrimPrefix(d.Key, handed) }
+// KeyOf returns the key of a delivery's text, independent of its thread.
+func KeyOf(d *store.Delivery) string { return strings.TrimPrefix(d.Key, handedPrefix) }
 
-// Away returns the number of a thread that is not home, else 0.
-func Away(from, home thread.Ref) int {
+// OtherNumber returns the number of from if it is another thread than home, and 0 otherwise.
+func OtherNumber(from, home thread.Ref) int {
 	if from.Same(home) {
 		return 0
 	}
 	return from.Number
 }
 
-// aboutPull reports whether an event is about a pull request whose branch is in the repository.
+// aboutPull reports whether an event is about a pull request that is not from a fork.
 func aboutPull(ev ghapp.Event) bool {
 	return !ev.Pull.Fork && (ev.IsPull || strings.HasPrefix(ev.Kind, "pull_request"))
 }
 
-// HandOn hands a delivery about the pull request of a session to the thread of that
-// session. It reports whether there is one, in another thread than here.
+// HandOn moves a delivery about a session's pull request to the session's thread. It
+// returns false if there is no such session, or if this is already its thread.
 func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delivery, ev ghapp.Event) (bool, error) {
 	if !aboutPull(ev) {
 		return false, nil
@@ -41,11 +41,11 @@ func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delive
 		return false, err
 	}
 	newest, err := st.Sessions.ByThread(ctx, of.Thread)
-	if err != nil || newest.ID != of.ID && ev.State != "closed" { // it was replaced by another one, with another pull request
+	if err != nil || newest.ID != of.ID && ev.State != "closed" { // a newer session with another pull request has replaced it
 		return false, store.Unless(err, store.ErrNotFound)
 	}
 	there := *d
-	there.ID, there.Key, there.Thread = handed+d.ID, handed+d.Key, of.Thread
+	there.ID, there.Key, there.Thread = handedPrefix+d.ID, handedPrefix+d.Key, of.Thread
 	if d.Key == "" {
 		there.Key += d.ID
 	}
@@ -63,8 +63,8 @@ func isOf(s *store.Session, number int) bool {
 	return s.Pull == number || json.Unmarshal(s.Data, &row) == nil && slices.Contains(row.Pull.Old, number)
 }
 
-// opener returns the session that opened a pull request, or nil. The mark at the end of
-// its text names it; where a person took that out it is looked for.
+// opener returns the session that opened a pull request, or nil if there is none. If
+// the marker in the text is missing, it searches the repository's sessions.
 func opener(ctx context.Context, sessions store.Sessions, app *ghapp.App, ev ghapp.Event) (*store.Session, error) {
 	opened := func(s *store.Session) bool {
 		return isOf(s, ev.Thread.Number) && strings.EqualFold(s.Repo, ev.Thread.Repository()) //control:pull-is-the-session

@@ -1,13 +1,13 @@
-// Package pull keeps the pull request of a session true: it opens it, has its title and
-// text follow the work, leaves alone what a person wrote there, and knows what becomes
-// of work whose pull request was merged or closed.
+// Package pull manages the pull request of a session: it opens the pull request,
+// updates its title and text without overwriting edits by users, and handles work that
+// continues after it was merged or closed.
 //
-//	pull.go      when there is one, and what becomes of it
-//	text.go      what it says
-//	template.go  the repository's own form for it
+//	pull.go      life cycle of the pull request
+//	text.go      its title and text
+//	template.go  the repository's pull request template
 //	ask.go       labels and reviewers
-//	anew.go      a session that follows one whose pull request is merged or closed
-//	handon.go    what people write there belongs to the session's thread
+//	anew.go      a session after one whose pull request was merged or closed
+//	handon.go    forwarding of its events to the session's thread
 package pull
 
 import (
@@ -24,35 +24,35 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Kept is what the bot keeps of a session's pull request.
+// Kept is the bot's stored data of a session's pull request.
 type Kept struct {
-	At   int64          `json:"at,omitempty"`   // event of the session up to which all of this is done
-	Note string         `json:"note,omitempty"` // what there was to tell then
-	Said ghapp.PullText `json:"said,omitzero"`  // as it was written last; what a person changed differs
-	Want string         `json:"want,omitempty"` // what it should say, as a digest
-	Late int            `json:"late,omitempty"` // times in a row that GitHub did not answer to that
-	For  int            `json:"for,omitempty"`  // number of the one that labels and reviewers were asked for
-	Old  []int          `json:"old,omitempty"`  // those that were merged while the session went on
+	At   int64          `json:"at,omitempty"`   // event of the session up to which it is current
+	Note string         `json:"note,omitempty"` // note for the user at that event
+	Said ghapp.PullText `json:"said,omitzero"`  // digests of the text last written; a user's edit differs
+	Want string         `json:"want,omitempty"` // digest of the desired text
+	Late int            `json:"late,omitempty"` // consecutive failed attempts at labels and reviewers
+	For  int            `json:"for,omitempty"`  // number of the pull request with labels and reviewers set
+	Old  []int          `json:"old,omitempty"`  // pull requests merged during the session
 }
 
-// Session is a session whose work is offered.
+// Session is a session whose work is offered as a pull request.
 type Session struct {
 	ID, Requester string
 	Thread        thread.Ref
-	Pull          *ghapp.Pull // that the thread is of; nil for an issue
-	Target        string      // branch that the work goes to
+	Pull          *ghapp.Pull // the thread's own pull request; nil for an issue
+	Target        string      // base branch
 	Config        policy.Config
 	Client        *ghapp.Client
-	Number        int // of its pull request, 0 for none
+	Number        int // the session's pull request; 0 if there is none
 	Kept          Kept
 
-	Ensure func(context.Context, ghapp.Write) (ghapp.Ref, error)  // makes one write happen, once
-	Later  func(ctx context.Context, kind string, err error) bool // whether an error leaves a write for later
-	Save   func(ctx context.Context, number int, k Kept) error    // before anybody can ask for something there
+	Ensure func(context.Context, ghapp.Write) (ghapp.Ref, error)  // carries out a write exactly once
+	Later  func(ctx context.Context, kind string, err error) bool // whether err defers a write
+	Save   func(ctx context.Context, number int, k Kept) error    // called before the pull request can receive requests
 }
 
-// Follow opens the pull request of a session that put something on its branch, and has
-// one that is there say what is so. The note is what people have to be told of it.
+// Follow opens the pull request of an ended session with work on its branch, or updates
+// the existing one. note is a message for the user.
 func (s *Session) Follow(ctx context.Context, v *session.State) (note string, err error) {
 	switch {
 	case !v.Over() || v.Outcome.Status == session.StatusStopped, len(v.Checkpoints) == 0:
@@ -73,15 +73,15 @@ func (s *Session) Follow(ctx context.Context, v *session.State) (note string, er
 	return note, s.Save(ctx, s.Number, s.Kept)
 }
 
-// offer opens a pull request. When GitHub will not have it, the note says so. Before is
-// what its text begins with.
+// offer opens a pull request. If GitHub refuses it, note gives the reason. before is
+// the beginning of its text.
 func (s *Session) offer(ctx context.Context, v *session.State, before string) (note string, err error) {
 	to, err := s.goal(ctx, v)
 	if err != nil || to == "" {
 		return "", err
 	}
 	wr := ghapp.Write{Key: "pull-" + s.ID, Kind: ghapp.WritePull, First: true}
-	if before != "" { // not the first one
+	if before != "" { // a further pull request of the session
 		wr.Key = fmt.Sprintf("pull-%s-%d", s.ID, v.EndedAt)
 	}
 	if wr.Pull, err = s.spec(ctx, v, to, before); err != nil {
@@ -89,7 +89,7 @@ func (s *Session) offer(ctx context.Context, v *session.State, before string) (n
 	}
 	ref, err := s.Ensure(ctx, wr)
 	var no *ghapp.Refusal
-	if errors.As(err, &no) { // what stood in its way earlier may be gone, or the branch that it goes to
+	if errors.As(err, &no) { // the obstacle may be gone, or the base branch
 		if to, err = existing(ctx, s.Client, to); err != nil {
 			return "", err
 		}
@@ -114,16 +114,16 @@ func (s *Session) offer(ctx context.Context, v *session.State, before string) (n
 	return s.ask(ctx)
 }
 
-// goal is the branch that the session's work is offered to, "" when it needs
-// no pull request: it is on the branch of one that is open.
+// goal returns the base branch for the session's work, or "" if it needs no pull
+// request because it is on the branch of an open one.
 func (s *Session) goal(ctx context.Context, v *session.State) (string, error) {
 	if s.Pull == nil {
 		return s.Target, nil
 	}
-	if v.Task.Branch != approval.OwnBranch(s.Pull) { // a stacked branch, or one for a fork
+	if v.Task.Branch != approval.OwnBranch(s.Pull) { // a stacked branch, or work on a fork
 		return s.Target, nil
 	}
-	if v.Branch != v.Task.Branch { // beside the branch of this pull request
+	if v.Branch != v.Task.Branch { // a branch on top of this pull request's
 		return v.Task.Branch, nil
 	}
 	p, err := s.Client.GetPull(ctx, s.Thread)
@@ -133,8 +133,8 @@ func (s *Session) goal(ctx context.Context, v *session.State) (string, error) {
 	return p.Base, nil
 }
 
-// keep has the pull request say what is so. When it was merged or closed while the
-// session went on, what came after that is offered anew, or people are told where it is.
+// keep updates the pull request. If it was merged during the session, later work is
+// offered anew; if it was closed, note says where the later work is.
 func (s *Session) keep(ctx context.Context, v *session.State) (note string, err error) {
 	at := s.Thread
 	at.Number = s.Number
@@ -164,8 +164,8 @@ func (s *Session) keep(ctx context.Context, v *session.State) (note string, err 
 	return s.ask(ctx)
 }
 
-// reword has the title and the text of the pull request follow the session. What a person
-// wrote there since is left alone, each of the two for itself.
+// reword updates the title and the text of the pull request. Each is left alone if a
+// user has edited it.
 func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) error {
 	spec, err := s.spec(ctx, v, p.Base, "")
 	if err != nil || s.Kept.Said == (ghapp.PullText{}) || digest(spec) == s.Kept.Want {
@@ -174,7 +174,7 @@ func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) er
 	spec.Was = &s.Kept.Said
 	ref, err := s.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-text", s.ID, v.Seq), Kind: ghapp.WriteEditPull, Thread: p.Ref, Pull: spec})
 	var no *ghapp.Refusal
-	if errors.As(err, &no) { // a text that GitHub does not take is no reason to stop
+	if errors.As(err, &no) { // the session continues without the new text
 		return nil
 	}
 	if err == nil {
@@ -185,7 +185,7 @@ func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) er
 
 func digest(p *ghapp.PullSpec) string { return ghapp.Digest(p.Title, p.Body) }
 
-// existing returns branch, or the default branch when that one is gone.
+// existing returns branch if it exists, and the default branch otherwise.
 func existing(ctx context.Context, c *ghapp.Client, branch string) (string, error) {
 	_, err := c.Head(ctx, branch)
 	if !errors.Is(err, ghapp.ErrNotFound) {

@@ -13,15 +13,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// formRE is the name of a file that GitHub takes for the form of pull requests, in any
-// case of letters.
+// formRE matches GitHub's file names for a pull request template. Case is ignored.
 var formRE = pattern.Lazy(`(?i)^pull_request_template(\.md|\.txt|\.markdown)?$`)
 
-// mostForm is how long a form may be that is filled in.
-const mostForm = 30_000
+// maxForm is the maximum size of a template, in bytes. Longer ones are not used.
+const maxForm = 30_000
 
-// readForm returns the repository's own form for pull requests, as it is on a branch, ""
-// for none. GitHub looks in .github first, then at the root, then in docs.
+// readForm returns the repository's pull request template on a branch, or "" if there
+// is none. The search order is GitHub's: .github, the root, docs.
 func readForm(ctx context.Context, c *ghapp.Client, branch string) (string, error) {
 	at, err := c.Head(ctx, branch)
 	if err != nil {
@@ -48,7 +47,7 @@ func readForm(ctx context.Context, c *ghapp.Client, branch string) (string, erro
 			continue
 		}
 		text, err := c.FileAt(ctx, at, dir+entries[i].Path)
-		if err != nil || len(text) > mostForm || !utf8.Valid(text) {
+		if err != nil || len(text) > maxForm || !utf8.Valid(text) {
 			return "", unlessPermanent(err)
 		}
 		return string(text), nil
@@ -56,8 +55,8 @@ func readForm(ctx context.Context, c *ghapp.Client, branch string) (string, erro
 	return "", nil
 }
 
-// unlessPermanent leaves an error out that trying later cannot mend: a pull request is
-// worth more than its form.
+// unlessPermanent drops errors that a retry cannot fix: a missing template must not
+// prevent the pull request.
 func unlessPermanent(err error) error {
 	if err == nil || errors.Is(err, ghapp.ErrNotFound) || ghapp.KindOf(err) == ghapp.Permanent {
 		return nil
@@ -65,16 +64,16 @@ func unlessPermanent(err error) error {
 	return err
 }
 
-// entry is an entry of a directory.
+// entry is a directory entry.
 type entry struct{ Path, Type, SHA string }
 
 func list(ctx context.Context, c *ghapp.Client, tree string) ([]entry, error) {
-	got, err := c.Ask(ctx, ghapp.Ask{Op: "list files", Path: "git/trees/" + url.PathEscape(tree), Most: 8 << 20})
+	got, err := c.Ask(ctx, ghapp.Ask{Op: "list files", Path: "git/trees/" + url.PathEscape(tree), MaxBytes: 8 << 20})
 	if err != nil {
 		return nil, err
 	}
 	var out struct{ Tree []entry }
-	if json.Unmarshal(got.Body, &out) != nil { // cut off: nobody has a root like that
+	if json.Unmarshal(got.Body, &out) != nil { // truncated: a root directory of an unrealistic size
 		return nil, nil
 	}
 	return out.Tree, nil

@@ -52,9 +52,9 @@ func TestFillAnyForm(t *testing.T) {
 		}
 	}
 	// What takes the square of such a length does not end within the time of tests.
-	fill(strings.Repeat("# a\n", mostForm/4), "DONE", 1)
-	fill(strings.Repeat("<!--", mostForm/4), "DONE", 1)
-	fill(strings.Repeat("```\n", mostForm/4), "DONE", 1)
+	fill(strings.Repeat("# a\n", maxForm/4), "DONE", 1)
+	fill(strings.Repeat("<!--", maxForm/4), "DONE", 1)
+	fill(strings.Repeat("```\n", maxForm/4), "DONE", 1)
 }
 
 func boxes(text string) string {

@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// mostTitle is how many characters GitHub takes for a title.
-const mostTitle = 256
+// maxTitle is GitHub's maximum length of a title, in characters.
+const maxTitle = 256
 
-// spec is what the pull request should be: by the templates of the configuration, else
-// in the repository's own form, else in ours.
+// spec returns the desired pull request. Its text follows the configured template, the
+// repository's template, or else ours.
 func (s *Session) spec(ctx context.Context, v *session.State, to, before string) (*ghapp.PullSpec, error) {
 	issue, err := s.Client.Issue(ctx, s.Thread)
 	if err != nil {
 		return nil, err
 	}
-	heading, _ := untrusted.CleanPlain(issue.Title) // no Markdown: a reader sees all of it
+	heading, _ := untrusted.CleanPlain(issue.Title) // plain text: titles are not rendered
 	from := render.Origin{Number: s.Thread.Number, Pull: s.Pull != nil}
 	switch {
 	case from.Pull && s.Pull.Fork:
@@ -42,7 +42,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 		Summary: render.PullSummary(v, s.Thread.Number), Files: render.PullFiles(v),
 	}
 	if title := words.Line(set.Title); title != "" { //control:title-template
-		out.Title = cut(title, mostTitle)
+		out.Title = cut(title, maxTitle)
 	}
 	switch {
 	case set.Body != "":
@@ -58,7 +58,7 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 	return out, nil
 }
 
-// cut shortens a line to n characters.
+// cut truncates a line to n characters.
 func cut(line string, n int) string {
 	if r := []rune(line); len(r) > n {
 		return string(r[:n-1]) + "…"

@@ -1,13 +1,12 @@
-// Package queue gives threads that have work to workers: at least once, one
-// worker per thread at a time, on one machine or on many.
+// Package queue distributes threads with work to workers: at least once, one worker per
+// thread at a time, on one machine or on many.
 //
-// A wake says that a thread has work. It is inserted in the transaction that
-// stores the delivery and runs as a short job of River. Whoever finds a wake
-// first takes the lease of the thread and works until nothing is left; a wake
-// that finds the lease taken ends, because the holder looks again before it
-// lets go. A worker that dies stops extending its lease, and a sweep wakes
-// the thread again. For speed, wakes inserted by this process are also handed
-// over in memory; the jobs make sure that none is lost.
+// A wake says that a thread has work. It is inserted in the transaction that stores the
+// delivery, and runs as a short River job. The first worker to process a wake acquires
+// the thread's lease and works until nothing is left. A wake that finds the lease taken
+// ends, because the holder checks for new work before it releases the lease. The lease
+// of a dead worker expires, and a sweep wakes the thread again. For speed, wakes of
+// this process are also passed in memory; the jobs ensure that none is lost.
 package queue
 
 import (
@@ -27,21 +26,21 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// draining is the cause of the end of a worker's context when the server goes
-// down. The work goes on elsewhere, or after the start.
+// draining is the cancellation cause of a worker's context at shutdown. Another process
+// continues the work, or this one after its restart.
 type draining struct{}
 
 // Error implements error.
 func (draining) Error() string { return "the server is going down" }
 
-// Draining tells it from other causes.
+// Draining marks the error as a shutdown.
 func (draining) Draining() bool { return true }
 
-// Engine makes what keeps jobs in a database.
+// Engine creates the job client for a database.
 type Engine func(*river.Config) (store.Jobs, error)
 
-// NoEngine is for a process that ends when nothing is left to do, and looks at its
-// threads itself: no job outlives it.
+// NoEngine is for a short-lived process that looks at its threads itself and needs no
+// persistent jobs.
 func NoEngine(*river.Config) (store.Jobs, error) { return noJobs{}, nil }
 
 type noJobs struct{}
@@ -55,56 +54,55 @@ func (noJobs) Stop(context.Context) error { return nil }
 // StopAndCancel implements [store.Jobs].
 func (noJobs) StopAndCancel(context.Context) error { return nil }
 
-// Config is what a queue needs. Zero values of the numbers mean defaults.
+// Config is the configuration of a queue. A number's zero value means its default.
 type Config struct {
 	Store store.Store
 	River Engine // see the SQL adapters, and [NoEngine]
-	// Work works on everything that waits in a thread: it takes deliveries by
-	// Next and marks them by Done until there is none. Its context ends with
-	// [session.ErrFenced] as its cause when the lease was lost and with
-	// an error that has a method Draining when the server goes down. After an error it is called
-	// again later.
+	// Work processes all work of a thread: it takes deliveries by Next and marks them by
+	// Done until there is none. Its context is canceled with cause [session.ErrFenced] if
+	// the lease is lost, and at shutdown with an error that has a method Draining. After an
+	// error it is called again later.
 	Work func(ctx context.Context, thread string) error
-	// Later reports whether an error tells nothing about the work: such a
-	// failure puts a thread off and never gives a delivery up. Nil for none.
+	// Later reports whether an error is unrelated to the work, such as an outage. The
+	// thread is then postponed and no delivery is given up. nil means never.
 	Later   func(error) bool
 	Limits  Limits
-	Owner   string                          // name of this worker, unique among all; default random
-	TTL     time.Duration                   // of leases, default 15 s
-	Sweep   time.Duration                   // between looks for threads that nobody works on, default 2 s
-	Grace   time.Duration                   // for work to end by itself in Drain, default 5 s
-	Backoff func(attempt int) time.Duration // wait after the failed attempt 1, 2, …; default 1 s doubling to 5 min
-	Now     func() time.Time                // nil for time.Now
-	Log     *slog.Logger                    // nil for none
+	Owner   string                          // unique name of this worker; default random
+	TTL     time.Duration                   // duration of leases; default 15 s
+	Sweep   time.Duration                   // pause between sweeps; default 2 s
+	Grace   time.Duration                   // time for running work to finish in Drain; default 5 s
+	Backoff func(attempt int) time.Duration // pause after failed attempt 1, 2, …; default 1 s, doubling to 5 min
+	Now     func() time.Time                // nil means time.Now
+	Log     *slog.Logger                    // nil disables logging
 }
 
-// Limits says how much is worked on at once. Threads above a limit wait.
+// Limits are limits on concurrent work. Threads above a limit wait.
 type Limits struct {
-	Total    int // threads at once, default 8
-	Reserve  int // further threads for answers and stops, default 2, -1 for none
-	Repo     int // of one repository, default Total
-	User     int // of one sender, default Total
-	Attempts int // after so many failures in a row the oldest delivery is given up, default 10
+	Total    int // concurrent threads; default 8
+	Reserve  int // additional threads for answers and stops; default 2, -1 means none
+	Repo     int // threads per repository; default Total
+	User     int // threads per sender; default Total
+	Attempts int // consecutive failures until the oldest delivery is given up; default 10
 }
 
-// Queue hands threads to workers. Start and Drain are called once.
+// Queue distributes threads to workers. Start and Drain must be called at most once.
 type Queue struct {
 	Config
 
 	jobs     store.Jobs
 	offers   chan *offer
 	finished chan *offer
-	quit     chan struct{} // closed by end to begin the end
+	quit     chan struct{} // closed to begin the shutdown
 	end      sync.Once
-	done     chan struct{} // closed when the loop and all workers ended
+	done     chan struct{} // closed when the loops and all workers have ended
 	cancel   context.CancelCauseFunc
 	running  atomic.Int64
 
 	mu   sync.Mutex
-	more map[string]chan struct{} // by thread that this process works on
+	more map[string]chan struct{} // by thread in work in this process
 }
 
-// New makes a queue that does nothing before Start.
+// New returns a queue. It does nothing before Start.
 func New(c Config) (*Queue, error) {
 	switch {
 	case c.Store.Deliveries == nil || c.Store.Wakes == nil || c.Store.Leases == nil:
@@ -126,7 +124,7 @@ func New(c Config) (*Queue, error) {
 	jobs, err := c.River(&river.Config{
 		Workers:                     workers,
 		Queues:                      map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: 32}},
-		JobTimeout:                  10 * time.Second, // a wake is short: it takes a lease or does not
+		JobTimeout:                  10 * time.Second, // a wake only tries to acquire a lease
 		RescueStuckJobsAfter:        30 * time.Second,
 		FetchCooldown:               20 * time.Millisecond,
 		FetchPollInterval:           time.Second,
@@ -169,8 +167,8 @@ func backoff(attempt int) time.Duration {
 	return min(5*time.Minute, time.Second<<min(max(attempt-1, 0), 10))
 }
 
-// Start begins to work, also on what was left by an earlier run. The end of
-// ctx does not end the queue; Drain does.
+// Start starts the queue, including work left by an earlier run. The queue runs until
+// Drain, even if ctx ends.
 func (q *Queue) Start(ctx context.Context) error {
 	ctx, q.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	var parts sync.WaitGroup
@@ -189,9 +187,9 @@ func (q *Queue) Start(ctx context.Context) error {
 	return nil
 }
 
-// Drain takes no new work, lets what runs end by itself for the time of
-// grace, then ends its context, and waits for it. When ctx ends first it
-// returns an error and the work is left to the leases.
+// Drain stops taking new work, waits for running work during the grace period, then
+// cancels its context and waits for it. If ctx ends first, it returns an error, and the
+// leases of the remaining work expire.
 func (q *Queue) Drain(ctx context.Context) error {
 	q.end.Do(func() { close(q.quit) })
 	err := q.jobs.Stop(ctx)
@@ -214,9 +212,8 @@ func (q *Queue) Drain(ctx context.Context) error {
 	return nil
 }
 
-// More returns a channel that receives when something new arrived in a
-// thread that this process works on: look for deliveries. It returns nil for
-// other threads.
+// More returns a channel that signals new work in a thread that this process works on.
+// It returns nil for other threads.
 func (q *Queue) More(thread string) <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()

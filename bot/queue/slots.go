@@ -6,20 +6,20 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// maxWaiting limits the memory for threads that wait. Those beyond it are in
-// the database and found by a later sweep.
+// maxWaiting limits the number of waiting threads in memory. Others are in the
+// database, and a later sweep finds them.
 const maxWaiting = 5000
 
 // offer is a thread that may have work.
 type offer struct {
 	store.Waiting
 
-	due     bool      // work even when no delivery waits
-	swept   bool      // found by a look at the lease of Epoch
-	claimed chan bool // receives whether the thread is in good hands; may be nil
+	due     bool      // work even without a delivery
+	swept   bool      // found by a sweep that saw the lease at Epoch
+	claimed chan bool // receives false if the wake must be retried; may be nil
 }
 
-// tell answers the one who waits for the offer.
+// tell sends the result to the wake that waits for the offer.
 func (o *offer) tell(ok bool) {
 	if o.claimed != nil {
 		o.claimed <- ok
@@ -27,12 +27,12 @@ func (o *offer) tell(ok bool) {
 	}
 }
 
-// slots decides which threads are worked on. It belongs to one goroutine.
+// slots chooses the threads to work on. It is not safe for concurrent use.
 type slots struct {
 	limits  Limits
 	waiting map[string]*offer
 	running map[string]*offer
-	again   map[string]*offer // offers of threads that run
+	again   map[string]*offer // offers of running threads
 	repos   map[string]int
 	users   map[string]int
 }
@@ -44,7 +44,7 @@ func newSlots(l Limits) *slots {
 	}
 }
 
-// add remembers an offer. It reports whether the thread runs already.
+// add adds an offer. It reports whether the thread is already running.
 func (s *slots) add(o *offer) (runs bool) {
 	list := s.waiting
 	if _, runs = s.running[o.Thread]; runs {
@@ -62,7 +62,7 @@ func (s *slots) add(o *offer) (runs bool) {
 	return runs
 }
 
-// merge takes a second offer of the same thread in.
+// merge merges a second offer of the same thread into o.
 func (o *offer) merge(next *offer) {
 	o.due = o.due || next.due
 	if next.swept {
@@ -76,10 +76,10 @@ func (o *offer) merge(next *offer) {
 		o.claimed = next.claimed
 		return
 	}
-	next.tell(false) // its job comes back later
+	next.tell(false) // its job is retried later
 }
 
-// next takes the offer to start now, or nil.
+// next removes and returns the offer to start now, or nil.
 func (s *slots) next() *offer {
 	var best *offer
 	for _, o := range s.waiting {
@@ -105,8 +105,8 @@ func (s *slots) fits(o *offer) bool {
 	return len(s.running) < total && s.repos[repo(o.Thread)] < s.limits.Repo && (o.Sender == "" || s.users[o.Sender] < s.limits.User)
 }
 
-// before orders by priority, then gives every repository its turn, then by
-// age.
+// before orders offers by priority, by number of running threads of the repository, and
+// by age.
 func (s *slots) before(a, b *offer) bool {
 	if a.Priority != b.Priority {
 		return a.Priority < b.Priority
@@ -120,8 +120,8 @@ func (s *slots) before(a, b *offer) bool {
 	return a.Thread < b.Thread
 }
 
-// done frees the slot of an offer. An offer that came meanwhile waits again:
-// it may have come after the last look of the worker.
+// done frees the slot of an offer. A newer offer of the thread is queued again, because
+// it may have arrived after the worker's last look.
 func (s *slots) done(o *offer) {
 	delete(s.running, o.Thread)
 	drop(s.repos, repo(o.Thread))
@@ -138,7 +138,7 @@ func drop(counts map[string]int, key string) {
 	}
 }
 
-// repo is the repository of a thread.
+// repo returns the repository of a thread.
 func repo(thread string) string {
 	name, _, _ := strings.Cut(thread, "#")
 	return name

@@ -14,21 +14,20 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// errUnfinished is the failure of work that ends well and leaves its oldest
-// delivery undone: it would be called for ever.
+// errUnfinished is the failure of work that succeeds without finishing its oldest
+// delivery. Without it, the work would be repeated forever.
 var errUnfinished = errors.New("work ended without finishing its delivery")
 
-// longestOutage is how long a thread is put off when nothing is wrong with its work.
-const longestOutage = time.Minute
+// maxOutagePause is the maximum pause of a thread after a failure unrelated to its work.
+const maxOutagePause = time.Minute
 
-// postponed is an error that is no failure: the work goes on at a time.
+// postponed is an error that only delays the work until a time.
 type postponed interface {
 	error
 	Until() time.Time
 }
 
-// loop gives slots to offers until the queue drains, and then waits for the
-// workers.
+// loop assigns slots to offers until the queue drains, and then waits for the workers.
 func (q *Queue) loop(ctx context.Context) {
 	s := newSlots(q.Limits)
 	var workers sync.WaitGroup
@@ -76,7 +75,7 @@ func (q *Queue) add(s *slots, o *offer) {
 	}
 }
 
-// offer hands an offer to the loop.
+// offer passes an offer to the loop.
 func (q *Queue) offer(ctx context.Context, o *offer) {
 	select {
 	case q.offers <- o:
@@ -87,8 +86,8 @@ func (q *Queue) offer(ctx context.Context, o *offer) {
 	}
 }
 
-// wake is River's worker. A wake that is not about a delivery exists nowhere
-// else, so its job ends only when the thread has a lease and its holder knows.
+// wake is River's worker. A wake without a delivery is recorded only in its job, so the
+// job ends only after a lease holder has been informed.
 func (q *Queue) wake(ctx context.Context, job *river.Job[store.Wake]) error {
 	w := store.Waiting{Thread: job.Args.Thread, Sender: job.Args.Sender, Priority: job.Priority, Since: job.CreatedAt}
 	if !job.Args.Due {
@@ -118,8 +117,8 @@ func (q *Queue) wake(ctx context.Context, job *river.Job[store.Wake]) error {
 	return river.JobSnooze(2 * time.Second)
 }
 
-// sweep looks for threads that nobody works on, at the start and then every
-// few seconds; where much waits and a look takes long, less often.
+// sweep looks for abandoned threads, at the start and then every few seconds. Slow
+// sweeps are rarer.
 func (q *Queue) sweep(ctx context.Context) {
 	tick := time.NewTimer(q.Sweep)
 	defer tick.Stop()
@@ -141,7 +140,7 @@ func (q *Queue) sweep(ctx context.Context) {
 	}
 }
 
-// work claims a thread and works on it until nothing is left.
+// work claims a thread and processes it until nothing is left.
 func (q *Queue) work(ctx context.Context, o *offer) {
 	defer q.endMore(o.Thread)
 	lease, claimed, err := q.claim(ctx, o)
@@ -164,10 +163,10 @@ func (q *Queue) work(ctx context.Context, o *offer) {
 	beat.Wait()
 }
 
-// claim takes the lease of a thread. It reports false when somebody else has
-// it, who will look again, when there is nothing to do, or when the thread
-// backs off: it is marked as wanted then, and a sweep finds it in time. An
-// offer may be older than the failure, so that the lease decides.
+// claim acquires the lease of a thread. It returns false if there is nothing to do, if
+// another holder has the lease and will look again, or if the thread backs off: the
+// thread is then marked as wanted, and a sweep finds it in time. An offer may be older
+// than the failure, so the lease decides.
 func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, q.TTL)
 	defer cancel()
@@ -192,8 +191,8 @@ func (q *Queue) claim(ctx context.Context, o *offer) (store.Lease, bool, error) 
 	return store.Lease{}, false, errors.New("its lease comes and goes")
 }
 
-// needed reports whether an offer is still one: a wake always, what a sweep found
-// as long as nobody took the lease since, and all else while a delivery waits.
+// needed reports whether an offer is still valid: a wake always, an offer of a sweep
+// while the lease is unchanged, and any other while the thread has a delivery.
 func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
 	if o.due {
 		return true, nil
@@ -211,8 +210,8 @@ func (q *Queue) needed(ctx context.Context, o *offer) (bool, error) {
 	return err == nil, store.Unless(err, store.ErrNotFound)
 }
 
-// heartbeat extends a lease until ctx ends. It ends the work when the lease
-// is lost, or may be because it could not be extended in time.
+// heartbeat extends a lease until ctx ends. It cancels the work if the lease is lost,
+// or may be lost because it could not be extended in time.
 func (q *Queue) heartbeat(ctx context.Context, l store.Lease, lost context.CancelCauseFunc) {
 	tick := time.NewTicker(q.TTL / 3)
 	defer tick.Stop()
@@ -245,15 +244,15 @@ func (q *Queue) heartbeat(ctx context.Context, l store.Lease, lost context.Cance
 	}
 }
 
-// once works once and gives the lease back. It reports true when there is
-// more to do.
+// once runs the work once and releases the lease. It returns true if there is more to
+// do.
 func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 	before, err := q.oldest(ctx, l.Key)
 	if err == nil {
 		err = q.call(ctx, l.Key)
 	}
 	if errors.Is(context.Cause(ctx), session.ErrFenced) {
-		return false // not ours to give back
+		return false // the lease belongs to another holder
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), q.TTL)
 	defer cancel()
@@ -283,14 +282,14 @@ func (q *Queue) once(ctx context.Context, l store.Lease) bool {
 	return q.failed(end, l, err)
 }
 
-// failed puts a thread off after an error. It reports true when the delivery
-// is given up and there is more to do.
+// failed postpones a thread after an error. It returns true if the delivery is given up
+// and there is more to do.
 func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	attempt := l.Attempts + 1
 	q.Log.ErrorContext(ctx, "work on thread", "thread", l.Key, "attempt", attempt, "err", err)
 	pause, later := q.Backoff(attempt), q.Later(err)
-	if later { // an outage may be over at any time
-		pause = min(pause, longestOutage)
+	if later { // an outage may end at any time
+		pause = min(pause, maxOutagePause)
 	}
 	if attempt < q.Limits.Attempts || later {
 		q.release(ctx, l, q.Now().Add(pause))
@@ -305,8 +304,8 @@ func (q *Queue) failed(ctx context.Context, l store.Lease, err error) bool {
 	return !released && more
 }
 
-// release gives a lease back, or reports that there is more to do. When neither
-// is known the lease expires by itself.
+// release releases a lease, or reports that there is more to do. If both are false, the
+// lease expires by itself.
 func (q *Queue) release(ctx context.Context, l store.Lease, backoff time.Time) (released, more bool) {
 	released, err := q.Store.Leases.Release(ctx, l, backoff)
 	if err != nil {
@@ -316,7 +315,7 @@ func (q *Queue) release(ctx context.Context, l store.Lease, backoff time.Time) (
 	return released, !released
 }
 
-// oldest returns the id of the oldest delivery, or "".
+// oldest returns the id of the oldest delivery, or "" if there is none.
 func (q *Queue) oldest(ctx context.Context, thread string) (string, error) {
 	d, err := q.Store.Deliveries.Next(ctx, thread)
 	if err != nil {

@@ -1,24 +1,22 @@
-// Package quota says how much may be spent of what is scarce: what GitHub lets
-// an installation write, what people may ask for, what is logged. It is pure:
-// whoever asks says what time it is, and nothing waits here.
+// Package quota limits the use of scarce resources: writes to GitHub, requests by users
+// and log entries. It is pure: the caller passes the time, and no call blocks.
 //
 //	bucket.go   a token bucket, and a group of them by name
-//	requests.go what people may ask for
-//	writes.go   what may be written to GitHub
+//	requests.go quotas of requests
+//	writes.go   the budget of writes to GitHub
 package quota
 
 import "time"
 
-// Bucket is a token bucket. It holds Size tokens, and a token that was taken
-// is back Per later, so that in no stretch of that length more than Size are
-// taken. A bucket of size 0 has no limit. It is not safe for concurrent use.
+// Bucket is a token bucket with Size tokens. A token returns Per after it was taken, so
+// at most Size are taken in any period of that length. Size 0 means no limit. A Bucket
+// is not safe for concurrent use.
 type Bucket struct {
 	Size int
 	Per  time.Duration
-	// Share keeps one taker from having everything: nobody takes more when
-	// they have Share times what is left. So something is left for whoever
-	// comes next, and takers that all want more end with as much each. 0 lets
-	// one taker have all.
+	// Share prevents one taker from emptying the bucket: it may hold at most Share times
+	// the remaining tokens. So tokens remain for a newcomer, and greedy takers converge to
+	// equal parts. 0 disables it.
 	Share int
 
 	taken []taking // oldest first
@@ -29,8 +27,8 @@ type taking struct {
 	By string    `json:"by,omitempty"`
 }
 
-// Wait returns how long it takes until there is a token for by beside a
-// reserve of others, 0 when there is one now.
+// Wait returns the time until by may take a token without using the reserve; 0 means
+// now.
 func (b *Bucket) Wait(now time.Time, by string, reserve int) time.Duration {
 	if b.Size <= 0 {
 		return 0
@@ -45,7 +43,7 @@ func (b *Bucket) Wait(now time.Time, by string, reserve int) time.Duration {
 			return b.taken[i-1].At.Add(b.Per).Sub(now)
 		}
 		if i == len(b.taken) {
-			return b.Per // the reserve is all there is
+			return b.Per // the reserve is the whole bucket
 		}
 		if free++; b.taken[i].By == by {
 			own--
@@ -53,7 +51,7 @@ func (b *Bucket) Wait(now time.Time, by string, reserve int) time.Duration {
 	}
 }
 
-// Take takes a token, whether there is one or not.
+// Take takes a token, even if there is none left.
 func (b *Bucket) Take(now time.Time, by string) {
 	if b.Size <= 0 {
 		return
@@ -62,7 +60,7 @@ func (b *Bucket) Take(now time.Time, by string) {
 	b.taken = append(b.taken, taking{now, by})
 }
 
-// forget drops what is back.
+// forget removes the tokens that have returned.
 func (b *Bucket) forget(now time.Time) {
 	n := 0
 	for n < len(b.taken) && now.Sub(b.taken[n].At) >= b.Per {
@@ -71,7 +69,7 @@ func (b *Bucket) forget(now time.Time) {
 	b.taken = b.taken[n:]
 }
 
-// count returns how many tokens somebody has taken that are not back.
+// count returns the number of tokens that by holds.
 func (b *Bucket) count(by string) int {
 	n := 0
 	for _, t := range b.taken {
@@ -82,19 +80,19 @@ func (b *Bucket) count(by string) int {
 	return n
 }
 
-// mostBuckets bounds the memory of a group.
-const mostBuckets = 10_000
+// maxBuckets is the maximum number of buckets of a group, to limit memory.
+const maxBuckets = 10_000
 
-// Group is buckets of one size by name. A bucket that is full again is
-// forgotten when there are too many, and then the one that was used longest
-// ago. It is not safe for concurrent use.
+// Group is a set of named buckets with equal parameters. If there are too many, it
+// drops full ones, and then the least recently used one. A Group is not safe for
+// concurrent use.
 type Group struct {
-	Bucket // what each of them is like
+	Bucket // parameters of each bucket
 
 	byName map[string]*Bucket
 }
 
-// Of returns the bucket of a name.
+// Of returns the bucket with a name.
 func (g *Group) Of(name string, now time.Time) *Bucket {
 	if b := g.byName[name]; b != nil {
 		return b
@@ -102,7 +100,7 @@ func (g *Group) Of(name string, now time.Time) *Bucket {
 	if g.byName == nil {
 		g.byName = map[string]*Bucket{}
 	}
-	if len(g.byName) >= mostBuckets {
+	if len(g.byName) >= maxBuckets {
 		g.makeRoom(now)
 	}
 	b := &Bucket{Size: g.Size, Per: g.Per, Share: g.Share}
@@ -122,7 +120,7 @@ func (g *Group) makeRoom(now time.Time) {
 			oldest, used = name, last
 		}
 	}
-	if len(g.byName) >= mostBuckets {
+	if len(g.byName) >= maxBuckets {
 		delete(g.byName, oldest)
 	}
 }

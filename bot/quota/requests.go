@@ -5,27 +5,26 @@ import (
 	"time"
 )
 
-// Hourly is how many requests are accepted to work within an hour; 0 means no
-// limit.
+// Hourly is the maximum number of requests accepted per hour; 0 means no limit.
 type Hourly struct {
 	Sender, Thread, Repository, Installation int
 }
 
-// Request says whose quotas a request is for. What is Urgent (an answer to a
-// request for approval, a stop) may use the reserve.
+// Request names the quotas that a request counts against. An Urgent one (an answer to a
+// request for approval, or a stop) may use the reserve.
 type Request struct {
 	Sender, Thread, Repository, Installation string
 	Urgent                                   bool
 }
 
-// Requests counts what people ask for. It is safe for concurrent use. What it
-// knows is gone after a restart: then everybody begins anew.
+// Requests counts requests by users. It is safe for concurrent use. A restart resets
+// all counts.
 type Requests struct {
 	mu                          sync.Mutex
 	sender, thread, repo, insta Group
 }
 
-// NewRequests returns quotas of which nothing is used.
+// NewRequests returns unused quotas.
 func NewRequests(h Hourly) *Requests {
 	group := func(size, share int) Group {
 		return Group{Bucket: Bucket{Size: size, Per: time.Hour, Share: share}}
@@ -36,13 +35,14 @@ func NewRequests(h Hourly) *Requests {
 	}
 }
 
-// fair is the share of a bucket of many: one taker gets at most four fifths.
+// fair is the Share of a bucket with several takers: one gets at most four fifths of
+// it.
 const fair = 4
 
-// reserveOf is the part of a bucket that only what is urgent may use.
+// reserveOf returns the part of a bucket that is reserved for urgent requests.
 func reserveOf(size int) int { return size / 5 }
 
-// Wait returns how long a request has to wait, 0 when it may be worked on.
+// Wait returns the time until a request may be processed; 0 means now.
 func (q *Requests) Wait(now time.Time, r Request) time.Duration {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -66,14 +66,14 @@ func (q *Requests) Take(now time.Time, r Request) {
 	}
 }
 
-// takenBy is a bucket and who takes from it.
-type takenBy struct {
+// takerBucket is a bucket with its taker.
+type takerBucket struct {
 	*Bucket
 	by string
 }
 
-func (q *Requests) buckets(now time.Time, r Request) []takenBy {
-	return []takenBy{
+func (q *Requests) buckets(now time.Time, r Request) []takerBucket {
+	return []takerBucket{
 		{q.sender.Of(r.Sender, now), ""},
 		{q.thread.Of(r.Thread, now), r.Sender},
 		{q.repo.Of(r.Repository, now), r.Sender},

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// Class says how much a write matters. The zero value is the ordinary one.
+// Class is the importance of a write. The zero value means ordinary work.
 type Class int
 
-// The classes of writes. When little is left, edits of progress yield first,
-// then ordinary work; the reserve is for [First].
+// The classes of writes. If the budget is low, progress edits yield first, then
+// ordinary work. The reserve is for [First].
 const (
 	Work     Class = iota
-	First          // requests for approval, answers to them, ends of sessions
-	Progress       // edits that say how far a session has come
-	Outsider       // signs for people without rights
+	First          // requests for approval, answers to them, and ends of sessions
+	Progress       // edits that show progress
+	Outsider       // writes for unprivileged accounts
 )
 
-// Limits is what one installation may write; 0 means no limit.
+// Limits is the write budget of one installation; 0 means no limit.
 type Limits struct {
 	PerMinute, PerHour int
-	Reserve            int  // percent of both that only [First] may use
-	Alone              bool // there is one repository, which may have all
+	Reserve            int  // percentage of both reserved for [First]
+	Alone              bool // a single repository, which may use the whole budget
 }
 
-// GitHub's limits on writes, and what is kept of them.
+// GitHub's limits on writes, and the percentage in reserve.
 const (
 	PerMinute = 80
 	PerHour   = 500
 	Reserve   = 20
 )
 
-// Writes is what an installation may write to GitHub: a bucket for a minute
-// and one for an hour. It is safe for concurrent use.
+// Writes is the write budget of an installation: one bucket per minute and one per
+// hour. It is safe for concurrent use.
 type Writes struct {
 	reserve int
 
@@ -43,7 +43,7 @@ type Writes struct {
 	minute, hour, outsider Bucket
 }
 
-// NewWrites returns a budget of which nothing is spent.
+// NewWrites returns an unused budget.
 func NewWrites(l Limits) *Writes {
 	share := fair
 	if l.Alone {
@@ -60,20 +60,19 @@ func NewWrites(l Limits) *Writes {
 	return w
 }
 
-// Wait returns how long a write to a repository has to wait, 0 when it may be
-// sent.
+// Wait returns the time until a write to a repository may be sent; 0 means now.
 func (w *Writes) Wait(now time.Time, c Class, repo string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	longest := max(w.minute.Wait(now, repo, w.kept(c, w.minute.Size)), w.hour.Wait(now, repo, w.kept(c, w.hour.Size)))
+	longest := max(w.minute.Wait(now, repo, w.reserved(c, w.minute.Size)), w.hour.Wait(now, repo, w.reserved(c, w.hour.Size)))
 	if c == Outsider {
 		longest = max(longest, w.outsider.Wait(now, repo, 0)) //control:outsiders-apart
 	}
 	return longest
 }
 
-// kept is the part of a bucket that a class may not use.
-func (w *Writes) kept(c Class, size int) int {
+// reserved returns the part of a bucket that is closed to a class.
+func (w *Writes) reserved(c Class, size int) int {
 	switch c {
 	case First:
 		return 0
@@ -94,15 +93,15 @@ func (w *Writes) Take(now time.Time, c Class, repo string) {
 	}
 }
 
-// Turn is a write that waits for its turn.
+// Turn is a queued write.
 type Turn struct {
 	Class Class
 	Repo  string
 	Since time.Time
 }
 
-// Before orders writes that could all be sent: what matters more first, then
-// the repository that wrote less within the hour, then by age.
+// Before orders queued writes: by importance, then by the repository's number of writes
+// within the hour, then by age.
 func (w *Writes) Before(a, b Turn) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,15 +109,15 @@ func (w *Writes) Before(a, b Turn) int {
 	return cmp.Or(cmp.Compare(order[a.Class], order[b.Class]), cmp.Compare(w.hour.count(a.Repo), w.hour.count(b.Repo)), a.Since.Compare(b.Since))
 }
 
-// MarshalJSON returns what was spent within the hour, to be kept over a
-// restart: GitHub counts on.
+// MarshalJSON returns the writes of the last hour, to be kept across a restart, because
+// GitHub's limits do not reset with it.
 func (w *Writes) MarshalJSON() ([]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return json.Marshal(w.hour.taken)
 }
 
-// UnmarshalJSON counts what MarshalJSON returned as spent.
+// UnmarshalJSON adds the writes that MarshalJSON returned.
 func (w *Writes) UnmarshalJSON(data []byte) error {
 	var taken []taking
 	if err := json.Unmarshal(data, &taken); err != nil {

@@ -1,7 +1,6 @@
-// Package ready knows what the server lacks to do its work: at start, now and then,
-// and when work fails it asks those that it depends on, and says in the log and to
-// whoever asks what is wrong. Nothing is given up meanwhile: deliveries and sessions
-// wait.
+// Package ready monitors the services that the server depends on: at the start,
+// regularly, and after failed work. It reports problems in the log and to callers.
+// Deliveries and sessions wait during an outage; none is given up.
 package ready
 
 import (
@@ -14,22 +13,22 @@ import (
 	"time"
 )
 
-// Part is something that the server depends on. Ask returns nil when it is there, and
-// otherwise says what is wrong and what to do.
+// Part is a service that the server depends on. Ask returns nil if it works, and
+// otherwise an error that explains the problem and the remedy.
 type Part struct {
 	Name string
 	Ask  func(context.Context) error
 }
 
-// Config is what a Watch is made of.
+// Config is the configuration of a Watch.
 type Config struct {
 	Parts []Part
-	Every time.Duration         // between looks, 30 s when zero; a sixth of it while something is wrong
-	Back  func(context.Context) // called when something is back; nil for nothing
+	Every time.Duration         // pause between checks; 0 means 30 s; a sixth during a problem
+	Back  func(context.Context) // called when a part works again; may be nil
 	Log   *slog.Logger
 }
 
-// Watch looks after parts. It is safe for concurrent use.
+// Watch monitors parts. It is safe for concurrent use.
 type Watch struct {
 	Config
 
@@ -41,16 +40,16 @@ type Watch struct {
 
 type trouble struct {
 	text  string
-	until time.Time // it is forgotten then; zero for never
+	until time.Time // expiry; the zero time means never
 }
 
-// patience is how long a part may take to answer.
+// patience is the timeout of a part's check.
 const patience = 10 * time.Second
 
-// noted is how long a trouble stays that somebody met and nobody met again.
-const noted = 5 * time.Minute
+// noteTTL is the lifetime of a problem that Note reported, unless it is reported again.
+const noteTTL = 5 * time.Minute
 
-// New returns a watch. It asks nobody before Run.
+// New returns a watch. It checks nothing before Run.
 func New(c Config) *Watch {
 	if c.Every == 0 {
 		c.Every = 30 * time.Second
@@ -58,11 +57,11 @@ func New(c Config) *Watch {
 	return &Watch{Config: c, soon: make(chan struct{}, 1), wrong: map[string]trouble{}}
 }
 
-// Run looks at once and then now and then, until ctx ends.
+// Run checks all parts at once and then regularly, until ctx ends.
 func (w *Watch) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		w.look(ctx)
-		least := min(w.Every/6, time.Second) // work that fails everywhere asks for a look often
+		least := min(w.Every/6, time.Second) // failing work may request checks at a high rate
 		wait(ctx, least, nil)
 		if len(w.Troubles()) > 0 {
 			wait(ctx, w.Every/6-least, w.soon)
@@ -72,7 +71,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// wait waits for d, for ctx to end, or for more.
+// wait waits for d, the end of ctx, or a value from more.
 func wait(ctx context.Context, d time.Duration, more <-chan struct{}) {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -83,7 +82,7 @@ func wait(ctx context.Context, d time.Duration, more <-chan struct{}) {
 	}
 }
 
-// Soon has the parts asked at once: something did not work.
+// Soon requests an early check of the parts, after a failure.
 func (w *Watch) Soon() {
 	select {
 	case w.soon <- struct{}{}:
@@ -91,7 +90,7 @@ func (w *Watch) Soon() {
 	}
 }
 
-// look asks all parts.
+// look checks all parts.
 func (w *Watch) look(ctx context.Context) {
 	var asked sync.WaitGroup
 	for _, p := range w.Parts {
@@ -107,20 +106,20 @@ func (w *Watch) look(ctx context.Context) {
 	asked.Wait()
 }
 
-// Note takes in what somebody met at work on a part that is not asked by itself; nil
+// Note records the result of work for a part without a check of its own; a nil err
 // means that it works.
 func (w *Watch) Note(ctx context.Context, name string, err error) {
-	w.set(ctx, name, err, time.Now().Add(noted))
+	w.set(ctx, name, err, time.Now().Add(noteTTL))
 }
 
-// Met takes in that work found a part away which is asked by itself: the server is not
-// ready from now on, and the part is asked at once.
-func (w *Watch) Met(ctx context.Context, name string, err error) {
+// NoteOutage records that work found a checked part unavailable. The server counts as not
+// ready from then on, and the parts are checked soon.
+func (w *Watch) NoteOutage(ctx context.Context, name string, err error) {
 	w.set(ctx, name, err, time.Time{}) //control:not-ready-at-once
 	w.Soon()
 }
 
-// set keeps how a part is, and tells of what changed.
+// set records the state of a part and logs changes.
 func (w *Watch) set(ctx context.Context, name string, err error, until time.Time) {
 	w.mu.Lock()
 	was, bad := w.wrong[name]
@@ -141,7 +140,7 @@ func (w *Watch) set(ctx context.Context, name string, err error, until time.Time
 	}
 }
 
-// Troubles says what is wrong, a line for each part; nothing when all is well.
+// Troubles returns the current problems, one line per part; none if all parts work.
 func (w *Watch) Troubles() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

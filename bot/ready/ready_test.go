@@ -114,7 +114,7 @@ func TestMet(t *testing.T) {
 		<-time.NewTimer(2 * time.Second).C
 		synctest.Wait()
 		away.Store(true)
-		w.Met(ctx, "model", errors.New("connection refused"))
+		w.NoteOutage(ctx, "model", errors.New("connection refused"))
 		if got := w.Troubles(); len(got) != 1 || got[0] != "model: connection refused" {
 			t.Errorf("a session found it away, and it says %q", got)
 		}

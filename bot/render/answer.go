@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	mostInline = 20000 // characters of an answer that other comments show with what they say
-	answerRoom = 60000 // characters of an answer in a comment of its own, before it is made safe
-	mostParts  = 12    // comments of one answer
+	maxInline  = 20000 // maximum characters of an answer inside other comments
+	answerRoom = 60000 // maximum characters of an answer in its own comment, before filtering
+	maxParts   = 12    // maximum number of comments of one answer
 )
 
-// long reports whether an answer is told in comments of its own.
-func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > mostInline }
+// long reports whether an answer needs comments of its own.
+func long(o *session.Outcome) bool { return o != nil && utf8.RuneCountInString(o.Summary) > maxInline }
 
-// Answer returns the comments that hold what a run came to, where that is too long to
-// stand in another one; else none.
+// Answer returns the comments with a run's answer if it is too long for another
+// comment, and none otherwise.
 func Answer(s *session.State) []string {
 	if !long(s.Outcome) {
 		return nil
 	}
-	parts := fitting(clean(s.Outcome.Summary), answerRoom)
+	parts := splitToFit(clean(s.Outcome.Summary), answerRoom)
 	missing := 0
-	for len(parts) > mostParts {
+	for len(parts) > maxParts {
 		last := len(parts) - 1
 		missing += utf8.RuneCountInString(parts[last])
 		parts = parts[:last]
 	}
-	parts = counted("Answer", parts)
+	parts = numberParts("Answer", parts)
 	if missing > 0 {
-		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", mostParts, plural(missing, "character"))
+		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", maxParts, plural(missing, "character"))
 	}
 	return parts
 }
 
-// counted says over each of several parts which one it is.
-func counted(what string, parts []string) []string {
+// numberParts numbers the parts, if there are several.
+func numberParts(what string, parts []string) []string {
 	for i := range parts {
 		if len(parts) > 1 {
 			parts[i] = fmt.Sprintf("**%s, %d of %d**\n\n%s", what, i+1, len(parts), parts[i]) //control:answer-parts
@@ -47,14 +47,14 @@ func counted(what string, parts []string) []string {
 	return parts
 }
 
-// fitting cuts a text so that each part has room in a comment after it was made safe,
-// which can make it longer.
-func fitting(s string, room int) []string {
+// splitToFit splits a text so that each part fits into a comment after filtering, which
+// can lengthen it.
+func splitToFit(s string, room int) []string {
 	var out []string
 	for _, part := range markdown(s, room) {
 		safe := clean(part)
 		if size := utf8.RuneCountInString(safe); size > maxBody-500 && room > 2000 {
-			out = append(out, fitting(part, room/2)...)
+			out = append(out, splitToFit(part, room/2)...)
 			continue
 		}
 		out = append(out, safe)
@@ -62,33 +62,34 @@ func fitting(s string, room int) []string {
 	return out
 }
 
-// summary is what a run came to, or where that stands.
+// summary returns a run's answer, or a pointer to the comments that hold it.
 func summary(o *session.Outcome) string {
 	switch {
 	case o == nil:
 		return ""
 	case o.Summary == "":
-		return tested(o)
+		return testResults(o)
 	case long(o):
-		return "The answer is long, so it stands in comments of its own.\n\n" + tested(o)
+		return "The answer is long, so it stands in comments of its own.\n\n" + testResults(o)
 	}
-	return clean(o.Summary) + "\n\n" + tested(o)
+	return clean(o.Summary) + "\n\n" + testResults(o)
 }
 
-// tested says how the tests went. These are no words of the model.
-func tested(o *session.Outcome) string {
+// testResults returns the test results observed by Handrail. It contains no text of the
+// model.
+func testResults(o *session.Outcome) string {
 	if o.Tests == "" {
 		return ""
 	}
 	return "Seen by Handrail: " + words(o.Tests) + "\n\n" //control:tests-are-told
 }
 
-// summaryFor is the summary for another thread than that of the session: of a long one
-// it has the beginning.
+// summaryFor is summary for a thread other than the session's: it shows the beginning
+// of a long answer.
 func summaryFor(o *session.Outcome, thread int) string {
 	if !long(o) {
 		return summary(o)
 	}
-	beginning := fitting(clean(o.Summary), mostInline)[0]
-	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + tested(o)
+	beginning := splitToFit(clean(o.Summary), maxInline)[0]
+	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + testResults(o)
 }

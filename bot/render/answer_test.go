@@ -61,7 +61,7 @@ func TestLongAnswer(t *testing.T) {
 				t.Errorf("%s: another comment says\n%.300s", name, other)
 			}
 		}
-		if body := PullBody(s, "", Origin{Number: 12}); !strings.Contains(body, "w0") || !strings.Contains(body, "in #12") || len(body) > 3*mostInline {
+		if body := PullBody(s, "", Origin{Number: 12}); !strings.Contains(body, "w0") || !strings.Contains(body, "in #12") || len(body) > 3*maxInline {
 			t.Errorf("%s: the pull request says\n%.300s", name, body)
 		}
 	}
@@ -72,7 +72,7 @@ func TestEndlessAnswer(t *testing.T) {
 	t.Parallel()
 	s := &session.State{Outcome: &session.Outcome{Summary: strings.Repeat("Some words of an answer.\n\n", 30_000)}}
 	parts := Answer(s)
-	if last := parts[len(parts)-1]; len(parts) != mostParts || !strings.Contains(last, "characters are missing") || !strings.Contains(last, "`/agent …`") {
+	if last := parts[len(parts)-1]; len(parts) != maxParts || !strings.Contains(last, "characters are missing") || !strings.Contains(last, "`/agent …`") {
 		t.Errorf("%d comments, the last ends %q", len(parts), last[max(0, len(last)-300):])
 	}
 	if parts := Answer(&session.State{Outcome: &session.Outcome{Summary: "Short."}}); parts != nil {

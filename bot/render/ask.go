@@ -11,9 +11,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Approval is what a person is asked: what will be done, the whole command or diff with
-// invisible characters made visible, then why that needs a yes, and how to answer. The
-// digest of it is for machines, see [details].
+// Approval returns the text of a request for approval: the whole command or diff, with
+// invisible characters made visible, the reasons, and the ways to answer. The digest is
+// for machines, see [details].
 func Approval(a session.Asked, requester string) string {
 	if a.Kind == session.AskQuestion {
 		return question(a)
@@ -49,10 +49,10 @@ func Approval(a session.Asked, requester string) string {
 	return b.String()
 }
 
-// question is what the agent wants to know.
+// question returns the text of the agent's question.
 func question(a session.Asked) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedIn(a))
+	fmt.Fprintf(&b, "### ❓ The agent asks\n\n%s\n\n", askedText(a))
 	for i, c := range a.Choices {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, item(line(c, 300)))
 	}
@@ -64,7 +64,7 @@ func question(a session.Asked) string {
 	return b.String()
 }
 
-// reasons lists why a person is asked.
+// reasons lists the reasons for which approval is required.
 func reasons(a session.Asked) string {
 	var b strings.Builder
 	if len(a.Reasons) > 0 {
@@ -80,7 +80,8 @@ func reasons(a session.Asked) string {
 	return b.String()
 }
 
-// byRule parts a reason from the pattern at its end, by which a file is sensitive.
+// byRule splits off the pattern at the end of a reason, which marks a file as
+// sensitive.
 func byRule(reason string) (why, pattern string) {
 	at := strings.LastIndex(reason, " (")
 	if at < 0 || !strings.HasSuffix(reason, ")") || !strings.Contains(reason[at:], "*") {
@@ -89,7 +90,7 @@ func byRule(reason string) (why, pattern string) {
 	return reason[:at], strings.TrimSuffix(reason[at+2:], ")")
 }
 
-// requestFacts is a line with how severe a request is, for whom, and until when it is open.
+// requestFacts returns a line with the severity, the requester and the deadline.
 func requestFacts(a session.Asked, requester string) string {
 	var facts []string
 	if a.Severity != "" && a.Severity != "none" {
@@ -107,8 +108,8 @@ func requestFacts(a session.Asked, requester string) string {
 	return strings.Join(facts, " · ") + "\n\n"
 }
 
-// details folds what machines know requests by: the digest that an approval is bound to,
-// and the patterns of the rules that ask for it.
+// details folds the data for machines: the digest that an approval is bound to, and the
+// patterns of the rules that require it.
 func details(list []session.Asked) []untrusted.Fold {
 	var b strings.Builder
 	for _, a := range list {
@@ -133,35 +134,35 @@ func detail(a session.Asked) string {
 	return out
 }
 
-// TooLongToShow reports whether a request cannot be shown whole in one comment.
-// What cannot be shown cannot be approved there. A plan or a question may have several.
+// TooLongToShow reports whether a request does not fit into one comment. It cannot be
+// approved then. A plan or a question may take several.
 func TooLongToShow(a session.Asked) bool {
-	return len(before(a)) > mostParts || utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
+	return len(before(a)) > maxParts || utf8.RuneCountInString(clean(Approval(a, ""))+detail(a)) > maxBody-roomForRest
 }
 
-// roomForRest is what naming people, the link and a fold add to a request.
+// roomForRest is the room for mentions, the link and a fold in a request.
 const roomForRest = 1600
 
-// settledAs says in the title of a fold what became of a request: by whom, and what came
-// of it.
-func settledAs(r Request) string {
+// settledTitle returns the fold title of a settled request: the verdict, the approver and
+// the outcome.
+func settledTitle(r Request) string {
 	icon := map[bool]string{true: "✅", false: "⏹️"}[r.Answer.Verdict == policy.Approved || r.Answer.Verdict == policy.Answered]
 	out := fmt.Sprintf("%s %s%s: %s", icon, map[bool]string{true: "Plan "}[r.Kind == session.AskPlan], r.ID, verdictOf(r))
-	if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != us) {
+	if r.Answer.By != "" && r.Answer.Verdict != policy.Stale && (r.Answer.ByID != 0 || r.Answer.By != programName) {
 		out += " by " + line(r.Answer.By, 60)
 	}
 	switch {
 	case r.Kind == session.AskPlan:
 	case r.Answer.Verdict == policy.Approved:
-		out += cmp.Or(cameOf(r.Request), "; not carried out so far")
+		out += cmp.Or(outcomeOf(r.Request), "; not carried out so far")
 	case r.Answer.Verdict != policy.Answered && r.Answer.Reason != "":
 		out += " (" + line(r.Answer.Reason, 120) + ")"
 	}
 	return out
 }
 
-// cameOf says what came of a request that was approved, "" for nothing so far.
-func cameOf(r *session.Request) string {
+// outcomeOf returns the outcome of an approved request, or "" if there is none yet.
+func outcomeOf(r *session.Request) string {
 	switch {
 	case r.Commit != "":
 		return fmt.Sprintf("; it is on the branch with %.7s", r.Commit)

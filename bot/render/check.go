@@ -7,17 +7,16 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// CheckName is the name of the check run that shows a session on the commits
-// of its branch.
+// CheckName is the name of the check run that shows a session on its commits.
 const CheckName = "Handrail"
 
 var conclusions = map[session.Phase]string{
-	session.PhaseDone:    "success", // and nothing else: words prove nothing
+	session.PhaseDone:    "success", // no other phase is a success: the model's claims prove nothing
 	session.PhaseStopped: "cancelled", session.PhaseFailed: "failure", session.PhaseCrashed: "failure",
 	session.PhaseAwaitingApproval: "action_required", session.PhaseAwaitingAnswer: "action_required", session.PhaseOutOfBudget: "action_required",
 }
 
-// Conclusion returns GitHub's word for a session that does not run.
+// Conclusion returns GitHub's conclusion for a session that is not running.
 func Conclusion(p session.Phase) string {
 	if c, ok := conclusions[p]; ok {
 		return c
@@ -25,7 +24,7 @@ func Conclusion(p session.Phase) string {
 	return "neutral"
 }
 
-// Sign is the reaction that says how a session stands where nothing else can.
+// Sign returns the reaction that shows a session's state if comments are impossible.
 func Sign(p session.Phase) string {
 	switch p {
 	case session.PhaseDone, session.PhaseAnswered, session.PhasePlanned, session.PhaseReviewed:
@@ -34,7 +33,7 @@ func Sign(p session.Phase) string {
 	return "confused"
 }
 
-// CheckTitle is the one line that GitHub shows beside a check run.
+// CheckTitle returns the line that GitHub shows next to a check run.
 func CheckTitle(s *session.State) string {
 	t := string(s.Phase)
 	if len(s.Files) > 0 {
@@ -43,8 +42,8 @@ func CheckTitle(s *session.State) string {
 	return t
 }
 
-// CheckSummary is the text of a check run that is completed. turnedAway is
-// who was not answered, and why; "" for nobody.
+// CheckSummary returns the text of a completed check run. turnedAway is the requester
+// who got no answer, and the reason; empty if there is none.
 func CheckSummary(s *session.State, turnedAway string) string {
 	var b strings.Builder
 	if s.Outcome != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// whyItBegan says why the present request began, where nobody wrote it in the thread.
+// whyItBegan returns the reason for the current request if no user wrote it.
 func whyItBegan(s *session.State) string {
 	for _, m := range slices.Backward(s.Timeline) {
 		if said, ok := m.(*session.Message); ok && said.Text != "" {
@@ -24,19 +24,19 @@ func whyItBegan(s *session.State) string {
 	return "Started because " + words(line(s.Task.Why, 200)) + ".\n\n"
 }
 
-// ChecksFailed is why a session goes on.
+// ChecksFailed returns the reason for a session to continue after failed checks.
 func ChecksFailed(n int, commit string) string {
 	return fmt.Sprintf("%s failed on %.7s", plural(n, "check"), commit)
 }
 
-// MendChecks asks the agent to mend what failed checks say.
+// MendChecks returns the request to the agent to fix failed checks.
 func MendChecks(n int, commit string) string {
 	return fmt.Sprintf("%s of your pull request failed on commit %.12s. Above is which, with the part of the log that says why. "+
 		"Find the cause and mend it, and change nothing that has nothing to do with it; do not change what checks in place of what is checked. "+
 		"Where the cause is not in this repository, such as a service that was away, change nothing and say so.", plural(n, "check"), commit)
 }
 
-// ChecksUsedUp says that failed checks bring the session back no more.
+// ChecksUsedUp says that failed checks no longer resume the session.
 func ChecksUsedUp(attempts int, commit string, pull int) string {
 	return fmt.Sprintf("Checks of #%d still fail on `%.7s`. They brought me back %s, which is as often as they may (`ci_fix.attempts`), so I leave it here. "+
 		"Have a look, and write `/agent` and what to do; after that, checks count anew.", pull, commit, times(attempts))
@@ -49,17 +49,17 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// mostGreen is how many names of checks are listed.
-const mostGreen = 20
+// maxGreen is the maximum number of listed checks.
+const maxGreen = 20
 
-// SawGreen names the checks that were seen to be content with the commit.
-func SawGreen(names []string) string {
+// GreenChecks lists the checks that passed on the commit.
+func GreenChecks(names []string) string {
 	var out []string
-	for _, n := range names[:min(len(names), mostGreen)] {
+	for _, n := range names[:min(len(names), maxGreen)] {
 		out = append(out, code(line(n, 80)))
 	}
 	more := ""
-	if n := len(names) - mostGreen; n > 0 {
+	if n := len(names) - maxGreen; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
 	return "Checks that were green: " + strings.Join(out, ", ") + more + "."

@@ -8,9 +8,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Ending tells how the last run of a session ended, for those who are told: GitHub
-// notifies nobody of an edited comment. What the progress comment at this address lists
-// it leaves out, "" for none. pull is the pull request with the work, 0 for none.
+// Ending returns the message about the end of a session's last run. It is a comment of
+// its own, because GitHub sends no notifications for edits. It omits the contents of
+// the progress comment, whose address is progress, or empty if there is none. pull is
+// the pull request with the work, or 0.
 func Ending(s *session.State, progress string, pull int, note string) string {
 	if s.Outcome == nil {
 		return ""
@@ -23,26 +24,26 @@ func Ending(s *session.State, progress string, pull int, note string) string {
 		said.Reason = "" // of an earlier end
 	}
 	outcome(&b, &said)
-	whereWorkIs(&b, s.Sent, "this thread")
+	locateWork(&b, s.Sent, "this thread")
 	if progress == "" {
 		files(&b, s.Files, since(s))
 	}
 	if note != "" {
 		b.WriteString(note + "\n\n")
 	}
-	if how = next(s); progress == "" || how != goOn { // which that comment says
+	if how = next(s); progress == "" || how != goOn { // the progress comment says so already
 		b.WriteString(how + "\n")
 	}
 	return strings.TrimRight(b.String(), "\n") + "\n" + toProgress(progress)
 }
 
-// wishes begin the end of a run that was only about checkpoints.
+// wishes are the first words for the end of a run about checkpoints only.
 var wishes = map[session.TakeBackKind]string{
 	session.Undo: "↩️ **undone**", session.Redo: "↪️ **redone**", session.Rebase: "🔀 **base taken in**",
 	session.Keep: "⏹️ **no changes**",
 }
 
-// endsWith says in a few words what there is to look at.
+// endsWith returns a short list of the results.
 func endsWith(s *session.State, pull int) string {
 	parts := modeOf(s)
 	wish := s.Outcome.Wish

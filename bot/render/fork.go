@@ -7,7 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Why work on a fork does not go on.
+// Reasons for which work on a fork does not continue.
 const (
 	WhyForkMoved = "the fork has new commits since then"
 	ForkMovesOn  = "The fork got new commits again and again while I waited for a word on one, so I stopped asking. Ask me again when it rests."
@@ -15,11 +15,11 @@ const (
 
 func okFor(commit string) string { return fmt.Sprintf("`/agent ok %s`", commit) }
 
-// ForkRequest is the comment that asks for leave to work on a commit of a fork, and
-// that says what became of it.
+// ForkRequest returns the comment that requests approval to work on a commit of a fork,
+// or shows the outcome of that request.
 func ForkRequest(r *session.Request) string {
 	switch {
-	case r.Approval.Waits():
+	case r.Approval.IsPending():
 		since := ""
 		for _, why := range r.Reasons {
 			since = "What was asked or allowed here before does not count any more: " + why + ".\n\n"
@@ -33,22 +33,23 @@ func ForkRequest(r *session.Request) string {
 	return fmt.Sprintf("⏹️ I do not wait for a word on the commit %s of the fork any more.\n", r.Head)
 }
 
-// ForkMoved says that a word was for a commit that the fork is not at any more.
+// ForkMoved says that an approval is for an outdated commit of the fork.
 func ForkMoved(commit, head string) string {
 	return fmt.Sprintf("The fork has new commits: `%s` is not its newest one any more, so nothing was done. Look at the new ones first. To let me work on them, write %s.", commit, okFor(head))
 }
 
-// ForkOther says that a word is for no commit that was asked for.
+// ForkOther says that an approval names a commit without a request.
 func ForkOther(commit, head string) string {
 	return fmt.Sprintf("The fork is not at a commit `%s`, so nothing was done. To let me work on what it has now, write %s.", commit, okFor(head))
 }
 
-// ForkAmbiguous says that a word may be for several commits.
+// ForkAmbiguous says that an approval matches several commits.
 func ForkAmbiguous(commit, head string) string {
 	return fmt.Sprintf("Several commits of the fork begin with `%s`, so nothing was done. To let me work on the newest one, write all of its digits: %s.", commit, okFor(head))
 }
 
-// ForkNamesNone says which commit a word without one can be for.
+// ForkNamesNone says that an approval must name a commit, and suggests the requested
+// one.
 func ForkNamesNone(head string) string {
 	return fmt.Sprintf("Nothing was done: say which commit of the fork I may work on. For the one that I asked about, write %s.", okFor(head))
 }

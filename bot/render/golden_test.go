@@ -114,7 +114,7 @@ func earlier() []string {
 	}
 	over := session.NewState()
 	over.Outcome = &session.Outcome{Status: session.StatusStopped, Reason: ReplacedBy("kim")}
-	return []string{OfEarlier(ended(session.AskPlan, policy.Approved), over), OfEarlier(ended(session.AskPlan, policy.Withdrawn), over), OfEarlier(ended(session.AskApproval, policy.Stale), session.NewState())}
+	return []string{EarlierRequest(ended(session.AskPlan, policy.Approved), over), EarlierRequest(ended(session.AskPlan, policy.Withdrawn), over), EarlierRequest(ended(session.AskApproval, policy.Stale), session.NewState())}
 }
 
 // uses is what is said of commands that are written wrongly, and what each does.
@@ -135,9 +135,9 @@ func uses() (out []string) {
 	own := custom.Command{Name: "release"}
 	for _, why := range []string{fmt.Sprintf(usage.IsCommand, "/agent", "stop"), fmt.Sprintf(usage.IsMode, "/agent", "plan"), fmt.Sprintf(usage.IsNear, "/agent", "stop")} {
 		own.Err = errors.New("`stop` cannot be the name of a command: " + why)
-		out = append(out, OwnBroken(own))
+		out = append(out, CustomBroken(own))
 	}
-	out = append(out, OwnUse(own, usage.NoArguments), OwnUse(own, fmt.Sprintf(usage.FewerArguments, "one argument", 2)))
+	out = append(out, CustomMisuse(own, usage.NoArguments), CustomMisuse(own, fmt.Sprintf(usage.FewerArguments, "one argument", 2)))
 	help := fmt.Sprintf(usage.Begin, "/agent", usage.Help["task"], "/agent", "fix the failing test") + usage.Head + fmt.Sprintf(usage.ModeRow, "/agent", "plan", "plan")
 	for _, name := range slices.Sorted(maps.Keys(usage.Help)) {
 		if name != "task" {
@@ -191,24 +191,24 @@ func everything() map[string][]string {
 		"CouldNotGoOn": {CouldNotGoOn(errSample)}, "CouldNotStart": {CouldNotStart(errSample)},
 		"Detail":     {Detail("exit status 1")},
 		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
-		"Died":       {Died(2), Died(3)}, "Diff": {Diff(done, "https://github.example/c"), Diff(none, ""), Diff(sample(session.PhaseDone, 1, 1), "https://github.example/c")},
+		"Died":       {ServerDied(2), ServerDied(3)}, "Diff": {Diff(done, "https://github.example/c"), Diff(none, ""), Diff(sample(session.PhaseDone, 1, 1), "https://github.example/c")},
 		"Ended": {Ended(session.PhaseCrashed, errSample)}, "Fault": {Fault(errSample)}, "FewerTurns": {FewerTurns(100, 20), FewerTurns(2, 1)}, "TurnsLater": {TurnsLater(5)},
 		"Ending":        {Ending(done, "https://github.com/o/r/issues/7#issuecomment-1", 9, ""), Ending(none, "", 0, "A note."), Ending(sample(session.PhaseFailed, 1, 1), "", 0, "")},
 		"ForkAmbiguous": {ForkAmbiguous("c0c0c0c", sampleHead)}, "ForkMoved": {ForkMoved("abc1234", sampleHead)}, "ForkOther": {ForkOther("abc1234", sampleHead)},
 		"ForkNamesNone": {ForkNamesNone(sampleHead)}, "ForkRequest": {ForkRequest(held), ForkRequest(let)},
 		"Kept": {Kept(nil), Kept([]string{"a.go"}), Kept([]string{"a", "b", "c", "d", "e", "f"}), Kept([]string{"a", "b", "c", "d", "e", "f", "g"})}, "LeftOut": {LeftOut(10, 1), LeftOut(10, 2)},
 		"ChecksFailed": {ChecksFailed(1, "0123456789abcdef"), ChecksFailed(2, "0123456789abcdef")}, "MendChecks": {MendChecks(1, "0123456789abcdef"), MendChecks(3, "0123456789abcdef")},
-		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "SawGreen": {SawGreen([]string{"test"}), SawGreen(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
+		"ChecksUsedUp": {ChecksUsedUp(1, "0123456789abcdef", 7), ChecksUsedUp(3, "0123456789abcdef", 7)}, "SawGreen": {GreenChecks([]string{"test"}), GreenChecks(slices.Repeat([]string{"lint `x`", "@kim"}, 11))},
 		"ReviewSince": {ReviewSince("main", "", "0123456789abcdef"), ReviewSince("main", "fedcba9876543210", "0123456789abcdef")}, "ReviewStale": {ReviewStale([]int{3, 12}, 14)},
 		"BySchedule": {BySchedule("nightly")}, "ScheduleTitle": {ScheduleTitle("nightly")}, "ScheduleBody": {ScheduleBody("nightly", ""), ScheduleBody("nightly", "All is well.")}, "ScheduleResult": {ScheduleResult(done, 0), ScheduleResult(done, 7)},
 		"NoForkWaits": {NoForkWaits("abc1234")}, "NoLonger": {NoLonger(sampleModes)}, "NoPull": {NoPull("agent/1-fix", "no commits between main and agent/1-fix")},
-		"NoneRuns": phases, "OrTask": {OrTask("stop", ""), OrTask("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
+		"NoneRuns": phases, "OrTask": {TaskHint("stop", ""), TaskHint("stop", "using tabs")}, "NotAll": {NotAll("approve", asked[:1]), NotAll("deny", asked)},
 		"NotAllowed": {NotAllowed(sampleModes), NotAllowed(sampleNoMode), NotAllowed(&policy.NotAllowed{What: "model", Name: "x"})},
 		"NotCounted": {NotCounted("review", WhyOtherCommit(sampleHead, strings.Repeat("d", 40)))}, "NotOpen": {NotOpen("approve", "abc", nil), NotOpen("approve", "abc", asked)},
 		"NotReviewed": {NotReviewed(WhyNoPull("it is locked"))}, "NotStarted": {NotStarted("sam has no access to this repository.")}, "AskInstead": {AskInstead(true), AskInstead(false)},
 		"NothingToResume": {NothingToResume(session.PhaseDone), NothingToResume(session.PhaseNoChanges)},
-		"OwnBroken":       {OwnBroken(book[1])}, "OwnCommands": {OwnCommands(book, nil), OwnCommands(nil, errSample)}, "OwnMode": {OwnMode(custom.Command{Name: "release", Mode: "plan"}, "code")},
-		"OwnUse":        {OwnUse(book[0], "takes no words, and here are 2")},
+		"OwnBroken":       {CustomBroken(book[1])}, "OwnCommands": {CustomCommands(book, nil), CustomCommands(nil, errSample)}, "OwnMode": {CustomModeConflict(custom.Command{Name: "release", Mode: "plan"}, "code")},
+		"OwnUse":        {CustomMisuse(book[0], "takes no words, and here are 2")},
 		"DiffParts":     append(posts(DiffParts("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")), posts(DiffParts(""))...),
 		"Patches":       posts(Patches("--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n")),
 		"Postponed":     {Postponed("kim", sampleAt)},
@@ -221,10 +221,10 @@ func everything() map[string][]string {
 		"Requests": {posted(Requests([]Request{{Request: answered(sampleRun, "")}}, "kim", "")), posted(Requests([]Request{{Request: answered(sampleRun, policy.Denied)}, {Request: answered(sampleEdit, "")}}, "kim", "")),
 			posted(Requests([]Request{{Request: answered(sampleRun, policy.Approved)}, {Request: answered(sampleEdit, policy.Stale)}}, "kim", "https://github.com/o/r/issues/7#issuecomment-1"))},
 		"ReviewBody": {ReviewBody(sampleEdit, "kim", 7)}, "ReviewNotice": {posted(ReviewNotice(sampleEdit, 9, "kim", ""))}, "ReviewTitle": {ReviewTitle(sampleEdit)}, "ReviewEnd.Text": ends,
-		"Settled": {Settled([]string{Taken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
+		"Settled": {Settled([]string{AnswerTaken("ab12cd", "kim", "comment 12"), ""}), Settled([]string{"`ab12cd`: approved.", "`ef34ab`: denied."})}, "SettledAs": settled,
 		"ShareOfDay": {ShareOfDay("kim", "2026-01-02")}, "Status": {posted(Status(sampleAt, Progress(done, Links{})))}, "StoppedBy": stops(), "StoppedBefore": {StoppedBefore("kim")},
-		"Taken": {Taken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {Touched(true), Touched(false)},
-		"Stays":      {Stays(asked[:1], false, func(string) string { return "" }), Stays([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
+		"Taken": {AnswerTaken("ab12cd", "kim", "comment 12")}, "TooLate": {TooLate(session.Resolved{ID: "ab12cd", Reason: WhyLate})}, "Touched": {SourceChanged(true), SourceChanged(false)},
+		"Stays":      {RequestsStayOpen(asked[:1], false, func(string) string { return "" }), RequestsStayOpen([]session.Asked{sampleRun}, true, func(string) string { return "https://github.com/o/r/issues/7#issuecomment-1" })},
 		"WhichMeant": {WhichMeant([]session.Asked{sampleAsk}, nil), WhichMeant([]session.Asked{sampleAsk, sampleAsk}, asked)}, "WhichRequest": {WhichRequest("approve", asked), WhichRequest("approve", []session.Asked{{ID: "ab12cd", Severity: "critical"}})},
 		"WhyMergedAlone": {WhyMergedAlone("nobody approved it")}, "WhyMergedBy": {WhyMergedBy(WhyMergedUnknown)}, "WhyNoPull": {WhyNoPull("it is locked")}, "WhyNoPermission": {WhyNoPermission("pull_requests=write"), WhyNoPermission("issues=write; pull_requests=write"), WhyNoPermission("x")},
 		"WhyNoRight": {WhyNoRight("kim has left the team")}, "WhyOtherCommit": {WhyOtherCommit(sampleHead, strings.Repeat("d", 40))},
@@ -232,7 +232,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NobodyHere, ReviewDependencies},
+		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
 	}
 }
 

@@ -11,40 +11,40 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// broken cuts a block that is too long for one part: at most first characters go into
-// the first piece, at most room into each other.
-func broken(b block, first, room int) []string {
-	if b.depth == deepest {
-		return brokenLines(b.src, first, room)
+// splitBlock splits a block that is too long for one part: at most first characters into
+// the first piece, and at most room into each other piece.
+func splitBlock(b block, first, room int) []string {
+	if b.depth == maxDepth {
+		return splitLines(b.src, first, room)
 	}
 	switch n := b.node.(type) {
 	case *ast.List:
-		return brokenList(b, n, first, room)
+		return splitList(b, n, first, room)
 	case *ast.Blockquote:
-		return brokenQuote(b, first, room)
+		return splitQuote(b, first, room)
 	case *ast.FencedCodeBlock:
-		return brokenFence(b.src, first, room)
+		return splitFence(b.src, first, room)
 	case *ast.CodeBlock:
-		return brokenLines(b.src, first, room)
+		return splitLines(b.src, first, room)
 	}
 	if b.isTable() {
-		return brokenTable(b.src, first, room)
+		return splitTable(b.src, first, room)
 	}
-	return brokenText(b.src, first, room)
+	return splitText(b.src, first, room)
 }
 
-// filler puts texts into pieces.
+// filler fills pieces with texts.
 type filler struct {
 	pieces []string
 	b      strings.Builder
-	n      int // characters in b
-	room   int // in this piece, with what is there
-	next   int // in the pieces to come
+	n      int // number of characters in b
+	room   int // maximum number of characters of this piece
+	next   int // maximum number of characters of the next pieces
 }
 
 func (f *filler) add(s string) {
 	f.b.WriteString(s)
-	f.n += splitSize(s)
+	f.n += runeCount(s)
 }
 
 func (f *filler) reset() {
@@ -52,8 +52,8 @@ func (f *filler) reset() {
 	f.n = 0
 }
 
-// fits reports whether a text has room in the open piece.
-func (f *filler) fits(s string) bool { return f.n+splitSize(s) <= f.room }
+// fits reports whether a text fits into the current piece.
+func (f *filler) fits(s string) bool { return f.n+runeCount(s) <= f.room }
 
 // turn begins the next piece.
 func (f *filler) turn() {
@@ -74,32 +74,31 @@ func (f *filler) done() []string {
 
 var itemMark = pattern.Lazy(`^( {0,3})([-+*]|\d{1,9}[.)])([ \t]+|$)`)
 
-func brokenList(b block, n *ast.List, first, room int) []string {
+func splitList(b block, n *ast.List, first, room int) []string {
 	f := filler{room: first, next: room}
 	for i, item := range b.items {
 		if !f.fits(item) && f.b.Len() > 0 {
 			f.turn()
 		}
 		if f.b.Len() == 0 && n.IsOrdered() {
-			item = numbered(item, n.Start+i) //control:split-numbers
+			item = setNumber(item, n.Start+i) //control:split-numbers
 		}
 		if f.fits(item) {
 			f.add(item)
 			continue
 		}
-		pieces := brokenItem(block{src: item, depth: b.depth}, f.room, room)
+		pieces := splitItem(block{src: item, depth: b.depth}, f.room, room)
 		for _, p := range pieces {
 			f.turn()
 			f.add(p + "\n\n")
 		}
-		f.turn() // what follows is not a part of the item
+		f.turn() // the next text is not part of the item
 	}
 	return f.done()
 }
 
-// numbered gives an item of a list its number. What belongs to the item is moved with
-// it.
-func numbered(item string, n int) string {
+// setNumber sets the number of a list item and indents its content to match.
+func setNumber(item string, n int) string {
 	m := itemMark().FindStringSubmatch(item)
 	if m == nil || len(m[2]) < 2 {
 		return item
@@ -116,16 +115,16 @@ func numbered(item string, n int) string {
 	return strings.Join(lines, "")
 }
 
-// brokenItem cuts an item that is longer than a part: what belongs to it stands there
-// as if it were no item, and only the first piece has its mark.
-func brokenItem(b block, first, room int) []string {
+// splitItem splits an item that is longer than a part. Only the first piece has the
+// item's mark; the others are plain blocks.
+func splitItem(b block, first, room int) []string {
 	item := b.src
 	m := itemMark().FindStringSubmatch(item)
 	if m == nil {
-		return brokenText(item, first, room)
+		return splitText(item, first, room)
 	}
 	wide := len(m[1]) + len(m[2]) + len(m[3])
-	if len(m[3]) > 4 || m[3] == "" { // what follows the mark is code, or stands on the next line
+	if len(m[3]) > 4 || m[3] == "" { // the content is code, or begins on the next line
 		wide = len(m[1]) + len(m[2]) + 1
 	}
 	wide = min(wide, len(item))
@@ -137,10 +136,10 @@ func brokenItem(b block, first, room int) []string {
 		}
 		text.WriteString(line[min(cut, len(line)):])
 	}
-	for at := first - wide; ; at -= first / 4 { // the blanks before its lines need room as well
-		inside := within(block{src: text.String(), depth: b.depth}, at, room)
-		head := indented(inside[0], item[:wide], wide)
-		if splitSize(head) <= first {
+	for at := first - wide; ; at -= first / 4 { // indentation needs room as well
+		inside := splitInside(block{src: text.String(), depth: b.depth}, at, room)
+		head := indentWith(inside[0], item[:wide], wide)
+		if runeCount(head) <= first {
 			return append([]string{head}, inside[1:]...)
 		}
 		if at <= first/4 {
@@ -149,8 +148,8 @@ func brokenItem(b block, first, room int) []string {
 	}
 }
 
-// indented puts a mark before a text, and as many blanks before each further line.
-func indented(s, mark string, wide int) string {
+// indentWith puts a mark before a text and indents each further line by wide blanks.
+func indentWith(s, mark string, wide int) string {
 	lines := strings.SplitAfter(s, "\n")
 	for i := range lines {
 		switch {
@@ -163,12 +162,13 @@ func indented(s, mark string, wide int) string {
 	return strings.Join(lines, "")
 }
 
-// deepest is how far blocks in blocks are looked into: each takes another reading.
-const deepest = 4
+// maxDepth is the maximum depth of nested blocks to parse, because each level is parsed
+// anew.
+const maxDepth = 4
 
-// within cuts what stands inside of another block.
-func within(b block, first, room int) []string {
-	first = max(first, leastInside)
+// splitInside splits the content of a container block.
+func splitInside(b block, first, room int) []string {
+	first = max(first, minInside)
 	list := blocksOf(b.src, b.depth+1)
 	n, left := 0, first
 	for n < len(list) && list[n].size <= left {
@@ -176,59 +176,59 @@ func within(b block, first, room int) []string {
 		n++
 	}
 	if n == 0 && len(list) > 0 {
-		pieces := broken(list[0], first, room)
+		pieces := splitBlock(list[0], first, room)
 		return append(pieces, pack(list[1:], room)...)
 	}
 	return append([]string{join(list[:n])}, pack(list[n:], room)...)
 }
 
-// leastInside is the room that a piece of what stands in another block has at least.
-const leastInside = 100
+// minInside is the minimum room for a piece of nested content, in characters.
+const minInside = 100
 
 func indent(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
 var quoteMark = pattern.Lazy(`(?m)^ {0,3}> ?`)
 
-func brokenQuote(b block, first, room int) []string {
+func splitQuote(b block, first, room int) []string {
 	inside := quoteMark().ReplaceAllString(trim(b.src), "")
-	for part := 8; ; part /= 2 { // the marks need room as well
-		out := within(block{src: inside, depth: b.depth}, first-first/part, room-room/part)
+	for part := 8; ; part /= 2 { // the quote marks need room as well
+		out := splitInside(block{src: inside, depth: b.depth}, first-first/part, room-room/part)
 		fits := true
 		for i, p := range out {
 			out[i] = "> " + strings.ReplaceAll(p, "\n", "\n> ")
-			fits = fits && splitSize(out[i]) <= map[bool]int{true: first, false: room}[i == 0]
+			fits = fits && runeCount(out[i]) <= map[bool]int{true: first, false: room}[i == 0]
 		}
 		if fits {
 			return out
 		}
-		if part == 2 { // nothing but short lines
-			return brokenText(inside, first, room)
+		if part == 2 { // only short lines: the marks take too much room
+			return splitText(inside, first, room)
 		}
 	}
 }
 
-func brokenFence(s string, first, room int) []string {
+func splitFence(s string, first, room int) []string {
 	lines := strings.SplitAfter(trim(s), "\n")
 	open := strings.TrimRight(lines[0], "\n") + "\n"
 	m := fenceLine().FindStringSubmatch(strings.TrimSuffix(open, "\n"))
-	if m == nil || splitSize(open) > leastInside {
-		return brokenText(s, first, room)
+	if m == nil || runeCount(open) > minInside {
+		return splitText(s, first, room)
 	}
 	body := lines[1:]
 	if n := len(body); n > 0 && fenceAfter(m[1], body[n-1]) == "" {
 		body = body[:n-1]
 	}
 	ends := open[:strings.IndexByte(open, m[1][0])] + m[1]
-	pieces := brokenLines(strings.Join(body, ""), first-splitSize(open+ends)-1, room-splitSize(open+ends)-1)
+	pieces := splitLines(strings.Join(body, ""), first-runeCount(open+ends)-1, room-runeCount(open+ends)-1)
 	for i, p := range pieces {
 		pieces[i] = open + strings.TrimSuffix(p, "\n") + "\n" + ends //control:split-fence
 	}
 	return pieces
 }
 
-// brokenLines cuts between lines, and inside one that is too long.
-func brokenLines(s string, first, room int) []string {
-	f := filler{room: max(first, leastInside), next: max(room, leastInside)}
+// splitLines splits between lines, and inside lines that are too long.
+func splitLines(s string, first, room int) []string {
+	f := filler{room: max(first, minInside), next: max(room, minInside)}
 	for line := range strings.Lines(s) {
 		for !f.fits(line) {
 			if f.b.Len() > 0 {
@@ -245,17 +245,17 @@ func brokenLines(s string, first, room int) []string {
 	return f.done()
 }
 
-func brokenTable(s string, first, room int) []string {
+func splitTable(s string, first, room int) []string {
 	lines := strings.SplitAfter(trim(s), "\n")
 	head := strings.Join(lines[:2], "")
-	if splitSize(head) > room/2 {
-		return brokenText(s, first, room)
+	if runeCount(head) > room/2 {
+		return splitText(s, first, room)
 	}
 	f := filler{room: first, next: room}
 	f.add(head)
 	for _, row := range lines[2:] {
 		if !f.fits(row) {
-			if f.b.String() == head { // nothing is to stand there without a row
+			if f.b.String() == head { // drop a head without rows
 				f.reset()
 			}
 			f.turn()
@@ -269,8 +269,8 @@ func brokenTable(s string, first, room int) []string {
 			f.add(head)
 			f.turn()
 		}
-		// A row that is longer than a part is shown as text.
-		for _, p := range brokenText(row, room, room) {
+		// A row that is too long for a part is shown as text.
+		for _, p := range splitText(row, room, room) {
 			f.add(p)
 			f.turn()
 		}
@@ -282,11 +282,11 @@ func brokenTable(s string, first, room int) []string {
 	return f.done()
 }
 
-// brokenText cuts a text between lines, or between words.
-func brokenText(s string, first, room int) []string {
-	first, room = max(first, leastInside), max(room, leastInside)
+// splitText splits a text between lines or words.
+func splitText(s string, first, room int) []string {
+	first, room = max(first, minInside), max(room, minInside)
 	var out []string
-	for splitSize(s) > first {
+	for runeCount(s) > first {
 		at := gap(s[:runesTo(s, first)])
 		out = append(out, strings.TrimRight(s[:at], " \t\n"))
 		s, first = strings.TrimLeft(s[at:], " \t\n"), room
@@ -294,7 +294,7 @@ func brokenText(s string, first, room int) []string {
 	return append(out, s)
 }
 
-// runesTo is where the first n characters of s end.
+// runesTo returns the offset after the first n characters of s.
 func runesTo(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -305,10 +305,10 @@ func runesTo(s string, n int) int {
 	return len(s)
 }
 
-// gap is where a text is best cut: in front of a word, outside of code and links; a
-// word that begins a line is best, then one that begins a sentence.
+// gap returns the best offset to split a text: before a word, outside code and links.
+// The start of a line is best, then the start of a sentence.
 func gap(s string) int {
-	var best [4]int // before any word, a word outside of code and links, a sentence, a line
+	var best [4]int // offsets before: any word, a word outside code and links, a sentence, a line
 	var in spans
 	for i, r := range s {
 		in.next(r)
@@ -339,7 +339,7 @@ func gap(s string) int {
 	return at
 }
 
-// spans knows whether a place in a line stands in code or in brackets.
+// spans tracks whether a position in a text is inside code or brackets.
 type spans struct{ code, brackets, ticks int }
 
 func (in *spans) next(r rune) {

@@ -1,7 +1,6 @@
-// Package render turns the state of a session into what people read on
-// GitHub: the progress comment, requests for approval, the pull request. It
-// only formats: the same log gives the same Markdown, so a comment can be made
-// again after a crash and compared with what is there.
+// Package render renders the state of a session as Markdown for GitHub: the progress
+// comment, requests for approval, the pull request. Its output depends only on the log,
+// so a comment can be rendered again after a crash and compared with the posted one.
 package render
 
 import (
@@ -13,27 +12,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// maxBody is the longest comment that GitHub takes, in characters. Bodies
-// made here stay below it with room for a hidden marker.
+// maxBody is the maximum length of a comment, in characters. It leaves room for a
+// hidden marker below GitHub's limit.
 const maxBody = 65536 - 256
 
 // Post is a text for GitHub, see [untrusted.Post].
 type Post = untrusted.Post
 
-// Links makes addresses; nil functions leave plain text.
+// Links provides addresses and other data for the progress comment. A nil function
+// disables its links.
 type Links struct {
 	Commit func(sha string) string
-	Pull   int                    // number of the pull request, 0 for none
-	Review func(id string) int    // number of the pull request by which a request is reviewed, 0 for none
-	Asked  func(id string) string // address of the comment that asks for a request, "" for none
-	Before int                    // runs that the model works for before this one
-	Green  []string               // names of the checks that are content
-	Now    Running                // what the tool at work says
-	Setup  string                 // how far the workspace is that is being made; "" for none
-	Told   string                 // address of the comment that tells the end of the last run, "" for none
+	Pull   int                    // number of the pull request; 0 if there is none
+	Review func(id string) int    // number of the pull request that reviews a request; 0 if there is none
+	Asked  func(id string) string // address of the comment with a request; empty if there is none
+	Before int                    // number of runs ahead of this one at the model
+	Green  []string               // names of the passed checks
+	Now    Running                // output of the tool at work
+	Setup  string                 // progress of the workspace's setup; empty if there is none
+	Told   string                 // address of the comment on the last run's end; empty if there is none
 }
 
-// Progress is the one comment that shows where a session stands.
+// Progress returns the progress comment, which shows the current state of a session.
 func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
@@ -50,7 +50,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	waiting(&b, s.Open(), l)
 	if l.Told == "" {
 		b.WriteString(summary(s.Outcome))
-		whereWorkIs(&b, s.Sent, "this thread")
+		locateWork(&b, s.Sent, "this thread")
 	}
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
@@ -61,7 +61,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
 	}
 	if len(l.Green) > 0 {
-		b.WriteString(SawGreen(l.Green) + "\n\n")
+		b.WriteString(GreenChecks(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
@@ -129,8 +129,8 @@ func todo(b *strings.Builder, list []session.Todo) {
 	}
 }
 
-// mostListed bounds lists; what is left out is counted.
-const mostListed = 50
+// maxListed bounds lists; what is left out is counted.
+const maxListed = 50
 
 // files lists what was changed. whose says by what, where that is not plain.
 func files(b *strings.Builder, list []session.FileChange, whose string) {
@@ -139,7 +139,7 @@ func files(b *strings.Builder, list []session.FileChange, whose string) {
 	}
 	fmt.Fprintf(b, "**%s changed**%s %s\n\n", plural(len(list), "file"), whose, counts(total(list)))
 	for i, f := range list {
-		if i == mostListed {
+		if i == maxListed {
 			fmt.Fprintf(b, "- … and %d more\n", len(list)-i)
 			break
 		}
@@ -204,7 +204,7 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 		return
 	}
 	names := make([]string, 0, len(list))
-	for _, c := range list[max(0, len(list)-mostListed):] {
+	for _, c := range list[max(0, len(list)-maxListed):] {
 		short := fmt.Sprintf("`%.7s`", c.Commit)
 		if l.Commit != nil {
 			short = fmt.Sprintf("[%s](%s)", short, l.Commit(c.Commit))
@@ -248,13 +248,13 @@ const goOn = "Go on with `/agent …` in this thread."
 // outcome writes what a run came to.
 func outcome(b *strings.Builder, o *session.Outcome) {
 	if o.Reason != "" {
-		b.WriteString(clean(limit(o.Reason, mostReason)) + "\n\n")
+		b.WriteString(clean(limit(o.Reason, maxReason)) + "\n\n")
 	}
 	b.WriteString(summary(o))
 }
 
-// mostReason is the longest reason of an end, in characters. It holds what a server said.
-const mostReason = 10000
+// maxReason is the longest reason of an end, in characters. It holds what a server said.
+const maxReason = 10000
 
 func paths(list []string) string {
 	out := make([]string, 0, len(list))
@@ -302,11 +302,11 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// clean makes text that came from a model or a person safe to post.
+// clean makes a text of the model or a user safe to post.
 func clean(s string) string { return untrusted.CleanOutput(s, untrusted.OutputOptions{}) }
 
-// item makes a line safe to post as an item of a list. What would begin a heading, a
-// quotation or another block in it is shown as it is.
+// item makes a line safe to post as a list item. It escapes the start of a heading, a
+// quotation or another block.
 func item(s string) string {
 	s = strings.TrimSpace(s)
 	at := 0
@@ -319,8 +319,8 @@ func item(s string) string {
 	return words(s)
 }
 
-// words makes a line safe to post within one. Cleaning closes a code block, which a
-// line does not open here.
+// words makes a line safe to post inside another line. clean may append the end of a
+// code block, which is cut off.
 func words(s string) string {
 	s, _, _ = strings.Cut(clean(s), "\n")
 	return s

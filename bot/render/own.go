@@ -7,24 +7,23 @@ import (
 	"github.com/handrail-bot/handrail/bot/custom"
 )
 
-// OwnBroken says that a command of the repository's own cannot be called.
-func OwnBroken(c custom.Command) string {
+// CustomBroken says that a repository's custom command cannot be called.
+func CustomBroken(c custom.Command) string {
 	return fmt.Sprintf("I did nothing: the file of the command %s has to be mended first.\n\n> %s\n\n`handrail config check` checks these files. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), words(line(c.Err.Error(), 300)), c.Name)
 }
 
-// OwnUse says that a command of the repository's own was called wrongly.
-func OwnUse(c custom.Command, wrong string) string {
+// CustomMisuse says that a repository's custom command was called with wrong arguments.
+func CustomMisuse(c custom.Command, wrong string) string {
 	return fmt.Sprintf("I did nothing: %s %s. It is written %s. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), wrong, code("/agent "+c.Usage()), c.Name)
 }
 
-// OwnMode says that a command of the repository's own was called in another mode than
-// the one that it says.
-func OwnMode(c custom.Command, mode string) string {
+// CustomModeConflict says that a custom command was called with a mode that contradicts its own.
+func CustomModeConflict(c custom.Command, mode string) string {
 	return fmt.Sprintf("I did nothing: the command %s says that it runs in %s mode, and `--mode %s` was asked for. Write it without the flag.", code(c.Name), code(c.Mode), clean(line(mode, 40)))
 }
 
-// OwnCommands lists the commands of the repository's own, or says why it cannot.
-func OwnCommands(book custom.Book, cannot error) string {
+// CustomCommands lists the repository's custom commands, or reports why they cannot be read.
+func CustomCommands(book custom.Book, cannot error) string {
 	if cannot != nil {
 		return "\nThe commands of this repository could not be read: " + clean(cannot.Error()) + "\n"
 	}
@@ -46,5 +45,5 @@ func OwnCommands(book custom.Book, cannot error) string {
 	return b.String()
 }
 
-// cell is a text as a cell of a table.
+// cell returns text as a table cell.
 func cell(text string) string { return strings.ReplaceAll(words(line(text, 200)), "|", "\\|") }

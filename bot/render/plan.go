@@ -10,63 +10,65 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// planText is the comment that a plan stands in.
+// planText returns the comment that presents a plan for approval.
 func planText(a session.Asked, requester string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedIn(a))
+	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedText(a))
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }
 
-// longestAsked is how many characters of a plan or a question stand in the comment that
-// asks.
-const longestAsked = 40000
+// maxAsked is the maximum number of characters of a plan or question in the comment
+// that asks; longer texts get comments of their own.
+const maxAsked = 40000
 
-// before is a plan or a question in as many comments as it needs, where it is too long
-// for the one that asks; else none.
+// before splits a plan or question that is too long for the asking comment into
+// comments. It returns nil for a shorter one.
 func before(a session.Asked) []string {
 	whole := clean(a.Display)
-	if !apart(a.Kind) || utf8.RuneCountInString(whole) <= longestAsked {
+	if !hasOwnComment(a.Kind) || utf8.RuneCountInString(whole) <= maxAsked {
 		return nil
 	}
-	return counted(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], fitting(whole, answerRoom))
+	return numberParts(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], splitToFit(whole, answerRoom))
 }
 
-// Before returns the comments that come before the one that asks, see [Requests]. What
-// is settled folds there, too.
+// Before returns the comments that precede the asking one, see [Requests]. They are
+// folded once the request is settled.
 func Before(r Request) []untrusted.Post {
 	parts := before(r.Asked)
 	out := make([]untrusted.Post, 0, len(parts))
 	for i, text := range parts {
 		p := untrusted.Post{Text: text}
-		if !r.waits() {
-			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledAs(r), i+1, len(parts)), Text: text}}}
+		if !r.isOpen() {
+			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledTitle(r), i+1, len(parts)), Text: text}}}
 		}
 		out = append(out, p)
 	}
 	return out
 }
 
-// askedIn is a plan or a question in the comment that asks, or where it stands.
-func askedIn(a session.Asked) string {
+// askedText returns a plan or question for the asking comment, or a pointer to the comments
+// before it.
+func askedText(a session.Asked) string {
 	if n := len(before(a)); n > 0 {
 		return fmt.Sprintf("It is long, so it stands before this, in %s.", plural(n, "comment"))
 	}
 	return clean(a.Display)
 }
 
-// PlanIsPast says why a plan cannot be answered any more. newest is the session's.
+// PlanIsPast explains why a plan can no longer be answered. newest is the session's
+// newest plan.
 func PlanIsPast(r, newest *session.Request) string {
 	by := ""
 	if r.Answer != nil && r.Answer.By != "" {
 		by = " by " + line(clean(r.Answer.By), 60)
 	}
 	switch {
-	case r.Approval.State == policy.Used, r.Approval.Stands():
+	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		return fmt.Sprintf("Plan `%s` was approved%s already, and a plan is carried out once. Nothing was done.", r.ID, by)
-	case newest != r && newest.Approval.Waits():
+	case newest != r && newest.Approval.IsPending():
 		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` has me carry out that one.", r.ID, newest.ID, newest.ID)
 	case newest != r:
 		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`, which was %s. Nothing was done.", r.ID, newest.ID, planEnd(newest))
@@ -74,18 +76,18 @@ func PlanIsPast(r, newest *session.Request) string {
 	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan` and what you want makes a new one.", r.ID, planEnd(r), by)
 }
 
-// IsPast says what became of a request that somebody answers with a verdict and that does
-// not wait any more. instead is the id of the one that asks for the same now.
+// IsPast replies to a verdict on a request that is already settled. instead is the id of
+// the request that replaced it, empty if there is none.
 func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) string {
 	by := ""
-	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != us) {
+	if r.Answer.By != "" && (r.Answer.ByID != 0 || r.Answer.By != programName) {
 		by = " by " + line(clean(r.Answer.By), 60)
 	}
 	said := fmt.Sprintf("`%s` was ", r.ID)
 	switch r.Answer.Verdict {
 	case policy.Approved:
 		said += "already approved" + by
-		if verdict == policy.Denied && cameOf(r) != "" {
+		if verdict == policy.Denied && outcomeOf(r) != "" {
 			said += " and carried out, so it cannot be refused any more"
 		}
 	case policy.Denied:
@@ -103,15 +105,15 @@ func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) st
 	return said + "."
 }
 
-// OfEarlier says why a request of an earlier session of the thread cannot be answered.
-func OfEarlier(r *session.Request, v *session.State) string {
+// EarlierRequest explains why a request of an earlier session cannot be answered.
+func EarlierRequest(r *session.Request, v *session.State) string {
 	what, again := "Request", "write `/agent` and what you want"
 	if r.Kind == session.AskPlan {
 		what, again = "Plan", "`/agent plan` and what you want makes a new one"
 	}
 	said := fmt.Sprintf("%s `%s` was of an earlier session of this thread, which is over", what, r.ID)
 	switch {
-	case r.Approval.State == policy.Used, r.Approval.Stands():
+	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		said += "; it was approved there"
 	case v.Outcome != nil && v.Outcome.Reason != "":
 		said += ": " + strings.TrimRight(line(clean(v.Outcome.Reason), 200), ".")
@@ -119,7 +121,7 @@ func OfEarlier(r *session.Request, v *session.State) string {
 	return said + ". Nothing was done; " + again + "."
 }
 
-// planEnd says what became of a plan, as the end of a sentence.
+// planEnd returns the outcome of a plan as the end of a sentence.
 func planEnd(r *session.Request) string {
 	switch r.Approval.State {
 	case policy.Used, policy.Approved:

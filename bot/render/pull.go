@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// PullTitle is the title of the pull request of a session.
+// PullTitle returns the title of a session's pull request.
 func PullTitle(task string) string {
 	t := line(strings.TrimSpace(task), 72)
 	if t == "" {
@@ -23,16 +23,16 @@ func PullTitle(task string) string {
 	return string(unicode.ToUpper(first)) + t[size:] //control:title-rune
 }
 
-// Origin is the thread that a pull request comes from: an issue, which it
-// closes, or another pull request.
+// Origin is the thread behind a pull request: an issue, which it closes, or another pull
+// request.
 type Origin struct {
-	Number int // 0 for none
+	Number int // 0 if there is none
 	Pull   bool
-	Beside string // branch of that pull request, when the work does not go to it
-	Fork   string // commit of the fork that the work starts from, "" where there is no fork
+	Beside string // branch of that pull request, if the work does not go to it
+	Fork   string // commit of the fork at which the work starts, "" without a fork
 }
 
-// Closes is the number of the issue that the pull request closes, 0 for none.
+// Closes returns the number of the issue that the pull request closes, or 0.
 func (o Origin) Closes() int {
 	if o.Pull {
 		return 0
@@ -40,23 +40,23 @@ func (o Origin) Closes() int {
 	return o.Number
 }
 
-// PullBody is the body of the pull request.
+// PullBody returns the body of a session's pull request.
 func PullBody(s *session.State, requester string, from Origin) string {
 	var b strings.Builder
 	if summary := PullSummary(s, from.Number); summary != "" {
 		b.WriteString(summary + "\n\n")
 	}
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	b.WriteString(PullFiles(s) + from.words())
 	fmt.Fprintf(&b, "Made by an agent%s. Every commit is a checkpoint.\n", by(requester))
 	return limit(b.String(), maxBody)
 }
 
-// PullSummary is what the session did, request by request. What it said without
-// changing a file is said where it was asked.
+// PullSummary summarizes the session, request by request. Answers that changed no file
+// are left out: they are in the thread that asked.
 func PullSummary(s *session.State, thread int) string {
 	var out []string
-	last := session.Outcome{} // its tests are those of what is there
+	last := session.Outcome{} // the newest tests describe the current state
 	add := func(o session.Outcome) {
 		last.Tests, o.Tests = o.Tests, ""
 		text := strings.TrimSpace(summaryFor(&o, thread))
@@ -79,17 +79,17 @@ func PullSummary(s *session.State, thread int) string {
 	if o := s.Outcome; o != nil && (!s.Over() || len(out) == 0) && o.Wish == "" {
 		add(*o)
 	}
-	out = append(out[max(0, len(out)-mostSummaries):], takenBack...)
-	if text := strings.TrimSpace(tested(&last)); text != "" {
+	out = append(out[max(0, len(out)-maxSummaries):], takenBack...)
+	if text := strings.TrimSpace(testResults(&last)); text != "" {
 		out = append(out, text)
 	}
 	return strings.Join(out, "\n\n")
 }
 
-// mostSummaries is how many summaries a pull request shows: the newest.
-const mostSummaries = 3
+// maxSummaries is the number of newest summaries that a pull request shows.
+const maxSummaries = 3
 
-// PullFiles lists what the session changed.
+// PullFiles lists the files that the session changed.
 func PullFiles(s *session.State) string {
 	var b strings.Builder
 	files(&b, s.Files, "")
@@ -99,15 +99,15 @@ func PullFiles(s *session.State) string {
 	return b.String()
 }
 
-// PullNotices says where work is that is not in the pull request, and why it is one of
-// its own.
+// PullNotices locates work outside the pull request, and explains why this pull request
+// is a separate one.
 func PullNotices(s *session.State, from Origin) string {
 	var b strings.Builder
-	whereWorkIs(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
+	locateWork(&b, s.Sent, fmt.Sprintf("#%d", from.Number))
 	return b.String() + from.words()
 }
 
-// words says what the pull request comes from.
+// words names the origin of a pull request in sentences.
 func (o Origin) words() string {
 	var b strings.Builder
 	if o.Pull {

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Answers to commands that need nothing filled in.
+// Fixed replies to commands.
 const (
 	NoSession       = "There is no session in this thread yet. Write `/agent` and what you want."
 	NothingToStop   = "There is nothing to stop."
@@ -28,7 +28,7 @@ const (
 	RepositoryArchived = "The repository was archived, so nothing in it can be changed."
 )
 
-// sentence ends what may be a sentence already.
+// sentence adds a full stop unless s already ends a sentence.
 func sentence(s string) string {
 	s = strings.TrimRight(s, " \n")
 	if s == "" || strings.ContainsAny(s[len(s)-1:], ".!?") {
@@ -37,7 +37,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// Replies is what is answered to one comment, however much it asks.
+// Replies joins all replies to one comment, without duplicates.
 func Replies(list []string) string {
 	var once []string
 	for _, text := range list {
@@ -48,24 +48,24 @@ func Replies(list []string) string {
 	return limit(strings.Join(once, "\n\n"), maxBody)
 }
 
-// LeftOut says that a comment held more commands than are carried out.
+// LeftOut says that a comment exceeded the maximum number of commands.
 func LeftOut(done, more int) string {
 	them := map[bool]string{true: "it", false: "them"}[more == 1]
 	return fmt.Sprintf("I carry out the first %s of a comment; this one held %d more, and I left %s out. Write %s in another comment.", plural(done, "command"), more, them, them)
 }
 
-// Postponed says that somebody asked for very much.
+// Postponed says that the user's quota for the hour is used up.
 func Postponed(login string, until time.Time) string {
 	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before that.",
 		clean(login), until.UTC().Format("15:04 UTC"))
 }
 
-// Transferred is the reason of an end for an issue that is elsewhere now.
+// Transferred is the reason for ending a session after the transfer of its issue.
 func Transferred(to thread.Ref) string {
 	return fmt.Sprintf("The issue was transferred to %s. What was done so far stays on the branch.", to)
 }
 
-// TransferredHere says in the new place of an issue what became of the work on it.
+// TransferredHere reports, in the issue's new place, the work done in the old one.
 func TransferredHere(from thread.Ref, v *session.State) string {
 	kept := "I had put nothing on a branch yet."
 	if len(v.Checkpoints) > 0 {
@@ -77,7 +77,7 @@ func TransferredHere(from thread.Ref, v *session.State) string {
 // NotStarted says why a command was not carried out.
 func NotStarted(why string) string { return "I did not start: " + why }
 
-// AskInstead says what who may only ask can do, where that is allowed here.
+// AskInstead points a user without the right to start tasks to `/agent ask`, if allowed.
 func AskInstead(allowed bool) string {
 	if !allowed {
 		return ""
@@ -85,30 +85,30 @@ func AskInstead(allowed bool) string {
 	return " An answer in words you get with `/agent ask …`, when nothing else is at work here."
 }
 
-// CouldNotStart says what stood in the way of a task.
+// CouldNotStart reports the error that kept a task from starting.
 func CouldNotStart(err error) string { return sentence("I could not start: " + clean(err.Error())) }
 
-// AsksOnly is the answer to a command on a pull request that only asks for an
-// approval in the session of another thread.
+// AsksOnly replies to a command on a pull request that only asks for approval in the
+// session of another thread.
 func AsksOnly(thread int) string {
 	return fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", thread)
 }
 
-// NoneRuns says that a session is over that was to be stopped.
+// NoneRuns replies to a stop command when the session is already over.
 func NoneRuns(p session.Phase) string {
 	return fmt.Sprintf("There is nothing to stop: the session is over (%s).", p)
 }
 
-// OrTask tells, behind a reply to a command that did nothing, how a task is written that
-// begins like it.
-func OrTask(command, words string) string {
+// TaskHint explains, after the reply to a command that did nothing, how to write a task
+// that begins with the same word.
+func TaskHint(command, words string) string {
 	if words == "" {
 		return ""
 	}
 	return fmt.Sprintf(" A task that begins like this is written `/agent task: %s %s`.", command, line(strings.ReplaceAll(words, "`", ""), 60))
 }
 
-// NothingToResume says that the work is done that was to go on.
+// NothingToResume says that the session to resume is already done.
 func NothingToResume(p session.Phase) string {
 	if p == session.PhasePlanned {
 		return "The plan is written. `/agent approve ID` has me carry it out; write `/agent` and what is to be different for another plan."
@@ -120,7 +120,7 @@ func NothingToResume(p session.Phase) string {
 	return how + ", so there is nothing to go on with. Write `/agent` and what else you want."
 }
 
-// Diff says what a session changed, with the page that shows all of it.
+// Diff summarizes the changes of a session and links to the page with all of them.
 func Diff(v *session.State, page string) string {
 	var b strings.Builder
 	if len(v.Unpushed) > 0 {
@@ -140,10 +140,10 @@ func Diff(v *session.State, page string) string {
 	return b.String() + fmt.Sprintf("[See all of it on the branch](%s), with what others pushed to it in between.", page)
 }
 
-// MostDiff is how many bytes of a diff are shown.
-const MostDiff = 300_000
+// MaxDiff is the maximum size of a diff shown in comments, in bytes.
+const MaxDiff = 300_000
 
-// DiffParts returns what shows a diff: the first one belongs to the comment with [Diff].
+// DiffParts returns a diff as posts; the first belongs to the comment with [Diff].
 func DiffParts(diff string) []untrusted.Post {
 	parts, ok := plainParts(diff)
 	if !ok || diff == "" {
@@ -161,7 +161,7 @@ func DiffParts(diff string) []untrusted.Post {
 	return out
 }
 
-// Kept says what is not taken back from now on.
+// Kept confirms which changes undo leaves alone from now on.
 func Kept(files []string) string {
 	if len(files) == 0 {
 		return "I keep what is on the branch now: `/agent undo` stops there."
@@ -170,16 +170,16 @@ func Kept(files []string) string {
 	return fmt.Sprintf("I keep %s: `/agent undo` leaves %s alone, unless somebody names %s there.", paths(files), them, them)
 }
 
-// Status is the answer to a question for the status. Its comment stays as it
-// is, so it says of what time it speaks.
+// Status replies to a status command. The comment is never updated, so it names the time
+// that it describes.
 func Status(at time.Time, progress untrusted.Post) untrusted.Post {
 	progress.Text = "How the session stood when you asked, at " + at.UTC().Format("2006-01-02 15:04 UTC") +
 		". Its progress comment goes on to say how it stands.\n\n---\n\n" + progress.Text
 	return progress
 }
 
-// Touched says what it means that the text was changed with which a session began.
-func Touched(deleted bool) string {
+// SourceChanged replies when the text that started a session is edited or deleted.
+func SourceChanged(deleted bool) string {
 	what := "edited"
 	if deleted {
 		what = "deleted"
@@ -187,20 +187,20 @@ func Touched(deleted bool) string {
 	return "The text that I began with was " + what + ". That changes nothing: I work on what it said when it was written. Write `/agent` and what else you want, or end the work with `/agent stop`."
 }
 
-// StoppedBefore answers a request that came after the stop that somebody wrote below it.
+// StoppedBefore replies to a request that arrived after a stop written below it.
 func StoppedBefore(login string) string {
 	return "I did not start: " + login + " said stop after this was written, and I got the stop first. Ask again if it is still wanted."
 }
 
-// EditedIn answers a command that was written into a text when that was there.
+// EditedIn replies to a command that was edited into an existing text.
 const EditedIn = "I read a text when it is written, and not again when it is edited, so the `/agent` line that came into this one does not count. Write it as a new comment."
 
-// Died is the reason of an end for a session at which the server died.
-func Died(times int) string {
+// ServerDied is the reason for ending a session after repeated server crashes.
+func ServerDied(times int) string {
 	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)
 }
 
-// StoppedBy is the reason of an end that somebody wanted, for a session that stands at v.
+// StoppedBy is the reason for ending a session on request; v is its current state.
 func StoppedBy(login string, v *session.State) string {
 	text := "Stopped by " + login + "."
 	if len(v.Checkpoints) > 0 {
@@ -214,26 +214,25 @@ func StoppedBy(login string, v *session.State) string {
 	return text
 }
 
-// ReplacedBy is the reason of an end for a new session.
+// ReplacedBy is the reason for ending a session in favor of a new one.
 func ReplacedBy(login string) string {
 	return login + " asked for a new session in its place. What was done so far stays on the branch."
 }
 
-// CouldNotGoOn is the reason of an end that nobody wanted.
+// CouldNotGoOn is the reason for ending a session because of an error.
 func CouldNotGoOn(err error) string { return sentence("The session could not go on: " + err.Error()) }
 
-// Fault is the answer to words on which something in Handrail broke.
+// Fault replies to a text that caused an internal error.
 func Fault(err error) string {
 	return sentence("I could not do this: "+clean(err.Error())) + " It is not tried again by itself; say it in other words, or ask whoever runs this server."
 }
 
-// Ended says in the plainest way that a session is over, where nothing else
-// can be shown of it.
+// Ended is the minimal report of a session's end, if nothing else of it can be shown.
 func Ended(p session.Phase, cause error) string {
 	return fmt.Sprintf("%s **%s**\n\n%s What is on the branch is kept. `/agent retry` tries once more; `/agent` and what you want begins anew.", icons[p], p, sentence("The session ended here: "+clean(cause.Error())))
 }
 
-// NotOpen says that a request cannot be answered, and which can.
+// NotOpen says that no request with this id is open, and lists those that are.
 func NotOpen(verb, id string, open []session.Asked) string {
 	which := "Nothing waits for approval."
 	if len(open) > 0 {
@@ -242,22 +241,22 @@ func NotOpen(verb, id string, open []session.Asked) string {
 	return fmt.Sprintf("No request with the id `%s` is open here. %s", id, which)
 }
 
-// NothingLeft says that nothing waits for approval any more; past is what became of the
-// last request.
+// NothingLeft says that nothing waits for approval any more; past describes the last
+// request.
 func NothingLeft(past string) string { return NothingAsked + " " + past }
 
-// Taken says for which request an answer was taken that names none. The text that
-// it stands in is part of it: by these words it is found again.
-func Taken(id, who, where string) string {
+// AnswerTaken says to which request an answer without an id was applied. A later lookup
+// searches for these very words, so where, the text with the answer, is part of them.
+func AnswerTaken(id, who, where string) string {
 	return fmt.Sprintf("`%s`: approved by %s in %s.", id, who, where)
 }
 
-// SettledAs says what an answer to one request of several came to.
+// SettledAs reports the result of an answer to one of several requests.
 func SettledAs(r session.Resolved) string {
 	return fmt.Sprintf("`%s`: %s.", r.ID, strings.ToLower(answers[r.Verdict]))
 }
 
-// Settled joins what was said to each of several requests.
+// Settled joins the replies to several requests.
 func Settled(told []string) string {
 	told = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return s == "" })
 	if len(told) < 2 {
@@ -266,7 +265,7 @@ func Settled(told []string) string {
 	return "- " + strings.Join(told, "\n- ")
 }
 
-// WhichRequest asks which of the open requests an answer is for that names none.
+// WhichRequest asks for the id of the request that an answer is meant for.
 func WhichRequest(verb string, open []session.Asked) string {
 	for _, a := range open {
 		if len(open) == 1 && a.Severity == "critical" && verb == "approve" {
@@ -276,7 +275,7 @@ func WhichRequest(verb string, open []session.Asked) string {
 	return fmt.Sprintf("I cannot tell which request that is for: more than one was open when it was written, or another than now. Write %s.", commandsFor(verb, open))
 }
 
-// AskedAnew says that nothing shows some requests any more.
+// AskedAnew says that the comment with these requests was deleted and is posted again.
 func AskedAnew(gone []session.Asked) string {
 	ids := make([]string, len(gone))
 	for i, a := range gone {
@@ -290,7 +289,7 @@ func NotAll(verb string, left []session.Asked) string {
 	return fmt.Sprintf("%s by `all`, since what is critical has to be named, and so has what was asked for later: %s.", map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"], commandsFor(verb, left))
 }
 
-// commandsFor lists how to answer requests, each for itself.
+// commandsFor lists the commands that answer the requests one by one.
 func commandsFor(verb string, open []session.Asked) string {
 	var out []string
 	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
@@ -299,8 +298,8 @@ func commandsFor(verb string, open []session.Asked) string {
 	return strings.Join(out, " or ")
 }
 
-// DidYouMean asks back about a near miss of a command, or of an answer to the
-// open requests: to those of ids, where it names any that is open.
+// DidYouMean asks back about a mistyped command, or about a mistyped answer to the open
+// requests. If ids names open requests, only those are offered.
 func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(ids, a.ID) }); len(named) > 0 {
 		open = named
@@ -314,9 +313,9 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
 }
 
-// Stays says to the author of words beside requests that these stay open and how they are
-// answered, and with asks why they are there. URL is where one is asked.
-func Stays(open []session.Asked, asks bool, url func(id string) string) string {
+// RequestsStayOpen tells the author of plain words that the requests stay open and how to answer
+// them. With asks, it also gives their reasons. url returns the address of a request.
+func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) string) string {
 	var b strings.Builder
 	for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
 		fmt.Fprintf(&b, "`%s` stays open", a.ID)
@@ -336,7 +335,7 @@ func Stays(open []session.Asked, asks bool, url func(id string) string) string {
 	return b.String()
 }
 
-// WhichMeant asks what an answer is to that can be to several things.
+// WhichMeant asks which open item an ambiguous answer is for.
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder
 	b.WriteString("I cannot tell what that answers, so I only keep it for the agent. Quote the question, and write the answer below it")
@@ -347,49 +346,49 @@ func WhichMeant(questions, requests []session.Asked) string {
 	return b.String()
 }
 
-// NoForkWaits says that no commit of a fork waits for a word.
+// NoForkWaits says that no work waits for leave to use this commit of a fork.
 func NoForkWaits(commit string) string {
 	return fmt.Sprintf("No work waits for an `ok` to the commit `%s` here, so nothing was done.", commit)
 }
 
-// NotCounted says why an answer or a review counts for nothing.
+// NotCounted says why an answer or a review does not count.
 func NotCounted(what, why string) string {
 	return sentence(fmt.Sprintf("This %s does not count: %s", what, why))
 }
 
-// TooLate says why an approval came to nothing.
+// TooLate says why an approval had no effect.
 func TooLate(r session.Resolved) string {
 	return sentence(fmt.Sprintf("Approval `%s` does not count: %s", r.ID, r.Reason)) + " Nothing was run."
 }
 
-// BaseIsGone says that a pull request goes to another branch than it was made
-// for.
+// BaseIsGone says that a pull request targets another branch because its original target
+// is gone.
 func BaseIsGone(was, is string) string {
 	return fmt.Sprintf("The branch `%s`, which this was made for, does not exist any more; this goes to `%s`.\n\n", was, is)
 }
 
-// NoPull says where the work is when no pull request could be opened.
+// NoPull locates the work when no pull request could be opened.
 func NoPull(branch, why string) string {
 	return sentence(fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why)))
 }
 
-// NoBase says that the branch is not there that work should start from.
+// NoBase says that the configured base branch does not exist.
 func NoBase(branch string) string {
 	return fmt.Sprintf("`pull_request.base` is %s in the configuration, and there is no such branch. Correct it, or make the branch, and ask again.", code(branch))
 }
 
-// AfterTheMerge begins the text of a pull request for work that went on while the one
-// before it was merged.
+// AfterTheMerge begins the text of a pull request with work done after the previous one
+// was merged.
 func AfterTheMerge(number int) string {
 	return fmt.Sprintf("#%d was merged while I was still at work; this is what came after it.\n\n", number)
 }
 
-// ClosedMeanwhile says where work is whose pull request was closed while it went on.
+// ClosedMeanwhile locates work after its pull request was closed during the session.
 func ClosedMeanwhile(number int, branch string) string {
 	return fmt.Sprintf("#%d was closed while I was still at work. What I did since is on the branch %s, and in no pull request: reopen #%d, or open another one.", number, code(branch), number)
 }
 
-// NotAsked says which labels and reviewers of the configuration a pull request lacks.
+// NotAsked lists the configured labels and reviewers that could not be set.
 func NotAsked(labels, reviewers []string) string {
 	var out []string
 	names := func(list []string) string {
@@ -408,10 +407,10 @@ func NotAsked(labels, reviewers []string) string {
 	return strings.Join(out, "\n\n")
 }
 
-// CheckMoved says in a check run where the work went on.
+// CheckMoved names, in a check run, the commit at which the work continues.
 func CheckMoved(sha string) string { return "The work went on to " + sha + "." }
 
-// ShareOfDay names the budget of a person for a day.
+// ShareOfDay names a user's budget for a day.
 func ShareOfDay(login, day string) string {
 	return fmt.Sprintf("What %s asked for on %s (UTC)", login, day)
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Request is something that people are asked in a comment. NotReviewed is why
-// no pull request asks for it, "" where none should.
+// Request is a request for approval or an answer in a comment. NotReviewed is the reason
+// why no pull request asks for it, empty if none should.
 type Request struct {
 	*session.Request
 	NotReviewed string
 }
 
-// Requests is the comment that asks for everything that one turn needs a yes
-// for, the most severe first. What is answered says so and folds. progress is the
-// address of the progress comment, "" for none.
+// Requests returns the comment with all requests of one turn, the most severe first.
+// Settled ones are folded. progress is the address of the progress comment, empty if
+// there is none.
 func Requests(list []Request, requester, progress string) untrusted.Post {
 	var folds []untrusted.Fold
 	var b strings.Builder
 	var open []session.Asked
 	sorted := bySeverity(list, func(r Request) session.Asked { return r.Asked }) //control:severe-first
 	for _, r := range sorted {
-		if r.waits() {
+		if r.isOpen() {
 			open = append(open, r.Asked)
 		}
 	}
@@ -42,21 +42,21 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	}
 	for _, r := range sorted {
 		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
-		if r.waits() {
+		if r.isOpen() {
 			b.WriteString(text + "\n")
 			continue
 		}
 		text += "\n" + detail(r.Asked)
-		folds = append(folds, untrusted.Fold{Title: settledAs(r), Text: text})
+		folds = append(folds, untrusted.Fold{Title: settledTitle(r), Text: text})
 	}
 	b.WriteString(toProgress(progress))
 	return untrusted.Post{Text: strings.TrimRight(b.String(), "\n") + "\n", Folds: append(details(open), folds...)}
 }
 
-// waits reports whether a request is still to be answered.
-func (r Request) waits() bool { return r.Approval.Waits() || r.Answer == nil }
+// isOpen reports whether a request is still open.
+func (r Request) isOpen() bool { return r.Approval.IsPending() || r.Answer == nil }
 
-// toProgress leads to the progress comment.
+// toProgress links to the progress comment.
 func toProgress(address string) string {
 	if address == "" {
 		return ""
@@ -64,10 +64,10 @@ func toProgress(address string) string {
 	return "\nHow the work stands: " + address + "\n"
 }
 
-// apart reports whether what is asked has a comment of its own.
-func apart(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }
+// hasOwnComment reports whether a request of this kind gets a comment of its own.
+func hasOwnComment(k session.AskKind) bool { return k == session.AskQuestion || k == session.AskPlan }
 
-// verdictOf is the word for what became of a request.
+// verdictOf returns the word for the outcome of a request.
 func verdictOf(r Request) string {
 	if r.Kind == session.AskPlan && r.Answer.Verdict == policy.Withdrawn {
 		return "replaced or dropped"
@@ -75,14 +75,14 @@ func verdictOf(r Request) string {
 	return strings.ToLower(answers[r.Answer.Verdict])
 }
 
-// Split groups what is asked for at the same time into as few comments as can
-// hold it. A question has its own.
+// Split groups simultaneous requests into as few comments as possible. A question or a
+// plan gets its own.
 func Split(list []session.Asked, requester string) [][]session.Asked {
 	var out [][]session.Asked
 	room, last := 0, session.AskApproval
 	for _, a := range bySeverity(list, func(a session.Asked) session.Asked { return a }) {
-		size := len([]rune(Approval(a, requester))) + utf8.RuneCountInString(detail(a)) + 600 // what folding and a note add
-		if size > room || apart(a.Kind) || apart(last) {
+		size := len([]rune(Approval(a, requester))) + utf8.RuneCountInString(detail(a)) + 600 // room for folding and a note
+		if size > room || hasOwnComment(a.Kind) || hasOwnComment(last) {
 			out, room = append(out, nil), maxBody-roomForRest/2
 		}
 		out[len(out)-1] = append(out[len(out)-1], a)
@@ -91,7 +91,7 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 	return out
 }
 
-// waiting names on a line what is open, in the order in which the comments ask.
+// waiting lists the open requests on a line, in the order of the asking comments.
 func waiting(b *strings.Builder, open []session.Asked, l Links) {
 	for _, a := range open {
 		if a.Kind == session.AskCommit {
@@ -120,8 +120,8 @@ func waiting(b *strings.Builder, open []session.Asked, l Links) {
 	}
 }
 
-// bySeverity orders requests, the most severe first. An edit that needs a yes has no
-// severity of its own and counts as high: it may be one of what CI runs.
+// bySeverity orders requests, the most severe first. An edit that needs approval has no
+// severity and counts as high: CI may run the file.
 func bySeverity[T any](list []T, of func(T) session.Asked) []T {
 	order := []string{"critical", "high", "medium", "low"}
 	rank := func(t T) int {

@@ -12,7 +12,7 @@ import (
 // ReviewTitle is the title of the small pull request that asks about an edit.
 func ReviewTitle(a session.Asked) string { return "May the agent change " + plainPaths(a.Paths) + "?" }
 
-// plainPaths are paths for a title, which is no Markdown.
+// plainPaths formats paths for a title, which is not Markdown.
 func plainPaths(list []string) string {
 	out := ""
 	for i, p := range list {
@@ -27,9 +27,8 @@ func plainPaths(list []string) string {
 	return out
 }
 
-// ReviewBody is what the small pull request says to a reviewer who knows
-// nothing of the session: what is asked, and what each answer does. The edit
-// itself is the pull request's diff.
+// ReviewBody explains the request, and the effect of each answer, to a reviewer without
+// knowledge of the session. The pull request's diff is the edit itself.
 func ReviewBody(a session.Asked, requester string, thread int) string {
 	var b strings.Builder
 	whom := ""
@@ -54,8 +53,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	return limit(b.String(), maxBody)
 }
 
-// ReviewNotice says in the session's thread that an edit waits for a review,
-// and where.
+// ReviewNotice says in the session's thread which pull request reviews an edit.
 func ReviewNotice(a session.Asked, pull int, requester, progress string) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
@@ -66,8 +64,8 @@ func ReviewNotice(a session.Asked, pull int, requester, progress string) untrust
 	return untrusted.Post{Text: limit(b.String(), maxBody), Folds: details([]session.Asked{a})}
 }
 
-// NotReviewed ends a comment that asks for what a pull request should have
-// asked for; "" for one that was meant as a comment.
+// NotReviewed explains at the end of a comment why no pull request asks instead; empty if
+// a comment was intended.
 func NotReviewed(why string) string {
 	if why == "" {
 		return ""
@@ -75,17 +73,17 @@ func NotReviewed(why string) string {
 	return "\nAsked for here and not by review: " + line(clean(why), 500) + "\n"
 }
 
-// ReviewEnd is what became of a request that was up for review.
+// ReviewEnd is the outcome of a request that was up for review.
 type ReviewEnd struct {
 	Asked  session.Asked
 	By     session.Resolved // the answer
-	Commit string           // that the edit went out with
-	Merged bool             // somebody merged the pull request
-	Moved  bool             // it holds something else than what was asked for
+	Commit string           // with the edit
+	Merged bool             // the pull request was merged by hand
+	Moved  bool             // its content differs from the request
 }
 
-// Text is the last word of the bot in the pull request. thread is the
-// session's, commit makes the address of one.
+// Text returns the bot's final comment on the pull request. thread is the session's, and
+// commit returns the address of a commit.
 func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	by := ""
 	if e.By.By != "" {

@@ -7,14 +7,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// NobodyHere is why what needs a person is not done in a scheduled session.
-const NobodyHere = "Nobody is here to say yes in a scheduled run (unattended: deny). Do without it."
+// NoApprover is the reason for refusing an approval in a scheduled session.
+const NoApprover = "Nobody is here to say yes in a scheduled run (unattended: deny). Do without it."
 
-// ReviewDependencies asks for a look at what a repository depends on.
+// ReviewDependencies is the task of reviewing a repository's dependencies.
 const ReviewDependencies = "Look at what this repository depends on: manifests and lock files. Say which dependencies are declared and not used, used and not declared, " +
 	"pinned differently in different places, or no longer maintained as far as the repository shows it. Name the file and the line of each."
 
-// ReviewSince asks for a review of what a branch gained.
+// ReviewSince is the task of reviewing the new commits of a branch.
 func ReviewSince(branch, from, to string) string {
 	if from == "" {
 		return fmt.Sprintf("Review the newest commits of %s, up to %.12s: what is wrong in them, where, and how that shows.", line(branch, 100), to)
@@ -22,7 +22,7 @@ func ReviewSince(branch, from, to string) string {
 	return fmt.Sprintf("Review what %s gained since %.12s, up to %.12s (git diff %.12s..%.12s): what is wrong in it, where, and how that shows.", line(branch, 100), from, to, from, to)
 }
 
-// ReviewStale asks for a look at pull requests without activity.
+// ReviewStale is the task of examining pull requests without activity.
 func ReviewStale(numbers []int, days int) string {
 	var out []string
 	for _, n := range numbers {
@@ -31,13 +31,13 @@ func ReviewStale(numbers []int, days int) string {
 	return fmt.Sprintf("These pull requests had no activity for %d days: %s. Read each with the tool github, and say in a line each what it waits for, and who could do what next.", days, strings.Join(out, ", "))
 }
 
-// BySchedule is why a session began that nobody asked for.
+// BySchedule is the reason why a scheduled session began.
 func BySchedule(name string) string { return "the schedule " + line(name, 80) + " has it" }
 
 // ScheduleTitle is the title of a schedule's issue.
 func ScheduleTitle(name string) string { return "Schedule: " + line(name, 80) }
 
-// ScheduleBody is the text of a schedule's issue, with the newest result.
+// ScheduleBody returns the text of a schedule's issue, with the newest result.
 func ScheduleBody(name, newest string) string {
 	head := "Here is what the schedule " + code(line(name, 80)) + " finds. A comment comes when something has changed. You can close this issue: it is opened again when there is something new."
 	if newest == "" {
@@ -46,7 +46,7 @@ func ScheduleBody(name, newest string) string {
 	return limit(head+"\n\n---\n\n"+newest, maxBody)
 }
 
-// ScheduleResult is what a scheduled session found.
+// ScheduleResult returns the result of a scheduled session.
 func ScheduleResult(s *session.State, pull int) string {
 	var b strings.Builder
 	outcome(&b, s.Outcome)

@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// whereWorkIs tells where the work is when it is not where one would look for it.
-func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
+// locateWork locates work that is not in its expected place.
+func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 	for i, s := range list {
 		again := i > 0 && list[i-1].How == s.How && list[i-1].To == s.To
 		switch {
@@ -24,26 +24,26 @@ func whereWorkIs(b *strings.Builder, list []*session.Push, thread string) {
 		case s.How == session.SentFallback:
 			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.To), code(s.Branch), why(s))
 		case s.How == session.SentPatch:
-			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), where(s, "The work", thread))
+			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), patchPlace(s, "The work", thread))
 			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
 		}
 		if len(s.Held) > 0 {
-			withheld(b, s, thread)
+			writeWithheld(b, s, thread)
 		}
 	}
 }
 
-// withheld tells of files that the bot may not push, and asks for them.
-func withheld(b *strings.Builder, s *session.Push, thread string) {
+// writeWithheld lists files that the bot may not push, and asks the reader to apply them.
+func writeWithheld(b *strings.Builder, s *session.Push, thread string) {
 	b.WriteString("> [!IMPORTANT]\n> I may not push workflow files, so this is **not** on the branch:\n>\n")
 	for _, f := range s.Held {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
-	b.WriteString("\n" + where(s, "It", thread))
+	b.WriteString("\n" + patchPlace(s, "It", thread))
 	b.WriteString("Please apply it yourself. For me to do that, the token that I push with needs the permission *Workflows: read and write*: the owner of a GitHub App gives it to the App and accepts it for this repository. The own token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
 }
 
-// why gives the reasons, as the end of a sentence and what follows it.
+// why ends a sentence with the reasons, and appends the remote's answer.
 func why(s *session.Push) string {
 	if len(s.Conflicts) > 0 {
 		return ": others changed the same lines of " + paths(s.Conflicts) + "."
@@ -52,14 +52,14 @@ func why(s *session.Push) string {
 		return "."
 	}
 	var b strings.Builder
-	for line := range strings.Lines(limit(strings.Join(s.Said, "\n"), 3000)) { // each with a word before it: no line is a command
+	for line := range strings.Lines(limit(strings.Join(s.Said, "\n"), 3000)) { // the prefix keeps each line from being a command
 		b.WriteString("remote: " + untrusted.EscapeVisible(strings.TrimSuffix(line, "\n")) + "\n")
 	}
 	return ". The answer was:\n\n" + strings.TrimSuffix(fenced("", b.String()), "\n\n")
 }
 
-// where says where the patch is.
-func where(s *session.Push, what, thread string) string {
+// patchPlace locates the patch.
+func patchPlace(s *session.Push, what, thread string) string {
 	n := len(Patches(s.Patch))
 	switch {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
@@ -84,14 +84,13 @@ func size(n int) string {
 }
 
 const (
-	patchRoom   = 60000 // characters of a patch in one comment
-	mostPlain   = 6     // comments with a patch as it is
-	mostPatches = 30    // comments with a patch in all
+	patchRoom  = 60000 // characters of a patch in one comment
+	maxPlain   = 6     // maximum number of comments with a plain patch
+	maxPatches = 30    // maximum number of comments with a packed patch
 )
 
-// Patches returns the comments that hold a patch, none when there is no patch
-// or it is too large for this. What a reader cuts out of them, put together in
-// order, is the whole patch.
+// Patches returns the comments that hold a patch, nil if there is none or it is too
+// large. The parts concatenated in order are the whole patch.
 func Patches(patch string) []untrusted.Post {
 	if patch == "" {
 		return nil
@@ -107,8 +106,8 @@ func Patches(patch string) []untrusted.Post {
 	return patchComments(parts, patchKind{"diff", "changes.patch", "git apply changes.patch", ""})
 }
 
-// plainParts cuts a patch between lines. It reports false for a patch that
-// would not survive being text in a comment.
+// plainParts splits a patch at line breaks. It reports false for a patch that a comment
+// would alter.
 func plainParts(patch string) ([]string, bool) {
 	if !utf8.ValidString(patch) || strings.ContainsFunc(patch, func(r rune) bool {
 		return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.In(r, unicode.Zl, unicode.Zp)) //control:patch-unchanged
@@ -130,13 +129,13 @@ func plainParts(patch string) ([]string, bool) {
 		part.WriteString(l)
 	}
 	parts = append(parts, part.String())
-	return parts, len(parts) <= mostPlain
+	return parts, len(parts) <= maxPlain
 }
 
-// packedParts is a patch compressed and encoded, in lines of 76 characters.
+// packedParts compresses and encodes a patch, in parts with lines of 76 characters.
 func packedParts(patch string) ([]string, bool) {
 	var buf bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // the level is one there is
+	z, _ := gzip.NewWriterLevel(&buf, gzip.BestCompression) // the level is valid
 	if _, err := z.Write([]byte(patch)); err != nil {
 		return nil, false
 	}
@@ -153,7 +152,7 @@ func packedParts(patch string) ([]string, bool) {
 			part.Reset()
 		}
 		end := min(wide, len(code))
-		for end < len(code) && code[end] == '/' { // a line with one first looks like a command to a bot
+		for end < len(code) && code[end] == '/' { // a line that begins with a slash looks like a command
 			end++
 		}
 		part.Write(code[:end])
@@ -161,10 +160,10 @@ func packedParts(patch string) ([]string, bool) {
 		code = code[end:]
 	}
 	parts = append(parts, part.String())
-	return parts, len(parts) <= mostPatches
+	return parts, len(parts) <= maxPatches
 }
 
-// patchKind says how a patch is written down and applied.
+// patchKind describes the format of a patch and the command that applies it.
 type patchKind struct{ lang, file, apply, why string }
 
 func patchComments(parts []string, k patchKind) []untrusted.Post {

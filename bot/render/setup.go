@@ -16,7 +16,7 @@ func NoConfig(err error) string {
 	return "I did nothing, because the configuration of this repository cannot be read: " + clean(err.Error())
 }
 
-// WhichModel says which model is in use, and which others there are.
+// WhichModel names the model in use and the alternatives.
 func WhichModel(now string, names []string) string {
 	return fmt.Sprintf("The model here is %s. %s Write `/agent model NAME` to change it.", code(now), modelsAre(names))
 }
@@ -33,7 +33,7 @@ func modelsAre(names []string) string {
 	return "These may be chosen: " + paths(names) + "."
 }
 
-// OtherModel says that another model goes on than the one that worked before.
+// OtherModel says that the previous model is no longer allowed and another one continues.
 func OtherModel(before, now string) string {
 	return fmt.Sprintf("The model %s, which worked here before, may not be chosen any more, so I go on with %s.", code(before), code(now))
 }
@@ -41,7 +41,7 @@ func OtherModel(before, now string) string {
 // SameModel says that nothing changed.
 func SameModel(name string) string { return fmt.Sprintf("The model is %s already.", code(name)) }
 
-// ModelIs says which model works on a session from now on.
+// ModelIs names the model that works on a session from now on.
 func ModelIs(name string, over bool) string {
 	when := "From the next turn on"
 	if over {
@@ -50,7 +50,7 @@ func ModelIs(name string, over bool) string {
 	return fmt.Sprintf("%s, %s works on this session.", when, code(name))
 }
 
-// ClearedBy is why a session ended that was to forget what was said.
+// ClearedBy is the reason for ending a session to clear its conversation.
 func ClearedBy(login string) string { return clean(login) + " had me forget the conversation." }
 
 // Cleared says that the conversation is forgotten.
@@ -62,16 +62,16 @@ func Cleared(checkpoints bool, branch string) string {
 	return "I forgot what was said and done so far. " + kept + " Write `/agent` and what you want next."
 }
 
-// Layers is what the configuration in force is made of. Model is the one for
+// Layers are the sources of the configuration in force. Model is the default for
 // repositories that name none.
 type Layers struct {
 	Server, Repository policy.Config
 	Model              string
-	Image              session.Image // that commands of a new session run in; none where they run in no image
+	Image              session.Image // for commands of a new session; the zero value means no image
 }
 
-// Config shows what is in force, and where it comes from. V is the session, nil for
-// none.
+// Config shows the configuration in force and the source of each value. v is the session,
+// nil if there is none.
 func Config(of Layers, v *session.State) untrusted.Post {
 	var b, table strings.Builder
 	b.WriteString("What is in force in this thread. Where it comes from: the **server** (whoever runs it), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")

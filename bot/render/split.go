@@ -1,6 +1,6 @@
-// Split cuts a long Markdown text into parts that GitHub shows as it would
-// show the whole: between sections where that is possible, else between blocks, and
-// inside a block only when it alone is too long.
+// Long Markdown texts are cut into parts that GitHub renders like the whole: between
+// sections if possible, else between blocks, and inside a block only if the block alone
+// is too long.
 
 package render
 
@@ -19,11 +19,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Markdown cuts s into parts of at most room characters each. Every word of s is in one
-// of them. What a part needs to be read alone is repeated: the head of a table, the info
-// string of a code block.
+// markdown cuts s into parts of at most room characters each, without losing a word. Each
+// part is readable alone: it repeats the head of a table or the info string of a code
+// block.
 func markdown(s string, room int) []string {
-	room = max(room, leastRoom)
+	room = max(room, minRoom)
 	var out []string
 	for _, chunk := range chunks(s) {
 		out = append(out, pack(blocksOf(noFootnotes(chunk), 0), room)...)
@@ -31,20 +31,20 @@ func markdown(s string, room int) []string {
 	return out
 }
 
-// leastRoom is the room that a part has at least.
-const leastRoom = 500
+// minRoom is the minimum room of a part.
+const minRoom = 500
 
-// block is a part of a text that GitHub shows as one: a heading, a list, a table.
+// block is a Markdown block: a heading, a list, a table.
 type block struct {
 	src   string
-	node  ast.Node // nil for what nothing is known of
+	node  ast.Node // nil if the block is not parsed
 	items []string // of a list, in order
 	level int      // of a heading
-	depth int      // how many blocks it stands in
+	depth int      // number of enclosing blocks
 	size  int
 }
 
-func splitSize(s string) int { return utf8.RuneCountInString(s) }
+func runeCount(s string) int { return utf8.RuneCountInString(s) }
 
 func sizes(list []block) (n int) {
 	for _, b := range list {
@@ -61,8 +61,8 @@ func join(list []block) string {
 	return trim(b.String())
 }
 
-// trim takes away empty lines before and after a text. The blanks that its first line
-// begins with may mean something.
+// trim removes leading and trailing empty lines. It keeps the indentation of the first
+// line, which may be significant.
 func trim(s string) string {
 	for {
 		first, rest, more := strings.Cut(s, "\n")
@@ -100,19 +100,19 @@ func pack(list []block, room int) []string {
 }
 
 // packBroken fills parts with the pieces of a block that is longer than a part, and
-// returns the last.
+// returns the last piece.
 func packBroken(b block, room int, open *[]block, done func(int)) block {
 	left := room - sizes(*open)
 	if left < room/3 {
 		done(withoutHeadings(*open))
 		left = room - sizes(*open)
 	}
-	if left < room/3 { // all that is open is headings
+	if left < room/3 { // only headings are open
 		done(len(*open))
 		left = room
 	}
-	pieces := broken(b, left, room)
-	if splitSize(pieces[0]) > left { // it could not be cut as small as that
+	pieces := splitBlock(b, left, room)
+	if runeCount(pieces[0]) > left { // no piece fits the rest of the part
 		done(len(*open))
 	}
 	last := len(pieces) - 1
@@ -120,12 +120,12 @@ func packBroken(b block, room int, open *[]block, done func(int)) block {
 		*open = append(*open, block{src: p})
 		done(len(*open))
 	}
-	return block{src: pieces[last] + "\n\n", size: splitSize(pieces[last]) + 2}
+	return block{src: pieces[last] + "\n\n", size: runeCount(pieces[last]) + 2}
 }
 
-// cutAt is how many of the blocks go out before next, which has no room behind them
-// all: up to the last heading of the highest rank in the second half of the room, else
-// all but headings that would stand alone at the end.
+// cutAt returns the number of blocks to emit before next, which does not fit behind all
+// of them: up to the last heading of the highest rank in the second half of the room,
+// else all but trailing headings.
 func cutAt(open []block, next block, room int) int {
 	at, rank := 0, 7
 	for i, b := range open {
@@ -142,8 +142,8 @@ func cutAt(open []block, next block, room int) int {
 	return at
 }
 
-// withoutHeadings is the number of blocks without the headings at the end, or all when
-// there is nothing else.
+// withoutHeadings returns the number of blocks before the trailing headings, or of all
+// blocks if there are only headings.
 func withoutHeadings(open []block) int {
 	n := len(open)
 	for n > 0 && open[n-1].level > 0 {
@@ -155,8 +155,7 @@ func withoutHeadings(open []block) int {
 	return n
 }
 
-// blockParser knows the blocks of GitHub's Markdown. What stands inside a line is of no
-// interest here.
+// blockParser parses the blocks of GitHub's Markdown. Inline content is left unparsed.
 var blockParser = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
@@ -164,22 +163,22 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 	)
 })
 
-// blocksOf returns the blocks of a text. A text that the parser fails at is one block.
+// blocksOf returns the blocks of a text. If the parser fails, the text is one block.
 func blocksOf(s string, depth int) (out []block) {
 	defer func() {
 		if recover() != nil {
-			out = []block{{src: s, depth: depth, size: splitSize(s)}}
+			out = []block{{src: s, depth: depth, size: runeCount(s)}}
 		}
 	}()
 	src := []byte(s)
 	top := blockParser().Parse(text.NewReader(src))
 	starts, nodes := places(s, top)
 	if len(nodes) == 0 || strings.TrimSpace(s[:starts[0]]) != "" {
-		return []block{{src: s, depth: depth, size: splitSize(s)}}
+		return []block{{src: s, depth: depth, size: runeCount(s)}}
 	}
 	for i, n := range nodes {
 		b := block{src: part(s, starts, i), node: n, depth: depth}
-		b.size = splitSize(b.src)
+		b.size = runeCount(b.src)
 		switch n := n.(type) {
 		case *ast.Heading:
 			b.level = n.Level
@@ -195,8 +194,8 @@ func blocksOf(s string, depth int) (out []block) {
 	return out
 }
 
-// places returns the children of a node that begin on lines of their own, with where
-// those lines begin.
+// places returns the children of a node that begin on a line of their own, and the
+// offsets of those lines.
 func places(s string, of ast.Node) (starts []int, nodes []ast.Node) {
 	last := -1
 	for n := of.FirstChild(); n != nil; n = n.NextSibling() {
@@ -212,7 +211,7 @@ func places(s string, of ast.Node) (starts []int, nodes []ast.Node) {
 	return starts, nodes
 }
 
-// part is what stands from one of the places to the next.
+// part returns the text between one start and the next.
 func part(s string, starts []int, i int) string {
 	if i+1 < len(starts) {
 		return s[starts[i]:starts[i+1]]
@@ -226,15 +225,15 @@ func (b block) isTable() bool {
 	return ok && strings.Count(b.src, "\n") >= 2
 }
 
-// mostParsed is the longest text that is read at once, in bytes.
-const mostParsed = 200 << 10
+// maxParsed is the maximum length of a text that is parsed at once, in bytes.
+const maxParsed = 200 << 10
 
-// chunks cuts what is too long to be read at once, at empty lines outside of code.
+// chunks cuts an overlong text into parseable chunks, at empty lines outside of code.
 func chunks(s string) []string {
 	var out []string
-	for len(s) > mostParsed {
+	for len(s) > maxParsed {
 		at, fence, n := 0, "", 0
-		for line := range strings.Lines(s[:mostParsed]) {
+		for line := range strings.Lines(s[:maxParsed]) {
 			n += len(line)
 			fence = fenceAfter(fence, line)
 			if fence == "" && strings.TrimSpace(line) == "" {
@@ -242,10 +241,10 @@ func chunks(s string) []string {
 			}
 		}
 		if at == 0 {
-			at = strings.LastIndexByte(s[:mostParsed], '\n') + 1
+			at = strings.LastIndexByte(s[:maxParsed], '\n') + 1
 		}
 		if at == 0 {
-			for at = mostParsed; !utf8.RuneStart(s[at]); {
+			for at = maxParsed; !utf8.RuneStart(s[at]); {
 				at--
 			}
 		}
@@ -256,8 +255,8 @@ func chunks(s string) []string {
 
 var fenceLine = pattern.Lazy("^ {0,3}(`{3,}|~{3,})(.*)$")
 
-// fenceAfter is the mark of the code block that is open after a line, given what was
-// open before it.
+// fenceAfter returns the fence of the code block that is open after a line, given the one
+// that was open before it.
 func fenceAfter(open, line string) string {
 	m := fenceLine().FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 	switch {
@@ -272,8 +271,7 @@ func fenceAfter(open, line string) string {
 
 var footnote = pattern.Lazy(`^([ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*)(\[\^[^\]\n]+\]:)`)
 
-// noFootnotes shows footnotes as text: GitHub shows none that the same comment does not
-// refer to.
+// noFootnotes escapes footnotes: GitHub hides those without a reference in the comment.
 func noFootnotes(s string) string {
 	if !strings.Contains(s, "[^") {
 		return s

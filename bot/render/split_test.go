@@ -116,8 +116,8 @@ func TestPartsSayAll(t *testing.T) {
 		room := []int{500, 700, 1000, 3000}[w.r.IntN(4)]
 		got := markdown(s, room)
 		for _, p := range got {
-			if splitSize(p) > room || strings.TrimSpace(p) == "" {
-				t.Errorf("%d: a part of %d characters, %d have room:\n%s", i, splitSize(p), room, p)
+			if runeCount(p) > room || strings.TrimSpace(p) == "" {
+				t.Errorf("%d: a part of %d characters, %d have room:\n%s", i, runeCount(p), room, p)
 			}
 		}
 		texts, parts = append(texts, noFootnotes(s)), append(parts, got...)
@@ -201,12 +201,12 @@ func TestWhatIsNotCut(t *testing.T) {
 	} {
 		n := 0
 		for _, p := range markdown(s, 60_000) {
-			if n += splitSize(p); splitSize(p) > 60_000 {
-				t.Errorf("%.20q: a part of %d characters", s, splitSize(p))
+			if n += runeCount(p); runeCount(p) > 60_000 {
+				t.Errorf("%.20q: a part of %d characters", s, runeCount(p))
 			}
 		}
-		if n < splitSize(strings.TrimSpace(s))*9/10 {
-			t.Errorf("%.20q: %d of %d characters are left", s, n, splitSize(s))
+		if n < runeCount(strings.TrimSpace(s))*9/10 {
+			t.Errorf("%.20q: %d of %d characters are left", s, n, runeCount(s))
 		}
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Running is where a tool at work is: the last line that it printed, and how long after
-// its start that came.
+// Running is the progress of a running tool: its last line of output, and the time from
+// the tool's start to that line.
 type Running struct {
 	Line  string
 	After time.Duration
 }
 
-// of says where a tool at work is; nil is none.
+// of describes the progress of a tool; it is empty if t is nil.
 func (r Running) of(t *session.ToolRun) string {
 	if t == nil || r.Line == "" {
 		return ""
@@ -29,24 +29,24 @@ func (r Running) of(t *session.ToolRun) string {
 
 // step is one line of the timeline.
 type step struct {
-	text    string // what happened
-	detail  string // how it went: "+3 −1", "`abc123`"
+	text    string // the event in words
+	detail  string // result: "+3 −1", "`abc123`"
 	bad     bool
 	running bool
 	inside  bool // of a sub-task
 	how     stepText
 }
 
-// stepText is how the text of a step is made safe to post.
+// stepText selects the escaping of a step's text.
 type stepText int
 
 const (
-	asWords    stepText = iota // of a model or a person
+	asWords    stepText = iota // by a model or a user
 	asCode                     // a tool's title
-	asMarkdown                 // made here, with names as code
+	asMarkdown                 // generated here, with names as code
 )
 
-// steps words what happened in a session.
+// steps describes the events of a session.
 func steps(timeline []session.Moment) []step {
 	var out []step
 	for _, m := range timeline {
@@ -68,8 +68,8 @@ func steps(timeline []session.Moment) []step {
 		case *session.Resolved:
 			out = append(out, resolvedStep(m))
 		case *session.ToolRun:
-			goesOn := m.Name == taskTool && m.Anew                               // in the step that is told below
-			if !goesOn && m.Name != askTool || m.Result != nil && !m.Result.OK { // what it asks is a step of its own
+			goesOn := m.Name == taskTool && m.Anew                               // shown by a later step
+			if !goesOn && m.Name != askTool || m.Result != nil && !m.Result.OK { // its question is a step of its own
 				out = append(out, toolStep(m))
 			}
 		case *session.Note:
@@ -83,7 +83,7 @@ func steps(timeline []session.Moment) []step {
 	return out
 }
 
-// imageSteps say what commands run in, and what was not taken.
+// imageSteps name the environment of commands, and the rejected parts of the image.
 func imageSteps(i *session.Image) []step {
 	in := "on the programs of the bot's machine"
 	if i.Name != "" {
@@ -119,25 +119,26 @@ var answers = map[policy.ApprovalState]string{
 	policy.Expired: "Nobody answered in time", policy.Stale: "No longer what was shown; asked again",
 }
 
-// us is the name in answers that the program itself gave.
-const us = "handrail"
+// programName is the author of answers given by the program itself.
+const programName = "handrail"
 
 func resolvedStep(p *session.Resolved) step {
 	text := answers[p.Verdict]
-	if p.By != "" && (p.ByID != 0 || p.By != us) {
+	if p.By != "" && (p.ByID != 0 || p.By != programName) {
 		text += " by @" + p.By
 	}
 	return step{text: text, detail: "`" + p.ID + "`", bad: p.Verdict != policy.Approved && p.Verdict != policy.Answered}
 }
 
-// askTool is the tool by which the model asks people.
+// askTool is the tool with which the model asks the requester a question.
 const askTool = "ask_followup_question"
 
-// taskTool is the tool that begins a sub-task. One that is cut off goes on with the session.
+// taskTool is the tool that begins a sub-task. A sub-task that was cut off resumes with
+// the session.
 const taskTool = "new_task"
 
-// inWords says what tools do that neither run a command nor touch a file.
-var inWords = map[string]string{
+// toolWords describes tools in words, for calls without a title.
+var toolWords = map[string]string{
 	askTool: "ask", "attempt_completion": "finish", "switch_mode": "change its mode", "update_todo_list": "change its list", "condense": "summarize", taskTool: "work on a sub-task",
 	"write_file": "write the file", "edit_file": "edit the file", "apply_diff": "edit the file", "insert_content": "edit the file", "search_and_replace": "edit the file",
 	"delete_file": "delete the file", "read_file": "read the file", "run_terminal_command": "run the command",
@@ -145,7 +146,7 @@ var inWords = map[string]string{
 
 func toolStep(t *session.ToolRun) step {
 	s := step{text: t.Title, how: asCode, inside: t.Inside}
-	if what := inWords[t.Title]; what != "" { // it had no title but its name
+	if what := toolWords[t.Title]; what != "" { // the title is only the tool's name
 		s.text, s.how = strings.ToUpper(what[:1])+what[1:], asMarkdown
 	}
 	if t.Result == nil {
@@ -156,11 +157,11 @@ func toolStep(t *session.ToolRun) step {
 	switch {
 	case t.Result.Title != "":
 		s.text = t.Result.Title
-		if t.Name == taskTool { // it has words of the model
+		if t.Name == taskTool { // the title is text of the model
 			s.how = asWords
 		}
 	case t.Title == "":
-		s.text = "Did not " + cmp.Or(inWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
+		s.text = "Did not " + cmp.Or(toolWords[t.Name], "run "+code(t.Name)) //control:not-the-models-words
 		s.how = asMarkdown
 	}
 	if n := counts(total(t.Result.Changes)); len(t.Result.Changes) > 0 && !strings.Contains(s.text, n) {
@@ -186,7 +187,7 @@ func noteSteps(p *session.Note) []step {
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first})
 	}
-	if p.Kind == session.NoteSetUp || p.Kind == session.NotePaths { // its first line is for people
+	if p.Kind == session.NoteSetUp || p.Kind == session.NotePaths { // its first line is for readers
 		first, _, _ := strings.Cut(p.Text, "\n")
 		out = append(out, step{text: first, bad: p.Kind == session.NoteSetUp && p.Layer == ""})
 	}
@@ -239,7 +240,7 @@ func (s step) String() string {
 	return out
 }
 
-// timeline is what happened, in at most room bytes; the oldest lines go first.
+// timeline returns the steps in at most room bytes; the oldest lines are dropped first.
 func timeline(moments []session.Moment, room int) []untrusted.Fold {
 	list := steps(moments)
 	if len(list) == 0 {
@@ -266,5 +267,5 @@ func total(files []session.FileChange) (added, removed int) {
 	return added, removed
 }
 
-// counts writes "+3 −1".
+// counts returns "+3 −1".
 func counts(added, removed int) string { return fmt.Sprintf("+%d −%d", added, removed) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Why an answer does not count, or what settled a request without one. People
-// read these as the reason of a verdict, and the agent is told them too.
+// Reasons why an answer does not count, or why a request was settled without one. They
+// are shown with the verdict, and the agent receives them too.
 const (
 	WhyNoPart         = "no right here, and no session to have a part in"
 	WhyLate           = "the time to answer is over"
@@ -33,7 +33,7 @@ const (
 	WhyNotSigned      = "`commits.sign` is `api`, and GitHub does not sign the commits that it makes here. The server asks for signed commits, so nothing goes to a branch without. Whoever runs the server can set `policy.commits.sign` to `ssh` or `gpg` with a key, or to `none`"
 )
 
-// WhyNoPermission says which permission the App was not granted, as GitHub names it.
+// WhyNoPermission names the permission that the App lacks, as GitHub names it.
 func WhyNoPermission(lacks string) string {
 	var list []string
 	for one := range strings.SplitSeq(lacks, ";") {
@@ -49,46 +49,46 @@ func WhyNoPermission(lacks string) string {
 	return "I lack the permission " + strings.Join(list, " or ") + ". Whoever owns the GitHub App grants it in the settings of the App, and an owner of this account accepts it; then ask me again"
 }
 
-// WhyNoSigningKey says that the server has no key of the kind that is asked for.
+// WhyNoSigningKey says that the server has no key of the configured kind.
 func WhyNoSigningKey(kind string) string {
 	return "`commits.sign` is " + code(kind) + ", and this server has no such key: whoever runs it can set `commits.key`, or the repository sets it to another value"
 }
 
-// What stands in the way of the server's own work, for [fmt.Errorf].
+// Obstacles to the server's own work, as formats for [fmt.Errorf].
 const (
 	WhyNotOnGitHub     = "GitHub says that something is not there any more (%s)"
 	WhyRefusedByGitHub = "GitHub does not let me do it (%s: %s)"
 	WhyServer          = "something is wrong on the server that I run on, and whoever runs it finds more in its log (%s)"
 )
 
-// Detail shows the text of an error for those who can read it.
+// Detail shows the text of an error to expert readers.
 func Detail(text string) string { return code(line(text, 200)) }
 
-// NoWorkspace says that commands have no place in a workflow run.
+// NoWorkspace says that a workflow run has no workspace for commands.
 func NoWorkspace(why string) string {
 	return "there is no workspace for commands in this workflow run (" + Detail(why) + "). Whoever keeps the workflow can mend that. Then ask me again, or write `/agent retry` where a session ended by it."
 }
 
-// NoImage says that the image is not to be had that commands were to run in.
+// NoImage says that the image for commands is not available.
 func NoImage(why string) string {
 	return "there is no image for commands to run in (" + code(line(why, 600)) + "). Whoever runs the server can get it there; a repository can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
 }
 
-// WhyNoRight says that who approved may not do so any more.
+// WhyNoRight says that the approver has lost the right to approve.
 func WhyNoRight(why string) string { return "the approval does not count any more: " + why }
 
-// WhyMergedAlone says that a merge by hand is no approval.
+// WhyMergedAlone says why a manual merge is not an approval.
 func WhyMergedAlone(why string) string { return "it was merged by hand, but " + why }
 
-// WhyMergedBy says that who merged by hand could not approve.
+// WhyMergedBy says that the account behind a manual merge may not approve.
 func WhyMergedBy(why string) string {
 	return "it was merged by hand by somebody who cannot approve it: " + why
 }
 
-// WhyOtherCommit says that a review is of another commit.
+// WhyOtherCommit says that a review is for a different commit.
 func WhyOtherCommit(of, asked string) string {
 	return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", of, asked)
 }
 
-// WhyNoPull says that a request could not be a pull request.
+// WhyNoPull says that GitHub refused the pull request for an edit.
 func WhyNoPull(reason string) string { return "GitHub does not take the pull request (" + reason + ")" }

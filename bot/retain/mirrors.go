@@ -11,9 +11,9 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Mirrors removes the mirrors that were used last before keep ago, and logs how many.
-// With keep 0 it removes none. One stays while a session on its repository is not over, and
-// while it may have the only copy of what a session saved.
+// Mirrors removes the mirrors last used more than keep ago, and logs their number. A keep
+// of 0 removes none. A mirror stays while a session of its repository is unfinished, or
+// while it may hold the only copy of a session's saved work.
 func (k Keeper) Mirrors(ctx context.Context, git *gitops.Store, keep time.Duration) error {
 	if keep <= 0 {
 		return nil
@@ -26,23 +26,23 @@ func (k Keeper) Mirrors(ctx context.Context, git *gitops.Store, keep time.Durati
 	return err
 }
 
-// needs reports whether a session may need what only this mirror has.
+// needs reports whether a session may need commits that only this mirror has.
 func (k Keeper) needs(ctx context.Context, m gitops.Unused) (bool, error) {
 	for _, ref := range m.Own {
 		id, ok := strings.CutPrefix(ref, gitops.SessionRefs)
-		if !ok { // whoever made it knows what for
+		if !ok { // not a session's ref: its purpose is unknown
 			return true, nil
 		}
-		if kept, err := k.holds(ctx, id); err != nil || kept { //control:saved-work-stays
+		if kept, err := k.mayResume(ctx, id); err != nil || kept { //control:saved-work-stays
 			return true, err
 		}
 	}
-	return k.awaited(ctx, m)
+	return k.hasUnfinished(ctx, m)
 }
 
-// holds reports whether a session may go on from what it saved. One that was stopped or
-// broke off may, when a person says so.
-func (k Keeper) holds(ctx context.Context, id string) (bool, error) {
+// mayResume reports whether a session may resume from its saved work. A stopped, failed or
+// crashed session may, on a user's command.
+func (k Keeper) mayResume(ctx context.Context, id string) (bool, error) {
 	s, err := k.Store.Sessions.Session(ctx, id)
 	if err == nil {
 		return !s.State.Over() || s.State == session.PhaseStopped || s.State == session.PhaseFailed || s.State == session.PhaseCrashed, nil //control:broken-off-work-stays
@@ -56,11 +56,11 @@ func (k Keeper) holds(ctx context.Context, id string) (bool, error) {
 			return false, err
 		}
 	}
-	return true, err // nothing is known of it
+	return true, err // an unknown session may still need it
 }
 
-// awaited reports whether a session of the mirror's repository is not over.
-func (k Keeper) awaited(ctx context.Context, m gitops.Unused) (bool, error) {
+// hasUnfinished reports whether the mirror's repository has an unfinished session.
+func (k Keeper) hasUnfinished(ctx context.Context, m gitops.Unused) (bool, error) {
 	q := store.Query{Limit: page}
 	for _, p := range session.Phases() {
 		if !p.Over() {

@@ -1,7 +1,6 @@
-// Package retain deletes sessions that are over: those that ended long ago, and those that
-// somebody names. What is left of each says that it was deleted, when, and why. It also
-// removes mirrors that nobody has used for long, and everything of a repository that the App
-// was taken off.
+// Package retain deletes finished sessions, by age or on request, and leaves a record of
+// each deletion. It also removes mirrors that are no longer used, and all data of a
+// repository from which the App was uninstalled.
 package retain
 
 import (
@@ -21,8 +20,8 @@ import (
 type Keeper struct {
 	Store   store.Store
 	Retired store.Retired
-	Key     *secret.Key      // signs what is left; nil for none
-	Now     func() time.Time // nil for time.Now
+	Key     *secret.Key      // signs records of deletion; nil leaves them unsigned
+	Now     func() time.Time // nil means time.Now
 	Log     *slog.Logger
 }
 
@@ -33,22 +32,22 @@ func (k Keeper) now() time.Time {
 	return k.Now()
 }
 
-// page is how many sessions are looked at together.
+// page is the number of sessions listed at once.
 const page = 100
 
-// Logs deletes the sessions that are over and were written to last before keep ago, and
-// logs how many. With keep 0 it deletes none. One that cannot be deleted is skipped,
-// and tried again the next time.
+// Logs deletes the finished sessions last written to more than keep ago, and logs their
+// number. A keep of 0 deletes none. A session that cannot be deleted is skipped and tried
+// again the next time.
 func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 	if keep <= 0 {
 		return nil
 	}
 	limit := k.now().Add(-keep)
-	heads, err := k.heads(ctx) // before the rows: a log that moves after them is not deleted
+	heads, err := k.heads(ctx) // before the rows: a log that grows later is not deleted
 	if err != nil {
 		return err
 	}
-	old, err := k.old(ctx, limit)
+	old, err := k.oldSessions(ctx, limit)
 	if err != nil || len(old) == 0 {
 		return err
 	}
@@ -57,7 +56,7 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 		err := k.delete(ctx, s, heads[s.ID], fmt.Sprintf("retention.logs, after %d days", keep/(24*time.Hour)))
 		switch {
 		case errors.Is(err, store.ErrNotOver), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrNotFound):
-			kept++ // somebody works on it again, or has deleted it
+			kept++ // resumed or deleted meanwhile
 		case err != nil:
 			return fmt.Errorf("delete old sessions: %d deleted, then: %w", deleted, err)
 		default:
@@ -68,8 +67,8 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 	return nil
 }
 
-// old returns the sessions that are over and were not written to since limit.
-func (k Keeper) old(ctx context.Context, limit time.Time) (old []*store.Session, err error) {
+// oldSessions returns the finished sessions without a write since limit.
+func (k Keeper) oldSessions(ctx context.Context, limit time.Time) (old []*store.Session, err error) {
 	q := store.Query{Before: limit, Limit: page}
 	for _, p := range session.Phases() {
 		if p.Over() {
@@ -102,7 +101,7 @@ func (k Keeper) heads(ctx context.Context) (map[string]store.Head, error) {
 	return heads, err
 }
 
-// Delete deletes a session that somebody names. why is kept.
+// Delete deletes one session on request. why is recorded.
 func (k Keeper) Delete(ctx context.Context, why string, s *store.Session) error {
 	heads, err := k.heads(ctx)
 	if err != nil {
@@ -113,7 +112,7 @@ func (k Keeper) Delete(ctx context.Context, why string, s *store.Session) error 
 
 func (k Keeper) delete(ctx context.Context, s *store.Session, h store.Head, why string) error {
 	d := &store.Deleted{Head: h, Time: k.now().UTC().Truncate(time.Microsecond), Why: why}
-	d.Session = s.ID // also of a session that has no log yet
+	d.Session = s.ID // a session without a log has no head
 	anchor.SignDeleted(k.Key, d)
 	return k.Retired.Delete(ctx, d)
 }

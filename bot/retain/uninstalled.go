@@ -15,45 +15,45 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// Uninstalled deletes what is kept of repositories that the App was taken off. GitHub is
-// asked again and again, and time counts only as far as it says so: never while it does not
-// answer, never for an account that suspended the App.
+// Uninstalled deletes the data of repositories from which the App was uninstalled. The
+// retention time passes only while GitHub confirms the absence: not during an outage, and
+// not for an account that suspended the App.
 type Uninstalled struct {
 	Keeper
 
-	Keep time.Duration // that a repository is gone before its data goes; 0 for ever
-	App  int64         // its number: what another App is not installed on says nothing
+	Keep time.Duration // from uninstallation to deletion; 0 keeps the data for ever
+	App  int64         // the App's id: absence from another App means nothing
 
-	Ask    func(context.Context) (Installed, error)             // all that the App is installed on
-	There  func(ctx context.Context, repo string) (bool, error) // asks of one repository by itself, also by a former name
-	Ended  func(ctx context.Context, repos []string)            // has sessions end
-	Others func(context.Context) ([]string, error)              // repositories of which other things are kept than sessions
-	Forget func(ctx context.Context, repo string) error         // those things
-	Unused func(time.Duration) error                            // removes what repositories share and nobody used for a time
-	Git    *gitops.Store
+	Ask         func(context.Context) (Installed, error)             // returns all installations of the App
+	Exists      func(ctx context.Context, repo string) (bool, error) // checks one repository, also by a former name
+	EndSessions func(ctx context.Context, repos []string)            // ends the sessions of repositories
+	Others      func(context.Context) ([]string, error)              // lists repositories with other data than sessions
+	Forget      func(ctx context.Context, repo string) error         // deletes that data
+	Unused      func(time.Duration) error                            // removes shared data not used for this time
+	Git         *gitops.Store
 }
 
-// Installed is what an App is installed on. Names, owner/name and owner, are in lower case.
+// Installed lists the repositories with the App, as owner/name in lower case.
 type Installed struct {
 	Repositories map[string]bool
-	Unknown      map[string]bool // owners of whose repositories GitHub does not tell
+	Unknown      map[string]bool // owners for which GitHub lists no repositories
 }
 
-// has reports whether a repository may be there.
+// has reports whether a repository may still have the App.
 func (i Installed) has(repo string) bool {
 	owner, _, _ := strings.Cut(repo, "/")
 	return i.Repositories[repo] || i.Unknown[owner] //control:suspended-is-not-uninstalled
 }
 
-// absence is how long a repository was gone for certain.
+// absence is the time for which a repository is known to be gone.
 type absence struct {
 	Since time.Time     `json:"since"`
-	Last  time.Time     `json:"last"` // GitHub was asked
+	Last  time.Time     `json:"last"` // time of GitHub's last answer
 	For   time.Duration `json:"for"`
-	Done  time.Time     `json:"done,omitzero"` // its data was deleted, here or by another server
+	Done  time.Time     `json:"done,omitzero"` // deletion of its data, here or by another server
 }
 
-// known is what was found out when GitHub was asked last.
+// known is the stored result of GitHub's last answer.
 type known struct {
 	App       int64               `json:"app"`
 	Installed []string            `json:"installed,omitempty"`
@@ -62,11 +62,11 @@ type known struct {
 
 const knownKey = "installed"
 
-// mostBetween is how much time counts between two answers at most: a clock that jumps, and
-// a server that was down for a month, delete nothing.
-const mostBetween = 24 * time.Hour
+// maxBetween is the maximum time that one interval between answers adds to an absence,
+// so that a clock jump or a long downtime deletes nothing.
+const maxBetween = 24 * time.Hour
 
-// change changes what is known, also while other servers do.
+// change updates the stored record atomically; with is called again after a conflict.
 func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, err error) {
 	for {
 		k = known{}
@@ -91,52 +91,52 @@ func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, e
 	}
 }
 
-// Heard notes that GitHub said that the App was taken off repositories: their time begins.
-func (u *Uninstalled) Heard(ctx context.Context, repos ...string) error {
+// NoteRemoval records that GitHub reported an uninstallation. The retention time begins.
+func (u *Uninstalled) NoteRemoval(ctx context.Context, repos ...string) error {
 	var lost []string
 	_, err := u.change(ctx, func(k *known) {
 		lost = nil
 		for _, repo := range repos {
-			if repo = strings.ToLower(repo); k.miss(repo, u.now().UTC()) {
+			if repo = strings.ToLower(repo); k.markMissing(repo, u.now().UTC()) {
 				lost = append(lost, repo)
 			}
 		}
 	})
 	if err == nil {
-		u.lost(ctx, lost)
+		u.reportLost(ctx, lost)
 	}
 	return err
 }
 
-// lost tells of repositories that are gone since now, and has their sessions end.
-func (u *Uninstalled) lost(ctx context.Context, repos []string) {
+// reportLost logs newly missing repositories and ends their sessions.
+func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 	if len(repos) == 0 {
 		return
 	}
 	u.Log.WarnContext(ctx, "the App is not installed on repositories any more: their data goes when its time is over", "repositories", repos, "keep", u.Keep.String())
-	u.Ended(ctx, repos)
+	u.EndSessions(ctx, repos)
 }
 
-// miss notes that a repository is gone, and reports whether that is new.
-func (k *known) miss(repo string, now time.Time) bool {
+// markMissing records that a repository is gone, and reports whether that is new.
+func (k *known) markMissing(repo string, now time.Time) bool {
 	a := k.Gone[repo]
 	if a == nil {
 		k.Gone[repo] = &absence{Since: now, Last: now}
 		return true
 	}
-	a.For += min(max(now.Sub(a.Last), 0), mostBetween) //control:time-that-was-watched
+	a.For += min(max(now.Sub(a.Last), 0), maxBetween) //control:time-that-was-watched
 	a.Last = now
 	return false
 }
 
-// Look asks GitHub what the App is installed on, and deletes what is kept of repositories
-// that were gone all the time that u says. Without a whole answer nothing is known.
+// Look asks GitHub for the installations, and deletes the data of repositories that were
+// gone for the retention time. An incomplete answer changes nothing.
 func (u *Uninstalled) Look(ctx context.Context) error {
 	is, err := u.Ask(ctx)
 	if err != nil { //control:no-answer-deletes-nothing
 		return fmt.Errorf("ask what the App is installed on: %w", err)
 	}
-	kept, err := u.kept(ctx)
+	kept, err := u.storedRepositories(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,15 +148,15 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		}
 		for repo, a := range k.Gone {
 			kept[repo] = true
-			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, mostBetween) // each server had its time
-			if is.has(repo) || forgotten {                                              //control:installed-again
+			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween) // each server had time to delete its own data
+			if is.has(repo) || forgotten {                                             //control:installed-again
 				delete(kept, repo)
 				delete(k.Gone, repo)
 			}
 		}
 		lost = nil
 		for repo := range kept {
-			if !is.has(repo) && k.miss(repo, now) {
+			if !is.has(repo) && k.markMissing(repo, now) {
 				lost = append(lost, repo)
 			}
 		}
@@ -166,7 +166,7 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		return err
 	}
 	slices.Sort(lost)
-	u.lost(ctx, lost)
+	u.reportLost(ctx, lost)
 	var gone []string
 	for _, repo := range slices.Sorted(maps.Keys(k.Gone)) {
 		if u.Keep > 0 && k.Gone[repo].For >= u.Keep { //control:uninstalled-for-its-time
@@ -179,8 +179,8 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 	return u.remove(ctx, k, gone)
 }
 
-// kept returns the repositories of which something is kept.
-func (u *Uninstalled) kept(ctx context.Context) (map[string]bool, error) {
+// storedRepositories returns the repositories with stored data.
+func (u *Uninstalled) storedRepositories(ctx context.Context) (map[string]bool, error) {
 	others, err := u.Others(ctx)
 	kept := map[string]bool{}
 	for _, repo := range others {
@@ -197,18 +197,18 @@ func (u *Uninstalled) kept(ctx context.Context) (map[string]bool, error) {
 		}
 		q.Before = list[len(list)-1].Created
 	}
-	delete(kept, "") // a session of no repository
+	delete(kept, "") // a session without a repository
 	return kept, err
 }
 
-// remove deletes everything of repositories but for those that GitHub says are there after
-// all, perhaps under another name. What it cannot delete is left for the next look.
+// remove deletes all data of the repositories, except those that GitHub still finds,
+// perhaps under another name. Failed deletions are retried at the next look.
 func (u *Uninstalled) remove(ctx context.Context, k known, gone []string) error {
 	var errs []error
 	var done []string
 	for _, repo := range gone {
-		if k.Gone[repo].Done.IsZero() { // else another server has asked, and this one has its own copies
-			if there, err := u.There(ctx, repo); err != nil || there { //control:asked-of-itself
+		if k.Gone[repo].Done.IsZero() { // otherwise another server asked, and local copies remain
+			if there, err := u.Exists(ctx, repo); err != nil || there { //control:asked-of-itself
 				errs = append(errs, err)
 				continue
 			}
@@ -241,8 +241,8 @@ func (u *Uninstalled) remove(ctx context.Context, k known, gone []string) error 
 	return err
 }
 
-// removeSessions deletes those of a repository, and returns how many are left: those that
-// somebody works on.
+// removeSessions deletes the sessions of a repository, and returns the number of those
+// that could not be deleted yet.
 func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int, err error) {
 	deleted := 0
 	for q := (store.Query{Repo: repo, Limit: page}); ; {
@@ -269,8 +269,8 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 	}
 }
 
-// removeSession deletes a session. One that waits for something is ended first, with all
-// that was to be said on GitHub: nobody is there to say it to.
+// removeSession deletes a session. A waiting one is ended first, and its pending writes
+// to GitHub are dropped: the bot has no access any more.
 func (u *Uninstalled) removeSession(ctx context.Context, s *store.Session) error {
 	for _, what := range []struct {
 		key string
@@ -299,7 +299,7 @@ func (u *Uninstalled) removeSession(ctx context.Context, s *store.Session) error
 
 const takenOff = "the App was taken off the repository"
 
-// endThread gives up the deliveries of a thread.
+// endThread drops the deliveries of a thread.
 func (u *Uninstalled) endThread(ctx context.Context, s *store.Session, _ store.Fence) error {
 	for {
 		d, err := u.Store.Deliveries.Next(ctx, s.Thread)
@@ -312,7 +312,7 @@ func (u *Uninstalled) endThread(ctx context.Context, s *store.Session, _ store.F
 	}
 }
 
-// end gives up the writes of a session, and the session.
+// end drops the pending writes of a session and marks it as failed.
 func (u *Uninstalled) end(ctx context.Context, s *store.Session, f store.Fence) error {
 	open, err := u.Store.Intents.Open(ctx, s.ID)
 	if err != nil {

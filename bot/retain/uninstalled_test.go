@@ -44,12 +44,12 @@ func newAway(t *testing.T) *away {
 	k.Now = func() time.Time { return time.Now().Add(a.clock) } // the files' own times do not follow
 	a.Uninstalled = &retain.Uninstalled{
 		Keeper: k, Keep: 30 * day, App: 1, Git: git,
-		Ask:    func(context.Context) (retain.Installed, error) { return a.installed, a.silent },
-		There:  func(_ context.Context, repo string) (bool, error) { return a.there[repo], nil },
-		Ended:  func(_ context.Context, repos []string) { a.ended = append(a.ended, repos...) },
-		Others: func(context.Context) ([]string, error) { return []string{"octo/Scheduled"}, nil },
-		Forget: func(_ context.Context, repo string) error { a.forgotten = append(a.forgotten, repo); return nil },
-		Unused: func(time.Duration) error { a.unused++; return nil },
+		Ask:         func(context.Context) (retain.Installed, error) { return a.installed, a.silent },
+		Exists:      func(_ context.Context, repo string) (bool, error) { return a.there[repo], nil },
+		EndSessions: func(_ context.Context, repos []string) { a.ended = append(a.ended, repos...) },
+		Others:      func(context.Context) ([]string, error) { return []string{"octo/Scheduled"}, nil },
+		Forget:      func(_ context.Context, repo string) error { a.forgotten = append(a.forgotten, repo); return nil },
+		Unused:      func(time.Duration) error { a.unused++; return nil },
 	}
 	for _, row := range []store.Session{
 		{ID: "waits", Thread: "octo/hello#1", Repo: "octo/hello", State: session.PhaseAwaitingApproval},
@@ -134,7 +134,7 @@ func TestUninstalledByEvent(t *testing.T) {
 	t.Parallel()
 	a := newAway(t)
 	a.Keep = day
-	must(t, a.Heard(t.Context(), "Octo/Hello"))
+	must(t, a.NoteRemoval(t.Context(), "Octo/Hello"))
 	delete(a.installed.Repositories, "octo/hello")
 	a.days(t, 1)
 	if a.isThere(t) {
@@ -177,12 +177,12 @@ func TestNotUninstalled(t *testing.T) {
 		},
 		"suspended": func(t *testing.T, a *away) {
 			a.installed = retain.Installed{Unknown: map[string]bool{"octo": true}}
-			must(t, a.Heard(t.Context(), "octo/hello"))
+			must(t, a.NoteRemoval(t.Context(), "octo/hello"))
 			a.days(t, 100)
 		},
 		"GitHub does not answer": func(t *testing.T, a *away) {
 			a.installed, a.silent = retain.Installed{}, errors.New("404")
-			must(t, a.Heard(t.Context(), "octo/hello"))
+			must(t, a.NoteRemoval(t.Context(), "octo/hello"))
 			a.days(t, 100)
 		},
 		"it does not answer any more": func(t *testing.T, a *away) {
@@ -221,7 +221,7 @@ func TestNotUninstalled(t *testing.T) {
 			a.silent = errors.New("500")
 			ask := a.Ask
 			a.Ask = func(ctx context.Context) (retain.Installed, error) { is, _ := ask(ctx); return is, nil }
-			a.There = func(context.Context, string) (bool, error) { return false, a.silent }
+			a.Exists = func(context.Context, string) (bool, error) { return false, a.silent }
 			a.days(t, 100)
 		},
 	} {

@@ -6,20 +6,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// no and yes are how people begin an answer to a finding that is none, and to one that is.
-// "No idea" and "no problem, will do" are neither.
+// no and yes match the beginning of an answer that rejects or accepts a finding. "No
+// idea" is neither; "no problem, will do" accepts it.
 var (
 	no = pattern.Lazy(`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
 		`(?:(?:this|that|it)(?:'s| is)? )?(?:(?:works )?(?:as|is) (?:intended|designed|expected)|by design|on purpose|intended|intentional|deliberate|(?:a )?false positive|not (?:a |an )?(?:bug|fault|issue|problem)|wrong|invalid|not (?:true|wrong|right))\b|` +
 		`(?:we |i )?(?:won'?t|will not) (?:fix|change|do)|wontfix\b|(?:please )?(?:leave|keep) (?:it|this|that|as)\b|👎)`)
 	yes = pattern.Lazy(`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`)
-	// short is how a "no" may go on for a word alone.
+	// plainNo matches phrases that begin with "no" but reject nothing.
 	plainNo = pattern.Lazy(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
 )
 
-// AnswersNo reports whether what a person wrote below a finding says that it is none, or
-// that it stays as it is; said is false where it says neither that nor the contrary. What
-// is quoted does not count.
+// AnswersNo reports whether a reply to a finding rejects it, or says that the code stays.
+// said is false if the reply neither rejects nor accepts it. Quoted lines are ignored.
 func AnswersNo(text string) (isNo, said bool) {
 	for l := range strings.SplitSeq(strings.ReplaceAll(text, "’", "'"), "\n") {
 		l = strings.TrimSpace(l)
@@ -34,9 +33,9 @@ func AnswersNo(text string) (isNo, said bool) {
 	return false, false
 }
 
-// Gone reports whether the code that a comment stands on is in a file no more. Hunk is the
-// part of the diff that ends with its lines, n how many of them there are. Lines without a
-// letter or a digit are everywhere: of them nothing can be said.
+// Gone reports whether the commented lines are missing from all files. They are the last
+// n lines of hunk. It reports false for lines without a letter or a digit, which are too
+// common to tell.
 func Gone(hunk string, n int, files []string) bool {
 	var code []string
 	telling := false
@@ -64,8 +63,8 @@ func Gone(hunk string, n int, files []string) bool {
 	return true
 }
 
-// has reports whether lines stand in a text, one below the other. How far they are set in
-// does not count: what was only wrapped is there.
+// has reports whether text contains the lines in sequence. Indentation is ignored:
+// wrapped code is still there.
 func has(text string, code []string) bool {
 	list := strings.Split(text, "\n")
 	for i := 0; i+len(code) <= len(list); i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// shownLines are the lines of a file that its diff shows, each with the number of the
-// hunk that it is in, for lines before the change and after it.
+// shownLines maps the lines that a file's diff shows, before and after the change, to the
+// number of their hunk.
 type shownLines struct{ before, after map[int]int }
 
 var hunkHead = pattern.Lazy(`^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@`)
@@ -19,7 +19,7 @@ func linesOf(patch string) shownLines {
 	for l := range strings.SplitSeq(patch, "\n") {
 		if m := hunkHead().FindStringSubmatch(l); m != nil {
 			hunk++
-			before, _ = strconv.Atoi(m[1]) // digits
+			before, _ = strconv.Atoi(m[1]) // the pattern matches digits only
 			after, _ = strconv.Atoi(m[2])
 			continue
 		}
@@ -38,7 +38,7 @@ func linesOf(patch string) shownLines {
 	return out
 }
 
-// part returns the first run of lines between two that one hunk shows.
+// part returns the first run of lines between from and to that one hunk shows.
 func (s shownLines) part(old bool, from, to int) (first, last int, ok bool) {
 	shown := s.after
 	if old {

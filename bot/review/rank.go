@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Rank says how little the change of a file tells a reviewer: the least is read first.
+// Rank is the reading order of a file: files with a lower rank are read first.
 type Rank int
 
 // The ranks.
@@ -16,12 +16,12 @@ const (
 	Logic Rank = iota
 	Tests
 	Words
-	Made // by a program: nobody reviews it
+	Generated // generated: needs no review
 )
 
 var testName = pattern.Lazy(`(?i)(?:^|/)(?:tests?|testdata|__tests__|__mocks__|fixtures|specs?)/|[._-](?:test|spec)\.\w+$|(?:^|/)(?:test_[^/]*\.py|conftest\.py)$|Tests?\.(?:java|kt|cs)$`)
 
-// RankOf says what a file is, by its name.
+// RankOf ranks a file by its name.
 func RankOf(name string) Rank {
 	base := strings.ToLower(path.Base(name))
 	in := func(dirs ...string) bool {
@@ -32,7 +32,7 @@ func RankOf(name string) Rank {
 		slices.Contains([]string{".lock", ".svg", ".map", ".snap"}, path.Ext(base)),
 		strings.Contains(base, ".min."), strings.Contains(base, ".pb."), strings.Contains(base, "_generated"), strings.HasSuffix(base, "_pb2.py"),
 		in("vendor/", "node_modules/", "third_party/"), strings.HasPrefix(name, "dist/"):
-		return Made
+		return Generated
 	case testName().MatchString(name):
 		return Tests
 	case slices.Contains([]string{".md", ".txt", ".rst", ".adoc"}, path.Ext(base)):

@@ -1,14 +1,14 @@
-// Package review makes one review of what a session found: which findings stand on a
-// line of the diff and which in the summary, what is not said twice, and in what words.
-// It is pure: the same findings and the same diff give the same review.
+// Package review turns the findings of a session into one review: it places each finding
+// on a line of the diff or in the summary, drops repeated ones, and writes the text. It
+// is pure: the same findings and the same diff give the same review.
 //
-//	review.go   which findings are said, and where
+//	review.go   selection and placement of findings
 //	lines.go    the lines that a diff shows
-//	same.go     when two findings are the same
-//	text.go     the words
-//	answer.go   what people answer to a finding, and whether its code is gone
-//	rank.go     which files are read first
-//	rules.go    what a repository wants of reviews, for which files
+//	same.go     equality of findings
+//	text.go     the text of a review
+//	answer.go   replies to findings, and code that is gone
+//	rank.go     the reading order of files
+//	rules.go    the repository's rules for reviews, by file
 package review
 
 import (
@@ -21,23 +21,23 @@ import (
 // File is a file that the pull request changes.
 type File struct {
 	Path  string
-	Patch string // hunks; "" where GitHub shows none
+	Patch string // hunks; "" if GitHub shows none
 }
 
-// Input is what a review is made of.
+// Input holds the facts from which a review is composed.
 type Input struct {
-	Findings []session.Finding // of this look, in order
-	Said     []session.Finding // in earlier looks, and not taken back since
-	No       []session.Finding // of those: somebody who counts answered that it is no fault
-	Marks    []string          // of comments that were answered so, see [Mark]
-	Files    []File
-	Link     func(f session.Finding) string // address of its lines
-	Most     int                            // comments on lines
-	Words    string                         // the reviewer's own, at the end
-	Again    bool                           // it is not the first review
-	Read     int                            // files that were read
-	Unread   []string                       // and those that were not
-	Moved    string                         // commit that was read, where it is not the newest any more
+	Findings    []session.Finding // of this look, in order
+	Said        []session.Finding // of earlier looks, and not withdrawn
+	No          []session.Finding // of those, rejected by an authorized reply
+	Marks       []string          // of comments rejected that way, see [Mark]
+	Files       []File
+	Link        func(f session.Finding) string // address of its lines
+	MaxComments int                            // maximum number of comments on lines
+	Words       string                         // the reviewer's own text, at the end
+	Again       bool                           // the pull request was reviewed before
+	Read        int                            // number of files that were read
+	Unread      []string                       // files that were not read
+	Moved       string                         // commit that was read, if it is no longer the newest
 }
 
 // Comment is a finding on lines of the diff. From is 0 for a single line.
@@ -46,23 +46,23 @@ type Comment struct {
 	From, To int
 	Old      bool
 	Body     string
-	Mark     string // names the finding in the hidden end of the comment, see [Mark]
+	Mark     string // hidden key of the finding in the comment, see [Mark]
 	Finding  session.Finding
 }
 
-// Review is what is posted, in one piece.
+// Review is posted as a single review on GitHub.
 type Review struct {
 	Body      string
 	Comments  []Comment
-	Elsewhere []session.Finding // those that the summary tells
+	Elsewhere []session.Finding // findings in the summary
 }
 
-// Empty reports whether there is nothing to say.
+// Empty reports whether there are no findings to post.
 func (r Review) Empty() bool { return len(r.Comments)+len(r.Elsewhere) == 0 }
 
-// Compose makes the review.
+// Compose composes the review.
 func Compose(in Input) Review {
-	fresh := in.fresh()
+	fresh := in.newFindings()
 	slices.SortStableFunc(fresh, heavier)
 	shown := map[string]shownLines{}
 	for _, f := range in.Files {
@@ -70,8 +70,8 @@ func Compose(in Input) Review {
 	}
 	var out Review
 	for _, f := range fresh {
-		c, ok := on(shown[f.Path], f)
-		if !ok || len(out.Comments) == in.Most { //control:inline-maximum
+		c, ok := place(shown[f.Path], f)
+		if !ok || len(out.Comments) == in.MaxComments { //control:inline-maximum
 			out.Elsewhere = append(out.Elsewhere, f)
 			continue
 		}
@@ -81,8 +81,7 @@ func Compose(in Input) Review {
 	return out
 }
 
-// Without returns the review with some of its comments in the summary instead, because
-// GitHub does not take them where they are.
+// Without moves comments to the summary that GitHub does not accept on their lines.
 func (in Input) Without(r Review, refused func(Comment) bool) Review {
 	out := Review{Elsewhere: slices.Clone(r.Elsewhere)}
 	for _, c := range r.Comments {
@@ -97,31 +96,31 @@ func (in Input) Without(r Review, refused func(Comment) bool) Review {
 	return out
 }
 
-// fresh are the findings that are to be said: not refuted, and not said before.
-func (in Input) fresh() (out []session.Finding) {
+// newFindings returns the findings to post: neither refuted nor reported before.
+func (in Input) newFindings() (out []session.Finding) {
 	for _, f := range in.Findings {
 		if f.Refuted != "" { //control:refuted-is-dropped
 			continue
 		}
-		if in.said(f) { //control:said-twice
+		if in.reported(f) { //control:said-twice
 			continue
 		}
-		if !slices.ContainsFunc(out, func(e session.Finding) bool { return twin(e, f) }) {
+		if !slices.ContainsFunc(out, func(e session.Finding) bool { return sameInLook(e, f) }) {
 			out = append(out, f)
 		}
 	}
 	return out
 }
 
-// said reports whether people were told of a finding before.
-func (in Input) said(f session.Finding) bool {
+// reported reports whether a finding was reported before.
+func (in Input) reported(f session.Finding) bool {
 	if slices.ContainsFunc(in.No, func(e session.Finding) bool { return e.Path == f.Path && alike(e, f) }) { //control:answered-no
-		return true // wherever it went
+		return true // even if its lines have moved
 	}
 	return slices.Contains(in.Marks, Mark(f)) || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return Same(e, f) })
 }
 
-// heavier orders findings by weight: what is sure before what is not, the worse first.
+// heavier orders findings: certain ones before unsure ones, then by severity.
 func heavier(a, b session.Finding) int {
 	return cmp.Or(cmp.Compare(doubt(a), doubt(b)), cmp.Compare(weight(a), weight(b)))
 }
@@ -137,8 +136,8 @@ func weight(f session.Finding) int {
 	return slices.Index([]session.Severity{session.High, session.Medium, session.Low}, f.Severity)
 }
 
-// on puts a finding on the lines of the diff, as many of its own as one hunk shows.
-func on(shown shownLines, f session.Finding) (Comment, bool) {
+// place places a finding on its lines, as far as a single hunk shows them.
+func place(shown shownLines, f session.Finding) (Comment, bool) {
 	from, to, ok := shown.part(f.Old, f.Line, f.Last())
 	if !ok { //control:only-lines-of-the-diff
 		return Comment{}, false

@@ -33,15 +33,15 @@ func instead(f *session.Finding)      { s := "x"; f.Suggestion = &s }
 func compose(in Input) Review {
 	in.Files = append(in.Files, File{"a.go", patch})
 	in.Link = func(f session.Finding) string { return "https://h/" + f.Where() }
-	if in.Most == 0 {
-		in.Most = 10
+	if in.MaxComments == 0 {
+		in.MaxComments = 10
 	}
 	return Compose(in)
 }
 
 // An issue shows no lines, and the summary does not say that it does not.
 func TestInAnIssue(t *testing.T) {
-	in := Input{Most: 3, Findings: []session.Finding{finding(3, "one")}, Link: func(session.Finding) string { return "https://h/x" }}
+	in := Input{MaxComments: 3, Findings: []session.Finding{finding(3, "one")}, Link: func(session.Finding) string { return "https://h/x" }}
 	if r := Compose(in); !strings.HasPrefix(r.Body, "1 finding.\n") {
 		t.Errorf("in an issue: %s", r.Body)
 	}
@@ -150,7 +150,7 @@ func TestLinesAsGitHasThem(t *testing.T) {
 }
 
 func TestOrderAndMaximum(t *testing.T) {
-	r := compose(Input{Most: 2, Findings: []session.Finding{finding(3, "one"), finding(4, "two", high, unsure), finding(5, "three", high), finding(21, "four", high)}})
+	r := compose(Input{MaxComments: 2, Findings: []session.Finding{finding(3, "one"), finding(4, "two", high, unsure), finding(5, "three", high), finding(21, "four", high)}})
 	if got := placed(r); got != "0-5, 0-21, elsewhere a.go:3, elsewhere a.go:4" {
 		t.Errorf("placed %s", got)
 	}

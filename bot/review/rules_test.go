@@ -29,7 +29,7 @@ func TestRankOf(t *testing.T) {
 		"a.go": Logic, "src/latest/run.py": Logic, "contest.ts": Logic, "Makefile": Logic, "vendored.go": Logic, "distance/a.go": Logic, "protest/x.py": Logic,
 		"a_test.go": Tests, "test_a.py": Tests, "conftest.py": Tests, "web/a.spec.ts": Tests, "web/__tests__/a.ts": Tests, "src/FooTest.java": Tests, "testdata/a.go": Tests, "tests/util.py": Tests,
 		"README.md": Words, "docs/a.rst": Words,
-		"go.sum": Made, "web/package-lock.json": Made, "Cargo.lock": Made, "vendor/a/b.go": Made, "x/vendor/b.go": Made, "a.pb.go": Made, "a_pb2.py": Made, "a.min.js": Made, "dist/a.js": Made, "x/node_modules/y.js": Made, "logo.svg": Made, "types_generated.go": Made,
+		"go.sum": Generated, "web/package-lock.json": Generated, "Cargo.lock": Generated, "vendor/a/b.go": Generated, "x/vendor/b.go": Generated, "a.pb.go": Generated, "a_pb2.py": Generated, "a.min.js": Generated, "dist/a.js": Generated, "x/node_modules/y.js": Generated, "logo.svg": Generated, "types_generated.go": Generated,
 	} {
 		if got := RankOf(name); got != want {
 			t.Errorf("%s is %d, want %d", name, got, want)

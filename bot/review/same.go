@@ -10,33 +10,33 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// markBegins is what marks of findings begin with.
+// markBegins is the prefix of all marks.
 const markBegins = "finding-"
 
 // IsMark reports whether the key of a comment is the fingerprint of a finding.
 func IsMark(key string) bool { return strings.HasPrefix(key, markBegins) }
 
-// Mark is the fingerprint of a finding: of its file, of the definition around it and of
-// what it claims. Where the lines are does not count, since they move with every push.
+// Mark returns the fingerprint of a finding: of its file, the enclosing definition and
+// its claim. Line numbers are left out, since every push moves them.
 func Mark(f session.Finding) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Path, f.In, strings.Join(telling(f.Claim), " ")}, "\x00")))
+	sum := sha256.Sum256([]byte(strings.Join([]string{f.Path, f.In, strings.Join(significantWords(f.Claim), " ")}, "\x00")))
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
-// Same reports whether two findings of different looks say the same: models never write
-// a sentence twice in the same words.
+// Same reports whether findings of different looks make the same claim: models rarely
+// repeat their wording.
 func Same(a, b session.Finding) bool {
 	return a.Path == b.Path && a.Old == b.Old && a.In == b.In && alike(a, b)
 }
 
-// twin reports whether two findings of one look say the same.
-func twin(a, b session.Finding) bool {
+// sameInLook reports whether findings of one look make the same claim on overlapping lines.
+func sameInLook(a, b session.Finding) bool {
 	return Same(a, b) && a.Line <= b.Last() && b.Line <= a.Last()
 }
 
-// alike reports whether two claims have most of their telling words in common.
+// alike reports whether two claims share at least half of their significant words.
 func alike(a, b session.Finding) bool {
-	x, y := telling(a.Claim), telling(b.Claim)
+	x, y := significantWords(a.Claim), significantWords(b.Claim)
 	common := 0
 	for _, w := range x {
 		if slices.Contains(y, w) {
@@ -47,8 +47,8 @@ func alike(a, b session.Finding) bool {
 	return all == 0 || 2*common >= all
 }
 
-// telling are the words of a claim that say what it is about, each once and in order.
-func telling(claim string) []string {
+// significantWords returns the significant words of a claim, sorted and without duplicates.
+func significantWords(claim string) []string {
 	words := strings.FieldsFunc(strings.ToLower(claim), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_'
 	})
@@ -60,7 +60,7 @@ func telling(claim string) []string {
 	return slices.Compact(words)
 }
 
-// stem takes off the endings by which the forms of a word differ.
+// stem removes common inflectional endings from a word.
 func stem(w string) string {
 	for _, end := range [...]string{"ing", "ed", "es", "s"} {
 		if rest, ok := strings.CutSuffix(w, end); ok && len(rest) > 3 {
@@ -70,7 +70,7 @@ func stem(w string) string {
 	return w
 }
 
-// fillers are words that tell nothing of what a claim is about.
+// fillers are words without significance for the meaning of a claim.
 var fillers = strings.Fields(`a an the this that these those it its is are was were be been being will would can could may might must should shall
 	of in on at to for from by with as into onto here there where when if then and or but so because since while than
 	do does did has have had which what who how also just only always potentially possibly probably likely`)

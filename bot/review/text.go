@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	mostTold   = 50     // findings in a summary
-	mostWords  = 1500   // characters of the reviewer's own
-	mostUnread = 20     // names of files
-	maxSummary = 60_000 // characters, of the 65,536 that GitHub takes
+	maxTold    = 50     // maximum number of findings in a summary
+	maxWords   = 1500   // maximum length of the reviewer's own text, in characters
+	maxUnread  = 20     // maximum number of file names
+	maxSummary = 60_000 // characters; GitHub accepts 65,536
 )
 
 var weights = map[session.Severity]string{session.High: "High", session.Medium: "Medium", session.Low: "Low"}
 
-// claim is a finding in a line.
+// claim returns a finding as one line.
 func claim(f session.Finding) string {
 	text := strings.NewReplacer("*", `\*`, "`", "`").Replace(strings.TrimRight(line(f.Claim), ". "))
 	word := weights[f.Severity]
@@ -29,17 +29,17 @@ func claim(f session.Finding) string {
 	return fmt.Sprintf("**%s: %s.**", word, text)
 }
 
-// line is a text as one line that may be posted.
+// line returns text as a single line that is safe to post.
 func line(s string) string {
 	return untrusted.CleanOutput(strings.Join(strings.Fields(s), " "), untrusted.OutputOptions{})
 }
 
-// Done is the last word in a thread whose code is gone.
+// Done is the final reply in a thread about code that is gone.
 func Done(commit string) string {
 	return fmt.Sprintf("The code that this is about is gone as of `%.10s`.", commit)
 }
 
-// body is what a comment on lines says.
+// body returns the text of a comment on lines.
 func body(f session.Finding) string {
 	var b strings.Builder
 	b.WriteString(claim(f) + "\n\n" + why(f))
@@ -49,7 +49,7 @@ func body(f session.Finding) string {
 	return b.String()
 }
 
-// block is how a block begins that a person can commit.
+// block matches the beginning of a block that GitHub offers to commit.
 var block = pattern.Lazy("(?i)([`~]{3,}[ \t]*)suggestion")
 
 func why(f session.Finding) string {
@@ -61,8 +61,8 @@ func why(f session.Finding) string {
 	return text
 }
 
-// suggestion is the block that GitHub offers to commit. Its fence is longer than any in
-// the code.
+// suggestion returns a block that GitHub offers to commit. Its fence is longer than any
+// fence in the code.
 func suggestion(code string) string {
 	fence := "```"
 	for strings.Contains(code, fence) {
@@ -74,20 +74,20 @@ func suggestion(code string) string {
 	return fence + "suggestion\n" + code + fence
 }
 
-// summary is what the review says above its comments. Findings that stand on no line of
-// the diff are told here, with a link to theirs.
+// summary returns the text above the comments. It includes the findings that are on no
+// line of the diff, with links to their lines.
 func (in Input) summary(r Review) string {
 	var b strings.Builder
 	b.WriteString(in.count(r) + "\n")
 	for i, f := range r.Elsewhere {
-		if i == mostTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
+		if i == maxTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
 			fmt.Fprintf(&b, "\nand %d more of less weight.\n", len(r.Elsewhere)-i)
 			break
 		}
 		fmt.Fprintf(&b, "\n%s [%s](%s)\n\n%s\n", claim(f), untrusted.EscapeLine(where(f)), in.Link(f), why(f))
 	}
 	if words := strings.TrimSpace(in.Words); words != "" {
-		b.WriteString("\n" + untrusted.CleanOutput(short(words, mostWords), untrusted.OutputOptions{}) + "\n")
+		b.WriteString("\n" + untrusted.CleanOutput(short(words, maxWords), untrusted.OutputOptions{}) + "\n")
 	}
 	if told := in.Coverage(); told != "" {
 		b.WriteString("\n" + told + "\n")
@@ -98,7 +98,7 @@ func (in Input) summary(r Review) string {
 	return b.String()
 }
 
-// where names the lines of a finding without what Markdown reads.
+// where names the lines of a finding, with Markdown escaped.
 func where(f session.Finding) string {
 	return strings.NewReplacer("[", "(", "]", ")", "`", "'", "*", `\*`, "_", `\_`).Replace(f.Where())
 }
@@ -132,11 +132,12 @@ func findings(n int) string {
 	return fmt.Sprintf("%d findings", n)
 }
 
-// Coverage says what was read and what was not, and why; "" where there is nothing to say.
+// Coverage names the unread files, and why they are unread. It is empty if that needs no
+// mention.
 func (in Input) Coverage() string {
 	var unread, made []string
 	for _, p := range in.Unread {
-		if RankOf(p) == Made {
+		if RankOf(p) == Generated {
 			made = append(made, p)
 			continue
 		}
@@ -147,7 +148,7 @@ func (in Input) Coverage() string {
 	case all < 2 && len(in.Unread) == 0:
 		return ""
 	case len(in.Unread) == 0 && in.Again:
-		return "" // it is of what is new
+		return "" // only new changes were reviewed
 	case len(in.Unread) == 0:
 		return fmt.Sprintf("Read %s.", allOf(all))
 	}
@@ -166,7 +167,7 @@ func (in Input) Coverage() string {
 
 func names(paths []string) string {
 	var list []string
-	for _, p := range paths[:min(len(paths), mostUnread)] {
+	for _, p := range paths[:min(len(paths), maxUnread)] {
 		list = append(list, "`"+strings.ReplaceAll(untrusted.EscapeLine(p), "`", "'")+"`")
 	}
 	more := ""
@@ -176,7 +177,7 @@ func names(paths []string) string {
 	return strings.Join(list, ", ") + more
 }
 
-// short cuts a text behind a line, or in one.
+// short cuts a text at a line break if one is near, and closes an open code block.
 func short(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s

@@ -13,34 +13,34 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// rules is the file in which a repository says how it wants reviews.
+// rules is the file with a repository's rules for reviews.
 const rules = ".github/agent/review.md"
 
 const (
-	mostRules  = 8 << 10  // bytes
-	mostRuled  = 1000     // files whose rules are looked for
-	mostNew    = 24 << 10 // bytes of what was pushed since
-	mostBefore = 60       // findings
+	maxRules      = 8 << 10  // maximum size of the rules, in bytes
+	maxRuledFiles = 1000     // maximum number of files matched against rules
+	maxNew        = 24 << 10 // maximum size of newly pushed diffs, in bytes
+	maxBefore     = 60       // maximum number of earlier findings
 )
 
-// Brief is what a review has to know besides its thread.
+// Brief is the context of a review besides its thread.
 type Brief struct {
 	Place
 	Client *ghapp.Client
 	Before []*session.State // sessions of the thread, with findings
 	Keyed  func(body string) string
-	Since  string // commit that was read last, "" for none
+	Since  string // last commit that was read, "" if there is none
 }
 
-// Items returns it as context for the model.
+// Items returns the brief as context for the model.
 func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	var out []session.Item
 	text, err := b.Client.FileAt(ctx, b.Pull.Base, rules)
 	switch {
 	case err == nil:
-		words, _ := untrusted.Clean(string(text[:min(len(text), mostRules)]), "")
+		words, _ := untrusted.Clean(string(text[:min(len(text), maxRules)]), "")
 		if review.PathRules(words) {
-			files, err := reads.Files(ctx, b.Client, b.Thread, mostRuled)
+			files, err := reads.Files(ctx, b.Client, b.Thread, maxRuledFiles)
 			if err != nil {
 				return nil, err
 			}
@@ -54,21 +54,21 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 	case ghapp.KindOf(err) != ghapp.Permanent:
 		return nil, err
 	}
-	found, err := b.found(ctx)
+	found, err := b.earlierFindings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out = append(out, found...)
-	fresh, err := b.pushed(ctx)
+	fresh, err := b.newDiffs(ctx)
 	return append(out, fresh...), err
 }
 
-// found tells what was reported before, and what became of it.
-func (b Brief) found(ctx context.Context) ([]session.Item, error) {
+// earlierFindings lists earlier findings with their outcome.
+func (b Brief) earlierFindings(ctx context.Context) ([]session.Item, error) {
 	var list []session.Finding
 	for _, v := range b.Before {
 		for _, f := range v.Findings {
-			if f.Refuted == "" && len(list) < mostBefore {
+			if f.Refuted == "" && len(list) < maxBefore {
 				list = append(list, *f.Finding)
 			}
 		}
@@ -93,17 +93,17 @@ func (b Brief) found(ctx context.Context) ([]session.Item, error) {
 	return []session.Item{{Kind: session.ItemThread, Name: "What was reported before in this pull request; the author knows it, so do not report it again in any words", Text: text.String()}}, err
 }
 
-// pushed tells what came since the commit that was read last: that is what there is to
-// be read.
-func (b Brief) pushed(ctx context.Context) (out []session.Item, err error) {
+// newDiffs returns the diffs since the commit that was read last, which limits the new
+// review to them.
+func (b Brief) newDiffs(ctx context.Context) (out []session.Item, err error) {
 	if b.Since == "" || b.Since == b.Pull.HeadSHA {
 		return nil, nil
 	}
 	files, err := reads.Compare(ctx, b.Client, b.Thread, b.Since, b.Pull.HeadSHA)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return nil, nil // it is gone: all of it is new
+		return nil, nil // that commit is gone: review everything
 	}
-	room := mostNew
+	room := maxNew
 	for _, f := range files {
 		patch, _ := untrusted.CleanPlain(f.Patch)
 		if patch == "" || len(patch) > room {

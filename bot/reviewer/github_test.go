@@ -86,7 +86,7 @@ func (p *place) must(err error) {
 
 func (p *place) head() string { return p.gh.Thread(p.ref).Pull.HeadSHA }
 
-// look is a session that read the newest commit and found something.
+// postingID is a session that read the newest commit and found something.
 func (p *place) look(list ...session.Finding) Session {
 	p.t.Helper()
 	at, err := p.client.GetPull(p.t.Context(), p.ref)
@@ -101,7 +101,7 @@ func (p *place) look(list ...session.Finding) Session {
 	earlier := append([]*session.State(nil), p.states...)
 	p.states = append([]*session.State{v}, p.states...)
 	return Session{
-		Place: Place{Thread: p.ref, Pull: &at, Home: p.gh.URL() + "/" + repository}, ID: "s" + string(rune('a'+p.looks%26)) + at.HeadSHA[:6], State: v, Most: 10, Client: p.client,
+		Place: Place{Thread: p.ref, Pull: &at, Home: p.gh.URL() + "/" + repository}, ID: "s" + string(rune('a'+p.looks%26)) + at.HeadSHA[:6], State: v, MaxComments: 10, Client: p.client,
 		Earlier: func(context.Context) ([]*session.State, error) { return earlier, nil },
 		Keyed:   func(body string) string { _, key := p.app.Written(body); return key },
 		Ensure:  p.ensure, Later: func(context.Context, string, error) bool { return false },
@@ -326,7 +326,7 @@ func TestGitHubRefuses(t *testing.T) {
 				want = 2
 			}
 			all := p.gh.Thread(p.ref).Pull.Reviews
-			if len(got) != want || tries > mostTries || (tries == 1) != (bad == nil) {
+			if len(got) != want || tries > maxTries || (tries == 1) != (bad == nil) {
 				t.Fatalf("said %d on lines in %d tries", len(got), tries)
 			}
 			if body := all[len(all)-1].Body; strings.Contains(body, "**Low: This is the bad one.** a.go:86 (<") == (bad == nil) {

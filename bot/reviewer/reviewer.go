@@ -1,5 +1,5 @@
-// Package reviewer puts on GitHub what a session found in a pull request: one review, with
-// the findings on their lines.
+// Package reviewer posts the findings of a session on GitHub, as one review with comments
+// on lines.
 package reviewer
 
 import (
@@ -17,39 +17,39 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Place is where a review belongs.
+// Place is the target of a review.
 type Place struct {
 	Thread thread.Ref
 	Pull   *ghapp.Pull // nil for an issue
 	Home   string      // address of the repository
 }
 
-// Session is a session as far as its review goes.
+// Session is the part of a session that its review needs.
 type Session struct {
 	Place
-	ID      string
-	State   *session.State
-	After   int64 // event up to which findings were posted
-	Most    int   // comments on lines
-	Client  *ghapp.Client
-	Earlier func(context.Context) ([]*session.State, error) // sessions of the thread before this one
-	Keyed   func(body string) string                        // the key that a text claims to be written under
-	Ensure  func(context.Context, ghapp.Write) (ghapp.Ref, error)
-	Later   func(ctx context.Context, kind string, err error) bool // whether a write is tried again, and nothing waits for it
+	ID          string
+	State       *session.State
+	After       int64 // last event with posted findings
+	MaxComments int   // maximum number of comments on lines
+	Client      *ghapp.Client
+	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
+	Keyed       func(body string) string                        // returns the key that a text claims to have
+	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	Later       func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
 }
 
-// mostDiff is how much of a diff is looked at.
-const mostDiff = 8 << 20
+// maxDiff is the maximum size of a diff, in bytes.
+const maxDiff = 8 << 20
 
-// Post puts what was found since the last time on GitHub, and resolves the bot's own
-// threads whose code is gone. It returns the address; where there was nothing to say, none,
-// and which files that is of.
+// Post posts the findings since the last review, and resolves the bot's own threads about
+// code that is gone. It returns the review's address; without findings to post, it
+// returns no address but the coverage.
 func (s Session) Post(ctx context.Context) (address, coverage string, err error) {
 	in, err := s.input(ctx)
 	if err != nil {
 		return "", "", err
 	}
-	talks, err := s.heard(ctx, &in)
+	talks, err := s.earlierOutcomes(ctx, &in)
 	if err != nil {
 		return "", "", err
 	}
@@ -64,14 +64,14 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	return ref.URL, "", s.settle(ctx, in, talks)
 }
 
-// heard reads what became of earlier findings. What was answered no is never said again;
-// what the bot took back, because its code was gone, is said again when it is back.
-func (s Session) heard(ctx context.Context, in *review.Input) ([]talk, error) {
+// earlierOutcomes reads the outcome of earlier findings. A rejected finding is never repeated. One
+// that the bot resolved because its code was gone is reported again if the code is back.
+func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk, error) {
 	if s.Pull == nil {
 		return nil, nil
 	}
 	talks, err := s.talks(ctx, s.Client, s.Keyed, s.commit())
-	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.look() }) // by a try that was cut off
+	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.postingID() }) // left by an interrupted attempt
 	isNo, open, ended := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range talks {
 		if t.isNo {
@@ -95,8 +95,8 @@ func (s Session) heard(ctx context.Context, in *review.Input) ([]talk, error) {
 	return talks, err
 }
 
-// settle ends the threads whose code is gone, with a word. What was found again, in other
-// code, stays open. That GitHub does not let the bot do so stops nothing.
+// settle replies to and resolves the threads about code that is gone. A thread stays open
+// if the finding was made again in other code. A refusal by GitHub is no error.
 func (s Session) settle(ctx context.Context, in review.Input, talks []talk) error {
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
@@ -122,9 +122,9 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 	return nil
 }
 
-// input collects what the review is made of.
+// input collects the facts for a review.
 func (s Session) input(ctx context.Context) (in review.Input, err error) {
-	in = review.Input{Most: s.Most, Link: s.link}
+	in = review.Input{MaxComments: s.MaxComments, Link: s.link}
 	for _, f := range s.State.Findings {
 		if f.Seq <= s.After {
 			in.Said = append(in.Said, *f.Finding)
@@ -164,7 +164,7 @@ func (s Session) input(ctx context.Context) (in review.Input, err error) {
 	return in, err
 }
 
-// diff is the diff of the commit that was read: what was pushed meanwhile is not reviewed.
+// diff returns the diff of the commit that was read. Later pushes are not reviewed.
 func (s Session) diff(ctx context.Context) (files []reads.File, moved bool, err error) {
 	now, err := s.Client.GetPull(ctx, s.Thread)
 	if err != nil {
@@ -174,11 +174,11 @@ func (s Session) diff(ctx context.Context) (files []reads.File, moved bool, err 
 		files, err = reads.Compare(ctx, s.Client, s.Thread, now.BaseSHA, s.commit())
 		return files, true, err
 	}
-	d, err := reads.PullDiff(ctx, s.Client, s.Thread, mostDiff, nil)
+	d, err := reads.PullDiff(ctx, s.Client, s.Thread, maxDiff, nil)
 	return append(d.Files, d.Left...), false, err
 }
 
-// read reports whether the session was shown a file, or its whole diff.
+// read reports whether the session read a file or was shown its whole diff.
 func (s Session) read(path string) bool {
 	items := s.State.Task.Context
 	for _, m := range s.State.Timeline {
@@ -196,15 +196,14 @@ func (s Session) read(path string) bool {
 	})
 }
 
-// mostTries is how often GitHub is given a review.
-const mostTries = 6
+// maxTries is the maximum number of attempts to post a review.
+const maxTries = 6
 
-// put posts a review, in one piece. GitHub refuses a review for one of its comments and
-// need not say which: it is given the others, without one part of them after the other,
-// and what it does not take on its line stands in the summary. Each try is a write of its
-// own, so that after a crash none is made twice.
+// put posts a review in one piece. GitHub refuses a whole review for one bad comment and
+// need not say which one. Each further attempt therefore moves one group of comments to
+// the summary. Each attempt is a write with its own key, so a crash repeats none of them.
 func (s Session) put(ctx context.Context, in review.Input, r review.Review) (ghapp.Ref, error) {
-	key := "review-" + s.look()
+	key := "review-" + s.postingID()
 	parts := suspects(r.Comments)
 	for try := 0; s.Pull != nil && try <= len(parts)+1; try++ {
 		now, at := r, key
@@ -223,8 +222,8 @@ func (s Session) put(ctx context.Context, in review.Input, r review.Review) (gha
 	return ref, ghapp.UnlessRefused(err)
 }
 
-// suspects divides comments into parts, by their marks. What GitHub refuses most often
-// comes first: lines of the old side, and several lines.
+// suspects divides comments into groups of marks. The comments that GitHub most often
+// refuses come first: those on the old side or on several lines.
 func suspects(list []review.Comment) (parts [][]string) {
 	list = slices.Clone(list)
 	doubtful := func(c review.Comment) int {
@@ -234,7 +233,7 @@ func suspects(list []review.Comment) (parts [][]string) {
 		return 1
 	}
 	slices.SortStableFunc(list, func(a, b review.Comment) int { return doubtful(a) - doubtful(b) })
-	n := min(len(list), mostTries-2) // beside the first try and the last, which has no comments
+	n := min(len(list), maxTries-2) // without the first attempt and the last, which has no comments
 	for i := range n {
 		var part []string
 		for _, c := range list[i*len(list)/n : (i+1)*len(list)/n] {
@@ -248,21 +247,21 @@ func suspects(list []review.Comment) (parts [][]string) {
 func (s Session) spec(r review.Review) *ghapp.ReviewSpec {
 	spec := &ghapp.ReviewSpec{Commit: s.commit(), Body: r.Body}
 	if len(r.Comments) == 0 {
-		spec.Commit = "" // it may be gone from the pull request, and no line hangs on it
+		spec.Commit = "" // it may be gone, and no line needs it
 	}
 	for _, c := range r.Comments {
-		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.look()})
+		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.postingID()})
 	}
 	return spec
 }
 
-// look names what is posted at once.
-func (s Session) look() string { return fmt.Sprintf("%s-%d", s.ID, s.State.EndedAt) }
+// postingID identifies one posting of findings.
+func (s Session) postingID() string { return fmt.Sprintf("%s-%d", s.ID, s.State.EndedAt) }
 
-// commit is the one that was read.
+// commit returns the commit that was read.
 func (s Session) commit() string { return s.State.Published }
 
-// link is the address of a finding's lines, as they were read.
+// link returns the address of a finding's lines at the commit that was read.
 func (s Session) link(f session.Finding) string {
 	at := s.commit()
 	if f.Old && s.Pull != nil {

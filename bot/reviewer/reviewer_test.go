@@ -38,7 +38,7 @@ func TestRefusedReview(t *testing.T) {
 		{10, nil, 1, 10}, {1, []int{1}, 2, 0}, {3, []int{2}, 3, 2}, {4, []int{4}, 5, 3}, {10, []int{9}, 5, 7}, {10, []int{1}, 2, 8},
 		{10, []int{1, 9}, 6, 0}, {3, []int{-1}, 6, 0}, {0, []int{-1}, 3, 0},
 	} {
-		in := review.Input{Most: 10, Link: func(f session.Finding) string { return "https://h/" + f.Where() }}
+		in := review.Input{MaxComments: 10, Link: func(f session.Finding) string { return "https://h/" + f.Where() }}
 		patch := fmt.Sprintf("@@ -0,0 +1,%d @@%s", c.comments, strings.Repeat("\n+x", c.comments))
 		in.Files = []review.File{{Path: "a.go", Patch: patch}}
 		for n := range c.comments {
@@ -59,7 +59,7 @@ func TestRefusedReview(t *testing.T) {
 			body, on = last.Review.Body, len(last.Review.Comments)
 		}
 		reviews := len(slices.DeleteFunc(slices.Clone(gh.tried), func(w ghapp.Write) bool { return w.Review == nil }))
-		if len(gh.tried) != c.tries || on != c.on || reviews > mostTries {
+		if len(gh.tried) != c.tries || on != c.on || reviews > maxTries {
 			t.Errorf("%+v: %d tries, %d comments on lines", c, len(gh.tried), on)
 		}
 		keys := map[string]bool{}

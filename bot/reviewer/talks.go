@@ -11,27 +11,26 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// talk is what became of a comment on lines that the bot made: a review thread of GitHub's.
+// talk is a review thread on GitHub that began with a comment of the bot.
 type talk struct {
 	reads.ReviewThread
 	mark  string // of the finding
-	look  string // that made it
-	root  int64  // the comment
-	isNo  bool   // somebody who counts said that it is no fault, or resolved it
-	ended bool   // the bot resolved it, because its code is gone
-	gone  bool   // the code is in the pull request no more
+	look  string // the posting that made it
+	root  int64  // id of the first comment
+	isNo  bool   // rejected or resolved by an authorized account
+	ended bool   // resolved by the bot because the code is gone
+	gone  bool   // the pull request no longer contains the code
 }
 
-// goneKey is what the key of the last word in a thread begins with, whose code is gone.
+// goneKey is the key prefix of the bot's reply in a thread about code that is gone.
 const goneKey = "gone-"
 
-// talks returns the bot's own review threads of the pull request that stand for a finding,
-// as they are for the commit head. Keyed returns the key that a text claims to be written
-// under.
+// talks returns the bot's review threads about findings, in their state at the commit
+// head. keyed returns the key that a text claims to have.
 func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body string) string, head string) ([]talk, error) {
 	list, err := reads.AllThreads(ctx, c, p.Thread)
 	if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
-		return nil, nil // without the permission there is nothing to go by
+		return nil, nil // without the permission there are no threads to read
 	}
 	if err != nil {
 		return nil, err
@@ -43,7 +42,7 @@ func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body strin
 	if err != nil {
 		return nil, err
 	}
-	counts := p.counting(c)
+	counts := p.rejectionCounts(c)
 	var out []talk
 	for _, t := range list {
 		if len(t.Comments) == 0 || !strings.EqualFold(t.Comments[0].Author, self) { //control:only-own-threads
@@ -54,16 +53,16 @@ func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body strin
 		if !review.IsMark(one.mark) {
 			continue
 		}
-		if err := one.hear(ctx, self, keyed, counts); err != nil {
+		if err := one.readReplies(ctx, self, keyed, counts); err != nil {
 			return nil, err
 		}
 		out = append(out, one)
 	}
-	return out, p.lookFor(ctx, c, out, head)
+	return out, p.markGone(ctx, c, out, head)
 }
 
-// hear finds out what was answered. The newest answer that says yes or no counts.
-func (t *talk) hear(ctx context.Context, self string, keyed func(string) string, counts func(context.Context, string) (bool, error)) error {
+// readReplies reads the replies. The newest one that rejects or accepts the finding counts.
+func (t *talk) readReplies(ctx context.Context, self string, keyed func(string) string, counts func(context.Context, string) (bool, error)) error {
 	bot := strings.TrimSuffix(self, "[bot]")
 	for _, cm := range t.Comments[1:] {
 		if strings.EqualFold(cm.Author, self) {
@@ -93,15 +92,15 @@ func (t *talk) hear(ctx context.Context, self string, keyed func(string) string,
 	by := t.ResolvedBy
 	own := strings.EqualFold(by, bot) || strings.EqualFold(by, self) || by == "" && t.ended
 	if t.Resolved && !own { //control:resolved-by-a-person
-		t.isNo = true // GitHub lets nobody do so without the right
+		t.isNo = true // GitHub lets only authorized accounts resolve a thread
 	}
 	t.ended = t.ended && t.Resolved && own
 	return nil
 }
 
-// counting reports whose no counts: of the author, and of who may push. Each is looked up
-// once.
-func (p Place) counting(c *ghapp.Client) func(context.Context, string) (bool, error) {
+// rejectionCounts returns a function that reports whether an account's rejection counts: that of
+// the author, or of an account with push access. Each account is looked up once.
+func (p Place) rejectionCounts(c *ghapp.Client) func(context.Context, string) (bool, error) {
 	known := map[string]bool{strings.ToLower(p.Pull.Author): true}
 	return func(ctx context.Context, login string) (bool, error) {
 		login = strings.ToLower(login)
@@ -118,9 +117,9 @@ func (p Place) counting(c *ghapp.Client) func(context.Context, string) (bool, er
 	}
 }
 
-// lookFor finds out which threads have lost their code. What was moved to another file of
-// the pull request is not gone.
-func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head string) error {
+// markGone marks the threads about code that is gone. Code that was moved to another file
+// of the pull request is not gone.
+func (p Place) markGone(ctx context.Context, c *ghapp.Client, list []talk, head string) error {
 	text := map[string][]string{}
 	for i, t := range list {
 		if t.Left || !t.Outdated || t.Resolved {
@@ -132,7 +131,7 @@ func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head s
 				if ghapp.KindOf(err) != ghapp.Permanent {
 					return err
 				}
-				continue // nobody can say
+				continue // unknown: keep the thread open
 			}
 			text[t.Path] = []string{string(data)}
 			if err != nil { // it was deleted or renamed
@@ -141,7 +140,7 @@ func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head s
 					return err
 				}
 				if !whole {
-					text[t.Path] = []string{t.Hunk} // it may be there
+					text[t.Path] = []string{t.Hunk} // the rest of the diff may contain it
 				}
 			}
 		}
@@ -154,10 +153,10 @@ func (p Place) lookFor(ctx context.Context, c *ghapp.Client, list []talk, head s
 	return nil
 }
 
-// added is the new side of what the pull request changes, a text for each file. Whole
-// reports whether that is all of it.
+// added returns the new side of the pull request's diff, one text for each file. whole is
+// false if part of the diff is missing.
 func (p Place) added(ctx context.Context, c *ghapp.Client) (out []string, whole bool, err error) {
-	d, err := reads.PullDiff(ctx, c, p.Thread, mostDiff, nil)
+	d, err := reads.PullDiff(ctx, c, p.Thread, maxDiff, nil)
 	for _, f := range d.Files {
 		var b strings.Builder
 		for l := range strings.SplitSeq(f.Patch, "\n") {

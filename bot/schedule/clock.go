@@ -14,46 +14,46 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Event is the kind of the deliveries by which sessions are started. GitHub has none of
-// this name, so that none comes from outside.
+// Event is the event type of deliveries that start scheduled sessions. GitHub has no
+// event of this name, so none can come from outside.
 const Event = "handrail-schedule"
 
-// Start is what such a delivery says.
+// Start is the payload of such a delivery.
 type Start struct {
 	Entry        Entry     `json:"entry"`
-	At           time.Time `json:"at"` // the time that it stands for
+	At           time.Time `json:"at"` // scheduled time of this occurrence
 	Missed       int       `json:"missed,omitempty"`
 	Installation int64     `json:"installation"`
-	Task         string    `json:"task,omitempty"` // in the thread of the result
+	Task         string    `json:"task,omitempty"` // set in the thread of the result
 	Mode         string    `json:"mode,omitempty"`
 	live.Range
 }
 
-// Table is what is known of a repository.
+// Table lists the schedules of a repository.
 type Table struct {
 	Installation int64   `json:"installation"`
 	Entries      []Entry `json:"entries"`
 }
 
-// State is what became of one schedule.
+// State is the state of one schedule.
 type State struct {
-	Last   time.Time  `json:"last"`             // up to when its times were looked at
-	Times  string     `json:"times,omitempty"`  // those times, as they are configured
-	Commit string     `json:"commit,omitempty"` // up to which the default branch was looked at
-	Result string     `json:"result,omitempty"` // digest of what was said last
-	Past   []Happened `json:"past,omitempty"`   // newest last
+	Last   time.Time      `json:"last"`             // last time of the clock that was handled
+	Times  string         `json:"times,omitempty"`  // configured times, to detect a change
+	Commit string         `json:"commit,omitempty"` // last reviewed commit of the default branch
+	Result string         `json:"result,omitempty"` // digest of the last reported result
+	Past   []HistoryEntry `json:"past,omitempty"`   // newest last
 }
 
-// Happened is one thing that became of it.
-type Happened struct {
+// HistoryEntry is one entry in a schedule's history.
+type HistoryEntry struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`
 }
 
-// mostPast is how much is kept.
-const mostPast = 20
+// maxPast is the maximum length of a schedule's history.
+const maxPast = 20
 
-// Book reads and writes what is known of schedules.
+// Book stores schedules and their states.
 type Book struct{ Meta store.Meta }
 
 const repositories = "schedules"
@@ -69,8 +69,8 @@ func (b Book) read(ctx context.Context, key string, into any) (raw []byte, err e
 	return raw, json.Unmarshal(raw, into)
 }
 
-// change writes a value as a function changes it. When somebody else wrote it meanwhile it
-// is changed anew.
+// change updates a stored value atomically; with is called again after a conflict, and
+// returns false to leave the value as it is.
 func change[T any](ctx context.Context, b Book, key string, with func(*T) (write bool)) error {
 	for {
 		var v T
@@ -88,26 +88,26 @@ func change[T any](ctx context.Context, b Book, key string, with func(*T) (write
 	}
 }
 
-// Repositories returns those that have something scheduled.
+// Repositories returns the repositories with schedules.
 func (b Book) Repositories(ctx context.Context) (names []string, err error) {
 	_, err = b.read(ctx, repositories, &names)
 	return names, err
 }
 
-// Table returns what a repository has scheduled.
+// Table returns the schedules of a repository.
 func (b Book) Table(ctx context.Context, repo string) (t Table, err error) {
 	_, err = b.read(ctx, tableKey(repo), &t)
 	return t, err
 }
 
-// State returns what became of a schedule.
+// State returns the state of a schedule.
 func (b Book) State(ctx context.Context, repo, name string) (s State, err error) {
 	_, err = b.read(ctx, stateKey(repo, name), &s)
 	return s, err
 }
 
-// learn records what a repository has scheduled. What is new begins now, and so do other
-// times of what is known: nothing was missed at them before.
+// learn stores the schedules of a repository. A new schedule, or one with changed times,
+// begins at now: it has missed nothing before.
 func (b Book) learn(ctx context.Context, repo string, t Table, now time.Time) error {
 	for _, e := range t.Entries {
 		if err := change(ctx, b, stateKey(repo, e.Name), func(s *State) bool {
@@ -134,7 +134,7 @@ func (b Book) learn(ctx context.Context, repo string, t Table, now time.Time) er
 	})
 }
 
-// Forget forgets a repository, with what became of its schedules.
+// Forget deletes the schedules of a repository and their states.
 func (b Book) Forget(ctx context.Context, repo string) error {
 	if err := change(ctx, b, repositories, func(names *[]string) bool {
 		was := len(*names)
@@ -146,15 +146,15 @@ func (b Book) Forget(ctx context.Context, repo string) error {
 	if err := b.Meta.Drop(ctx, tableKey(repo)); err != nil {
 		return err
 	}
-	return b.Meta.DropAll(ctx, stateKey(repo, "")) // which ends in a space
+	return b.Meta.DropAll(ctx, stateKey(repo, "")) // the prefix ends in a space
 }
 
-// note records what became of a schedule. Keep changes the rest of its state; nil for
-// nothing.
-func (b Book) note(ctx context.Context, repo, name string, h Happened, keep func(*State)) error {
+// note adds an entry to a schedule's history. keep may change the rest of its state; nil
+// leaves it.
+func (b Book) note(ctx context.Context, repo, name string, h HistoryEntry, keep func(*State)) error {
 	return change(ctx, b, stateKey(repo, name), func(s *State) bool {
-		if s.Past = append(s.Past, h); len(s.Past) > mostPast {
-			s.Past = s.Past[len(s.Past)-mostPast:]
+		if s.Past = append(s.Past, h); len(s.Past) > maxPast {
+			s.Past = s.Past[len(s.Past)-maxPast:]
 		}
 		if keep != nil {
 			keep(s)
@@ -163,23 +163,23 @@ func (b Book) note(ctx context.Context, repo, name string, h Happened, keep func
 	})
 }
 
-// Delivery is what starts one occurrence. All servers name it alike, so that it is stored
-// once.
+// Delivery returns the delivery that starts one occurrence. Its id is the same on all
+// servers, so it is stored only once.
 func (s Start) Delivery() (store.Delivery, error) {
 	payload, err := json.Marshal(s)
 	id := fmt.Sprintf("schedule %s %s %d", strings.ToLower(s.Entry.Repository), s.Entry.Name, s.At.Unix()) //control:occurrence-once
 	return store.Delivery{ID: id, Key: id, Event: Event, Thread: strings.ToLower(s.Entry.Repository) + "#0", Priority: store.PriorityIdle, Payload: payload}, err
 }
 
-// Clock starts what is due.
+// Clock starts due occurrences.
 type Clock struct {
 	Book
 	Deliveries store.Deliveries
 	Now        func() time.Time
 }
 
-// Look starts what is due now. The delivery is stored before it is noted: when the server
-// dies in between, the next one stores nothing new.
+// Look starts due occurrences. It stores the delivery before it records the start: after
+// a crash in between, the duplicate delivery is dropped.
 func (c Clock) Look(ctx context.Context) error {
 	names, err := c.Repositories(ctx)
 	if err != nil {
@@ -225,22 +225,22 @@ func (c Clock) start(ctx context.Context, e Entry, installation int64) error {
 		if !now.Last.Before(d.At) {
 			return false // another server was faster
 		}
-		now.Last, now.Past = d.At, append(now.Past, Happened{c.Now(), what})
-		now.Past = now.Past[max(0, len(now.Past)-mostPast):]
+		now.Last, now.Past = d.At, append(now.Past, HistoryEntry{c.Now(), what})
+		now.Past = now.Past[max(0, len(now.Past)-maxPast):]
 		return true
 	})
 }
 
-// nothing reports whether a result says that there is nothing to say.
-func nothing(result string) bool {
+// isEmptyResult reports whether a result is empty or says that there is nothing to report.
+func isEmptyResult(result string) bool {
 	words := strings.ToLower(strings.Trim(strings.TrimSpace(result), ".!*_`\" "))
 	return words == "" || words == nothingWords
 }
 
-// nothingWords is how the model says that there is nothing to say.
+// nothingWords is the model's answer if there is nothing to report.
 const nothingWords = "nothing to report"
 
-// TaskOf is what a session is to do for an entry. What says what it is about.
+// TaskOf returns the task of a scheduled session with a subject.
 func TaskOf(s policy.Schedule, what string) string {
 	return strings.TrimSpace(strings.TrimSpace(what)+"\n\n"+strings.TrimSpace(s.Task)) +
 		"\n\nNobody is here to answer questions. Where nothing needs a person's attention, answer with the words: " + nothingWords

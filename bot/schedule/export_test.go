@@ -6,7 +6,7 @@ import (
 )
 
 // Nothing is for the tests.
-var Nothing = nothing
+var Nothing = isEmptyResult
 
 // Learn is for the tests.
 func (b Book) Learn(ctx context.Context, repo string, t Table, now time.Time) error {

@@ -15,25 +15,25 @@ import (
 	"github.com/handrail-bot/handrail/bot/watch"
 )
 
-// Watcher hears the clock, and learns what is scheduled when the default branch changes.
+// Watcher starts scheduled sessions, and rereads schedules if the default branch changes.
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Report: report} }
 
-// learns reports whether an event says that what a repository has scheduled may have
-// changed, or that its default branch has.
-func learns(ev ghapp.Event) bool {
+// pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
+// the schedules.
+func pushesDefaultBranch(ev ghapp.Event) bool {
 	return ev.Kind == "push" && !ev.Deleted && ev.DefaultBranch != "" && ev.Ref == "refs/heads/"+ev.DefaultBranch && ev.Thread.Repo != ""
 }
 
 // where returns the repository of an event that changes its default branch.
 func where(_ context.Context, _ *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
-	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, learns(ev), nil
+	return store.Delivery{Thread: ev.Thread.Key(), Priority: store.PriorityIdle, Key: "push-" + ev.Thread.Repository() + "-" + ev.After}, pushesDefaultBranch(ev), nil
 }
 
-// readEvent is the kind of the deliveries by which schedules are read, see [Event].
+// readEvent is the event type of deliveries that have schedules read, see [Event].
 const readEvent = Event + "-read"
 
-// Reads returns the deliveries that have what repositories have scheduled read by whoever
-// works on them. Names are owner/name; owner/* says of none that it is there.
+// Reads returns deliveries that have the schedules of repositories read, by the server
+// that works on them. It skips owner/*, which names no repository.
 func Reads(names []string, now time.Time) (out []*store.Delivery) {
 	for _, name := range names {
 		if strings.HasSuffix(name, "/*") {
@@ -46,7 +46,7 @@ func Reads(names []string, now time.Time) (out []*store.Delivery) {
 	return out
 }
 
-// hear begins what is due, or learns what is scheduled.
+// hear starts a due occurrence, or reads the schedules again.
 func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	var s Start
 	switch d := h.Delivery; {
@@ -64,14 +64,14 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 			return &watch.Answer{Note: "the repository is not reached"}, err
 		}
 		return learn(ctx, h, id, "")
-	case learns(h.Event):
+	case pushesDefaultBranch(h.Event):
 		return learn(ctx, h, h.Event.Installation, h.Event.After)
 	}
 	return nil, nil
 }
 
-// learn reads what a repository has scheduled. A push also starts what is scheduled for
-// changes.
+// learn reads the schedules of a repository. A push also starts the schedules that run on
+// pushes.
 func learn(ctx context.Context, h *watch.Heard, installation int64, pushed string) (*watch.Answer, error) {
 	place, err := h.Start(ctx, installation)
 	if err != nil {
@@ -99,16 +99,16 @@ func learn(ctx context.Context, h *watch.Heard, installation int64, pushed strin
 	return &watch.Answer{Note: fmt.Sprintf("%d schedules", len(t.Entries))}, nil
 }
 
-// begin hands one occurrence of a schedule to the thread of its result, or says why there
-// is nothing to begin. What costs nothing is looked at first.
+// begin hands one occurrence to the thread of its result, or notes why there is nothing
+// to do. Cheap checks come first.
 func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
 	place, err := h.Start(ctx, s.Installation)
 	if err != nil {
 		return nil, err
 	}
-	look := sight{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
+	look := subject{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
 	note := func(what string, keep func(*State)) error {
-		return look.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: what}, keep)
+		return look.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: what}, keep)
 	}
 	was, err := look.State(ctx, s.Entry.Repository, s.Entry.Name)
 	if err != nil {
@@ -142,12 +142,12 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 	return &watch.Answer{Note: "begun in " + to.Key()}, note(fmt.Sprintf("begun in #%d", to.Number), func(st *State) { st.Commit = place.Base })
 }
 
-// inThread returns the session of a schedule in the thread of its result. It acts for
-// nobody: it only reads, unless people are asked.
+// inThread returns the scheduled session in the thread of its result. The session is
+// unattended: it is read only unless its schedule asks for approvals.
 func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
 	if h.Session != nil && !h.Session.State.Over() { //control:runs-do-not-overlap
 		const what = "the run before has not ended"
-		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, Happened{At: h.Now(), What: "left out: " + what}, unread(s.Range))
+		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: "left out: " + what}, readAgain(s.Range))
 		return &watch.Answer{Note: what}, err
 	}
 	if err := h.At.Connect(ctx, h.GitHub, s.Installation); err != nil {
@@ -160,8 +160,8 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 	}}, nil
 }
 
-// report tells the result of a scheduled session: its issue says the newest, and a comment
-// comes when that is not what it said before.
+// report posts the result of a scheduled session. Its issue shows the newest result; a
+// changed result also gets a comment.
 func report(ctx context.Context, c *live.Config, l *live.Session) (url string, err error) {
 	s, out, book := l.Data.Schedule, l.State.Outcome, Book{Meta: c.Store.Meta}
 	said := strings.TrimSpace(cmp.Or(out.Summary, out.Reason))
@@ -171,7 +171,7 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 	}
 	what, digest := "nothing to report", ghapp.Digest(said)
 	switch {
-	case nothing(said):
+	case isEmptyResult(said):
 	case st.Result == digest:
 		what = "the same as before"
 	default:
@@ -189,18 +189,18 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 			return "", err
 		}
 	}
-	return url, book.note(ctx, s.Repository, s.Name, Happened{At: c.Now(), What: what}, func(st *State) {
-		if !nothing(said) {
+	return url, book.note(ctx, s.Repository, s.Name, HistoryEntry{At: c.Now(), What: what}, func(st *State) {
+		if !isEmptyResult(said) {
 			st.Result = digest
 		}
 		if out.Status.Failed() {
-			unread(s.Range)(st)
+			readAgain(s.Range)(st)
 		}
 	})
 }
 
-// unread has the next run read what a run was to read and did not.
-func unread(r live.Range) func(*State) {
+// readAgain returns to the previous commit, so that the next run reads the range again.
+func readAgain(r live.Range) func(*State) {
 	return func(st *State) {
 		if st.Commit == r.To { //control:unread-is-read-again
 			st.Commit = r.From

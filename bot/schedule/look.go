@@ -14,20 +14,20 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// sight is what there is for a schedule to look at now, in one repository.
-type sight struct {
+// subject is the subject of a schedule at the moment, in one repository.
+type subject struct {
 	Book
 	Client       *ghapp.Client
 	Now          time.Time
-	Branch, Head string                                                      // the default branch, and the commit at its end
-	Ensure       func(ctx context.Context, w ghapp.Write) (ghapp.Ref, error) // makes one write happen, once
+	Branch, Head string                                                      // the default branch and its newest commit
+	Ensure       func(ctx context.Context, w ghapp.Write) (ghapp.Ref, error) // performs a write exactly once
 }
 
-// defaultDays is after how many days without activity a pull request is stale.
+// defaultDays is the number of days without activity after which a pull request is stale.
 const defaultDays = 14
 
-// about says what an entry is about, or why there is nothing to do.
-func (l sight) about(ctx context.Context, e Entry, from string) (what, nothing string, err error) {
+// about returns the subject of an entry, or why there is nothing to do.
+func (l subject) about(ctx context.Context, e Entry, from string) (what, nothing string, err error) {
 	switch e.Kind {
 	case "review":
 		if from == l.Head {
@@ -47,9 +47,9 @@ func (l sight) about(ctx context.Context, e Entry, from string) (what, nothing s
 	return "", "", nil
 }
 
-// issue returns the number of the issue of an entry. One that people closed stays closed
-// until there is something new; where it is gone there is another.
-func (l sight) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
+// issue returns the number of an entry's issue. A closed one stays closed until there is
+// a new result; a deleted one is replaced.
+func (l subject) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
 	for n := 1; ; n++ {
 		key := fmt.Sprintf("schedule-%s-%d", ghapp.Digest(strings.ToLower(e.Repository), e.Name), n)
 		made, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteIssue, Title: render.ScheduleTitle(e.Name), Body: render.ScheduleBody(e.Name, "")})

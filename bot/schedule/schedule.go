@@ -1,10 +1,10 @@
-// Package schedule starts sessions that nobody asks for: by the clock, or when the default
-// branch of a repository changes. It knows when they are due, and keeps what became of
-// them in the database, so that many servers start each of them once.
+// Package schedule starts unattended sessions: by the clock, or when the default branch
+// of a repository changes. It computes due times, and keeps its state in the database, so
+// that several servers start each occurrence once.
 //
-//	schedule.go   what a repository has scheduled, and when that is due
-//	clock.go      starts what is due, and records it
-//	look.go       what there is to look at
+//	schedule.go   the schedules of a repository and their due times
+//	clock.go      starts and records due occurrences
+//	look.go       the subjects of schedules
 package schedule
 
 import (
@@ -25,18 +25,18 @@ type Entry struct {
 	policy.Schedule
 
 	Repository string `json:"repository"`        // owner/name
-	Refused    string `json:"refused,omitempty"` // why the server does not start it, "" where it does
+	Refused    string `json:"refused,omitempty"` // why the server does not start it, "" if it does
 }
 
 const (
-	mostEntries = 5               // schedules of one repository, unless the server says otherwise
-	leastPause  = time.Hour       // between two runs of one, likewise
-	lateAfter   = 5 * time.Minute // a time counts as missed
-	mostTimes   = 200_000         // times of one schedule that are looked through
+	maxEntries = 5               // default maximum of schedules in one repository
+	minPause   = time.Hour       // default minimum between two runs of one schedule
+	lateAfter  = 5 * time.Minute // delay after which a time counts as missed
+	maxTimes   = 200_000         // maximum number of times examined for one schedule
 )
 
-// Of returns what is scheduled for a repository: what the server's file has for all, and
-// what the repository's own has, as far as the server lets it.
+// Of returns the schedules of a repository: those of the server's file, and those of the
+// repository's own. A schedule beyond the server's limits has a reason in Refused.
 func Of(repository string, server, repo policy.Config) []Entry {
 	var out []Entry
 	known := map[string]bool{}
@@ -46,21 +46,21 @@ func Of(repository string, server, repo policy.Config) []Entry {
 	limits := server.ScheduleLimits
 	for i, s := range repo.Schedules {
 		e := Entry{Schedule: s, Repository: repository, Refused: wrongMode(s, limits.Modes)}
-		switch most := cmp.Or(limits.Most, mostEntries); {
+		switch most := cmp.Or(limits.Most, maxEntries); {
 		case known[s.Name]:
 			e.Refused = "the server has a schedule of this name"
 		case i >= most: //control:most-schedules
 			e.Refused = fmt.Sprintf("a repository may have %d", most)
-		case e.tooOften(cmp.Or(time.Duration(limits.Every), leastPause)): //control:schedules-not-too-often
-			e.Refused = fmt.Sprintf("it may run every %s at most", cmp.Or(time.Duration(limits.Every), leastPause))
+		case e.tooOften(cmp.Or(time.Duration(limits.Every), minPause)): //control:schedules-not-too-often
+			e.Refused = fmt.Sprintf("it may run every %s at most", cmp.Or(time.Duration(limits.Every), minPause))
 		}
 		out = append(out, e)
 	}
 	return out
 }
 
-// wrongMode returns why the mode of a schedule is not let in, or "". Modes are those that
-// may be, none for those that only read and, with unattended: ask, all others.
+// wrongMode returns why the mode of a schedule is refused, or "". modes are the allowed
+// ones; empty allows all. A mode that changes files needs unattended: ask.
 func wrongMode(s policy.Schedule, modes []string) string {
 	m, err := policy.ParseMode(ModeOf(s))
 	switch {
@@ -74,7 +74,7 @@ func wrongMode(s policy.Schedule, modes []string) string {
 	return ""
 }
 
-// ModeOf is the mode that a schedule works in.
+// ModeOf returns the mode of a schedule.
 func ModeOf(s policy.Schedule) string {
 	if s.Mode == "" && (s.Kind == "review" || s.Kind == "stale") {
 		return "review"
@@ -82,7 +82,7 @@ func ModeOf(s policy.Schedule) string {
 	return cmp.Or(s.Mode, "ask")
 }
 
-// times returns the times of the clock, nil for an entry that has none.
+// times returns the clock times of an entry, nil if it has none.
 func (e Entry) times() cron.Schedule {
 	at, err := time.LoadLocation(e.Zone)
 	if err != nil || e.Cron == "" {
@@ -100,22 +100,21 @@ func (e Entry) times() cron.Schedule {
 		return spec
 	}
 	spec.Location = time.UTC
-	return hands{spec, at} //control:hours-that-are-there-twice
+	return localHours{spec, at} //control:hours-that-are-there-twice
 }
 
-// everyHour is how cron says that the field of the hours is *.
+// everyHour is the bit with which cron marks * in the field of hours.
 const everyHour = 1 << 63
 
-// hands are times that name hours of the day, as the hands of a clock show them in a place.
-// An hour that is there twice in autumn begins nothing the second time, and what stands in
-// the one that is left out in spring begins right after it.
-type hands struct {
-	show *cron.SpecSchedule // in UTC, whose hands never jump
+// localHours is a schedule at named hours of local time. The hour that autumn repeats starts
+// nothing the second time; times in the hour that spring skips start right after it.
+type localHours struct {
+	show *cron.SpecSchedule // in UTC, which has no daylight saving time
 	at   *time.Location
 }
 
 // Next implements [cron.Schedule].
-func (h hands) Next(after time.Time) time.Time {
+func (h localHours) Next(after time.Time) time.Time {
 	l := after.In(h.at)
 	w := time.Date(l.Year(), l.Month(), l.Day(), l.Hour(), l.Minute(), l.Second(), 0, time.UTC)
 	for {
@@ -128,8 +127,8 @@ func (h hands) Next(after time.Time) time.Time {
 	}
 }
 
-// Wrong returns what cannot be read of the time, or "".
-func (e Entry) Wrong() string {
+// CronFault returns the fault of the cron expression, or "".
+func (e Entry) CronFault() string {
 	if e.Cron == "" {
 		return ""
 	}
@@ -139,16 +138,16 @@ func (e Entry) Wrong() string {
 	return ""
 }
 
-// Never reports whether the clock of a schedule can be read and has no time.
+// Never reports whether a valid cron expression has no occurrence.
 func Never(s policy.Schedule) bool {
 	at := Entry{Schedule: s}.times()
 	return at != nil && at.Next(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero()
 }
 
-// Unread returns what cannot be read of the clock of a schedule, or "".
-func Unread(s policy.Schedule) string { return Entry{Schedule: s}.Wrong() }
+// CronFaultOf returns the fault of a schedule's cron expression, or "".
+func CronFaultOf(s policy.Schedule) string { return Entry{Schedule: s}.CronFault() }
 
-// tooOften reports whether two of the next times are closer than a pause.
+// tooOften reports whether the interval between two upcoming times is below pause.
 func (e Entry) tooOften(pause time.Duration) bool {
 	s := e.times()
 	if s == nil {
@@ -168,8 +167,8 @@ func (e Entry) tooOften(pause time.Duration) bool {
 	return false
 }
 
-// late is how much later than its time an occurrence begins: the same on every server.
-func (e Entry) late(at time.Time) time.Duration {
+// jitter returns the jitter of an occurrence. It is the same on every server.
+func (e Entry) jitter(at time.Time) time.Duration {
 	if e.Jitter <= 0 {
 		return 0
 	}
@@ -178,7 +177,7 @@ func (e Entry) late(at time.Time) time.Duration {
 	return time.Duration(h.Sum64() % uint64(e.Jitter))
 }
 
-// Next returns when the entry is due next, with its jitter; the zero time for never.
+// Next returns the next due time with its jitter, or the zero time if there is none.
 func (e Entry) Next(after time.Time) time.Time {
 	s := e.times()
 	if s == nil || e.Refused != "" {
@@ -188,39 +187,39 @@ func (e Entry) Next(after time.Time) time.Time {
 	if at.IsZero() {
 		return at
 	}
-	return at.Add(e.late(at))
+	return at.Add(e.jitter(at))
 }
 
-// due is what is to be started now. At is the time that it stands for, Missed how many
-// times before it nothing was started at, and Skip that this one is left out as well.
+// due is an occurrence to start now. At is its scheduled time, and Missed the number of
+// missed times before it. With Skip it is left out as well.
 type due struct {
 	At     time.Time
 	Missed int
 	Skip   bool
 }
 
-// due returns what is due since the last time that was looked at. All that was missed is
-// made up for once, or not, as configured.
+// due returns the occurrence due since last. Missed times are made up for by a single
+// start, or not at all, as configured.
 func (e Entry) due(last, now time.Time) (d due, ok bool) {
 	s := e.times()
 	if s == nil || e.Refused != "" {
 		return d, false
 	}
-	for at := s.Next(last); !at.IsZero() && !at.Add(e.late(at)).After(now); at = s.Next(at) {
+	for at := s.Next(last); !at.IsZero() && !at.Add(e.jitter(at)).After(now); at = s.Next(at) {
 		if ok {
 			d.Missed++
 		}
 		d.At, ok = at, true
-		if d.Missed >= mostTimes {
+		if d.Missed >= maxTimes {
 			d.At = now.Truncate(time.Minute) // a clock that was years behind
 			break
 		}
 	}
-	d.Skip = ok && e.Missed == "skip" && now.Sub(d.At.Add(e.late(d.At))) > lateAfter //control:missed-is-skipped
+	d.Skip = ok && e.Missed == "skip" && now.Sub(d.At.Add(e.jitter(d.At))) > lateAfter //control:missed-is-skipped
 	return d, ok
 }
 
-// refusal returns why an entry is not started any more, given what is scheduled now, or "".
+// refusal returns why an entry may not start under the current schedules, or "".
 func refusal(e Entry, now []Entry) string {
 	for _, n := range now {
 		if n.Name == e.Name {

@@ -143,7 +143,7 @@ func TestClock(t *testing.T) {
 			}
 		}
 		st, err := w.clock().State(t.Context(), repo, "n")
-		if err != nil || !slices.ContainsFunc(st.Past, func(h schedule.Happened) bool {
+		if err != nil || !slices.ContainsFunc(st.Past, func(h schedule.HistoryEntry) bool {
 			return strings.Contains(h.What, map[string]string{"once": "started once for 5 times", "skip": "left out: no server ran"}[missed])
 		}) {
 			t.Errorf("%s: %+v %v", missed, st, err)

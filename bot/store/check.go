@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckName returns an error for a name that no store keeps: an empty or long one, and
-// one that is no plain text.
+// CheckName returns an error unless value is a valid name: not empty, at most 1024 bytes,
+// and plain text.
 func CheckName(what, value string) error {
 	switch {
 	case value == "":
@@ -19,7 +19,7 @@ func CheckName(what, value string) error {
 	return CheckPlain(what, value)
 }
 
-// CheckPlain checks a text that may be empty for what databases refuse.
+// CheckPlain returns an error for text that databases refuse. Empty text is allowed.
 func CheckPlain(what, value string) error {
 	if !utf8.ValidString(value) || strings.ContainsRune(value, 0) {
 		return fmt.Errorf("%s %q is not plain text", what, value)
@@ -27,7 +27,7 @@ func CheckPlain(what, value string) error {
 	return nil
 }
 
-// CheckPriority returns an error for a number that is no priority. Zero is one.
+// CheckPriority returns an error unless p is a priority or zero.
 func CheckPriority(p int) error {
 	if p < 0 || p > PriorityIdle {
 		return fmt.Errorf("priority %d is not between %d and %d", p, PriorityStop, PriorityIdle)
@@ -35,7 +35,7 @@ func CheckPriority(p int) error {
 	return nil
 }
 
-// CheckDelivery returns an error for a delivery that no store keeps.
+// CheckDelivery returns an error for an invalid delivery.
 func CheckDelivery(d *Delivery) error {
 	if d == nil {
 		return errors.New("it is nil")

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Rename has the sessions of a repository, and what people say to them, go on under the
-// name that it has now. It fails while somebody works on one of them: that one is left
-// for the next time.
+// Rename moves the sessions of a repository, and their threads, to its new name. Sessions
+// that are worked on are left for the next call, and make it return an error.
 func Rename(ctx context.Context, st Store, from, to string) error {
 	var failed []error
 	for q := (Query{Repo: strings.ToLower(from), Limit: 200}); ; {

@@ -9,9 +9,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Restore makes the row of a session whose log was imported, if there is none
-// yet. A session of the command line, which has no thread, gets none. The bot
-// does not go on with it by itself.
+// Restore creates the missing row of a session after the import of its log. A session of
+// the command line, which has no thread, gets none. The bot does not resume the session
+// by itself.
 func Restore(ctx context.Context, s Store, id string) error {
 	events, err := s.Logs.Log(Fence{Key: id}).Events(ctx, 0)
 	if err != nil {

@@ -5,24 +5,25 @@ import (
 	"time"
 )
 
-// Retired deletes sessions that are over. What is left of one says that it was deleted.
+// Retired deletes finished sessions, and keeps a record of each deletion.
 type Retired interface {
-	// Delete deletes a session with its log and its intents, and keeps d. It fails with [ErrNotOver] when the session has not ended, when it or its
-	// thread is worked on, or when a delivery or an intent waits; with [ErrConflict] when
-	// its log does not end as d says; and with [ErrNotFound].
+	// Delete deletes a session with its log and its intents, and keeps d. It fails with
+	// [ErrNotOver] if the session is unfinished, it or its thread is worked on, or a
+	// delivery or an intent waits; with [ErrConflict] if its log does not end as in d;
+	// and with [ErrNotFound].
 	Delete(ctx context.Context, d *Deleted) error
-	// Deleted returns what is left of sessions that were deleted, ordered by session. One
-	// whose log was imported again is not among them.
+	// Deleted returns the records of deleted sessions, ordered by session. It omits
+	// sessions with a log that was imported again.
 	Deleted(ctx context.Context) ([]Deleted, error)
 }
 
-// Deleted is what is left of a session that was deleted.
+// Deleted is the record of a deleted session.
 type Deleted struct {
 	Head
 
 	Time time.Time `json:"time"`
 	Why  string    `json:"why"`
 
-	Key string `json:"key,omitempty"` // name of the key that signed the rest
+	Key string `json:"key,omitempty"` // name of the key that signed the record
 	Sum string `json:"sum,omitempty"`
 }

@@ -1,16 +1,15 @@
-// Package store holds the words for everything the bot keeps: deliveries,
-// sessions, leases, event logs, intents and a few single values. What people
-// were asked and answered is in the event logs.
+// Package store defines the bot's storage: deliveries, sessions, leases, event logs,
+// intents and a few single values. Requests for approval and their answers are in the
+// event logs.
 //
 // Adapters are [github.com/handrail-bot/handrail/bot/store/sqlite] (embedded),
 // [github.com/handrail-bot/handrail/bot/store/postgres] (many machines) and
 // [github.com/handrail-bot/handrail/bot/store/gitref] (the log of one session
-// in a git ref). What each must do is written as tests in storetest.
+// in a git ref). Package storetest holds the tests that every adapter passes.
 //
-// The rule that everything here serves: what was acknowledged is never lost,
-// and what was done is never done twice. Whoever works on a session holds its
-// lease and names the lease's epoch in every write; a write with an old epoch
-// fails with [session.ErrFenced].
+// Acknowledged data is never lost, and no work is done twice. A worker holds the lease of
+// its session and names the lease's epoch in every write; a write with an old epoch fails
+// with [session.ErrFenced].
 package store
 
 import (
@@ -21,7 +20,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Errors a caller branches on. Fenced writes fail with [session.ErrFenced].
+// Errors that callers check for. Fenced writes fail with [session.ErrFenced].
 var (
 	ErrNotFound = errors.New("not in the store")
 	ErrExists   = errors.New("already in the store")
@@ -32,8 +31,7 @@ var (
 	ErrFull     = errors.New("no space left for the database: free disk space, then try again")
 )
 
-// Unless returns err, and nil when it is target: a caller says so what it
-// takes for no error.
+// Unless returns err, or nil if err is target.
 func Unless(err, target error) error {
 	if errors.Is(err, target) {
 		return nil
@@ -41,8 +39,8 @@ func Unless(err, target error) error {
 	return err
 }
 
-// Store is the whole of what is kept, by kind of record. Every field of an
-// opened store is set and safe for concurrent use.
+// Store is the complete storage, by kind of record. Every field of an opened store is set
+// and safe for concurrent use.
 type Store struct {
 	Deliveries Deliveries
 	Wakes      Wakes
@@ -54,44 +52,43 @@ type Store struct {
 	Meta       Meta
 }
 
-// Deliveries keeps what GitHub sent until it was worked on.
+// Deliveries keeps GitHub's deliveries until they are done.
 type Deliveries interface {
-	// Put stores deliveries together with a wake for each of their threads,
-	// durably when it returns. Calls that come at the same time share one
-	// transaction. The answer says for each delivery whether it is new; one
-	// whose ID, or whose non-empty Key, was stored before is not stored again.
+	// Put stores deliveries with a wake for each of their threads. They are durable when
+	// it returns. Concurrent calls share one transaction. The result says for each
+	// delivery whether it is new; one with a known ID, or a known non-empty Key, is not
+	// stored again.
 	Put(ctx context.Context, deliveries ...*Delivery) (stored []bool, err error)
-	// Next returns the oldest delivery of thread that is not done, or
-	// [ErrNotFound].
+	// Next returns the oldest undone delivery of thread, or [ErrNotFound].
 	Next(ctx context.Context, thread string) (*Delivery, error)
-	// Done marks deliveries as worked on, with a short note for the operator.
-	// To do it in one transaction with their effect, use [Logs.Apply].
+	// Done marks deliveries as done, with a short note for the operator. [Logs.Apply] does
+	// so in one transaction with their effect.
 	Done(ctx context.Context, note string, ids ...string) error
-	// Unknown returns those of ids that were never stored, for the sweep that
-	// asks GitHub to send again what was lost during a downtime.
+	// Unknown returns those of ids that were never stored. The sweep uses it to request
+	// deliveries that were lost during a downtime.
 	Unknown(ctx context.Context, ids ...string) ([]string, error)
-	// Prune forgets deliveries done before a time and returns how many. A
-	// forgotten id is no longer recognized as a duplicate.
+	// Prune deletes deliveries done before a time and returns their number. A deleted id is
+	// no longer recognized as a duplicate.
 	Prune(ctx context.Context, before time.Time) (int, error)
 }
 
-// ErrUnparsable means that the payload of a delivery is not what its event says.
+// ErrUnparsable means that a delivery's payload does not match its event.
 var ErrUnparsable = errors.New("payload cannot be read")
 
 // Delivery is one webhook delivery.
 type Delivery struct {
 	ID       string    `json:"id"`               // X-GitHub-Delivery; a redelivery has the same
 	Event    string    `json:"event"`            // X-GitHub-Event
-	Key      string    `json:"key,omitempty"`    // what it speaks about, such as comment id and updated_at; "" for no second check
+	Key      string    `json:"key,omitempty"`    // object of the event, such as comment id and updated_at; "" skips this second check
 	Thread   string    `json:"thread"`           // "owner/repo#12"; deliveries of one thread are worked on in order
-	Sender   string    `json:"sender,omitempty"` // who caused it, for the limit per user
+	Sender   string    `json:"sender,omitempty"` // account that caused it, for the limit per user
 	Priority int       `json:"priority"`         // one of the Priority constants
 	Payload  []byte    `json:"payload"`          // raw JSON
-	Received time.Time `json:"received"`         // filled by Put when zero
-	Seq      int64     `json:"seq"`              // order of arrival, filled by Put
+	Received time.Time `json:"received"`         // set by Put if zero
+	Seq      int64     `json:"seq"`              // order of arrival, set by Put
 }
 
-// Priorities of deliveries and wakes. Smaller comes first; zero means
+// Priorities of deliveries and wakes. Smaller numbers come first; zero means
 // PriorityWork.
 const (
 	PriorityStop   = 1 // stop, withdraw
@@ -104,7 +101,7 @@ const (
 type Wake struct {
 	Thread string `json:"thread"`
 	Sender string `json:"sender,omitempty"` // for the limit per user
-	Due    bool   `json:"due,omitempty"`    // there is work even when no delivery waits
+	Due    bool   `json:"due,omitempty"`    // there is work even if no delivery waits
 }
 
 // Kind names the job in the queue's tables.
@@ -115,32 +112,31 @@ type Wakes interface {
 	// Wake tells the queue that thread has work at the given time; a zero
 	// time means now.
 	Wake(ctx context.Context, thread string, priority int, at time.Time) error
-	// Waiting returns the threads that have undone deliveries, an unheard
-	// [Leases.Want] or an expired lease (their own or that of one of their
-	// sessions), whose own lease is not live and which do not back off, most
-	// urgent and oldest first, at most limit.
+	// Waiting returns at most limit threads that have work and no live lease of their own,
+	// and are not backing off, most urgent and oldest first. A thread has work if it has
+	// undone deliveries, an unheard [Leases.Want], or an expired lease (its own or that of
+	// one of its sessions).
 	Waiting(ctx context.Context, limit int) ([]Waiting, error)
-	// Urgent returns the undone deliveries of thread that came after a number
-	// and are as urgent as priority or more, oldest first, at most 200. It is a look ahead:
-	// deliveries are worked on in the order of [Deliveries.Next] all the same.
+	// Urgent returns at most 200 undone deliveries of thread with a Seq above after that
+	// are at least as urgent as priority, oldest first. It only looks ahead: the order of
+	// work is still that of [Deliveries.Next].
 	Urgent(ctx context.Context, thread string, priority int, after int64) ([]*Delivery, error)
-	// Nudges returns a channel that receives the threads woken by this
-	// process, as a hint. Hints may be dropped; the queue's table has all.
-	// There is one channel, for one reader.
+	// Nudges returns a channel of threads woken by this process, as a hint. Hints may be
+	// dropped; the queue's table is complete. There is one channel, for one reader.
 	Nudges() <-chan Waiting
 }
 
-// Jobs runs the jobs of the queue in the database of a store. Start returns
-// when they run; Stop takes no new ones and waits for those that run.
+// Jobs runs the queue's jobs in the database of a store. Start returns once they run;
+// Stop accepts no new ones and waits for the running ones.
 type Jobs interface {
 	Start(ctx context.Context) error
 	Stop(ctx context.Context) error
 	StopAndCancel(ctx context.Context) error
 }
 
-// Waiting is a thread that nobody works on although it has work. Sender is
-// who caused the oldest of it. Epoch is that of the thread's lease, 0 when
-// there never was one: when it has moved, somebody has looked since.
+// Waiting is a thread with work and without a worker. Sender is the sender of the oldest
+// work. Epoch is that of the thread's lease, 0 if it never had one; a later epoch means
+// that a worker has looked since.
 type Waiting struct {
 	Thread   string
 	Sender   string
@@ -149,49 +145,47 @@ type Waiting struct {
 	Epoch    int64
 }
 
-// Leases gives the right to work on something, to one owner at a time. The
-// key is a session id or a thread.
+// Leases gives the exclusive right to work on a session or a thread. The key is a session
+// id or a thread.
 type Leases interface {
-	// Acquire takes the lease of key for ttl and raises its epoch by one. It
-	// fails with [ErrHeld] while another lease, also of the same owner, is
-	// live, and with [ErrPutOff] before NotBefore.
+	// Acquire takes the lease of key for ttl and raises its epoch by one. It fails with
+	// [ErrHeld] while another lease, even of the same owner, is live, and with
+	// [ErrPutOff] before NotBefore.
 	Acquire(ctx context.Context, key, owner string, ttl time.Duration) (Lease, error)
-	// Heartbeat extends a lease that nobody took over. It fails with
-	// [session.ErrFenced] when somebody did: stop at once.
+	// Heartbeat extends a lease. It fails with [session.ErrFenced] if the lease was taken
+	// over: the caller must stop at once.
 	Heartbeat(ctx context.Context, l Lease, ttl time.Duration) (Lease, error)
-	// Release gives a lease back. A zero backoff means that the work is done:
-	// when the key is a thread with undone deliveries, or when [Leases.Want]
-	// was called since, the lease is kept and the answer is false: go on
-	// working. Any other backoff gives it back in any case and keeps the
-	// thread from [Wakes.Waiting], and the lease from everybody, until then;
-	// one in the future counts as a failed attempt.
+	// Release gives a lease back. A zero backoff means that the work is done: if the
+	// thread has undone deliveries, or [Leases.Want] was called meanwhile, the lease is
+	// kept, the result is false, and the caller must go on. Any other backoff always
+	// releases, and until then blocks the lease and keeps the thread from
+	// [Wakes.Waiting]; a backoff in the future counts as a failed attempt.
 	Release(ctx context.Context, l Lease, backoff time.Time) (released bool, err error)
-	// Want asks the holder of key's lease to look again before the release.
-	// It reports false when nobody holds it: acquire it.
+	// Want asks the holder of key's lease to check for work before the release. It
+	// reports false if the lease has no holder: acquire it then.
 	Want(ctx context.Context, key string) (held bool, err error)
-	// Lease returns the row of key as it stands, live or not, or
-	// [ErrNotFound].
+	// Lease returns the lease of key, live or not, or [ErrNotFound].
 	Lease(ctx context.Context, key string) (Lease, error)
 }
 
-// Lease is the right to work on Key until Until. Epoch grows with every
-// acquisition and is what writes are checked against.
+// Lease is the right to work on Key until Until. Epoch grows with every acquisition;
+// writes are checked against it.
 type Lease struct {
 	Key   string    `json:"key"`
 	Owner string    `json:"owner"` // empty after a release
 	Epoch int64     `json:"epoch"`
 	Until time.Time `json:"until"`
-	// NotBefore is when a key that was given back with a backoff may be
-	// worked on again. It tells nothing about a lease that is held.
+	// NotBefore is the end of the backoff of a released key. It has no meaning while the
+	// lease is held.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	Attempts  int       `json:"attempts,omitempty"` // failed attempts since the last release without a backoff
-	Wanted    bool      `json:"wanted,omitempty"`   // somebody called Want since the acquisition
+	Wanted    bool      `json:"wanted,omitempty"`   // Want was called since the acquisition
 }
 
-// Fence returns what writes under the lease carry.
+// Fence returns the fence for writes under the lease.
 func (l Lease) Fence() Fence { return Fence{Key: l.Key, Epoch: l.Epoch} }
 
-// Fence names the lease a write is made under. Key is the session id.
+// Fence names the lease of a write. Key is the session id.
 type Fence struct {
 	Key   string
 	Epoch int64
@@ -199,36 +193,34 @@ type Fence struct {
 
 // Sessions keeps one row per session.
 type Sessions interface {
-	// Create stores a new session; [ErrExists] when its ID is taken. It sets
+	// Create stores a new session, or returns [ErrExists] if its ID is taken. It sets
 	// Created, Updated and Version.
 	Create(ctx context.Context, s *Session) error
 	// Session returns a session by ID, or [ErrNotFound].
 	Session(ctx context.Context, id string) (*Session, error)
 	// ByThread returns the newest session of a thread, or [ErrNotFound].
 	ByThread(ctx context.Context, thread string) (*Session, error)
-	// Update replaces the row. With a fence it fails with
-	// [session.ErrFenced] when the lease was lost; without one (zero) it is
-	// refused with [session.ErrFenced] while a live lease exists. It fails
-	// with [ErrConflict] when Version is not the stored one, and raises it
-	// otherwise.
+	// Update replaces the row. With a fence it fails with [session.ErrFenced] if the lease
+	// was lost; with the zero fence, if a live lease exists. It fails with [ErrConflict]
+	// if Version is not the stored one, and raises it otherwise.
 	Update(ctx context.Context, f Fence, s *Session) error
 	// List returns sessions, newest first.
 	List(ctx context.Context, q Query) ([]*Session, error)
 }
 
-// Query selects sessions. Empty fields select everything; Limit 0 means 100.
+// Query selects sessions. Empty fields match everything; Limit 0 means 100.
 type Query struct {
 	Repo, Requester string
 	States          []session.Phase
 	Before          time.Time // created before
 	Limit           int
 
-	Pulls    []int    // whose pull request is one of these,
-	Branches []string // or whose branch is
+	Pulls    []int    // sessions with one of these pull requests,
+	Branches []string // or with one of these branches
 }
 
-// Session is what is known about a session besides its log. Epoch, Owner and
-// Until come from its lease and are read only.
+// Session is the data of a session besides its log. Epoch, Owner and Until come from its
+// lease and are read only.
 type Session struct {
 	ID        string         `json:"id"`
 	Thread    string         `json:"thread"`
@@ -239,9 +231,9 @@ type Session struct {
 	Branch    string         `json:"branch,omitempty"`
 	Base      string         `json:"base,omitempty"`
 	State     session.Phase  `json:"state"`
-	Status    session.Status `json:"status,omitempty"` // how the last run ended
+	Status    session.Status `json:"status,omitempty"` // outcome of the last run
 	Pull      int            `json:"pull,omitempty"`   // number of its pull request
-	Data      []byte         `json:"data,omitempty"`   // JSON of the owner of the row, kept as it is
+	Data      []byte         `json:"data,omitempty"`   // opaque JSON of the row's owner
 	Created   time.Time      `json:"created"`
 	Updated   time.Time      `json:"updated"`
 	Version   int64          `json:"version"`
@@ -256,22 +248,21 @@ type Logs interface {
 	// Log returns the log of session f.Key. Appending needs the fence of a
 	// lease that is still held; a log with epoch 0 can only be read.
 	Log(f Fence) session.Log
-	// Apply makes all of a change or nothing of it.
+	// Apply makes a change completely or not at all.
 	Apply(ctx context.Context, f Fence, c Change) error
-	// Heads returns where the log of each session ends, ordered by session.
+	// Heads returns the end of each session's log, ordered by session.
 	Heads(ctx context.Context) ([]Head, error)
-	// Import stores a complete log under a session that has none yet;
-	// [ErrExists] otherwise. The events keep their hashes and are verified.
+	// Import stores a complete log for a session without one, or returns [ErrExists]. The
+	// events keep their hashes, which are verified.
 	Import(ctx context.Context, id string, events []session.Event) error
 }
 
-// Change is what happens together. Everything in it belongs to the fence's
-// session.
+// Change is a set of writes in one transaction, all for the fence's session.
 type Change struct {
 	Events  []*session.Event // appended
 	Session *Session         // updated
 	Intents []*Intent        // recorded as intended, see [Intents.Intend]
-	Done    []string         // deliveries worked on; when somebody else did one meanwhile, nothing is written
+	Done    []string         // deliveries to mark as done; if one is done already, nothing is written
 }
 
 // Head is the end of one log.
@@ -281,34 +272,34 @@ type Head struct {
 	Hash    string `json:"hash"`
 }
 
-// Intents keeps writes to GitHub from before they are tried until they are
-// known to have happened. A fence is needed for an intent of a session; one
-// without a session is written with the zero fence.
+// Intents keeps writes to GitHub from before the first attempt until their success is
+// known. An intent of a session needs a fence; one without a session takes the zero
+// fence.
 type Intents interface {
-	// Intend records a write. When the key is there already nothing is
-	// stored and the given intent is overwritten with the stored one.
+	// Intend records a write. If the key exists, nothing is stored and *in is set to the
+	// stored intent.
 	Intend(ctx context.Context, f Fence, in *Intent) error
-	// Attempted records, before the request leaves, that it does, and that
-	// it must not be repeated before notBefore. It fails with [ErrConflict]
-	// on an intent that is done or failed.
+	// Attempted records an attempt before the request is sent. The write must not be
+	// repeated before notBefore. It fails with [ErrConflict] if the intent is done or
+	// failed.
 	Attempted(ctx context.Context, f Fence, key string, notBefore time.Time) (Intent, error)
-	// Done records that the write happened; ref is what GitHub calls the
-	// result. Repeating it with the same ref is no error.
+	// Done records that the write happened; ref is GitHub's name of the result. Repeating
+	// the call with the same ref is no error.
 	Done(ctx context.Context, f Fence, key, ref string) error
-	// Failed records that the write is given up.
+	// Failed records that the write was given up.
 	Failed(ctx context.Context, f Fence, key, reason string) error
-	// Open returns the intents of a session that are neither done nor
-	// failed, oldest first. The empty session means those that have none.
+	// Open returns the intents of a session that are neither done nor failed, oldest
+	// first. The empty id selects intents without a session.
 	Open(ctx context.Context, id string) ([]Intent, error)
 }
 
-// Effects tells of writes that were intended, whatever became of them.
+// Effects reads intents, including finished ones.
 type Effects interface {
 	// Effect returns the intent of a key, or [ErrNotFound].
 	Effect(ctx context.Context, key string) (Intent, error)
 }
 
-// Intent is one write to GitHub. Payload is what is needed to make it.
+// Intent is one write to GitHub. Payload holds the data for the write.
 type Intent struct {
 	Key       string      `json:"key"`
 	Session   string      `json:"session,omitempty"`
@@ -323,7 +314,7 @@ type Intent struct {
 	Updated   time.Time   `json:"updated"`
 }
 
-// IntentState is how far an intent has come.
+// IntentState is the progress of an intent.
 type IntentState string
 
 // The states of an intent.
@@ -340,11 +331,12 @@ type Meta interface {
 	Get(ctx context.Context, key string) ([]byte, error)
 	// Set stores a value.
 	Set(ctx context.Context, key string, value []byte) error
-	// Swap stores a value if the stored one is old (nil: none), else fails
-	// with [ErrConflict].
+	// Swap stores a value if the stored one is old, else fails with [ErrConflict]. A nil
+	// old means that there must be none.
 	Swap(ctx context.Context, key string, old, value []byte) error
-	// Drop forgets a value. One that is not there is no error.
+	// Drop deletes a value. A missing one is no error.
 	Drop(ctx context.Context, key string) error
-	// DropAll forgets every value whose key begins with prefix, which is not empty.
+	// DropAll deletes every value with a key that begins with prefix, which must not be
+	// empty.
 	DropAll(ctx context.Context, prefix string) error
 }

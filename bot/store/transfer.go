@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// logForm is the version of the form in which logs are exported today.
+// logForm is the current version of the export format.
 const logForm = 1
 
 const maxLine = 64 << 20
@@ -26,12 +26,12 @@ type header struct {
 	Session  string `json:"session"`
 }
 
-// ErrTorn is returned with the events before the tear by [ReadLog] when the
-// end of an exported log is missing.
+// ErrTorn is returned by [ReadLog], with the complete events, if the end of an exported
+// log is missing.
 var ErrTorn = errors.New("log is torn")
 
-// WriteLog writes a log as lines of JSON: a header, one line for each event,
-// and the head that the chain ends with.
+// WriteLog writes a log as lines of JSON: a header, one line for each event, and the head
+// of the chain.
 func WriteLog(w io.Writer, id string, events []session.Event) error {
 	if err := session.Verify(events); err != nil {
 		return fmt.Errorf("write log of session %s: %w", id, err)
@@ -51,13 +51,13 @@ func WriteLog(w io.Writer, id string, events []session.Event) error {
 	return nil
 }
 
-// line is an event as it is exported. Data is a string, because the hash is
-// over its bytes and a JSON writer would rearrange them.
+// line is an exported event. Data is a string, because the hash covers its bytes and a
+// JSON encoder would change them.
 type line struct {
 	session.Event
 
 	Data   string `json:"data,omitempty"`
-	Data64 []byte `json:"data64,omitempty"` // in place of Data when that is not UTF-8
+	Data64 []byte `json:"data64,omitempty"` // replaces Data if that is not UTF-8
 }
 
 func writeEvent(w io.Writer, e *session.Event) error {
@@ -72,9 +72,9 @@ func writeEvent(w io.Writer, e *session.Event) error {
 	return enc.Encode(l)
 }
 
-// ReadLog reads what [WriteLog] wrote and verifies it. When the end is
-// missing, at whatever byte, it returns the whole events that are there with
-// [ErrTorn]. A log that was changed gives an error and nothing else.
+// ReadLog reads and verifies the output of [WriteLog]. If the end is missing, at any
+// byte, it returns the complete events with [ErrTorn]. For a modified log it returns only
+// an error.
 func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -100,7 +100,7 @@ func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 	}
 	if err := session.Verify(events); err != nil {
 		good := sort.Search(len(events), func(n int) bool { return session.Verify(events[:n+1]) != nil })
-		return id, nil, fmt.Errorf("read log of session %s, line %d: %w", id, good+2, err) // the header is the first line
+		return id, nil, fmt.Errorf("read log of session %s, line %d: %w", id, good+2, err) // line 1 is the header
 	}
 	if end == nil {
 		return id, events, fmt.Errorf("read log, line %d: %w after %d events", at+1, ErrTorn, len(events))
@@ -115,7 +115,7 @@ func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 	return id, events, nil
 }
 
-// wholeLines splits off lines that end with a newline and drops the rest.
+// wholeLines is a split function for lines that drops an incomplete last line.
 func wholeLines(data []byte, atEOF bool) (int, []byte, error) {
 	if i := bytes.IndexByte(data, '\n'); i >= 0 {
 		return i + 1, data[:i], nil
@@ -137,7 +137,7 @@ func readHeader(data []byte) (string, error) {
 	return h.Session, nil
 }
 
-// readLine reads an event or the head at the end.
+// readLine reads an event, or the head at the end.
 func readLine(data []byte, events []session.Event) ([]session.Event, *Head, error) {
 	var end Head
 	if err := json.Unmarshal(data, &end); err == nil && end.Session != "" {
@@ -155,9 +155,9 @@ func readLine(data []byte, events []session.Event) ([]session.Event, *Head, erro
 	return append(events, e), nil, nil
 }
 
-// Verify checks every log of a store: the chain of its events, and that it
-// ends where the store says it does. It calls report for each session, with
-// its events, and nil when all is well, and returns how many were checked.
+// Verify checks every log of a store: the chain of its events, and that it ends at the
+// stored head. It calls report for each session, with its events and nil if the log is
+// intact, and returns the number of logs.
 func Verify(ctx context.Context, logs Logs, report func(h Head, events []session.Event, err error)) (int, error) {
 	heads, err := logs.Heads(ctx)
 	if err != nil {

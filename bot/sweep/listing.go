@@ -14,45 +14,45 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Lister finds what people wrote while nobody listened, where GitHub cannot be asked
-// for deliveries: with a token.
+// Lister finds comments written during a downtime of a bot that uses a token. With a
+// token, GitHub lists no deliveries.
 type Lister struct {
-	// Said returns what was written since a time, Take takes in an event as the
-	// webhook does; one that is known already changes nothing.
+	// Said returns the posts since a time. Take handles an event like the webhook does; a
+	// known one changes nothing.
 	Said  func(ctx context.Context, since time.Time) ([]reads.Said, error)
 	Take  func(ctx context.Context, event string, payload []byte) error
 	Meta  store.Meta
-	Every time.Duration // between looks, 5 minutes when zero
+	Every time.Duration // interval, zero means 5 minutes
 	Log   *slog.Logger
 }
 
-// Follow takes in what is written from now on, until ctx ends. Said knows since when.
+// Follow handles new posts until ctx ends. Said keeps its own position.
 func (l Lister) Follow(ctx context.Context) {
 	Every{Pause: l.Every, Later: true, Log: l.Log}.Run(ctx, "look at what was written", func(ctx context.Context) error {
 		return l.since(ctx, listed{}, time.Time{})
 	})
 }
 
-// listedKey is where the times of the listings are kept.
+// listedKey is the key of the stored times of listings.
 const listedKey = "comments listed"
 
-// listed is when the first listing was, before which nothing is of interest, and the
-// last one. Before are texts of the first one's second that were there already.
+// listed holds the times of the first listing, before which posts are ignored, and of the
+// last one. Before lists posts that existed already in the second of the first listing.
 type listed struct {
 	First, Last time.Time
 	Before      []string
 }
 
-// Run lists at start and then now and then, until ctx ends.
+// Run lists at start and then at intervals, until ctx ends.
 func (l Lister) Run(ctx context.Context) {
 	Every{Pause: cmp.Or(l.Every, sweepEvery), Log: l.Log}.Run(ctx, "list what was written", l.list)
 }
 
-// list takes in what was written since the last listing. The first one takes in
-// nothing: what was written before the bot was there is not for it.
+// list handles the posts since the last listing. The first listing handles nothing: posts
+// from before the bot's installation are not meant for it.
 func (l Lister) list(ctx context.Context) error {
 	now := time.Now()
-	times := listed{First: now.Truncate(time.Second)} // GitHub's times are of seconds
+	times := listed{First: now.Truncate(time.Second)} // GitHub's times have a precision of one second
 	text, err := l.Meta.Get(ctx, listedKey)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -1,5 +1,5 @@
-// Package sweep looks after deliveries: it asks GitHub to send again what it
-// could not deliver, and forgets what was worked on long ago.
+// Package sweep maintains deliveries: it asks GitHub to redeliver failed ones, and
+// deletes old ones.
 package sweep
 
 import (
@@ -16,14 +16,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Every has something done at start and then after each pause.
+// Every runs a function at start and then after each pause.
 type Every struct {
 	Pause time.Duration
-	Later bool // not at start
+	Later bool // skips the run at start
 	Log   *slog.Logger
 }
 
-// Run does it until ctx ends. What fails is logged, and tried again after the pause.
+// Run calls do until ctx ends. It logs errors with the name of the work, and calls do
+// again after the pause.
 func (e Every) Run(ctx context.Context, what string, do func(context.Context) error) {
 	tick := time.NewTicker(e.Pause)
 	defer tick.Stop()
@@ -43,23 +44,22 @@ func (e Every) Run(ctx context.Context, what string, do func(context.Context) er
 
 const (
 	sweepEvery = 5 * time.Minute
-	// sweepOverlap is how much further back a sweep looks than the last one:
-	// clocks differ by up to ten minutes, and a try may fail too.
+	// sweepOverlap is the overlap of a sweep with the previous one: clocks may differ by
+	// up to ten minutes, and a redelivery may fail too.
 	sweepOverlap = 20 * time.Minute
-	// sweepReach is how long GitHub keeps deliveries.
+	// sweepReach is the time for which GitHub keeps deliveries.
 	sweepReach = 72 * time.Hour
 	sweptKey   = "deliveries swept"
 )
 
 const (
 	forgetEvery = 24 * time.Hour
-	// forgetAfter is how long a delivery that was worked on is remembered, to
-	// know it when it comes again. GitHub sends none again that is older than
-	// sweepReach; people may import a database that slept.
+	// forgetAfter is the time for which a finished delivery is kept to detect duplicates.
+	// GitHub redelivers nothing older than sweepReach, but an old database may be imported.
 	forgetAfter = 30 * 24 * time.Hour
 )
 
-// Forget drops old deliveries at start and then daily, until ctx ends.
+// Forget deletes old deliveries at start and then daily, until ctx ends.
 func Forget(ctx context.Context, deliveries store.Deliveries, log *slog.Logger) {
 	Every{Pause: forgetEvery, Log: log}.Run(ctx, "forget old deliveries", func(ctx context.Context) error {
 		n, err := deliveries.Prune(ctx, time.Now().Add(-forgetAfter))
@@ -75,8 +75,8 @@ const (
 	spentEvery = 10 * time.Second
 )
 
-// KeepSpent remembers over a restart what was written to GitHub within the
-// last hour, until ctx ends.
+// KeepSpent preserves the count of writes to GitHub within the last hour across restarts,
+// until ctx ends.
 func KeepSpent(ctx context.Context, app *ghapp.App, meta store.Meta, log *slog.Logger) {
 	last, err := meta.Get(ctx, spentKey)
 	if err == nil {
@@ -102,18 +102,17 @@ func KeepSpent(ctx context.Context, app *ghapp.App, meta store.Meta, log *slog.L
 	}
 }
 
-// Sweeper asks GitHub to send again what it could not deliver, since GitHub
-// does not do that by itself.
+// Sweeper asks GitHub to redeliver failed deliveries, which GitHub does not do by itself.
 type Sweeper struct {
 	cfg Config
 }
 
-// Config is what a sweeper is made of.
+// Config configures a Sweeper.
 type Config struct {
 	GitHub *ghapp.App
 	Meta   store.Meta              // keeps the time of the last sweep
-	Hears  func(event string) bool // whether anybody listens to events of a kind
-	Every  time.Duration           // between sweeps, 5 minutes when zero
+	Hears  func(event string) bool // reports whether events of a kind are handled
+	Every  time.Duration           // interval, zero means 5 minutes
 	Log    *slog.Logger
 }
 
@@ -125,7 +124,7 @@ func New(cfg Config) *Sweeper {
 	return &Sweeper{cfg}
 }
 
-// Run sweeps at start and then now and then, until ctx ends.
+// Run sweeps at start and then at intervals, until ctx ends.
 func (s *Sweeper) Run(ctx context.Context) {
 	Every{Pause: s.cfg.Every, Log: s.cfg.Log}.Run(ctx, "sweep deliveries", func(ctx context.Context) error {
 		n, err := s.Sweep(ctx)
@@ -136,9 +135,8 @@ func (s *Sweeper) Run(ctx context.Context) {
 	})
 }
 
-// Sweep asks once for what no attempt has delivered since the last sweep, and
-// returns how many deliveries that were. The time of the sweep is kept when
-// all were asked for.
+// Sweep requests each delivery that has failed since the last sweep once, and returns
+// their number. It records the time of the sweep only after all requests succeeded.
 func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	begin := time.Now()
 	since, err := s.last(ctx, begin)
@@ -158,7 +156,7 @@ func (s *Sweeper) Sweep(ctx context.Context) (int, error) {
 	return len(missed), s.cfg.Meta.Set(ctx, sweptKey, []byte(begin.UTC().Format(time.RFC3339Nano)))
 }
 
-// last is the time from which a sweep looks.
+// last returns the time from which to sweep.
 func (s *Sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 	oldest := now.Add(-sweepReach)
 	text, err := s.cfg.Meta.Get(ctx, sweptKey)
@@ -178,8 +176,8 @@ func (s *Sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 	return oldest, nil
 }
 
-// missing picks one attempt for each event that no attempt has delivered,
-// oldest first. What was refused as no delivery at all is refused again.
+// missing picks one attempt for each undelivered event, oldest first. Deliveries refused
+// as malformed or too large are left out: they would be refused again.
 func (s *Sweeper) missing(list []ghapp.Delivery) []ghapp.Delivery {
 	seen := map[string]bool{}
 	for _, d := range list {

@@ -1,5 +1,5 @@
-// Package thread names a place on GitHub where people and the bot talk: one
-// issue or one pull request. It is a leaf: words only, no I/O.
+// Package thread names a conversation with the bot on GitHub: one issue or one pull
+// request. It does no I/O.
 package thread
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Ref is one issue or pull request. The two share one number space, so a Ref
-// does not say which of them it is.
+// Ref is one issue or pull request. The two share their numbers, so a Ref does not tell
+// which of them it is.
 type Ref struct {
 	Owner  string
 	Repo   string
@@ -19,7 +19,7 @@ type Ref struct {
 }
 
 const (
-	maxOwner  = 100 // GitHub says 39; enterprise servers allow longer ones
+	maxOwner  = 100 // GitHub allows 39; enterprise servers allow longer names
 	maxRepo   = 100
 	maxNumber = 1<<31 - 1
 )
@@ -35,15 +35,15 @@ func (r Ref) String() string { return r.Owner + "/" + r.Repo + "#" + strconv.Ito
 // Repository returns "owner/repo".
 func (r Ref) Repository() string { return r.Owner + "/" + r.Repo }
 
-// Key returns the form of r under which records are kept and compared. GitHub
-// ignores case in names, so two spellings of one thread have one key.
+// Key returns the form of r for storage and comparison. GitHub ignores case in names, so
+// all spellings of a thread have the same key.
 func (r Ref) Key() string { return strings.ToLower(r.String()) }
 
 // Same reports whether r and o are the same thread.
 func (r Ref) Same(o Ref) bool { return r.Key() == o.Key() }
 
-// Validate returns an error that names the part of r that GitHub would never
-// have given out. A valid Ref can stand in a URL or in a file name as it is.
+// Validate returns an error that names the invalid part of r. A valid Ref is safe in a
+// URL and in a file name.
 func (r Ref) Validate() error {
 	if err := ValidateRepository(r.Owner, r.Repo); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (r Ref) Validate() error {
 	return nil
 }
 
-// ValidateRepository checks the two names of a repository.
+// ValidateRepository checks the owner and the name of a repository.
 func ValidateRepository(owner, repo string) error {
 	if len(owner) > maxOwner || !ownerRE().MatchString(owner) {
 		return fmt.Errorf("check repository: owner %q is not a GitHub name; write owner/repo", owner)
@@ -84,12 +84,10 @@ func Parse(s string) (Ref, error) {
 	return r, nil
 }
 
-// MarshalText writes r as [Ref.String] does, so that a Ref can stand in JSON
-// as a string and as a map key.
+// MarshalText returns [Ref.String], so that a Ref is a string or a map key in JSON.
 func (r Ref) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads what [Ref.MarshalText] wrote; an empty text is the zero
-// Ref.
+// UnmarshalText parses the output of [Ref.MarshalText]; an empty text is the zero Ref.
 func (r *Ref) UnmarshalText(b []byte) error {
 	if string(b) == "#0" || string(b) == "/#0" || len(b) == 0 {
 		*r = Ref{}
@@ -107,8 +105,8 @@ func (r *Ref) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Repository reads "owner/repo#0", which stands for a repository and for no thread in it.
-// It reports false for anything else.
+// Repository parses "owner/repo#0", which names a repository without a thread. It reports
+// false for any other text.
 func Repository(key string) (Ref, bool) {
 	name, ok := strings.CutSuffix(key, "#0")
 	if !ok {

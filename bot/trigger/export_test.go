@@ -3,5 +3,5 @@ package trigger
 // For the tests.
 var (
 	Decide  = decide
-	OwnDeed = ownDeed
+	OwnDeed = byBot
 )

@@ -11,10 +11,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/watch"
 )
 
-// Watcher hears what begins work without a command.
+// Watcher starts tasks on events without a command.
 func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear} }
 
-// where returns the thread of an event that may begin work.
+// where returns the thread of an event that may start a task.
 func where(_ context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, bool, error) {
 	key, number, ok := Key(ev)
 	notLetIn := ev.Sender.Bot && !slices.Contains(c.Policy.Approvals.Bots, ev.Sender.ID)
@@ -26,8 +26,8 @@ func where(_ context.Context, c *live.Config, ev ghapp.Event) (store.Delivery, b
 	return store.Delivery{Thread: at.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
 }
 
-// hear returns the task that an event brings, for its thread. Where it has none, an issue
-// is opened, and the task handed to that.
+// hear returns the task of an event. If the event has no thread, hear opens an issue and
+// hands the task to its thread.
 func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	ev := h.Event
 	if _, _, ok := Key(ev); !ok {
@@ -40,7 +40,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ours, _ := h.GitHub.Written(ev.Body); ownDeed(ev, self, ours) {
+	if ours, _ := h.GitHub.Written(ev.Body); byBot(ev, self, ours) {
 		return &watch.Answer{Note: "own deed"}, nil
 	}
 	if why, err := h.MayBegin(ctx, ev); err != nil || why != "" { //control:trigger-by-right
@@ -54,7 +54,7 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if task == nil {
 		return &watch.Answer{Note: why}, nil
 	}
-	if why := notNow(h, task); why != "" {
+	if why := skipReason(h, task); why != "" {
 		return &watch.Answer{Note: why}, nil
 	}
 	is := h.At.Issue
@@ -67,9 +67,9 @@ func hear(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	return &watch.Answer{Task: payload}, err
 }
 
-// notNow returns why a review is not begun although it is configured: the agent made the
-// pull request, or is at work there. Labels and assignments are said to it as words are.
-func notNow(h *watch.Heard, task *Task) string {
+// skipReason returns why a configured review is skipped: the agent made the pull request, or
+// works on it. Labels and assignments are explicit requests and never skipped.
+func skipReason(h *watch.Heard, task *Task) string {
 	ev := h.Event
 	if ev.Kind != "pull_request" || ev.Action == "labeled" || ev.Action == "assigned" {
 		return ""
@@ -83,7 +83,7 @@ func notNow(h *watch.Heard, task *Task) string {
 	return ""
 }
 
-// openFor opens the issue of one task, once, and puts the task into its thread.
+// openFor opens an issue for the task, once, and hands the task to its thread.
 func openFor(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	d, ev := h.Delivery, h.Event
 	place, err := h.Start(ctx, ev.Installation)
@@ -94,7 +94,7 @@ func openFor(ctx context.Context, h *watch.Heard) (*watch.Answer, error) {
 	if task == nil {
 		return &watch.Answer{Note: why}, nil
 	}
-	if err := task.MayOpen(ctx, h.At.Client); errors.Is(err, ErrNobody) {
+	if err := task.MayOpen(ctx, h.At.Client); errors.Is(err, ErrNoRights) {
 		return &watch.Answer{Note: task.By.Login + " " + err.Error()}, nil
 	} else if err != nil {
 		return nil, err

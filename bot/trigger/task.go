@@ -16,21 +16,21 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Task is work that nobody asked for in words in a thread. Started by somebody, it is
-// theirs, as if they had written it there.
+// Task is a task that was not written as a comment. It acts for the user behind the
+// event, as if the user had written it in the thread.
 type Task struct {
 	Text, Mode, Model string
 
-	Thread int        // number of the issue or pull request to work in, 0 for an issue of its own, less for none that can be
-	By     ghapp.User // who started it
-	Why    string     // it began, in words
+	Thread int        // number of the issue or pull request, 0 for a new issue, negative if invalid
+	By     ghapp.User // user behind the event
+	Why    string     // it began, as a clause
 }
 
-// word is a mode or the name of a model: it stands in one line of a command.
+// word matches a mode or the name of a model, which must fit in one line of a command.
 var word = pattern.Lazy(`^[\w.:/@+-]*$`)
 
-// Dispatched returns the task in the payload of a dispatch: text in the keys task, mode
-// and model, and a number in issue.
+// Dispatched returns the task in a dispatch's payload: strings in the keys task, mode and
+// model, and a number in issue.
 func Dispatched(ev ghapp.Event) (Task, error) {
 	t := Task{By: ev.Sender, Thread: ev.Thread.Number}
 	var said struct {
@@ -50,7 +50,7 @@ func Dispatched(ev ghapp.Event) (Task, error) {
 	return t, err
 }
 
-// In has the task worked on in a thread, given its number.
+// In assigns the task to a thread by its number.
 func (t *Task) In(number string) error {
 	n, err := strconv.Atoi(strings.TrimPrefix(number, "#"))
 	if err != nil || n <= 0 {
@@ -61,7 +61,7 @@ func (t *Task) In(number string) error {
 	return nil
 }
 
-// Check returns what is wrong with the task.
+// Check returns an error for an invalid task.
 func (t *Task) Check() error {
 	switch t.Text = strings.TrimSpace(t.Text); {
 	case t.Text == "":
@@ -77,8 +77,8 @@ func (t *Task) Check() error {
 // Starts is the kind of the event that [Task.Event] returns.
 const Starts = "workflow_dispatch"
 
-// Event returns the event of a task in its thread, as if GitHub had told it. Payload is
-// that of the event that brought the task; Name tells it apart.
+// Event returns the task as an event of GitHub in its thread. payload is that of the
+// event that brought the task; name identifies the task.
 func (t *Task) Event(is ghapp.Issue, payload []byte, name string) ([]byte, error) {
 	var was struct{ Repository, Installation json.RawMessage }
 	if err := json.Unmarshal(payload, &was); err != nil {
@@ -97,21 +97,22 @@ func (t *Task) Event(is ghapp.Issue, payload []byte, name string) ([]byte, error
 	return json.Marshal(out)
 }
 
-// ErrNobody means that who started a task has no rights in the repository.
-var ErrNobody = errors.New("has no rights in this repository")
+// ErrNoRights means that the user behind a task has no rights in the repository.
+var ErrNoRights = errors.New("has no rights in this repository")
 
-// MayOpen returns an error for who cannot have an issue opened for a task: whoever has no
-// rights in the repository, or is not who the event says.
+// MayOpen returns an error if no issue may be opened for the task: its user has no rights
+// in the repository, or is not the account that the event names.
 func (t *Task) MayOpen(ctx context.Context, c *ghapp.Client) error {
 	if who, err := c.Sender(ctx, t.By.Login); err != nil {
 		return err
 	} else if !policy.Insider(who) && !t.By.Bot || who.ID != t.By.ID { //control:strangers-open-nothing
-		return ErrNobody
+		return ErrNoRights
 	}
 	return nil
 }
 
-// Issue is the write that opens the issue of a task. Started says who did, and by what.
+// Issue returns the write that opens the issue of a task. started is the first paragraph
+// of its body, empty means the default.
 func (t *Task) Issue(at thread.Ref, key, started string) ghapp.Write {
 	first, _, _ := strings.Cut(t.Text, "\n")
 	return ghapp.Write{

@@ -1,9 +1,9 @@
-// Package trigger says which events begin work without a command, and what they ask
-// for. A server, a workflow run and handrail simulate go by it.
+// Package trigger decides which events start a task without a command. It is shared by
+// the server, workflow runs and handrail simulate.
 //
-//	trigger.go   facts in, decision out: events that mean work on a thread, where the configuration says so
-//	task.go      what is asked for, and the issue of what has none
-//	hear.go      the watcher that learns the facts
+//	trigger.go   pure decisions: which events start a task under a configuration
+//	task.go      the task, and an issue for a task without a thread
+//	hear.go      the watcher that gathers the facts
 package trigger
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Key returns what an event speaks about that may begin work, and the number of its
-// thread, 0 for an issue of its own. It reports false for an event that begins none,
-// whatever is configured.
+// Key returns the key of an event that may start a task, and the number of its thread, 0
+// for a new issue. It reports false for an event that starts none under any
+// configuration.
 func Key(ev ghapp.Event) (key string, number int, ok bool) {
 	n := ev.Thread.Number
 	switch what := ev.Kind + " " + ev.Action; {
@@ -44,19 +44,18 @@ func Key(ev ghapp.Event) (key string, number int, ok bool) {
 	return fmt.Sprintf("%s%d-%d-%s", keys, ev.RepoID, n, key), n, true
 }
 
-// keys is how the keys of events begin that may begin work.
+// keys is the prefix of the keys of events that may start a task.
 const keys = "trigger-"
 
-// IsKey reports whether a key is one of [Key]'s.
+// IsKey reports whether key has the form of [Key].
 func IsKey(key string) bool { return strings.HasPrefix(key, keys) }
 
-// dispatched reports whether a person or a program sent an event that is a task.
+// dispatched reports whether an event is a dispatch, which carries a task.
 func dispatched(ev ghapp.Event) bool {
 	return ev.Thread.Number == 0 && (ev.Kind == "repository_dispatch" || ev.Kind == "workflow_dispatch")
 }
 
-// decide returns the task that an event brings under a configuration, or why it brings
-// none.
+// decide returns the task of an event under a configuration, or why it has none.
 func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 	task = &Task{By: ev.Sender, Thread: ev.Thread.Number}
 	who, what := ev.Sender.Login, "issue"
@@ -94,7 +93,7 @@ func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 		}
 		task.Mode, task.Why = "review", who+" asked "+ev.Requested+" to review this"
 	case !slices.Contains(t.Review, ev.Action):
-		return nil, fmt.Sprintf("a pull request is not reviewed when it is %s: triggers.review does not name that", done(ev.Action))
+		return nil, fmt.Sprintf("a pull request is not reviewed when it is %s: triggers.review does not name that", describeAction(ev.Action))
 	case ev.Pull.Draft && slices.Contains(t.Review, "ready_for_review"):
 		return nil, "a draft is reviewed when it is ready"
 	default:
@@ -109,7 +108,7 @@ func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 	return task, ""
 }
 
-// labelled returns the mode of a label. GitHub ignores case in the names of labels.
+// labelled returns the mode of a label. GitHub ignores case in label names.
 func labelled(labels map[string]string, name string) (mode string, ok bool) {
 	for l, mode := range labels {
 		if strings.EqualFold(l, name) {
@@ -119,14 +118,13 @@ func labelled(labels map[string]string, name string) (mode string, ok bool) {
 	return "", false
 }
 
-// done returns what happened to a pull request, in words.
-func done(action string) string {
+// describeAction describes an action on a pull request.
+func describeAction(action string) string {
 	return map[string]string{"synchronize": "pushed to", "ready_for_review": "ready for review"}[action] + map[bool]string{true: action}[action == "opened"]
 }
 
-// ownDeed reports whether the bot itself did what an event tells, where it works with the
-// token of an account, whose name is self: what it did to its own post, and all that it
-// pushed.
-func ownDeed(ev ghapp.Event, self string, ownPost bool) bool {
+// byBot reports whether the bot itself caused an event, if it uses the token of the
+// account self: changes of its own post, and its own pushes.
+func byBot(ev ghapp.Event, self string, ownPost bool) bool {
 	return strings.EqualFold(ev.Sender.Login, self) && (ownPost || ev.Action == "synchronize" || ev.Action == "opened" || ev.Action == "ready_for_review") //control:own-deeds-start-nothing
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/quota"
 )
 
-// refusals logs requests that were refused, at most some in a second: anybody
-// may send them. What is left out is counted.
+// refusals logs refused requests, up to a limit per second: the endpoint is public. The
+// rest is counted.
 type refusals struct {
 	log *slog.Logger
 
@@ -25,8 +25,8 @@ func newRefusals(log *slog.Logger) *refusals {
 	return &refusals{log: log, bucket: quota.Bucket{Size: refusedPerSecond, Per: time.Second}}
 }
 
-// warn logs one refusal, or counts it. The first that is only counted sees to
-// it that the count is logged a second later.
+// warn logs one refusal, or counts it. The first counted one schedules a log entry with
+// the count a second later.
 func (r *refusals) warn(ctx context.Context, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package webhook takes GitHub's deliveries in: it verifies the signature
-// over the raw bytes, stores the delivery, and only then answers 202. It acts
-// on nothing; what is stored is worked on by the queue.
+// Package webhook accepts GitHub's deliveries: it verifies the signature of the raw
+// bytes, stores the delivery, and only then answers 202. It handles no event; the queue
+// does.
 package webhook
 
 import (
@@ -26,36 +26,36 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// maxBody is the largest delivery that GitHub sends.
+// maxBody is GitHub's maximum size of a delivery, in bytes.
 const maxBody = 25 << 20
 
-// Intake is the part of the store that is needed.
+// Intake is the part of the store that a Handler needs.
 type Intake interface {
 	Put(ctx context.Context, deliveries ...*store.Delivery) (stored []bool, err error)
 }
 
-// Config is what a Handler needs.
+// Config configures a Handler.
 type Config struct {
-	Secret []byte // shared with GitHub, mandatory
+	Secret []byte // shared with GitHub, required
 	Intake Intake // usually store.Store.Deliveries
 	// Parse returns the thread, sender, key and priority of a delivery. It reports false
-	// for one that the bot has no use for; that is answered and not stored.
+	// for one that the bot does not use; that is answered but not stored.
 	Parse  func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
-	Memory int64            // bytes of bodies held at once, default 128 MiB, at least twice maxBody; further requests wait
-	Wait   time.Duration    // for memory and for the store, default 8 s: GitHub hangs up after 10 s
-	Now    func() time.Time // nil for time.Now
-	Log    *slog.Logger     // nil for none
+	Memory int64            // bytes for all bodies, at least twice maxBody, 0 means 128 MiB; further requests wait
+	Wait   time.Duration    // for memory and for the store, 0 means 8 s: GitHub hangs up after 10 s
+	Now    func() time.Time // nil means time.Now
+	Log    *slog.Logger     // nil disables logging
 }
 
 // Handler answers POST /webhook.
 type Handler struct {
 	Config
 
-	small, large *semaphore.Weighted // bytes
+	small, large *semaphore.Weighted // in bytes
 	refusals     *refusals
 }
 
-// New makes a handler.
+// New returns a handler.
 func New(c Config) (*Handler, error) {
 	switch {
 	case len(c.Secret) == 0:
@@ -81,8 +81,8 @@ func New(c Config) (*Handler, error) {
 	return &Handler{Config: c, small: semaphore.NewWeighted(c.Memory / 2), large: semaphore.NewWeighted(c.Memory / 2), refusals: newRefusals(c.Log)}, nil
 }
 
-// refusal is an answer other than success. The text is for whoever sent the
-// request; it says nothing that helps to forge one.
+// refusal is an answer other than success. The text goes to the sender of the request; it
+// must not help to forge one.
 type refusal struct {
 	status int
 	text   string
@@ -108,12 +108,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, text+"\n") // the sender may have gone
+	_, _ = io.WriteString(w, text+"\n") // the sender may have disconnected
 }
 
 func clip(s string) string { return s[:min(len(s), 64)] }
 
-// take does everything but the answer.
+// take handles a request and returns the answer.
 func (h *Handler) take(ctx context.Context, w http.ResponseWriter, r *http.Request) (int, string, error) {
 	switch {
 	case r.URL.Path != "/webhook":
@@ -139,7 +139,7 @@ func (h *Handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return h.store(ctx, r.Header, body)
 }
 
-// readSignature decodes the one signature header.
+// readSignature decodes the single signature header.
 func readSignature(values []string) ([]byte, error) {
 	if len(values) != 1 {
 		return nil, &refusal{http.StatusUnauthorized, "one X-Hub-Signature-256 header is needed: set a webhook secret"}
@@ -152,12 +152,12 @@ func readSignature(values []string) ([]byte, error) {
 	return sum, nil
 }
 
-// small is a body that needs no share of the memory for large ones, so that
-// a few large deliveries cannot keep the many small ones waiting.
+// small is the part of a body that needs no memory for large bodies, so that a few large
+// deliveries cannot delay many small ones.
 const small = 64 << 10
 
-// body reads the request within the memory that all requests share, and
-// within the time a request has.
+// body reads the request within the memory shared by all requests, and within the time of
+// one request.
 func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (_ []byte, release func(), err error) {
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxBody>>20)}
 	if r.ContentLength > maxBody {
@@ -181,8 +181,8 @@ func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	in := http.MaxBytesReader(w, r.Body, maxBody)
 	_, err = io.CopyN(&buf, in, small)
 	if err == nil {
-		// All that a large body can need is taken at once: requests that
-		// each wait for more while they hold some would wait for ever.
+		// The memory for a large body is acquired at once: requests that each hold some and
+		// wait for more could deadlock.
 		need := r.ContentLength
 		if need < 0 {
 			need = maxBody
@@ -202,7 +202,7 @@ func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return buf.Bytes(), held.free, nil
 }
 
-// memory is what one request holds of the shared memory.
+// memory is the shared memory held by one request.
 type memory []func()
 
 func (m *memory) take(ctx context.Context, from *semaphore.Weighted, n int64) bool {
@@ -220,10 +220,10 @@ func (m *memory) free() {
 	*m = nil
 }
 
-// plain is what identifiers in headers are made of.
+// plain matches identifiers in headers.
 var plain = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 
-// store keeps a delivery whose signature is right.
+// store stores a delivery with a valid signature.
 func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (int, string, error) {
 	id, event := header.Get("X-GitHub-Delivery"), header.Get("X-GitHub-Event")
 	if !plain().MatchString(id) || !plain().MatchString(event) {
@@ -256,7 +256,7 @@ func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (i
 	return http.StatusAccepted, "stored", nil
 }
 
-// payload returns the JSON object in a body of either form that GitHub sends.
+// payload returns the JSON object in a body, in either of GitHub's two content types.
 func payload(contentType string, body []byte) ([]byte, error) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err == nil && kind == "application/x-www-form-urlencoded" {

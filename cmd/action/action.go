@@ -1,17 +1,17 @@
-// Package action is what a workflow run of GitHub Actions says of itself, and is told
-// of: the event, the inputs and the token come from the runner's environment, outputs,
-// the summary, the log and annotations go back to it. It runs no session.
+// Package action is the interface between handrail and a workflow run of GitHub Actions.
+// The event, the inputs and the token come from the runner's environment; outputs, the
+// summary, the log and annotations go back to it. It runs no session.
 //
-//	action.go   the environment of a run, and its time
-//	machine.go  what workspaces see of the runner
-//	events.go   which events bring a task
-//	home.go     the thread that a pull request belongs to
-//	refuse.go   events that are not worked on, and why
-//	log.go      what happens, in groups of the log
+//	action.go   the environment of a run, and its time limit
+//	machine.go  the runner's programs that workspaces see
+//	events.go   events that bring a task
+//	home.go     the thread of a pull request
+//	refuse.go   refused events, with reasons
+//	log.go      the session's events, in groups of the log
 //	report.go   outputs, the summary, annotations
-//	believe.go  what waits in the ref, as GitHub has it
-//	setback.go  a ref that was put back
-//	sweep.go    refs of threads that are over
+//	believe.go  checks of the ref's inbox against GitHub
+//	setback.go  a ref that was reset to an earlier state
+//	sweep.go    refs of closed threads
 //	repo.go     the repository with the refs of threads
 package action
 
@@ -29,38 +29,38 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Login is the account that a workflow's own token writes as.
+// Login is the account of a workflow's own token.
 const Login = "github-actions[bot]"
 
-// Run is one run of a workflow.
+// Run is a workflow run.
 type Run struct {
 	Event   string // its name
 	Payload []byte
 	Repo    thread.Ref // without a number
 	API     string     // with a slash at the end
-	Server  string     // address of the web pages, without a slash
+	Server  string     // address of the web pages, without a trailing slash
 	Token   secret.Value
 	ID      int64
 	Attempt int
-	Temp    string // directory for what ends with the job
+	Temp    string // directory that ends with the job
 
-	KeepDays int // for which the ref of a closed thread is kept, 0 for ever
+	KeepDays int // days to keep the ref of a closed thread, 0 means for ever
 
 	began           time.Time
-	Output, Summary string // files that the runner reads, "" for none
+	Output, Summary string // files that the runner reads, "" if there are none
 
 	Inputs Inputs
 }
 
-// Inputs are the inputs of the action, each from a variable INPUT_NAME.
+// Inputs are the inputs of the action, each from the variable INPUT_NAME.
 type Inputs struct {
 	Model, Form, Ollama, BaseURL, Workspace, Image, Config, Login string
-	Task, Mode, Issue                                             string // for events that bring no words
+	Task, Mode, Issue                                             string // for events without a comment
 	Timeout                                                       string // of the job, in minutes
 	APIKey, StateKey                                              secret.Value
 }
 
-// Read reads the environment. Its errors say all that is missing at once.
+// Read reads the environment. Its error lists everything that is missing.
 func Read(getenv func(string) string) (Run, error) {
 	var wrong []error
 	var missing []string
@@ -102,7 +102,7 @@ func Read(getenv func(string) string) (Run, error) {
 	} else if r.Token == "" {
 		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
 	}
-	in := func(name string) string { // a shell in between may take a name with a hyphen away
+	in := func(name string) string { // a shell may drop names with a hyphen
 		return strings.TrimSpace(cmp.Or(getenv("INPUT_"+name), getenv("INPUT_"+strings.ReplaceAll(name, "-", "_"))))
 	}
 	r.Inputs = Inputs{
@@ -116,13 +116,13 @@ func Read(getenv func(string) string) (Run, error) {
 	return r, errors.Join(wrong...)
 }
 
-// longestJob is how many minutes a job has that says nothing of it.
-const longestJob = 360
+// defaultMinutes is the default time limit of a job, in minutes.
+const defaultMinutes = 360
 
-// Ends is when a run stops its work by itself, so that what it did is saved when the
-// runner ends the job. The job began when the runner wrote its event.
+// Ends returns the time at which the run stops its work, early enough to save it before
+// the runner ends the job. The job began when the runner wrote its event.
 func (r Run) Ends(getenv func(string) string) (time.Time, error) {
-	minutes := float64(longestJob)
+	minutes := float64(defaultMinutes)
 	if r.Inputs.Timeout != "" {
 		var err error
 		if minutes, err = strconv.ParseFloat(r.Inputs.Timeout, 64); err != nil || !(minutes > 0) {
@@ -130,8 +130,8 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 		}
 	}
 	now := time.Now()
-	began, all := now, time.Duration(min(minutes, 100*longestJob)*float64(time.Minute))
-	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) && written.ModTime().Add(all).After(now) { // what was copied into a container has no time
+	began, all := now, time.Duration(min(minutes, 100*defaultMinutes)*float64(time.Minute))
+	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) && written.ModTime().Add(all).After(now) { // a copied file has no usable time
 		began = written.ModTime()
 	}
 	ends := began.Add(all - min(all/10, 2*time.Minute)) //control:before-the-job-ends
@@ -141,24 +141,24 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 	return ends, nil
 }
 
-// since is when what the event tells of happened: what was said later is new, although
-// the job may have waited for a runner.
+// since returns the time of the event. Later comments are new, even if the job waited for
+// a runner.
 func (r Run) since() time.Time {
-	ev, _ := ghapp.ParseEvent(r.Event, r.Payload) // it was read before
+	ev, _ := ghapp.ParseEvent(r.Event, r.Payload) // it was parsed before
 	return cmp.Or(ev.Comment.Updated, ev.Review.Submitted, ev.Updated, time.Now())
 }
 
-// Owner is how the run signs leases.
+// Owner returns the run's name as an owner of leases.
 func (r Run) Owner() string { return fmt.Sprintf("run-%d-%d", r.ID, r.Attempt) }
 
-// parseOwner returns the run that signed a lease. It reports false for others.
+// parseOwner returns the run that owns a lease. It reports false for other owners.
 func parseOwner(owner string) (id int64, attempt int, ok bool) {
 	n, err := fmt.Sscanf(owner, "run-%d-%d", &id, &attempt)
 	return id, attempt, n == 2 && err == nil && Run{ID: id, Attempt: attempt}.Owner() == owner
 }
 
-// Ref is where the thread's state is kept.
+// Ref returns the name of the ref with a thread's state.
 func Ref(prefix string, at thread.Ref) string { return prefix + "thread-" + strconv.Itoa(at.Number) }
 
-// CloneURL is where the repository is cloned from.
+// CloneURL returns the address for cloning the repository.
 func (r Run) CloneURL() string { return r.Server + "/" + r.Repo.Repository() + ".git" }

@@ -151,13 +151,13 @@ func TestLocalIsForPrivateRepositories(t *testing.T) {
 	for private, ok := range map[bool]bool{true: true, false: false} {
 		env := environment(t, "issues", fmt.Sprintf(`{"repository": {"private": %v}}`, private))
 		env["INPUT_WORKSPACE"] = "local"
-		if err := read(t, env).Walled(); (err == nil) != ok {
+		if err := read(t, env).CheckIsolation(); (err == nil) != ok {
 			t.Errorf("private %v: %v", private, err)
 		}
 	}
 	env := environment(t, "issues", `{}`)
 	env["INPUT_WORKSPACE"] = "local"
-	if err := read(t, env).Walled(); err == nil {
+	if err := read(t, env).CheckIsolation(); err == nil {
 		t.Error("a repository that nothing is known of counts as private")
 	}
 }

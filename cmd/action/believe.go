@@ -21,9 +21,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Inbox is what waits in the ref of a thread. Whoever may push can put something there:
-// what this process did not put there itself counts only as GitHub has it. It is safe for
-// concurrent use.
+// Inbox is the inbox in the ref of a thread. Any account with push access can write to
+// the ref, so deliveries that this process did not store itself are checked against
+// GitHub. It is safe for concurrent use.
 type Inbox struct {
 	store.Deliveries
 	store.Wakes
@@ -32,14 +32,14 @@ type Inbox struct {
 	At     thread.Ref
 	Log    *slog.Logger
 
-	Scheduled []schedule.Entry // that may begin; nil for none
+	Scheduled []schedule.Entry // schedules that may begin
 
 	mu   sync.Mutex
-	sure map[string]store.Delivery // that are known to be true, by id
-	why  map[string]string         // nothing came of deliveries, by id
+	sure map[string]store.Delivery // trusted deliveries, by id
+	why  map[string]string         // why a delivery had no effect, by id
 }
 
-// NewInbox has a store's inbox read again on GitHub. It needs a Client before it is used.
+// NewInbox wraps a store's inbox with the checks. Its Client must be set before use.
 func NewInbox(kept *store.Store, at thread.Ref, log *slog.Logger) *Inbox {
 	i := &Inbox{Deliveries: kept.Deliveries, Wakes: kept.Wakes, At: at, Log: log}
 	kept.Deliveries, kept.Wakes = i, i
@@ -49,12 +49,12 @@ func NewInbox(kept *store.Store, at thread.Ref, log *slog.Logger) *Inbox {
 // Put implements [store.Deliveries].
 func (i *Inbox) Put(ctx context.Context, all ...*store.Delivery) ([]bool, error) {
 	for _, d := range all {
-		i.believe(*d)
+		i.trust(*d)
 	}
 	return i.Deliveries.Put(ctx, all...)
 }
 
-func (i *Inbox) believe(d store.Delivery) {
+func (i *Inbox) trust(d store.Delivery) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.sure == nil {
@@ -63,7 +63,7 @@ func (i *Inbox) believe(d store.Delivery) {
 	i.sure[d.ID] = d
 }
 
-func (i *Inbox) believed(d *store.Delivery) bool {
+func (i *Inbox) trusted(d *store.Delivery) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	known, ok := i.sure[d.ID]
@@ -77,7 +77,7 @@ func (i *Inbox) Done(ctx context.Context, note string, ids ...string) error {
 		i.why = map[string]string{}
 	}
 	for _, id := range ids {
-		if note != "done" { // which the thread says
+		if note != "done" { // visible in the thread
 			i.why[id] = note
 		}
 	}
@@ -85,14 +85,14 @@ func (i *Inbox) Done(ctx context.Context, note string, ids ...string) error {
 	return i.Deliveries.Done(ctx, note, ids...)
 }
 
-// Why returns why nothing came of a delivery, or "".
+// Why returns why a delivery had no effect, or "".
 func (i *Inbox) Why(id string) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.why[id]
 }
 
-// Next implements [store.Deliveries]. What is not true is done with.
+// Next implements [store.Deliveries]. It drops deliveries that fail the check.
 func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 	for {
 		d, err := i.Deliveries.Next(ctx, key)
@@ -110,7 +110,7 @@ func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 	}
 }
 
-// Urgent implements [store.Wakes].
+// Urgent implements [store.Wakes]. It omits deliveries that fail the check.
 func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int64) ([]*store.Delivery, error) {
 	all, err := i.Wakes.Urgent(ctx, key, priority, after)
 	for n := 0; n < len(all) && err == nil; n++ {
@@ -122,21 +122,21 @@ func (i *Inbox) Urgent(ctx context.Context, key string, priority int, after int6
 	return all, err
 }
 
-// check returns why a delivery does not count, "" where it does.
+// check returns why a delivery is not trusted, or "".
 func (i *Inbox) check(ctx context.Context, d *store.Delivery) (why string, err error) {
-	if sure := i.believed(d); sure || d.Event == schedule.Event {
+	if sure := i.trusted(d); sure || d.Event == schedule.Event {
 		return i.scheduled(d, sure), nil
 	}
-	why, err = i.doubt(ctx, d) //control:inbox-is-read-again
+	why, err = i.compare(ctx, d) //control:inbox-is-read-again
 	if why == "" && err == nil {
-		i.believe(*d)
+		i.trust(*d)
 	}
 	return why, err
 }
 
-// scheduled returns why a delivery that begins what is scheduled does not count, "" where
-// it does, or is another. What it begins is what the repository says now; the task for a
-// session is believed of this process alone.
+// scheduled returns why the start of a scheduled session is not trusted, or "". The entry
+// must match the repository's current schedules; a task is trusted only from this
+// process. Other deliveries pass.
 func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
 	if d.Event != schedule.Event {
 		return ""
@@ -157,36 +157,36 @@ func (i *Inbox) scheduled(d *store.Delivery, sure bool) (why string) {
 	return "nothing of this is scheduled"
 }
 
-// doubt compares a delivery with what GitHub has.
-func (i *Inbox) doubt(ctx context.Context, d *store.Delivery) (why string, err error) {
+// compare compares a delivery with GitHub.
+func (i *Inbox) compare(ctx context.Context, d *store.Delivery) (why string, err error) {
 	ev, err := ghapp.ParseEvent(d.Event, d.Payload)
 	switch {
 	case err != nil:
 		return "it cannot be read", nil
 	case !strings.EqualFold(ev.Thread.Repository(), i.At.Repository()):
 		return "it is about something else", nil
-	case ci.Ended(ev): // it says that something happened, and no more
+	case ci.Ended(ev): // it only signals that checks ended
 		return "", nil
 	case ev.Thread.Number == 0:
 		return "it is about something else", nil
 	case ev.Comment.ID != 0:
 		c, err := i.Client.GetComment(ctx, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff})
-		is := says{c.AuthorID, c.Body, strings.Contains(c.URL, fmt.Sprintf("/%d#", ev.Thread.Number))}
-		return is.unlike(ev, says{ev.Comment.Author.ID, ev.Comment.Body, true}, err)
+		is := statement{c.AuthorID, c.Body, strings.Contains(c.URL, fmt.Sprintf("/%d#", ev.Thread.Number))}
+		return is.difference(ev, statement{ev.Comment.Author.ID, ev.Comment.Body, true}, err)
 	case ev.Review.ID != 0:
 		list, err := i.Client.ListReviews(ctx, ev.Thread)
-		var is says
+		var is statement
 		for _, r := range list {
 			if r.ID == ev.Review.ID {
-				is = says{r.AuthorID, r.Body + r.Commit, strings.EqualFold(r.State, ev.Review.State)}
+				is = statement{r.AuthorID, r.Body + r.Commit, strings.EqualFold(r.State, ev.Review.State)}
 			}
 		}
-		return is.unlike(ev, says{ev.Review.Author.ID, ev.Review.Body + ev.Review.Commit, true}, err)
+		return is.difference(ev, statement{ev.Review.Author.ID, ev.Review.Body + ev.Review.Commit, true}, err)
 	}
 	return i.wordless(ctx, d, ev)
 }
 
-// wordless compares an event that nobody says anything by with the run that it started.
+// wordless compares an event without text with the run that it started.
 func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event) (why string, err error) {
 	by, err := reads.StartedBy(ctx, i.Client, runOf(d.ID))
 	switch {
@@ -194,12 +194,12 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 		return "", err
 	case by.ID == 0 || by.ID != ev.Sender.ID:
 		return "no run was started by " + ev.Sender.Login, nil
-	case time.Since(by.Updated) > longestLeft:
+	case time.Since(by.Updated) > maxRunAge:
 		return "its run is long over", nil
 	}
 	post, err := i.Client.Issue(ctx, ev.Thread)
-	is := says{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
-	if why, err = is.unlike(ev, says{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
+	is := statement{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
+	if why, err = is.difference(ev, statement{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
 		return why, err
 	}
 	p, err := i.Client.GetPull(ctx, ev.Thread)
@@ -209,24 +209,24 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	return why, err
 }
 
-// longestLeft is how long after its end a run may have left an event.
-const longestLeft = 24 * time.Hour
+// maxRunAge is the time after the end of a run for which its events are accepted.
+const maxRunAge = 24 * time.Hour
 
-// runOf returns the run that an id of a delivery is of, 0 for none.
+// runOf returns the run in the id of a delivery, or 0.
 func runOf(id string) (run int64) {
 	_, _ = fmt.Sscanf(id, "actions-%d", &run)
 	return run
 }
 
-// says is who says what; here is whether it is where it was said to be.
-type says struct {
+// statement is an author with a text; here means that it is in its claimed place.
+type statement struct {
 	who  int64
 	what string
 	here bool
 }
 
-// unlike returns what tells what GitHub has from what an event says.
-func (s says) unlike(ev ghapp.Event, as says, err error) (why string, _ error) {
+// difference returns the difference between GitHub's data and an event's, or "".
+func (s statement) difference(ev ghapp.Event, as statement, err error) (why string, _ error) {
 	var e *ghapp.Error
 	switch {
 	case errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusGone):

@@ -13,34 +13,34 @@ import (
 	"github.com/handrail-bot/handrail/bot/trigger"
 )
 
-// heard are the events that are read as a server reads its deliveries. With the input
-// task those without a comment bring one.
-var heard = []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"}
+// deliveryEvents are the events that are read like a server's deliveries. With the input task,
+// those without a comment bring a task.
+var deliveryEvents = []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"}
 
-// begun are the events that are nothing but the beginning of a task.
-var begun = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
+// taskEvents are the events that only start a task.
+var taskEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
 
-// checks are the events of checks. Those of a check that failed may bring a task.
+// checks are the events of checks. A failed check may bring a task.
 var checks = []string{"check_run", "check_suite", "workflow_run"}
 
-// ErrTime is why a run ends when the time of its job is nearly over.
+// ErrTime means that a run ended because the time of its job is nearly over.
 var ErrTime = errors.New("the time of the job is nearly over")
 
-// Ignored is why an event comes to nothing. It is no failure.
+// Ignored is the reason why an event has no effect. It is no failure.
 type Ignored string
 
 // Error implements error.
 func (i Ignored) Error() string { return string(i) }
 
-// Task is what a run is to do without a comment that says so.
+// Task is a run's task without a comment.
 type Task struct {
 	trigger.Task
 
-	Issue string // key of the issue of a task without a thread: one for each run, or for each schedule
+	Issue string // key of the issue for a task without a thread: one per run, or per schedule
 }
 
-// Task returns the task that the event brings by itself, nil for none. An [Ignored] says
-// why it brings none that can be worked on. Getenv is the environment of the runner.
+// Task returns the task of the event itself, nil if it brings none. The error is an
+// [Ignored] if there is nothing to do. getenv reads the runner's environment.
 func (r Run) Task(getenv func(string) string) (*Task, error) {
 	ev, err := ghapp.ParseEvent(r.Event, r.Payload)
 	if err != nil {
@@ -50,10 +50,10 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	switch {
 	case r.Event == "schedule":
 		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), getenv("GITHUB_JOB"), ev.Schedule)
-		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is nobody, who may do nothing
+		id, _ := strconv.ParseInt(getenv("GITHUB_ACTOR_ID"), 10, 64) // 0 is no account and has no rights
 		t.By = ghapp.User{ID: id, Login: getenv("GITHUB_ACTOR"), Bot: strings.HasSuffix(getenv("GITHUB_ACTOR"), "[bot]")}
 		t.Why = "the clock of a workflow started it"
-	case slices.Contains(begun, r.Event):
+	case slices.Contains(taskEvents, r.Event):
 		said, err := trigger.Dispatched(ev)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r.Event, err)
@@ -68,7 +68,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 		return nil, nil
 	}
 	t.Text, t.Mode = cmp.Or(t.Text, r.Inputs.Task), cmp.Or(t.Mode, r.Inputs.Mode)
-	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(begun, r.Event)) {
+	if r.Inputs.Issue != "" && (t.Thread == 0 || !slices.Contains(taskEvents, r.Event)) {
 		if err := t.In(r.Inputs.Issue); err != nil {
 			return nil, err
 		}
@@ -85,7 +85,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	return t, nil
 }
 
-// failedOn returns the pull request of a check that failed.
+// failedOn returns the pull request of a failed check.
 func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	switch {
 	case c.Conclusion != "failure" && c.Conclusion != "timed_out":
@@ -96,8 +96,8 @@ func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	return c.Pulls[0], nil
 }
 
-// opens says in the issue of a task who started it, and by what.
-func (r Run) opens(t *Task) string {
+// issueIntro returns the first paragraph of a task's issue: the user and the cause.
+func (r Run) issueIntro(t *Task) string {
 	if r.Event == "schedule" {
 		return "A workflow starts this by the clock, each time in this issue while it is open. Who last changed the time of the schedule is who asks: `" + t.By.Login + "`."
 	}
@@ -105,7 +105,7 @@ func (r Run) opens(t *Task) string {
 }
 
 // Begin returns the event of a task in its thread, see [trigger.Task.Event]. A task
-// without a thread gets an issue. Bots are those that are let in.
+// without a thread gets an issue. bots lists the bots that may start tasks.
 func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) ([]byte, error) {
 	if t.By.Bot && !slices.Contains(bots, t.By.ID) { //control:bots-start-nothing
 		return nil, Ignored(fmt.Sprintf("%s: it was started by %s, which is no person, and not on the list approvals.bots.", r.Event, t.By.Login))
@@ -114,29 +114,29 @@ func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) 
 	if err != nil {
 		return nil, err
 	}
-	return t.Event(is, r.Payload, r.named(t))
+	return t.Event(is, r.Payload, r.taskName(t))
 }
 
-// named tells the tasks of a run apart: its jobs and steps may have several. A run that is
-// started again has the same ones.
-func (r Run) named(t *Task) string {
+// taskName identifies a task within its run, which may have several. A restarted run gets
+// the same names.
+func (r Run) taskName(t *Task) string {
 	return fmt.Sprintf("run-%d-%s", r.ID, ghapp.Digest(t.Text, t.Mode, t.Model, r.Inputs.Model)) //control:tasks-of-a-run
 }
 
-// thread returns the issue or pull request of a task. A run that is started again finds
-// the issue that it opened, a schedule the one that is open.
+// thread returns the issue or pull request of a task. A restarted run finds the issue
+// that it opened; a schedule finds its open issue.
 func (r Run) thread(ctx context.Context, c *ghapp.Client, t *Task) (ghapp.Issue, error) {
 	at := r.Repo
 	if at.Number = t.Thread; at.Number != 0 {
 		return c.Issue(ctx, at)
 	}
-	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNobody) {
+	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNoRights) {
 		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: %s, who started it, %v.", r.Event, t.By.Login, err))
 	} else if err != nil {
 		return ghapp.Issue{}, err
 	}
 	for n := 1; ; n++ {
-		w := t.Task.Issue(r.Repo, fmt.Sprintf("%s-%d", t.Issue, n), r.opens(t))
+		w := t.Task.Issue(r.Repo, fmt.Sprintf("%s-%d", t.Issue, n), r.issueIntro(t))
 		ref, known, err := c.Find(ctx, w) //control:issue-of-a-run-once
 		if err == nil && !known {
 			ref, err = c.Perform(ctx, w)

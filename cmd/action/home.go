@@ -15,25 +15,25 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Home finds the thread whose ref has the session that opened a pull request.
+// Home finds the thread of the session that opened a pull request.
 type Home struct {
 	App    *ghapp.App
 	Client *ghapp.Client
 	Has    func(ctx context.Context, at thread.Ref, session string) (bool, error)
 }
 
-// numbers are those that the thread may have: its issue's, in the text of the pull
-// request, or in the name of the branch.
+// numbers matches candidates for the thread's number, in the text of the pull request and
+// in the name of its branch.
 var numbers = pattern.Lazy(`#([1-9]\d{0,8})\b|/([1-9]\d{0,8})(?:-|$)`)
 
-// mostHomes is how many numbers are tried, mostPulls how many pull requests of a check.
+// maxHomes is the maximum number of candidates, maxPulls of a check's pull requests.
 const (
-	mostHomes = 8
-	mostPulls = 3
+	maxHomes = 8
+	maxPulls = 3
 )
 
-// Of returns the thread for an event: that of the session that opened its pull request,
-// or its own.
+// Of returns the thread of an event: that of the session that opened its pull request, or
+// its own.
 func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	_, key := h.App.Written(ev.Body)
 	rest, ok := strings.CutPrefix(key, "pull-")
@@ -41,7 +41,7 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	if !ok || !ev.IsPull && !strings.HasPrefix(ev.Kind, "pull_request") {
 		return ev.Thread, nil
 	}
-	if ev.Pull.Head == "" { // GitHub leaves it out of comments
+	if ev.Pull.Head == "" { // missing in comment events
 		p, err := h.Client.GetPull(ctx, ev.Thread)
 		if err != nil {
 			return ev.Thread, err
@@ -51,12 +51,12 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	tried := map[string]bool{}
 	for _, m := range numbers().FindAllStringSubmatch("/"+ev.Pull.Head+" "+ev.Body, -1) {
 		number := m[1] + m[2]
-		if tried[number] || len(tried) == mostHomes {
+		if tried[number] || len(tried) == maxHomes {
 			continue
 		}
 		tried[number] = true
 		at := ev.Thread
-		at.Number, _ = strconv.Atoi(number) // digits, and few
+		at.Number, _ = strconv.Atoi(number) // at most nine digits
 		if has, err := h.Has(ctx, at, id); has || err != nil {
 			return at, err
 		}
@@ -64,11 +64,11 @@ func (h Home) Of(ctx context.Context, ev ghapp.Event) (thread.Ref, error) {
 	return ev.Thread, nil
 }
 
-// OfCheck returns the threads that may have the session whose pull request or branch a
-// check is of: what the pull requests say they are for, and they themselves.
+// OfCheck returns the threads that may hold the session behind a check: those named by
+// its pull requests and branches, and the pull requests themselves.
 func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, err error) {
 	named, here := "/"+strings.Join(ev.Check.Branches, " /"), []string{}
-	for _, n := range ev.Check.Pulls[:min(len(ev.Check.Pulls), mostPulls)] {
+	for _, n := range ev.Check.Pulls[:min(len(ev.Check.Pulls), maxPulls)] {
 		at := ev.Thread
 		at.Number = n
 		is, err := h.Client.Issue(ctx, at)
@@ -82,9 +82,9 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 	for _, m := range numbers().FindAllStringSubmatch(named, -1) {
 		known = append(known, m[1]+m[2])
 	}
-	for _, number := range append(known[:min(len(known), mostHomes)], here...) {
+	for _, number := range append(known[:min(len(known), maxHomes)], here...) {
 		at := ev.Thread
-		at.Number, _ = strconv.Atoi(number) // digits, and few
+		at.Number, _ = strconv.Atoi(number) // at most nine digits
 		if !slices.Contains(out, at) {
 			out = append(out, at)
 		}
@@ -92,8 +92,8 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 	return out, nil
 }
 
-// Follow returns what finds what people write in a thread, and on the pull request of its
-// session.
+// Follow returns a function that finds new posts in a thread and on the pull request of
+// its session.
 func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref) func(context.Context, time.Time) ([]reads.Said, error) {
 	all := []*reads.Follow{{Client: c, At: at, Since: r.since()}}
 	if row, err := kept.ByThread(ctx, at.Key()); err == nil && row.Pull != 0 && row.Pull != at.Number {
@@ -111,9 +111,9 @@ func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, a
 	}
 }
 
-// Park tells people why a run ended before its session did, and what comes next. It
-// returns what it said, "" where the session is over, waits for somebody, or is worked on
-// by another run.
+// Park comments why a run ended before its session, and how to continue. It returns the
+// comment, "" if the session is over, waits for an answer, or is worked on by another
+// run.
 func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thread.Ref, why error) (said string, err error) {
 	row, err := kept.Sessions.ByThread(ctx, at.Key())
 	if err != nil || row.State.Over() || row.State.Waits() {

@@ -11,27 +11,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Log shows a session in the log of a job, a group for each turn. Words of the model and
-// of commands are never a command of the runner. It is safe for concurrent use.
+// Log shows a session in the log of a job, with a group for each turn. Text of the model
+// and of commands is escaped, so that the runner never takes it for its own commands. It
+// is safe for concurrent use.
 type Log struct {
 	to io.Writer
 
 	mu    sync.Mutex
 	shown *terminal.Terminal
 	open  bool
-	turn  int // of the group, and that of what happens now
+	turn  int // turn of the open group; now is that of the current event
 	now   int
 }
 
-// NewLog returns a log that writes its groups to the standard output of a step, and what
-// happens to safe, a way there on which no line is a command.
+// NewLog returns a log that writes groups to to, the standard output of a step, and
+// events to safe, a writer to the same output that neutralizes commands of the runner.
 func NewLog(to, safe io.Writer) *Log {
 	l := &Log{to: to}
 	l.shown = terminal.New(terminal.Config{Out: grouped{l, safe}})
 	return l
 }
 
-// grouped begins the group of a turn when there is something to show in it.
+// grouped opens the group of a turn at the first output.
 type grouped struct {
 	log *Log
 	to  io.Writer
@@ -43,27 +44,27 @@ func (g grouped) Write(p []byte) (int, error) {
 	return g.to.Write(p)
 }
 
-// Event shows what happened.
+// Event shows an event.
 func (l *Log) Event(e session.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now = e.Turn
 	if e.Type == session.TypeAsked {
-		asked, _ := session.Decode[session.Asked](e) // empty where it is none
+		asked, _ := session.Decode[session.Asked](e) // zero if it cannot be read
 		first, _, more := strings.Cut(strings.TrimSpace(asked.Display), "\n")
 		l.shown.Say("✋ asks in the thread: %s%s", untrusted.EscapeLine(first), map[bool]string{true: " …"}[more])
 	}
 	l.shown.Event(e)
 }
 
-// End ends the group that is open.
+// End closes the open group.
 func (l *Log) End() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.begin(false, 0)
 }
 
-// begin begins the group of a turn, or none.
+// begin closes the open group and, with open, opens that of a turn.
 func (l *Log) begin(open bool, turn int) {
 	if open == l.open && turn == l.turn {
 		return

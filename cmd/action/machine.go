@@ -10,16 +10,16 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// own are the variables that name directories of the runner's own: the event, the
+// privateVariables are the variables that name the runner's private directories: the event, the
 // outputs, checkouts with a token in their configuration.
-var own = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"}
+var privateVariables = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"}
 
-// system are directories that are no tool cache, whatever a variable says.
+// system are directories that never count as a tool cache.
 var system = strings.Fields("/ /bin /boot /cache /dev /etc /handrail /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /tmp /usr /var /var/lib /var/tmp /workspace")
 
-// Machine returns the places of this machine that workspaces see besides /usr: /opt and a
-// runner's tool cache, without those of the runner's own. Environ is the environment of
-// this process. The result is nil if this machine's programs do not run in workspaces.
+// Machine returns the directories that workspaces see besides /usr: /opt and the runner's
+// tool cache, without the runner's private directories. environ is the environment of
+// this process. It returns nil if the machine's programs do not run in workspaces.
 func Machine(environ []string) *workspace.Machine {
 	if runtime.GOOS != "linux" {
 		return nil
@@ -29,7 +29,7 @@ func Machine(environ []string) *workspace.Machine {
 		name, value, _ := strings.Cut(v, "=")
 		env[name] = value
 	}
-	private := runnersOwn(env)
+	private := privateDirs(env)
 	m := &workspace.Machine{}
 	if isDir("/opt") && !slices.Contains(private, "/opt") {
 		m.Dirs = []string{"/opt"}
@@ -54,7 +54,7 @@ func Machine(environ []string) *workspace.Machine {
 	return m
 }
 
-// places returns the variables that name nothing but what is shown.
+// places returns the variables with paths that are all visible in workspaces.
 func places(env map[string]string, shown []string) map[string]string {
 	out := map[string]string{}
 	for name, value := range env {
@@ -76,9 +76,8 @@ func places(env map[string]string, shown []string) map[string]string {
 	return out
 }
 
-// runnersOwn returns the directories of the runner's own, as they are named and as they
-// are.
-func runnersOwn(env map[string]string) (out []string) {
+// privateDirs returns the runner's private directories, with their symlinks and targets.
+func privateDirs(env map[string]string) (out []string) {
 	add := func(dir string) {
 		target, err := filepath.EvalSymlinks(dir)
 		for _, dir := range []string{filepath.Clean(dir), target} {
@@ -87,13 +86,13 @@ func runnersOwn(env map[string]string) (out []string) {
 			}
 		}
 	}
-	for _, name := range own {
+	for _, name := range privateVariables {
 		dir := env[name]
 		if !isDir(dir) {
 			dir = filepath.Dir(dir)
 		}
 		add(dir)
-		if filepath.Base(dir) == "_temp" { // below it are checkouts, and beside them the runner's own credentials
+		if filepath.Base(dir) == "_temp" { // the parents hold checkouts and the runner's credentials
 			add(filepath.Dir(dir))
 			add(filepath.Dir(filepath.Dir(dir)))
 		}

@@ -12,20 +12,19 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// The first pause before GitHub is asked again, and the longest.
+// The first and the longest pause between requests to GitHub.
 const (
 	firstPause   = 2 * time.Second
 	longestPause = 30 * time.Second
 )
 
-// Patient reads what a run begins with. While GitHub does not answer, or has too much to
-// do, it is asked again, for so long in all: nobody else would take the event up. To w goes
-// why the job waits.
+// Patient calls read until it succeeds or most has passed, while GitHub is unavailable or
+// busy: no other run would take up the event. It writes the reason for each wait to w.
 func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read func() (T, error)) (out T, err error) {
 	ends := time.Now().Add(most)
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		out, err = read()
-		wait, passes := passing(err)
+		wait, passes := isTemporary(err)
 		if wait = max(wait, pause); !passes || time.Now().Add(wait).After(ends) { //control:outages-are-waited-for
 			return out, err
 		}
@@ -38,9 +37,8 @@ func Patient[T any](ctx context.Context, w io.Writer, most time.Duration, read f
 	}
 }
 
-// passing reports whether what failed may work later without anybody's doing, and how
-// long to wait at least.
-func passing(err error) (wait time.Duration, ok bool) {
+// isTemporary reports whether an error may pass without intervention, and the minimum wait.
+func isTemporary(err error) (wait time.Duration, ok bool) {
 	var e *ghapp.Error
 	if !errors.As(err, &e) {
 		return 0, errors.Is(err, gitops.ErrUnavailable)

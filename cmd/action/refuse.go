@@ -15,12 +15,12 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// inBase are the events whose runs have the base's rights, whoever made the change.
+// inBase are the events that run with the base's rights, even for changes of strangers.
 var inBase = map[string]string{"pull_request_target": "pull_request", "workflow_run": "workflow_run"}
 
-// Walled returns an error for a run whose commands would run beside the job's token,
-// in a repository where strangers may write.
-func (r Run) Walled() error {
+// CheckIsolation returns an error if commands would run beside the job's token in a public
+// repository.
+func (r Run) CheckIsolation() error {
 	var ev struct {
 		Repository struct{ Private bool }
 	}
@@ -33,11 +33,11 @@ func (r Run) Walled() error {
 	return nil
 }
 
-// Webhook returns the name of the event as webhooks have it, or an error for one that is
-// not worked on, and why. Getenv is the environment of the runner.
+// Webhook returns the event's name in webhooks, or an error with the reason if the event
+// is refused. getenv reads the runner's environment.
 func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event string, err error) {
 	as, ok := inBase[r.Event]
-	if all := slices.Concat(heard, begun, checks); !slices.Contains(all, r.Event) {
+	if all := slices.Concat(deliveryEvents, taskEvents, checks); !slices.Contains(all, r.Event) {
 		return "", fmt.Errorf("the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s", r.Event, strings.Join(all, ", "))
 	}
 	if !ok {
@@ -55,15 +55,15 @@ func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event str
 	return as, nil
 }
 
-// checkouts returns the directories of a job's work space that are checkouts: itself, and
-// those that a step put below it. A submodule is part of the tree that names it.
+// checkouts returns the checkouts in a job's work space: the work space itself and those
+// below it. A submodule is part of its parent.
 func checkouts(workspace string) (all []string, err error) {
 	if workspace == "" {
 		return nil, nil
 	}
 	err = filepath.WalkDir(workspace, func(name string, d fs.DirEntry, err error) error {
 		switch {
-		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist): // nobody runs what they cannot read
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist): // an unreadable directory cannot be run either
 			return nil
 		case err != nil || d.Name() != ".git":
 			return err
@@ -79,8 +79,8 @@ func checkouts(workspace string) (all []string, err error) {
 	return all, err
 }
 
-// Reads returns why the token of the run can only read, "" where it may write: GitHub
-// gives no other to what a fork starts in a public repository.
+// Reads returns why the run's token is read only, or "": for a fork of a public
+// repository, GitHub gives no other token.
 func (r Run) Reads() string {
 	ev, err := ghapp.ParseEvent(r.Event, r.Payload)
 	if err != nil || !ev.Pull.Fork || ev.Private || r.Event == "pull_request_target" {
@@ -89,8 +89,8 @@ func (r Run) Reads() string {
 	return r.Event + ": the pull request is from a fork, so GitHub gives this run a token that can only read, and no secrets. Write /agent in a comment on it (issue_comment), or use pull_request_target without a checkout."
 }
 
-// headOf returns the commit that is checked out in a directory, "" for none, and "?"
-// where that cannot be read.
+// headOf returns the commit that is checked out in a directory, "" for an empty
+// repository, and "?" if the commit cannot be read.
 func headOf(ctx context.Context, dir string) string {
 	m, err := gitops.OpenLocal(dir)
 	if err != nil {

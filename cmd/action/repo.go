@@ -30,18 +30,18 @@ func (r Repo) WriteRef(ctx context.Context, ref string, files map[string][]byte,
 	return commit, err
 }
 
-// State returns what keeps threads in refs, sealed where the run has a key. Away is as in
+// State returns the store of threads in refs, sealed if the run has a key. For away, see
 // [threadref.Config].
 func (r Run) State(away func(ctx context.Context, owner string) (bool, error)) (*threadref.Store, error) {
 	s := threadref.New(threadref.Config{Away: away})
 	return s, archive.Seal(s, r.Inputs.StateKey)
 }
 
-// Away reports whether the run that signed a lease has ended.
+// Away reports whether the run that owns a lease has ended.
 func Away(ctx context.Context, c *ghapp.Client, owner string) (bool, error) {
 	id, attempt, ok := parseOwner(owner)
 	if !ok { //control:leases-are-of-runs
-		return true, nil // no run signs so
+		return true, nil // not the name of a run
 	}
 	return reads.RunEnded(ctx, c, id, attempt)
 }

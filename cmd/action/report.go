@@ -18,14 +18,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Outputs are what later steps read.
+// Outputs are the outputs for later steps.
 type Outputs struct {
 	Session, State, Branch, Pull, Summary string
-	Approvals                             []string // ids of what waits for a person
+	Approvals                             []string // ids of open requests
 }
 
-// Write adds the outputs to the file that the runner reads. A value of several lines
-// stands between two lines that nobody can guess.
+// Write appends the outputs to the runner's file. Each value ends at a random delimiter,
+// which its text cannot forge.
 func (r Run) Write(o Outputs) error {
 	if r.Output == "" {
 		return nil
@@ -40,8 +40,8 @@ func (r Run) Write(o Outputs) error {
 	return appendTo(r.Output, b.String())
 }
 
-// Ended writes outputs for a run that failed before it could tell of a session: later
-// steps must not read nothing as if nothing was wrong.
+// Ended writes outputs for a run that failed before its report. Without them, later steps
+// would take the failure for an empty result.
 func (r Run) Ended(failed error) error {
 	said, err := os.ReadFile(r.Output)
 	if failed == nil || err == nil && strings.Contains(string(said), "session-id<<") { //control:failed-is-an-output
@@ -50,8 +50,8 @@ func (r Run) Ended(failed error) error {
 	return r.Write(Outputs{State: "failed", Summary: failed.Error()})
 }
 
-// Report writes outputs and the summary, and a line to w. A session that failed is an
-// error.
+// Report writes the outputs and the summary, and a line to w. It returns an error for a
+// failed session.
 func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at thread.Ref) error {
 	if l, err := kept.Leases.Lease(ctx, at.Key()); err == nil && l.Owner != "" && l.Owner != r.Owner() {
 		fmt.Fprintf(w, "%s: another run works on this thread (%s), and takes up this event.\n", at.Key(), l.Owner)
@@ -74,7 +74,7 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	out := Outputs{Session: row.ID, State: strings.ReplaceAll(string(row.State), " ", "_"), Branch: row.Branch}
 	if row.Pull != 0 {
 		out.Pull = fmt.Sprint(row.Pull)
-	} else if live.DataOf(row).IsPull { // the work is on its own branch
+	} else if live.DataOf(row).IsPull { // the work is on the pull request's own branch
 		out.Pull = fmt.Sprint(at.Number)
 	}
 	if v.Outcome != nil {
@@ -87,14 +87,14 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	here.Repo.URL = r.Server + "/" + r.Repo.Repository()
 	err = errors.Join(r.Write(out), r.summarize(live.ProgressText(&here, row, v).Text))
 	fmt.Fprintf(w, "%s: session %s is %s: %s/issues/%d\n", at.Key(), row.ID, row.State, here.Repo.URL, at.Number)
-	now := slices.ContainsFunc(events, func(e session.Event) bool { return e.Type == session.TypeEnded && e.Time.After(r.began) }) // or by a run that told of it
+	now := slices.ContainsFunc(events, func(e session.Event) bool { return e.Type == session.TypeEnded && e.Time.After(r.began) }) // ended in this run, not in one that reported it
 	if (now || r.Attempt > 1) && (row.State == session.PhaseFailed || row.State == session.PhaseCrashed) {
 		err = errors.Join(err, fmt.Errorf("the session %s: %s", row.State, out.Summary))
 	}
 	return err
 }
 
-// summarize adds Markdown to the job's summary.
+// summarize appends Markdown to the job's summary.
 func (r Run) summarize(markdown string) error {
 	if r.Summary == "" {
 		return nil
@@ -111,21 +111,20 @@ func appendTo(name, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// escapes is how a runner reads the text of its commands.
+// escapes escapes text for the runner's commands.
 var escapes = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 
-// Annotation is how a runner shows a line beside the run.
+// Annotation is the level of a line that the runner shows beside the run.
 type Annotation string
 
-// Annotations of a runner.
+// Levels of annotations.
 const (
 	Fault   Annotation = "error"
 	Warning Annotation = "warning"
 	Notice  Annotation = "notice"
 )
 
-// Print prints an annotation. A fault of a configuration file says where in the file it
-// is.
+// Print prints an annotation. A fault of a configuration file includes its position.
 func (a Annotation) Print(w io.Writer, text string) {
 	at := ""
 	if m := inFile().FindStringSubmatch(text); m != nil {
@@ -137,8 +136,8 @@ func (a Annotation) Print(w io.Writer, text string) {
 	fmt.Fprintf(w, "::%s%s::%s\n", a, at, escapes.Replace(text))
 }
 
-// inFile finds the file and the line in the error of a configuration: the server's, or
-// the repository's.
+// inFile matches the file and the position in a configuration error, of the server's or
+// of the repository's file.
 var inFile = pattern.Lazy(`^(?:read configuration|parse config) ([^\n]+?): line (\d+)(?:, column (\d+))?: `)
 
 // Mask has the runner hide a value in its log.

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Witness is what the thread itself says of its state.
+// Witness checks the state in a ref against the posts in its thread.
 type Witness struct {
 	App    *ghapp.App
 	Client *ghapp.Client
@@ -20,10 +20,10 @@ type Witness struct {
 	Read   func(context.Context) error // reads the ref again
 }
 
-// SetBack returns an error when the ref of a thread is older than what was said in the
-// thread: whoever may push can put back a ref as it was, with an approval in it that was
-// used up since. Each request, and each end that is told, is in the ref before it is on
-// GitHub.
+// SetBack returns an error if the ref of a thread is older than the bot's posts in it.
+// Any account with push access can restore an old ref, with an approval that has been
+// used since. The check works because each request and each reported end is stored in the
+// ref before it is posted.
 func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 	list, err := w.Kept.Sessions.List(ctx, store.Query{})
 	if err != nil || len(list) == 0 {
@@ -39,13 +39,13 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 	}
 	var posted []ghapp.Comment
 	for _, t := range threads {
-		said, err := w.Client.Posted(ctx, t, "", false)
+		said, err := w.Client.OwnComments(ctx, t, "", false)
 		if err != nil {
 			return err
 		}
 		posted = append(posted, said...)
 	}
-	if err := w.Read(ctx); err != nil { // after what was said, which another run may have known before us
+	if err := w.Read(ctx); err != nil { // after the posts, which another run may have stored first
 		return err
 	}
 	for _, c := range posted {
@@ -67,8 +67,8 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 	return nil
 }
 
-// threadsOf returns the threads whose sessions have a place in the ref of one: it itself,
-// and pull requests of sessions there. Strange is one that has none, or "".
+// threadsOf returns the threads with sessions in the ref of at: at itself, and the pull
+// requests of its sessions. strange is a thread that does not belong there, or "".
 func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange string) {
 	out = []thread.Ref{at}
 	for i := 0; i < len(out); i++ {
@@ -87,7 +87,7 @@ func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange 
 	return out, ""
 }
 
-// tell says in the thread, once, what is wrong with its ref.
+// tell posts the fault of the ref in the thread, once.
 func (w Witness) tell(ctx context.Context, at thread.Ref, id, what string) error {
 	ref := Ref(gitref.Prefix, at)
 	said := fmt.Sprintf("The git ref `%s`, in which I keep what I know of this thread, %s. I do nothing by it, because what was approved once could be done again. Whoever may push can delete it: `git push origin :%s`. Then `/agent …` begins anew.", ref, what, ref)

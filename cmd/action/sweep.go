@@ -18,36 +18,35 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// usualDays is for how many days the ref of a closed thread is kept, where nothing else
-// is said, and mostSwept how many refs a run looks at.
+// defaultDays is the default number of days to keep the ref of a closed thread, and
+// maxSwept the maximum number of refs that a run checks.
 const (
-	usualDays = 90
-	mostSwept = 5
-	mostDays  = 36500 // more is no length of time
+	defaultDays = 90
+	maxSwept    = 5
+	maxDays     = 36500 // longer times overflow a duration
 )
 
-// keepDays reads the input, 0 for ever.
+// keepDays parses the input; 0 means for ever.
 func keepDays(input string) (int, error) {
 	if input == "" {
-		return usualDays, nil
+		return defaultDays, nil
 	}
 	n, err := strconv.Atoi(input)
 	if err != nil || n < 0 {
 		return 0, fmt.Errorf("keep-days: %q is not a number of days; 0 keeps all", input)
 	}
-	return min(n, mostDays), nil
+	return min(n, maxDays), nil
 }
 
-// Sweep deletes refs of threads that are closed and in which nothing happened for the
-// days of the input. Each run looks at a few, and not at that of here. Nothing hangs on
-// it: what goes wrong is logged.
+// Sweep deletes the refs of threads that are closed and inactive for KeepDays. Each run
+// checks a few refs, but never that of here. Errors are only logged.
 func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here thread.Ref, log *slog.Logger) {
 	if r.KeepDays == 0 {
 		return
 	}
 	refs, err := m.RemoteRefs(ctx, gitref.Prefix+"thread-")
 	names := slices.Sorted(maps.Keys(refs))
-	for i := range min(len(names), mostSwept) {
+	for i := range min(len(names), maxSwept) {
 		name := names[(int(r.ID%int64(len(names)))+i)%len(names)]
 		if name != Ref(gitref.Prefix, here) {
 			err = errors.Join(err, r.sweep(ctx, c, m, gitops.Push{Ref: name, Old: refs[name]}))
@@ -58,7 +57,7 @@ func (r Run) Sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, here 
 	}
 }
 
-// sweep deletes a ref if its thread is over: what is pushed meanwhile stays.
+// sweep deletes a ref if its thread is over, unless the ref moved meanwhile.
 func (r Run) sweep(ctx context.Context, c *ghapp.Client, m *gitops.Mirror, gone gitops.Push) error {
 	number, err := strconv.Atoi(strings.TrimPrefix(gone.Ref, gitref.Prefix+"thread-"))
 	if err != nil || number < 1 {

@@ -10,7 +10,7 @@ import (
 )
 
 // ReadAction reads the configuration of a workflow run. The file is optional, and the
-// run wins over it.
+// run's inputs override it.
 func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	a, repo := run.Inputs, run.Repo.Repository()
 	cfg, bad, err := load(a.Config)
@@ -19,9 +19,8 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	}
 	cfg.environment(getenv, bad)
 	cfg.Data, cfg.GitHub = filepath.Join(cmp.Or(run.Temp, os.TempDir()), "handrail"), GitHub{API: run.API, Repository: repo, Token: run.Token}
-	// What is signed and sealed with this is for the eyes of this repository. Without a
-	// key of its own everybody can make it, and nothing depends on it but the order of
-	// what the bot itself wrote.
+	// The secret signs and seals data that only this repository reads. Without a state
+	// key it is guessable; it then only protects the order of the bot's own records.
 	cfg.GitHub.WebhookSecret = cmp.Or(a.StateKey, secret.Value("handrail "+repo))
 	cfg.Model.Name, cfg.Model.Key = cmp.Or(a.Model, cfg.Model.Name), cmp.Or(a.APIKey, cfg.Model.Key)
 	cfg.Model.Form = cmp.Or(a.Form, cfg.Model.Form)
@@ -30,7 +29,7 @@ func ReadAction(run action.Run, getenv func(string) string) (Server, error) {
 	}
 	cfg.Workspace, cfg.Policy.Workspace.Image = cmp.Or(a.Workspace, cfg.Workspace), cmp.Or(a.Image, cfg.Policy.Workspace.Image)
 	if cfg.Policy.Workspace.Image != "" && cmp.Or(cfg.Workspace, "auto") == "auto" {
-		cfg.Workspace = "docker" // who names an image does not want a machine without it
+		cfg.Workspace = "docker" // a named image implies containers
 	}
 	cfg.complete(bad)
 	cfg.values(bad)

@@ -1,4 +1,4 @@
-// Buildinfo says what the program was built from.
+// The origin of the program: its version and commit.
 
 package config
 
@@ -16,15 +16,15 @@ import (
 
 // Info is the contract of `handrail version --json`.
 type Info struct {
-	Version  string `json:"version"` // "dev" where nothing is recorded
-	Commit   string `json:"commit"`  // in full; "" where it is not known
+	Version  string `json:"version"` // "dev" if none is recorded
+	Commit   string `json:"commit"`  // full hash; "" if unknown
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 }
 
-// ReadBuild reads what the linker recorded: the module's version for an installed
-// program, the commit for one built from a checkout.
+// ReadBuild reads the linker's record: the module's version for an installed program, the
+// commit for a program built from a checkout.
 func ReadBuild() Info {
 	v := Info{Version: "dev", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
@@ -45,13 +45,13 @@ func ReadBuild() Info {
 	return v
 }
 
-// Found is [Read] and, where the linker was told to record no commit, what git
-// says of the checkout that the program was compiled in. A commit that is newer
-// than the program is not its own.
+// Found is [ReadBuild], but if no commit is recorded, it asks git for that of the
+// checkout in which the program was compiled. A commit newer than the program does not
+// count.
 func Found(ctx context.Context) Info {
 	v := ReadBuild()
 	_, source, _, ok := runtime.Caller(0)
-	if v.Commit != "" || !ok || !filepath.IsAbs(source) { // no path is recorded with -trimpath
+	if v.Commit != "" || !ok || !filepath.IsAbs(source) { // -trimpath records no path
 		return v
 	}
 	if self, err := os.Executable(); err == nil {
@@ -60,8 +60,8 @@ func Found(ctx context.Context) Info {
 	return v
 }
 
-// ForContainers returns the Linux program for a container: this one, or the one
-// that a release for another system has beside it.
+// ForContainers returns the Linux program for containers: this one, or the one beside it
+// in a release for another system.
 func ForContainers(self string) string {
 	if runtime.GOOS == "linux" {
 		return self
@@ -69,7 +69,7 @@ func ForContainers(self string) string {
 	return filepath.Join(filepath.Dir(self), "linux", "handrail")
 }
 
-// checkout fills in the commit of the checkout that dir is in, for a program file.
+// checkout sets the commit of the checkout around dir, unless it is newer than program.
 func (v *Info) checkout(ctx context.Context, dir, program string) {
 	built, err := os.Stat(program)
 	if err != nil {

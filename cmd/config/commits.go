@@ -32,7 +32,7 @@ func (c *Commits) read(bad *problems) {
 	bad.when(err != nil, "commits.key", "%s: %v", c.Key, err)
 }
 
-// checkSigning adds a problem when commits cannot be signed as the server wants.
+// checkSigning adds a problem if commits cannot be signed as configured.
 func (c *Server) checkSigning(bad *problems) {
 	switch kind := c.Policy.Commits.Sign; kind {
 	case "ssh", "gpg":

@@ -1,5 +1,4 @@
-// Commits says how the commits of a session look: who is their author,
-// whom they credit, and who signs them.
+// The form of a session's commits: author, co-authors and signature.
 
 package config
 
@@ -15,21 +14,21 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Job is what a session's commits depend on.
+// Job holds the facts that determine a session's commits.
 type Job struct {
 	Client  *ghapp.Client
 	Mirror  *gitops.Mirror
 	Rules   policy.Commits
-	Asker   policy.Actor // the account that has the requester's login now
-	AskerID int64        // the account that asked; 0 when that is not known
-	Key     *sign.Key    // of the server; nil for none
-	App     bool         // the bot is a GitHub App, and not a token
+	Asker   policy.Actor // account that has the requester's login now
+	AskerID int64        // account of the requester; 0 if unknown
+	Key     *sign.Key    // the server's key; nil if there is none
+	App     bool         // the bot is a GitHub App, not a token
 
-	Must     bool                            // the server's policy asks for signatures, and not only the repository
-	Unsigned func(ctx context.Context) error // is told of commits that GitHub does not sign
+	Must     bool                            // the server's own policy requires signatures
+	Unsigned func(ctx context.Context) error // called if GitHub does not sign a commit
 }
 
-// Of returns how the commits of a session look.
+// Of returns the form of a session's commits.
 func Of(ctx context.Context, j Job) (work.Commits, error) {
 	own, err := ghapp.OwnAccount(ctx, j.Client)
 	if err != nil {
@@ -44,18 +43,18 @@ func Of(ctx context.Context, j Job) (work.Commits, error) {
 	return out, err
 }
 
-// signer returns what signs commits, nil for nobody. That a key is missing is for
-// whoever chose the word to mend.
+// signer returns the signer of commits, nil if they are unsigned. A missing key is an
+// error for the owner of the setting.
 func (j Job) signer() (func(string) gitops.Signer, error) {
 	switch kind := j.Rules.Sign; {
 	case !j.Rules.Signs():
 		return nil, nil
 	case kind == "api" && !j.App:
-		return nil, fault.Told{Text: render.WhySignedByApps}
+		return nil, fault.UserError{Text: render.WhySignedByApps}
 	case kind == "api":
 		return j.byGitHub(), nil
 	case j.Key == nil || j.Key.Kind != kind:
-		return nil, fault.Told{Text: render.WhyNoSigningKey(kind)}
+		return nil, fault.UserError{Text: render.WhyNoSigningKey(kind)}
 	}
 	return func(string) gitops.Signer { return j.Key.Commit }, nil
 }

@@ -1,6 +1,6 @@
-// Package config reads what an operator writes: the file of a server, what its
-// environment adds, and what both say of a model. It checks that the whole can
-// work, and names everything that is wrong at once, with its place in the file.
+// Package config reads the operator's configuration: the file of a server, its
+// environment, and the settings of a model. It checks that the whole can work, and
+// reports all problems at once, with their positions in the file.
 package config
 
 import (
@@ -25,9 +25,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// Server is the file that `handrail serve --config` reads. Secrets are
-// not in it: they come from the environment or from files that it names. Every
-// key is described in docs/configuration.md.
+// Server is the file of `handrail serve --config`. It holds no secrets: they come from
+// the environment, or from files that it names. docs/configuration.md describes every
+// key.
 type Server struct {
 	Listen   string        `yaml:"listen" jsonschema:"description=Address of the webhook server\\, such as :8080.,default=127.0.0.1:8080"`
 	Data     string        `yaml:"data" jsonschema:"description=Directory for the database\\, mirrors and workspaces.,default=data"`
@@ -46,35 +46,35 @@ type Server struct {
 
 	source source // of each value
 
-	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret where it is not set
+	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret if unset
 }
 
-// Bases is `bases:` in the server's file: how long the files of commits that no session
-// uses stay, to be there for the next one. `layers:` says the same of what set-ups made.
+// Bases is `bases:` in the server's file: the limits of the cached files of commits that
+// no session uses. `layers:` has the same limits for the results of setup commands.
 type Bases struct {
 	Size policy.Size     `yaml:"size" jsonschema:"default=20g"` // of all contents
 	Age  policy.Duration `yaml:"age" jsonschema:"default=336h"` // since the last use
 }
 
-// Retention is `retention:` in the server's file: how long data stays that is not needed.
+// Retention is `retention:` in the server's file: the time for which unused data is kept.
 type Retention struct {
 	Logs        policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
 	Uninstalled policy.Duration `yaml:"uninstalled" jsonschema:"description=How long the data of a repository stays that the App was taken off; 0 for ever,default=720h"`
 	Mirrors     policy.Duration `yaml:"mirrors" jsonschema:"description=How long the mirror of a repository stays that nobody has used; for ever when unset."`
 }
 
-// GitHub is `github:` in the server's file. Either the App's number and key
-// are set, or Token and Repository.
+// GitHub is `github:` in the server's file. Either the App's id and key are set, or Token
+// and Repository.
 type GitHub struct {
 	API            string `yaml:"api" jsonschema:"description=Address of the API of GitHub Enterprise Server\\, such as https://github.example/api/v3/; github.com when unset."`
 	AppID          int64  `yaml:"app_id" jsonschema:"description=Number of the GitHub App.,minimum=0"`
 	PrivateKeyFile string `yaml:"private_key_file" jsonschema:"description=The App's private key: the PEM file that GitHub gave."`
 	Repository     string `yaml:"repository" jsonschema:"description=The one repository that a token serves: owner/name."`
-	// Repositories are served: owner/name, or owner/* for all of an owner.
+	// Repositories are the served ones: owner/name, or owner/* for all of an owner.
 	Repositories []string `yaml:"repositories" jsonschema:"description=Repositories that are served: owner/name\\, or owner/*; all that the App is installed on when unset."`
-	// Apps are those through which people may write, by number.
+	// Apps are the ids of Apps through which users may write commands.
 	Apps []int64 `yaml:"apps" jsonschema:"description=Numbers of Apps through which people may give commands."`
-	// Poll has GitHub asked for what happened, at this distance, with no webhook; 0 for not.
+	// Poll is the interval for polling GitHub instead of a webhook; 0 disables polling.
 	Poll policy.Duration `yaml:"poll"`
 
 	PartialClone *bool `yaml:"partial_clone" jsonschema:"description=New mirrors get the contents of files when they are needed; true when unset."`
@@ -87,8 +87,7 @@ type GitHub struct {
 	WebhookSecret secret.Value   `yaml:"-"`
 }
 
-// Served returns the repositories that are served, nothing for all that
-// the App is installed on.
+// Served returns the served repositories. An empty result means all with the App.
 func (g GitHub) Served() []string {
 	if g.Repository == "" {
 		return g.Repositories
@@ -96,8 +95,8 @@ func (g GitHub) Served() []string {
 	return append([]string{g.Repository}, g.Repositories...)
 }
 
-// AtOnce is how many sessions run at the same time where nothing is said.
-const AtOnce = 8
+// DefaultAtOnce is the default maximum number of concurrent sessions.
+const DefaultAtOnce = 8
 
 // Sessions is `sessions:` in the server's file; 0 means the default.
 type Sessions struct {
@@ -106,8 +105,7 @@ type Sessions struct {
 	PerRepo int `yaml:"per_repo" jsonschema:"description=Of these\\, in one repository; at_once when unset.,minimum=0,default=at_once"`
 }
 
-// Read reads the file strictly, adds what the environment says, and checks the
-// whole.
+// Read reads the file strictly, applies the environment, and checks the result.
 func Read(path string, getenv func(string) string) (Server, error) {
 	cfg, bad, err := load(path)
 	if err != nil {
@@ -119,8 +117,8 @@ func Read(path string, getenv func(string) string) (Server, error) {
 	return cfg, bad.err()
 }
 
-// CheckFile checks a file alone. What the environment of the server
-// must add, such as secrets, is not asked for.
+// CheckFile checks a file alone. It does not ask for values from the server's
+// environment, such as secrets.
 func CheckFile(path string) (Server, error) {
 	cfg, bad, err := load(path)
 	if err != nil {
@@ -132,8 +130,8 @@ func CheckFile(path string) (Server, error) {
 	return cfg, bad.err()
 }
 
-// ReadFile returns the defaults with the values of the file in their place. Without
-// a path it returns the defaults.
+// ReadFile returns the defaults, overridden by the values of the file. An empty path
+// gives the defaults.
 func ReadFile(path string) (Server, error) {
 	cfg, bad, err := load(path)
 	if err != nil {
@@ -142,7 +140,8 @@ func ReadFile(path string) (Server, error) {
 	return cfg, bad.err()
 }
 
-// load is [ReadFile] with what is wrong apart: the error is that there is no file.
+// load is [ReadFile] with the problems kept apart. The error means that the file could
+// not be opened.
 func load(path string) (Server, *problems, error) {
 	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", Retain: Retention{Uninstalled: policy.Duration(30 * 24 * time.Hour)}, source: source{over: map[string]string{}}}
 	bad := &problems{path: path}
@@ -155,7 +154,7 @@ func load(path string) (Server, *problems, error) {
 		cfg.source.Document, cfg.source.unread = doc, err != nil && doc.Empty()
 		bad.hint = otherKind(data, serverKeys, repositoryKeys)
 		bad.read = err
-		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), clocks(cfg.Policy)), "policy"))
+		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), cronFaults(cfg.Policy)), "policy"))
 	}
 	bad.source = cfg.source
 	bad.when(cfg.Model.Ollama != "" && cfg.Model.BaseURL != "", "model.ollama", "model.ollama and model.base_url are both set; keep the one where the model runs")
@@ -170,7 +169,7 @@ func load(path string) (Server, *problems, error) {
 	return cfg, bad, nil
 }
 
-// environment adds what the environment says; it wins over the file.
+// environment applies the environment, which overrides the file.
 func (c *Server) environment(getenv func(string) string, bad *problems) {
 	for _, v := range []struct {
 		name, key string
@@ -216,8 +215,8 @@ func (c *Server) environment(getenv func(string) string, bad *problems) {
 	c.Commits.read(bad)
 }
 
-// LogKey returns the secret that the keys of logs are made from: HANDRAIL_LOG_KEY, or
-// the webhook's secret, which every server has.
+// LogKey returns the secret from which the keys of logs are derived: HANDRAIL_LOG_KEY, or
+// the webhook's secret.
 func LogKey(getenv func(string) string) (secret.Value, error) {
 	for _, name := range []string{"HANDRAIL_LOG_KEY", "HANDRAIL_WEBHOOK_SECRET"} {
 		if s, err := Secret(getenv, name); err != nil || s != "" {
@@ -227,8 +226,8 @@ func LogKey(getenv func(string) string) (secret.Value, error) {
 	return "", nil
 }
 
-// Secret returns the secret in a variable, or in the file that NAME_FILE names.
-// No error holds anything of either.
+// Secret returns the secret in a variable, or in the file that NAME_FILE names. Errors
+// contain nothing of either.
 func Secret(getenv func(string) string, name string) (secret.Value, error) {
 	value, file := getenv(name), getenv(name+"_FILE")
 	switch {
@@ -255,8 +254,8 @@ func oneLine(name, value string) (secret.Value, error) {
 	return secret.Value(value), nil
 }
 
-// reason returns why a file could not be read, without its name: that may be the
-// secret itself, given in the wrong place.
+// reason returns the cause of a file error without the file's name, which may be a
+// misplaced secret.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -265,8 +264,7 @@ func reason(err error) error {
 	return err
 }
 
-// readKey reads the App's private key. When the file has something else in it, the
-// problem says what.
+// readKey reads the App's private key. The problem names any other content of the file.
 func (c *Server) readKey(bad *problems) {
 	file := c.GitHub.PrivateKeyFile
 	if file == "" {
@@ -303,7 +301,7 @@ func checkKey(file string, data []byte) error {
 	return nil
 }
 
-// complete adds a problem for everything that is missing.
+// complete adds a problem for each missing value.
 func (c *Server) complete(bad *problems) {
 	g := c.GitHub
 	bad.when(g.WebhookSecret == "" && g.Poll == 0, "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. Where GitHub cannot reach this machine, set github.poll in its place")
@@ -315,7 +313,7 @@ func (c *Server) complete(bad *problems) {
 	bad.when(c.Model.Name == "" && c.Policy.Model == "", "model", "no model: set model.name or HANDRAIL_MODEL")
 }
 
-// values adds a problem for each value that cannot be used. It makes Data absolute.
+// values adds a problem for each invalid value. It makes Data absolute.
 func (c *Server) values(bad *problems) {
 	bad.add("listen", checkListen(c.Listen))
 	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) && !strings.HasPrefix(c.Workspace, "unix:/"),
@@ -342,7 +340,7 @@ func (c *Server) values(bad *problems) {
 	c.Data = abs
 }
 
-// check adds a problem for each value that cannot be used.
+// check adds a problem for each invalid value.
 func (g GitHub) check(bad *problems) {
 	bad.when(g.AppID < 0, "github.app_id", "must be the number that the App's page shows")
 	bad.when(g.Repository != "" && !repositoryName().MatchString(g.Repository), "github.repository", "%q is not owner/name", g.Repository)
@@ -360,7 +358,7 @@ func (g GitHub) check(bad *problems) {
 	}
 }
 
-// Check checks a configuration that was not read but made.
+// Check checks a configuration that was not read from a file.
 func (c *Server) Check() error {
 	bad := problems{source: c.source}
 	c.complete(&bad)
@@ -369,7 +367,7 @@ func (c *Server) Check() error {
 	return bad.err()
 }
 
-// Between polls. GitHub counts them: at 5 s they are a seventh of what a token may ask.
+// Limits of the polling interval. At 5 s, polls use a seventh of a token's rate limit.
 const (
 	shortestPoll = policy.Duration(5 * time.Second)
 	longestPoll  = policy.Duration(time.Hour)
@@ -388,14 +386,14 @@ func checkListen(listen string) error {
 	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return fmt.Errorf("%q has no port from 0 to 65535; write for example :8080", listen)
 	}
-	bare, _, _ := strings.Cut(host, "%") // a zone
+	bare, _, _ := strings.Cut(host, "%") // strips a zone
 	if host != "" && net.ParseIP(bare) == nil && !hostName().MatchString(host) {
 		return fmt.Errorf("%q is neither an address nor a host name", host)
 	}
 	return nil
 }
 
-// checkDatabase shows nothing of the value, which may hold a password.
+// checkDatabase returns errors without the value, which may hold a password.
 func checkDatabase(database string) error {
 	scheme, _, ok := strings.Cut(database, "://")
 	if !ok {

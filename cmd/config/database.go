@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// IsPostgres reports whether address is one of PostgreSQL, and not a path.
+// IsPostgres reports whether address is a PostgreSQL address, not a path.
 func IsPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") || strings.Contains(address, "dbname=")
 }
 
-// SQLitePath returns where the SQLite database of a server is.
+// SQLitePath returns the path of a server's SQLite database.
 func SQLitePath(cfg Server) string {
 	if cfg.Database != "" {
 		return cfg.Database

@@ -12,14 +12,14 @@ import (
 	"github.com/handrail-bot/handrail/gitops/sign"
 )
 
-// staging is where a commit lies for as long as GitHub makes its signed form. No
-// page shows such a ref, and nothing runs for it.
+// staging is the prefix of refs for commits while GitHub signs them. GitHub shows such
+// refs on no page and starts no workflows for them.
 const staging = "refs/handrail/sign/"
 
-// byGitHub returns a signer that has GitHub make the commits of a branch, and sign
-// them. What lies on the branch already, because an earlier attempt was cut off
-// before anybody heard of it, is not made again. A GitHub that signs nothing is asked
-// once: what only the repository wishes for is no reason to lose the work.
+// byGitHub returns a signer that has GitHub create and sign the commits of a branch.
+// Commits that an interrupted attempt left on the branch are not created again. If GitHub
+// does not sign, it is asked only once, and a mere wish of the repository does not lose
+// the work.
 func (j Job) byGitHub() func(branch string) gitops.Signer {
 	unsigned := false
 	return func(branch string) gitops.Signer {
@@ -32,7 +32,7 @@ func (j Job) byGitHub() func(branch string) gitops.Signer {
 				return made, err
 			}
 			if j.Must { //control:unsigned-stays-away
-				return nil, fault.Told{Text: render.WhyNotSigned}
+				return nil, fault.UserError{Text: render.WhyNotSigned}
 			}
 			unsigned = true
 			return commit, j.Unsigned(ctx) //control:unsigned-is-told
@@ -40,8 +40,8 @@ func (j Job) byGitHub() func(branch string) gitops.Signer {
 	}
 }
 
-// atGitHub returns the commit as GitHub made it, or as it is where nothing is to be
-// signed yet; nil when GitHub does not sign.
+// atGitHub returns the commit as GitHub created it, or unchanged if it is signed later;
+// nil if GitHub does not sign.
 func (j Job) atGitHub(ctx context.Context, branch, id string, commit []byte) ([]byte, error) {
 	if made, err := j.Mirror.Twin(ctx, branch, id); made != nil || err != nil { //control:signed-once
 		return made, err
@@ -53,12 +53,12 @@ func (j Job) atGitHub(ctx context.Context, branch, id string, commit []byte) ([]
 	at := gitops.Push{Commit: id, Ref: staging + id}
 	err = j.Mirror.Push(ctx, at)
 	if errors.Is(err, gitops.ErrWorkflowScope) {
-		return commit, nil // nor does the branch take it: it is split, and signed then
+		return commit, nil // the branch refuses it too: it is split and signed later
 	}
 	if err != nil {
 		return nil, fmt.Errorf("show GitHub the commit to sign: %w", err)
 	}
-	defer func() { // where it stays it does no harm
+	defer func() { // a leftover ref does no harm
 		at.Commit, at.Old = "", id
 		_ = j.Mirror.Push(context.WithoutCancel(ctx), at)
 	}()

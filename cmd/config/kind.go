@@ -18,8 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// fileKind is what tells the two kinds of configuration files apart: the keys
-// that only one of them has.
+// fileKind describes one kind of configuration file by the keys that only this kind has.
 type fileKind struct {
 	keys []string
 	hint string
@@ -39,8 +38,7 @@ var (
 	}
 )
 
-// otherKind returns a hint when a file has more keys of the other kind than of its
-// own, else "".
+// otherKind returns a hint if a file has more keys of the other kind than its own, or "".
 func otherKind(data []byte, own, other fileKind) string {
 	var top map[string]yaml.Node
 	if err := yaml.Load(data, &top); err != nil {
@@ -61,8 +59,8 @@ func otherKind(data []byte, own, other fileKind) string {
 	return ""
 }
 
-// CheckCommands checks the repository's own commands: the one in a file, or those that
-// lie beside the file of a repository's configuration.
+// CheckCommands checks custom commands: the one in an .md file, or those beside a
+// repository's configuration file.
 func CheckCommands(file string) error {
 	list, err := filepath.Glob(filepath.Join(filepath.Dir(file), "agent", "commands", "*.md"))
 	if strings.HasSuffix(file, ".md") {
@@ -84,21 +82,21 @@ func CheckCommands(file string) error {
 	return wrong
 }
 
-// CheckRepositoryFile checks what a repository's file holds.
+// CheckRepositoryFile parses and checks a repository's configuration file.
 func CheckRepositoryFile(name string, data []byte) (policy.Config, *strict.Document, error) {
 	cfg, doc, err := policy.Load(data)
-	err = strict.Both(err, doc.Locate(errors.Join(cfg.CheckEffect(), cfg.CheckRepository(), clocks(cfg))))
+	err = strict.Both(err, doc.Locate(errors.Join(cfg.CheckEffect(), cfg.CheckRepository(), cronFaults(cfg))))
 	if err != nil {
 		err = fmt.Errorf("parse config %s: %w%s", name, err, otherKind(data, repositoryKeys, serverKeys))
 	}
 	return cfg, doc, err
 }
 
-// clocks returns the schedules whose time cannot be read.
-func clocks(cfg policy.Config) error {
+// cronFaults returns a fault for each invalid cron expression.
+func cronFaults(cfg policy.Config) error {
 	var bad strict.Faults
 	for i, s := range cfg.Schedules {
-		if text := schedule.Unread(s); text != "" {
+		if text := schedule.CronFaultOf(s); text != "" {
 			bad = append(bad, strict.At(strings.TrimPrefix(text, "cron: "), "schedules", i, "cron"))
 		}
 	}

@@ -28,7 +28,7 @@ type Model struct {
 	KeepAlive   string          `yaml:"keep_alive" jsonschema:"description=How long Ollama keeps the model loaded: 30m\\, or forever."`
 	Effort      string          `yaml:"effort" jsonschema:"description=How hard a model thinks that knows levels: low\\, medium or high."`
 	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
-	Silence     policy.Duration `yaml:"silence"` // after which an answer counts as cut
+	Silence     policy.Duration `yaml:"silence"` // maximum time without output
 	AnswerTime  policy.Duration `yaml:"answer_time" jsonschema:"description=How long one answer may take from its first word on.,default=3m"`
 	Form        string          `yaml:"form" jsonschema:"enum=auto,enum=native,enum=text,enum=files,default=auto,description=How the model is asked to act: with calls of its server\\, with calls in its text\\, or with files; auto begins with what went well in earlier sessions."`
 	Can         Abilities       `yaml:"can"`
@@ -41,7 +41,7 @@ type Model struct {
 	Key     secret.Value            `yaml:"-"`
 }
 
-// Abilities are what the operator knows of a model better than its server does.
+// Abilities override the abilities that the model's server reports.
 type Abilities struct {
 	Tools    *bool `yaml:"tools" jsonschema:"description=It calls tools natively; otherwise in its text."`
 	Thinking *bool `yaml:"thinking" jsonschema:"description=It thinks before it answers\\, apart from the answer."`
@@ -49,7 +49,7 @@ type Abilities struct {
 	Context  int   `yaml:"context" jsonschema:"description=Tokens that it was made for.,minimum=0"`
 }
 
-// Check returns a fault for each value that cannot work.
+// Check returns a fault for each invalid value.
 func (m Model) Check() strict.Faults {
 	var out strict.Faults
 	add := func(bad bool, key, format string, args ...any) {
@@ -80,7 +80,7 @@ func (m Model) Check() strict.Faults {
 	return out
 }
 
-// either lists words as a choice.
+// either joins words with "or".
 func either(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -89,8 +89,8 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Answers returns the form of answering that the operator chose. A name that Check refuses
-// counts as none.
+// Answers returns the configured form of answers. An invalid name, which Check refuses,
+// means auto.
 func (m Model) Answers() llm.Form {
 	form, err := llm.ParseForm(m.Form)
 	if err != nil {
@@ -99,12 +99,12 @@ func (m Model) Answers() llm.Form {
 	return form
 }
 
-// Slots is how many sessions the model works for at the same time, 0 for no limit. Ollama
-// has one slot unless OLLAMA_NUM_PARALLEL says otherwise.
+// Slots returns the maximum number of concurrent sessions of the model, 0 means no limit.
+// It is 1 for Ollama unless Parallel is set.
 func (m Model) Slots() int { return cmp.Or(m.Parallel, m.Of().Slots) }
 
-// KeepAliveTime returns how long Ollama is to keep the model loaded: 0 for its
-// own time, -1 for ever.
+// KeepAliveTime returns the time for which Ollama keeps the model loaded: 0 means
+// Ollama's default, -1 for ever.
 func (m Model) KeepAliveTime() (time.Duration, error) {
 	switch m.KeepAlive {
 	case "":
@@ -119,8 +119,7 @@ func (m Model) KeepAliveTime() (time.Duration, error) {
 	return d, nil
 }
 
-// withoutUser returns an address for an error text: what stands before an @ may be
-// a password.
+// withoutUser redacts the part of an address before an @, which may hold a password.
 func withoutUser(address string) string {
 	i := strings.LastIndex(address, "@")
 	if i < 0 {

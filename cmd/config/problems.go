@@ -8,17 +8,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// source says where the values of a configuration come from.
+// source locates the values of a configuration.
 type source struct {
 	*strict.Document // the file, nil without one
 
-	unread bool // nothing of the file could be read
+	unread bool // no part of the file could be read
 
-	over map[string]string // key → variable of the environment that wins over the file
+	over map[string]string // key → environment variable that overrides the file
 }
 
-// From says where the value of a key comes from: a variable of the environment, or a line
-// of the file. Both are empty where nothing sets the key.
+// From returns the source of a key's value: an environment variable, or a line of the
+// file. Both are zero if the key is not set.
 func (c *Server) From(key string) (variable string, line int) {
 	if v := c.source.over[key]; v != "" {
 		return v, 0
@@ -27,31 +27,30 @@ func (c *Server) From(key string) (variable string, line int) {
 	return "", line
 }
 
-// Idle returns the keys of the server's file that say nothing, as [strict.Document.Idle].
+// Idle returns the keys of the server's file without effect, see [strict.Document.Idle].
 func (c *Server) Idle() strict.Faults { return c.source.Idle(*c) }
 
-// Locate gives faults their places in the server's file.
+// Locate adds positions in the server's file to faults.
 func (c *Server) Locate(err error) error { return c.source.Locate(err) }
 
-// Unread reports whether nothing of the file could be read, so that nothing is known of
-// what it sets.
+// Unread reports whether no part of the file could be read: its settings are unknown.
 func (c *Server) Unread() bool { return c.source.unread }
 
-// SaysWhere reports whether there is anything of GitHub or a model in it.
-func (c *Server) SaysWhere() bool {
+// NamesServices reports whether the configuration names GitHub or a model.
+func (c *Server) NamesServices() bool {
 	g := c.GitHub
 	return g.AppID != 0 || g.PrivateKeyFile != "" || g.Repository != "" || g.API != "" || c.Model.Name != "" || c.Policy.Model != ""
 }
 
-// problems are all that is wrong, so that everything is told at once.
+// problems collects all faults, to report them at once.
 type problems struct {
 	path, hint string // of the file
 	source     source
-	read       error // what could not be read of the file
+	read       error // error of reading the file
 	all        strict.Faults
 }
 
-// when adds a problem of a key, "" for one that is about more.
+// when adds a problem of a key if bad. An empty key means a problem of several keys.
 func (p *problems) when(bad bool, key, format string, args ...any) {
 	if bad {
 		p.add(key, fmt.Errorf(format, args...))
@@ -69,7 +68,7 @@ func (p *problems) add(key string, err error) {
 	}
 }
 
-// also adds problems. One of a value that the environment set names the variable.
+// also adds problems. A problem of a value from the environment names the variable.
 func (p *problems) also(found strict.Faults) {
 	for _, f := range found {
 		if v := p.source.over[f.Key]; v != "" {
@@ -81,8 +80,8 @@ func (p *problems) also(found strict.Faults) {
 	}
 }
 
-// err returns all of them. Of a file that could not be read only that is told: what it
-// lacks may stand in it.
+// err returns all problems. If no part of the file could be read, it returns only that:
+// seemingly missing values may be in the file.
 func (p *problems) err() error {
 	all := strict.Both(p.read, p.all.Err())
 	if p.source.unread {
@@ -97,7 +96,7 @@ func (p *problems) err() error {
 	return fmt.Errorf("read configuration %s: %w%s", p.path, all, p.hint)
 }
 
-// Path is a key as steps: names, and numbers for the items of lists.
+// Path splits a key into steps: names, and numbers for list items.
 func Path(key string) []any {
 	if key == "" {
 		return nil

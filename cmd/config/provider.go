@@ -9,25 +9,25 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/ollama"
 )
 
-// Provider is a kind of model server. The adapter that speaks to it is chosen by its name,
-// see the table of cmd/handrail; all else that differs between servers stands here.
+// Provider is a kind of model server. Its name selects the adapter, see the table in
+// cmd/handrail; all other differences between servers are here.
 type Provider struct {
-	Name      string   // as `model.provider` has it
-	Title     string   // before the server's address in a sentence
+	Name      string   // value of `model.provider`
+	Title     string   // title before the server's address in a sentence
 	Models    []string // path of the list of models, below the server's address
-	Alive     []string // path that answers if the server runs
+	Alive     []string // path that answers while the server runs
 	Keyed     bool     // requests carry a key
-	KeepAlive bool     // model.keep_alive is understood
-	Cache     bool     // model.cache is understood
-	Efforts   []string // for model.effort; nil allows any
-	Slots     int      // requests at once unless model.parallel says otherwise; 0 for no limit
-	Latest    string   // ending of a model's name that means nothing
+	KeepAlive bool     // model.keep_alive is supported
+	Cache     bool     // model.cache is supported
+	Efforts   []string // values of model.effort; nil allows any
+	Slots     int      // default of model.parallel; 0 means no limit
+	Latest    string   // redundant suffix of a model's name
 
-	// Parse reads an address. "" is the usual one, or an error if there is none.
+	// Parse parses an address. For "" it returns the default, or an error without one.
 	Parse func(address string) (*url.URL, error)
 }
 
-// providers returns all of them. The first is the default.
+// providers returns all providers. The first is the default.
 func providers() []Provider {
 	return []Provider{
 		{
@@ -61,8 +61,8 @@ func ProviderNames() (names []string) {
 	return names
 }
 
-// Of returns the provider: the one that is named, the one of OpenAI-compatible servers if
-// base_url is set, and Ollama otherwise. An unknown name, which Check refuses, is Ollama.
+// Of returns the provider: the named one, else openai if base_url is set, else Ollama. An
+// unknown name, which Check refuses, means Ollama.
 func (m Model) Of() Provider {
 	all, name := providers(), m.Provider
 	if name == "" && m.BaseURL != "" {
@@ -74,7 +74,7 @@ func (m Model) Of() Provider {
 	return all[0]
 }
 
-// Server names the model's server in a sentence. An address that cannot be read is left out.
+// Server names the model's server in a sentence. It omits an invalid address.
 func (m Model) Server() string {
 	u, err := m.Address()
 	if err != nil {
@@ -100,7 +100,7 @@ func baseURL(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// OllamaURL reads an address as OLLAMA_HOST has it.
+// OllamaURL parses an address in the form of OLLAMA_HOST.
 func OllamaURL(host string) (*url.URL, error) {
 	u, err := ollama.ParseHost(host)
 	if err != nil {

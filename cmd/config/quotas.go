@@ -2,8 +2,8 @@ package config
 
 import "cmp"
 
-// Quotas is `quotas:` in the server's file: how much may be asked for within
-// an hour, and written to GitHub. 0 is the default, -1 no limit.
+// Quotas is `quotas:` in the server's file: the limits of requests per hour and of writes
+// to GitHub. 0 means the default, -1 no limit.
 type Quotas struct {
 	Sender          int `yaml:"sender" jsonschema:"description=Requests of one person within an hour; -1 for no limit.,minimum=-1,default=60"`
 	Thread          int `yaml:"thread" jsonschema:"description=Requests in one thread within an hour; -1 for no limit.,minimum=-1,default=120"`
@@ -15,8 +15,7 @@ type Quotas struct {
 	Reserve         int `yaml:"reserve" jsonschema:"description=Percent of the writes that are for approvals and ends of sessions.,minimum=0,maximum=50,default=20"`
 }
 
-// WithDefaults returns q with defaults in place of what is 0, and 0 for what
-// has no limit.
+// WithDefaults returns q with the defaults for zero request limits, and 0 for no limit.
 func (q Quotas) WithDefaults() Quotas {
 	for _, v := range []struct {
 		n    *int

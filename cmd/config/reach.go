@@ -14,8 +14,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Authorities returns the system's authorities and those in a file, nil without one: the
-// system's alone.
+// Authorities returns the system's certificate authorities and those in a file. It
+// returns nil, which means only the system's, if file is empty.
 func Authorities(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -26,7 +26,7 @@ func Authorities(file string) (*x509.CertPool, error) {
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
-		pool = x509.NewCertPool() // a system that has none
+		pool = x509.NewCertPool() // the system has no pool
 	}
 	if !pool.AppendCertsFromPEM(data) {
 		return nil, fmt.Errorf("%s holds no certificate in PEM form", file)
@@ -34,9 +34,9 @@ func Authorities(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Transport returns how a server is reached: by the proxy of the environment
-// (HTTPS_PROXY, NO_PROXY; never for this machine), with these authorities besides the
-// system's, and with a secret header for each name.
+// Transport returns a transport that uses the proxy of the environment (HTTPS_PROXY,
+// NO_PROXY; never for this machine) and adds secret headers. A non-nil also replaces the
+// system's certificate authorities.
 func Transport(also *x509.CertPool, headers map[string]secret.Value) http.RoundTripper {
 	t := http.DefaultTransport
 	if plain, ok := t.(*http.Transport); ok && also != nil {
@@ -47,21 +47,21 @@ func Transport(also *x509.CertPool, headers map[string]secret.Value) http.RoundT
 	if len(headers) == 0 {
 		return t
 	}
-	return headed{t, headers}
+	return headerTransport{t, headers}
 }
 
-// Unknown reports whether err is that of a server whose certificate is of an authority that
-// is not trusted.
-func Unknown(err error) bool { return errors.As(err, new(x509.UnknownAuthorityError)) }
+// UnknownAuthority reports whether err means that a server's certificate is from an untrusted
+// authority.
+func UnknownAuthority(err error) bool { return errors.As(err, new(x509.UnknownAuthorityError)) }
 
-// headed adds headers to each request.
-type headed struct {
+// headerTransport adds headers to each request.
+type headerTransport struct {
 	next    http.RoundTripper
 	headers map[string]secret.Value
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (h headed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	for name, value := range h.headers {
 		r.Header.Set(name, value.Reveal())
@@ -74,7 +74,7 @@ var (
 	variableName = pattern.Lazy(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// readReach reads the authorities of both servers, and checks the names of headers.
+// readReach reads the authorities of both servers and checks the names of headers.
 func (c *Server) readReach(bad *problems) {
 	var err error
 	if c.GitHub.Trusted, err = Authorities(c.GitHub.CAFile); err != nil {
@@ -93,7 +93,7 @@ func (c *Server) readReach(bad *problems) {
 func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
 	for name, variable := range c.Model.Headers {
 		if !variableName().MatchString(variable) {
-			continue // told without it: it may be the secret
+			continue // reported elsewhere without the value, which may be the secret
 		}
 		value, err := Secret(getenv, variable)
 		if err == nil && value == "" {

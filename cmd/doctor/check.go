@@ -1,5 +1,5 @@
-// Check looks at configuration files before anything runs on them: what is
-// wrong, what will not work, and which value comes from where.
+// Checks of configuration files before use: faults, ineffective settings, and the source
+// of each value.
 
 package doctor
 
@@ -42,7 +42,7 @@ type result struct {
 	Warnings []found `json:"warnings,omitempty"`
 }
 
-// found is a fault or a warning: 0 is for a line that is not known.
+// found is a fault or a warning. Line 0 means unknown.
 type found struct {
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
@@ -97,7 +97,7 @@ func serverFile(name string) (strict.Faults, error) {
 		return nil, err
 	}
 	var w warnings
-	w.when(!cfg.SaysWhere(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
+	w.warnIf(!cfg.NamesServices(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
 	return append(w.all, Server(&cfg)...), nil
 }
 
@@ -109,8 +109,8 @@ func repositoryFile(name string, data []byte) (warnings strict.Faults, err error
 	return repository(cfg, doc, rootOf(name)), nil
 }
 
-// rootOf returns the root of the repository that a file is the configuration of, "" where
-// it lies somewhere else.
+// rootOf returns the root of the repository that a configuration file belongs to, "" if
+// the file is elsewhere.
 func rootOf(name string) string {
 	name, err := filepath.Abs(name)
 	dir, ok := strings.CutSuffix(filepath.ToSlash(name), "/.github/agent.yml")
@@ -124,7 +124,7 @@ type importCmd struct {
 	File string `arg:"" help:"JSON or YAML with sensitiveFilePatterns, where true means that a file is safe; - for standard input."`
 }
 
-// Run prints the part of a repository's configuration that means the same.
+// Run prints the equivalent part of a repository's configuration.
 func (c *importCmd) Run(w *door.Console) error {
 	var data []byte
 	var err error
@@ -170,12 +170,12 @@ func (c *schemaCmd) Run(w *door.Console) error {
 	return err
 }
 
-// says is a fault that says itself what to do.
-var says = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+// namesRemedy matches faults that name their own remedy.
+var namesRemedy = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
 
-// Remedy returns where to read on about a fault, "" where that says what to do.
+// Remedy names the documentation of a fault, "" if the fault names its own remedy.
 func Remedy(f strict.Fault) string {
-	if f.Line == 0 || says().MatchString(f.Text) {
+	if f.Line == 0 || namesRemedy().MatchString(f.Text) {
 		return ""
 	}
 	if f.Key != "" {

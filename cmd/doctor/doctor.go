@@ -1,5 +1,5 @@
-// Package doctor checks everything that must hold for a server to work: each thing is a
-// line, and what does not hold has a remedy.
+// Package doctor checks every precondition of a working server: each check is a line, and
+// a failed one has a remedy.
 package doctor
 
 import (
@@ -22,8 +22,8 @@ import (
 	"github.com/handrail-bot/handrail/cmd/records"
 )
 
-// Finding is one line of a report. Remedy says what to do where it is not OK. Without
-// what is Needed no session works.
+// Finding is one line of a report. Remedy says how to fix a failed check. No session
+// works while a Needed check fails.
 type Finding struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -33,25 +33,25 @@ type Finding struct {
 	Millis int64  `json:"ms"`
 }
 
-// Report is what `doctor --config --json` prints.
+// Report is the output of `doctor --config --json`.
 type Report struct {
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
 }
 
-// Config is the server to look at, and how its parts are reached.
+// Config is the server to examine, with the connections to its parts.
 type Config struct {
 	Server  config.Server
 	Model   func(name string) (llm.Model, error)
-	Exam    func(name string) (ExamConfig, error) // what Try tries the model with
-	Engines func(ctx context.Context) []Finding   // nil to leave them out
+	Exam    func(name string) (ExamConfig, error) // parameters for a trial of the model
+	Engines func(ctx context.Context) []Finding   // nil skips them
 	GitHub  http.RoundTripper
 	HTTP    http.RoundTripper // to the model
 	Log     *slog.Logger
-	Now     func() time.Time // nil for the real time
+	Now     func() time.Time // nil means time.Now
 }
 
-// Of returns how the parts of a server are reached.
+// Of returns the connections to the parts of a server.
 type Of func(cfg config.Server, log *slog.Logger) Config
 
 func (c *Config) now() time.Time {
@@ -61,8 +61,8 @@ func (c *Config) now() time.Time {
 	return time.Now()
 }
 
-// well and wrong are the two ends of a check.
-func well(name, format string, args ...any) Finding {
+// passed returns the finding of a passed check.
+func passed(name, format string, args ...any) Finding {
 	return Finding{Name: name, OK: true, Detail: fmt.Sprintf(format, args...)}
 }
 
@@ -70,13 +70,13 @@ func wrong(name, remedy, format string, args ...any) Finding {
 	return Finding{Name: name, Detail: fmt.Sprintf(format, args...), Remedy: remedy, Needed: true}
 }
 
-// Quick is what can be asked within seconds: the model's server, GitHub, the clock and
-// the disk.
+// Quick runs the checks that take seconds: the model's server, GitHub, the clock and the
+// disk.
 func (c *Config) Quick(ctx context.Context) []Finding {
 	return gather(ctx, c.model, c.github, c.data)
 }
 
-// Examine checks everything.
+// Examine runs all checks.
 func (c *Config) Examine(ctx context.Context) Report {
 	checks := []func(context.Context) []Finding{c.model, c.github, c.deliveries, c.database, c.data}
 	if c.Engines != nil {
@@ -102,7 +102,7 @@ func gather(ctx context.Context, checks ...func(context.Context) []Finding) []Fi
 	return out
 }
 
-// Say writes a report for a person.
+// Say writes a report as text.
 func Say(w io.Writer, r Report) {
 	List(w, r.Findings)
 	if r.OK {
@@ -112,7 +112,7 @@ func Say(w io.Writer, r Report) {
 	fmt.Fprintln(w, "The server will not work until what has a ✗ is mended.")
 }
 
-// List writes findings for a person, a line each, and what to do.
+// List writes findings as text, one per line, with their remedies.
 func List(w io.Writer, list []Finding) {
 	for _, f := range list {
 		mark := "✔"
@@ -129,7 +129,7 @@ func List(w io.Writer, list []Finding) {
 	}
 }
 
-// database opens the database, as the server does at its start.
+// database opens the database like the server at its start.
 func (c *Config) database(ctx context.Context) []Finding {
 	const name = "database"
 	if !config.IsPostgres(c.Server.Database) {
@@ -138,12 +138,12 @@ func (c *Config) database(ctx context.Context) []Finding {
 			_, bad := writable(filepath.Dir(path), "database, or HANDRAIL_DATABASE")
 			switch {
 			case bad != nil && c.Server.Database == "":
-				return nil // it is told of the data directory
+				return nil // reported for the data directory
 			case bad != nil:
 				bad.Name = name
 				return []Finding{*bad}
 			}
-			return []Finding{well(name, "%s is made when the server starts", path)}
+			return []Finding{passed(name, "%s is made when the server starts", path)}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -160,16 +160,16 @@ func (c *Config) database(ctx context.Context) []Finding {
 		return []Finding{wrong(name, "Look at the disk.", "it cannot be closed: %v", err)}
 	}
 	if config.IsPostgres(c.Server.Database) {
-		return []Finding{well(name, "PostgreSQL answers, with the tables of this version")}
+		return []Finding{passed(name, "PostgreSQL answers, with the tables of this version")}
 	}
-	return []Finding{well(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
+	return []Finding{passed(name, "%s, with the tables of this version", config.SQLitePath(c.Server))}
 }
 
-// littleRoom is when a disk is told to be nearly full.
-const littleRoom = 2 << 30
+// minFree is the free space below which a disk is reported as nearly full, in bytes.
+const minFree = 2 << 30
 
-// writable finds what is there of a directory, and what is wrong where nothing can be
-// written there. Keys says what else could be set.
+// writable returns the existing part of a directory's path, and a finding if it is not
+// writable. keys names the settings for another directory.
 func writable(dir, keys string) (at string, bad *Finding) {
 	is := func(remedy, format string, args ...any) (string, *Finding) {
 		f := wrong("data", remedy, format, args...)
@@ -194,7 +194,7 @@ func writable(dir, keys string) (at string, bad *Finding) {
 	return at, nil
 }
 
-// data checks that the data directory can be written, and how much room is left there.
+// data checks that the data directory is writable, and its free space.
 func (c *Config) data(context.Context) []Finding {
 	const name = "data"
 	dir := c.Server.Data
@@ -204,16 +204,16 @@ func (c *Config) data(context.Context) []Finding {
 	}
 	var s unix.Statfs_t
 	if err := unix.Statfs(at, &s); err != nil {
-		return []Finding{well(name, "%s can be written", dir)}
+		return []Finding{passed(name, "%s can be written", dir)}
 	}
 	free := int64(s.Bavail) * int64(s.Bsize)
-	if free < littleRoom {
+	if free < minFree {
 		f := wrong(name, "Make room there; bases.size says how much of it files of commits may take.", "%s has %d MiB left", dir, free>>20)
-		f.Needed = free < littleRoom/64
+		f.Needed = free < minFree/64
 		return []Finding{f}
 	}
-	return []Finding{well(name, "%s can be written, %d GiB are left", dir, free>>30)}
+	return []Finding{passed(name, "%s can be written, %d GiB are left", dir, free>>30)}
 }
 
-// onePerLine makes one line of what may be several.
+// onePerLine joins the lines of a text into one.
 func onePerLine(text string) string { return strings.Join(strings.Fields(text), " ") }

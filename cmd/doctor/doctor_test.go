@@ -273,7 +273,7 @@ func TestExamine(t *testing.T) {
 	c := asApp(withRepo(t, hub(t, ghtest.Config{})))
 	c.Server.Data, c.Server.Model = t.TempDir(), config.Model{Ollama: "127.0.0.1:1", Name: "a"}
 	c.Model, c.HTTP = able(0), http.DefaultTransport
-	c.Engines = func(context.Context) []Finding { return []Finding{well("workspace", "here")} }
+	c.Engines = func(context.Context) []Finding { return []Finding{passed("workspace", "here")} }
 	r := c.Examine(t.Context())
 	var out strings.Builder
 	Say(&out, r)

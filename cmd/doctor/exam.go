@@ -1,5 +1,4 @@
-// Exam tries out what a session needs of a model: context, calls,
-// repairs, refusals.
+// Trials of the abilities that sessions need: context, calls, repairs, refusals.
 
 package doctor
 
@@ -17,12 +16,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/prompt"
 )
 
-// ExamFinding is one line of what the doctor found.
+// ExamFinding is the result of one trial.
 type ExamFinding struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
-	Needed bool   `json:"needed"` // sessions do not work without it
+	Needed bool   `json:"needed"` // no session works without it
 	Millis int64  `json:"ms"`
 }
 
@@ -40,20 +39,20 @@ type Figures struct {
 	Tools         bool    `json:"tools"`
 	Thinking      bool    `json:"thinking"`
 	Vision        bool    `json:"vision"`
-	ContextLength int     `json:"context_length"` // what the model was made for
-	ContextSet    int     `json:"context_set"`    // what its operator set, or it is loaded with
+	ContextLength int     `json:"context_length"` // context length that the model was made for
+	ContextSet    int     `json:"context_set"`    // context length set by its operator or when loaded
 	ContextTried  int     `json:"context_tried"`
-	PromptTokens  int     `json:"prompt_tokens"`     // counted by the server for the long prompt
-	BytesPerToken float64 `json:"bytes_per_token"`   // measured with it
-	PerSecond     float64 `json:"tokens_per_second"` // of all answers
+	PromptTokens  int     `json:"prompt_tokens"`     // as counted by the server for the long prompt
+	BytesPerToken float64 `json:"bytes_per_token"`   // of the long prompt
+	PerSecond     float64 `json:"tokens_per_second"` // over all answers
 	Calls         string  `json:"calls"`             // "native", "text" or "none"
 }
 
-// least is the smallest context in which a session can do anything.
-const least = 8192
+// minContext is the minimum context for a session, in tokens.
+const minContext = 8192
 
-// Below this speed (tokens per second over all trials) sessions are slow, and
-// below this context (what sessions begin with) they are summarized early.
+// Sessions are slow below slow tokens per second over all trials, and summarized early
+// below the initial context of sessions, comfortable.
 const (
 	slow        = 1.0
 	comfortable = 32768
@@ -65,23 +64,23 @@ type exam struct {
 	read   llm.ToolSpec
 	parser *toolcall.Parser
 	caps   llm.Capabilities
-	text   bool // calls travel as text
+	text   bool // calls are text
 	d      *Diagnosis
 
 	tokens int
 	spent  time.Duration
 }
 
-// ExamConfig is what is examined, and with what.
+// ExamConfig configures an examination.
 type ExamConfig struct {
 	Model     llm.Model
-	Tools     []llm.ToolSpec           // read_file must be among them
-	Canonical func(name string) string // evens out how models spell the names of tools
-	Context   int                      // tokens to try out
+	Tools     []llm.ToolSpec           // must include read_file
+	Canonical func(name string) string // normalizes spellings of tool names
+	Context   int                      // tokens to try
 }
 
-// Model tries out what a session needs of a model. It is an error only when the
-// model could not be tried out at all.
+// Model tries the abilities that a session needs in a model. It returns an error only if
+// ctx ended.
 func Model(ctx context.Context, cfg ExamConfig) (Diagnosis, error) {
 	x := begin(cfg)
 	if !x.probe(ctx, "server", true, x.reach) {
@@ -104,8 +103,8 @@ func Model(ctx context.Context, cfg ExamConfig) (Diagnosis, error) {
 	return *x.d, ctx.Err()
 }
 
-// Calls tries out only the least: the model answers, and calls a tool. It takes one answer,
-// or two where the first call does not come.
+// callsExam tries only the minimum: the model answers, and calls a tool. It takes one
+// answer, or two if the first has no call.
 func callsExam(ctx context.Context, cfg ExamConfig) (Diagnosis, error) {
 	x := begin(cfg)
 	if !x.probe(ctx, "server", true, x.reach) {
@@ -130,7 +129,7 @@ func begin(cfg ExamConfig) *exam {
 	return x
 }
 
-// probe runs one trial and adds the finding. It reports whether the trial passed.
+// probe runs one trial and adds its finding. It reports whether the trial passed.
 func (x *exam) probe(ctx context.Context, name string, needed bool, try func(context.Context) (string, bool)) bool {
 	start := time.Now()
 	detail, ok := try(ctx)
@@ -138,7 +137,7 @@ func (x *exam) probe(ctx context.Context, name string, needed bool, try func(con
 	return ok
 }
 
-// reply is a whole answer of the model.
+// reply is a complete answer of the model.
 type reply struct {
 	content string
 	calls   []llm.ToolCall
@@ -190,12 +189,12 @@ func (x *exam) reach(ctx context.Context) (string, bool) {
 	return strings.Join([]string{length, yes("tools", caps.Tools), yes("thinking", caps.Thinking), yes("vision", caps.Vision)}, ", "), true
 }
 
-// secretWord is the word at the very beginning of the long prompt. A server that
-// cuts prompts cuts it off first.
+// secretWord is at the very beginning of the long prompt. A server that truncates prompts
+// drops it first.
 const secretWord = "marmalade-4711"
 
-// context sends a prompt that fills most of the context and asks for its
-// first word.
+// context sends a prompt that fills most of the context and asks for the password at its
+// beginning.
 func (x *exam) context(ctx context.Context, size int) (string, bool) {
 	if x.caps.ContextLength > 0 {
 		size = min(size, x.caps.ContextLength)
@@ -223,8 +222,8 @@ func (x *exam) context(ctx context.Context, size int) (string, bool) {
 		return counted + ": the server cut the prompt", false
 	case !knows:
 		return counted + "; the model does not know what stood at the beginning", false
-	case size < least:
-		return fmt.Sprintf("%s; %d tokens are too few for a session, which needs %d", counted, size, least), false
+	case size < minContext:
+		return fmt.Sprintf("%s; %d tokens are too few for a session, which needs %d", counted, size, minContext), false
 	}
 	return counted + "; the beginning is still known", true
 }
@@ -269,7 +268,7 @@ func (x *exam) printed(ctx context.Context) (string, bool) {
 	return "read_file was called with the right path", true
 }
 
-// open begins a conversation as a session does.
+// open returns the beginning of a conversation, as in a session.
 func (x *exam) open(text bool, words string) []llm.Message {
 	form := llm.FormNative
 	if text {
@@ -279,8 +278,7 @@ func (x *exam) open(text bool, words string) []llm.Message {
 	return []llm.Message{{Role: llm.RoleSystem, Content: system}, {Role: llm.RoleUser, Content: words}}
 }
 
-// after goes on with a call that the model made and what came of it, and
-// returns the calls of the next answer.
+// after sends a call with its result, and returns the calls of the next answer.
 func (x *exam) after(ctx context.Context, args, result string) (reply, []toolcall.Call, error) {
 	req := llm.Request{Messages: x.open(x.text, wish)}
 	if x.text {
@@ -306,7 +304,7 @@ func (x *exam) after(ctx context.Context, args, result string) (reply, []toolcal
 	return a, calls, nil
 }
 
-// repair answers a call with an error. It reports whether the model mends the call.
+// repair answers a call with an error. It reports whether the model corrects the call.
 func (x *exam) repair(ctx context.Context) (string, bool) {
 	a, calls, err := x.after(ctx, `{"path":"helo.txt"}`, "read helo.txt: file does not exist; did you mean docs/hello.txt?")
 	switch {
@@ -320,8 +318,7 @@ func (x *exam) repair(ctx context.Context) (string, bool) {
 	return "after an error the call was mended", true
 }
 
-// refusal answers a call with a person's no. It reports whether the model accepts
-// it.
+// refusal answers a call with a denial. It reports whether the model accepts it.
 func (x *exam) refusal(ctx context.Context) (string, bool) {
 	a, calls, err := x.after(ctx, `{"path":"hello.txt"}`, "The person denied this. It was not run. Do not call it again; say in one sentence that it was denied.")
 	switch {
@@ -335,7 +332,7 @@ func (x *exam) refusal(ctx context.Context) (string, bool) {
 	return "a refusal was accepted", true
 }
 
-// reads reports whether a call reads the file called name.
+// reads reports whether a call reads the file name.
 func (x *exam) reads(tool string, args json.RawMessage, name string) bool {
 	canonical, _ := x.parser.Canonical(tool)
 	var got struct {
@@ -352,7 +349,7 @@ func clip(s string) string {
 	return s
 }
 
-// advise adds what the findings mean for sessions.
+// advise adds the consequences of the findings for sessions.
 func (x *exam) advise() {
 	say := func(text string) { x.d.Advice = append(x.d.Advice, text) }
 	f := x.d.Figures
@@ -377,7 +374,7 @@ func (x *exam) advise() {
 	if f.PerSecond > 0 && f.PerSecond < slow {
 		say(fmt.Sprintf("Slow: at %.1f tokens a second, reading of the prompts included, a session takes many minutes. A smaller model or a graphics card helps.", f.PerSecond))
 	}
-	if f.ContextLength >= least && f.ContextLength < comfortable {
+	if f.ContextLength >= minContext && f.ContextLength < comfortable {
 		say(fmt.Sprintf("The model holds %d tokens, less than the %d that sessions begin with: long tasks are summarized early.", f.ContextLength, comfortable))
 	}
 	if !f.Vision {
@@ -385,7 +382,7 @@ func (x *exam) advise() {
 	}
 }
 
-// public returns what a person is told of an error of a model.
+// public returns the public text of a model's error.
 func public(err error) string {
 	var me *llm.Error
 	if errors.As(err, &me) && me.Public != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// github asks GitHub what the bot may do there.
+// github checks the bot's access to GitHub.
 func (c *Config) github(ctx context.Context) []Finding {
 	g := c.Server.GitHub
 	if g.AppID == 0 && g.Token == "" {
@@ -31,17 +31,17 @@ func (c *Config) github(ctx context.Context) []Finding {
 		address = "api.github.com"
 	}
 	if g.AppID == 0 {
-		found := well("GitHub", "%s takes the token, which may push to %s", address, g.Repository)
+		found := passed("GitHub", "%s takes the token, which may push to %s", address, g.Repository)
 		if !answer.Push {
 			found = wrong("GitHub", "Give the token write access to contents, issues and pull requests of this repository.", "the token may not push to %s", g.Repository)
 		}
 		return append([]Finding{found}, clock...)
 	}
-	out := append([]Finding{well("GitHub", "%s knows the App %s", address, untrusted.EscapeLine(answer.Name))}, clock...)
+	out := append([]Finding{passed("GitHub", "%s knows the App %s", address, untrusted.EscapeLine(answer.Name))}, clock...)
 	return append(out, c.grants(answer)...)
 }
 
-// grants looks at what the App and its installations may do.
+// grants checks the permissions of the App and its installations.
 func (c *Config) grants(a granted.Answer) []Finding {
 	var out []Finding
 	permissions, events := a.App.Lacks()
@@ -72,12 +72,12 @@ func (c *Config) grants(a granted.Answer) []Finding {
 		}
 	}
 	if len(good) > 0 && len(permissions) == 0 {
-		out = append(out, well("installations", "%s: with all permissions", strings.Join(good, ", ")))
+		out = append(out, passed("installations", "%s: with all permissions", strings.Join(good, ", ")))
 	}
 	return out
 }
 
-// unanswered says why GitHub did not answer as it should.
+// unanswered explains why GitHub gave no usable answer.
 func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Finding {
 	g := c.Server.GitHub
 	if errors.Is(err, granted.ErrKey) {
@@ -94,7 +94,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 			err = why.Err
 		}
 		remedy := "Can this machine reach it? github.api is its address; HTTPS_PROXY names a proxy."
-		if config.Unknown(err) {
+		if config.UnknownAuthority(err) {
 			remedy = "The certificate is of an authority that this machine does not know: put its certificate into a file and name that in github.ca_file."
 		}
 		return wrong("GitHub", remedy, "it does not answer: %v", err)
@@ -109,7 +109,7 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 		}
 		return wrong("GitHub", remedy, "%v", err)
 	case http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
-		if better, ok := granted.Elsewhere(ctx, refused.Address, c.GitHub); ok && !strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
+		if better, ok := granted.FindEnterpriseAPI(ctx, refused.Address, c.GitHub); ok && !strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
 			return wrong("GitHub", "Set github.api to "+better, "%v: the API of GitHub Enterprise Server is below /api/v3", err)
 		}
 		if g.AppID == 0 {
@@ -120,9 +120,9 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 	return wrong("GitHub", "Try again later; githubstatus.com says how github.com is.", "%v", err)
 }
 
-// aheadMost is how far the clock may be off: what an App signs is refused when it is of
-// the future, and after ten minutes.
-const aheadMost = 30 * time.Second
+// maxClockSkew is the maximum difference of the clocks: GitHub refuses an App's signature
+// from the future, or older than ten minutes.
+const maxClockSkew = 30 * time.Second
 
 // clock compares this machine's clock with GitHub's.
 func (c *Config) clock(theirs time.Time) []Finding {
@@ -130,25 +130,25 @@ func (c *Config) clock(theirs time.Time) []Finding {
 		return nil
 	}
 	off := c.now().Sub(theirs).Round(time.Second)
-	if off > aheadMost || off < -aheadMost {
+	if off > maxClockSkew || off < -maxClockSkew {
 		side := "ahead of"
 		if off < 0 {
 			side, off = "behind", -off
 		}
 		return []Finding{wrong("clock", "Have it set by NTP: timedatectl set-ntp true.", "this machine's clock is %s %s GitHub's", off, side)}
 	}
-	return []Finding{well("clock", "agrees with GitHub's")}
+	return []Finding{passed("clock", "agrees with GitHub's")}
 }
 
-// deliveries looks for webhooks that did not arrive.
+// deliveries looks for failed webhook deliveries.
 func (c *Config) deliveries(ctx context.Context) []Finding {
 	g := c.Server.GitHub
 	if g.AppID == 0 || g.Poll != 0 || len(g.Key) == 0 {
-		return nil // a token has no webhook of its own; who polls needs none
+		return nil // neither a token nor polling uses a webhook
 	}
 	app, err := ghapp.New(ghapp.Config{APIURL: g.API, AppID: g.AppID, PrivateKey: g.Key, Transport: c.GitHub, Log: c.Log})
 	if err != nil {
-		return nil // the key, which is told of GitHub
+		return nil // a bad key is reported for GitHub
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -163,7 +163,7 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	return append(out, events(slices.DeleteFunc(list, isPing)))
 }
 
-// events looks whether what people did arrived.
+// events reports whether the deliveries of users' events arrived.
 func events(list []ghapp.Delivery) Finding {
 	arrived, last := map[string]bool{}, map[string]int{}
 	for _, d := range list {
@@ -180,9 +180,9 @@ func events(list []ghapp.Delivery) Finding {
 	}
 	switch {
 	case len(arrived) == 0:
-		return well("deliveries", "none within a day")
+		return passed("deliveries", "none within a day")
 	case failed == 0:
-		return well("deliveries", "all %d of a day arrived", len(arrived))
+		return passed("deliveries", "all %d of a day arrived", len(arrived))
 	}
 	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? Where it cannot be, set github.poll.", "%d of %d of a day did not arrive; nobody answered", failed, len(arrived))
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest {

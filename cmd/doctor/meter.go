@@ -9,16 +9,16 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// meter is a model whose answers are timed.
+// meter is a model that times its answers.
 type meter struct {
 	llm.Model
 	now func() time.Time
 
 	mu     sync.Mutex
-	first  time.Duration // the longest wait before the first word of an answer
-	waited time.Duration // the longest wait without one
+	first  time.Duration // longest wait for the first word of an answer
+	waited time.Duration // longest wait in which no word came
 	tokens int
-	took   time.Duration // from first words to ends
+	took   time.Duration // total time from the first word to the end
 }
 
 // Stream implements [llm.Model].
@@ -51,18 +51,19 @@ func (m *meter) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 	}
 }
 
-// mute reports whether no word came in a whole task's time: the next one would not bring any.
+// mute reports whether a whole task passed without a word: the next one would bring none.
 func (m *meter) mute() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.first == 0 && m.waited > 0
 }
 
-// minTime is the time below which a speed says nothing.
+// minTime is the minimum time for a meaningful speed.
 const minTime = 50 * time.Millisecond
 
-// figures returns the tokens of answers per second, 0 where too little was said to tell,
-// the longest wait for a first word, and the longest wait in which none came.
+// figures returns the tokens per second, 0 if the answers are too short to tell, the
+// longest wait for a first word, and the longest wait in which none came. Times are in
+// seconds.
 func (m *meter) figures() (perSecond, first, waited float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// model asks the model's server for the model that requests get.
+// model checks that the server has the model of the configuration.
 func (c *Config) model(ctx context.Context) []Finding {
 	m := c.Server.Model
 	name := m.Name
@@ -38,7 +38,7 @@ func (c *Config) model(ctx context.Context) []Finding {
 	return append([]Finding{found}, c.abilities(ctx, name)...)
 }
 
-// abilities says what the model can, as the server and the configuration know it.
+// abilities reports the model's abilities, from its server and the configuration.
 func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
@@ -55,9 +55,9 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	if caps.Tools {
 		calls = "in the server's own form"
 	}
-	out := well("context", "calls travel %s", calls)
+	out := passed("context", "calls travel %s", calls)
 	if caps.ContextLength > 0 {
-		out = well("context", "%d tokens, made for %d; calls travel %s", max(c.Server.Model.Context, min(32768, caps.ContextLength)), caps.ContextLength, calls)
+		out = passed("context", "%d tokens, made for %d; calls travel %s", max(c.Server.Model.Context, min(32768, caps.ContextLength)), caps.ContextLength, calls)
 	}
 	switch set := c.Server.Model.Context; {
 	case caps.ContextLength > 0 && set > caps.ContextLength:
@@ -73,7 +73,8 @@ type asking struct {
 	key    string
 }
 
-// get returns what a server answered, and its status.
+// get decodes a server's answer into into, and returns the status. An answer that is not
+// JSON counts as not found.
 func (a asking) get(ctx context.Context, u *url.URL, into any) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
@@ -91,20 +92,20 @@ func (a asking) get(ctx context.Context, u *url.URL, into any) (int, error) {
 		return resp.StatusCode, nil
 	}
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 8<<20)).Decode(into); err != nil {
-		return http.StatusNotFound, nil // a page
+		return http.StatusNotFound, nil // probably a web page
 	}
 	return resp.StatusCode, nil
 }
 
-// away is the finding of a server that cannot be reached.
-func away(u *url.URL, err error, start string) Finding {
+// unreachable is the finding for an unreachable server.
+func unreachable(u *url.URL, err error, start string) Finding {
 	var why *url.Error
 	if errors.As(err, &why) {
 		err = why.Err
 	}
 	remedy := start
 	switch {
-	case config.Unknown(err):
+	case config.UnknownAuthority(err):
 		remedy = "The certificate is of an authority that this machine does not know: put that authority's certificate into a file and name it as model.ca_file in the configuration, or with --ca-file."
 	case strings.Contains(err.Error(), "certificate"):
 		remedy = "Mend the certificate of the model's server, or name the server in the configuration as its certificate does."
@@ -112,7 +113,7 @@ func away(u *url.URL, err error, start string) Finding {
 	return wrong("model", remedy, "%s does not answer: %v", u.Redacted(), err)
 }
 
-// names lists what is there, shortened.
+// names lists names, shortened.
 func names(list []string) string {
 	if len(list) == 0 {
 		return "none"
@@ -132,7 +133,7 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 	status, err := a.get(ctx, u.JoinPath("api", "tags"), &list)
 	switch {
 	case err != nil:
-		return away(u, err, "Start Ollama there (ollama serve), or set model.ollama or OLLAMA_HOST to its address.")
+		return unreachable(u, err, "Start Ollama there (ollama serve), or set model.ollama or OLLAMA_HOST to its address.")
 	case status != http.StatusOK:
 		return wrong("model", "Is it Ollama? The address of an OpenAI-compatible server goes into model.base_url.", "%s answers %d to what Ollama is asked", u.Redacted(), status)
 	}
@@ -150,14 +151,14 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 	if !slices.Contains(there, name) && !slices.Contains(there, want) {
 		return wrong("model", "Pull it where Ollama runs: ollama pull "+name, "Ollama at %s does not have %s; it has: %s", u.Redacted(), untrusted.EscapeLine(name), names(there))
 	}
-	return well("model", "Ollama at %s has %s", u.Redacted(), untrusted.EscapeLine(name))
+	return passed("model", "Ollama at %s has %s", u.Redacted(), untrusted.EscapeLine(name))
 }
 
 func (a asking) openai(ctx context.Context, u *url.URL, name string) Finding {
 	var list struct{ Data []struct{ ID string } }
 	status, err := a.get(ctx, u.JoinPath("models"), &list)
 	if err != nil {
-		return away(u, err, "Start the model's server, or set model.base_url to its address.")
+		return unreachable(u, err, "Start the model's server, or set model.base_url to its address.")
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
 		return wrong("model", "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that it takes.", "%s refuses: it answers %d", u.Redacted(), status)
@@ -176,5 +177,5 @@ func (a asking) openai(ctx context.Context, u *url.URL, name string) Finding {
 	if name == "" || len(there) > 0 && !slices.Contains(there, name) {
 		return wrong("model", "Set model.name to one of them, as the server names it.", "%s does not list %q; it has: %s", u.Redacted(), untrusted.EscapeLine(name), names(there))
 	}
-	return well("model", "%s has %s", u.Redacted(), untrusted.EscapeLine(name))
+	return passed("model", "%s has %s", u.Redacted(), untrusted.EscapeLine(name))
 }

@@ -13,41 +13,41 @@ import (
 // Trial is the result of a trial. `doctor model` prints it as JSON.
 type Trial struct {
 	Model         string   `json:"model"`
-	OK            bool     `json:"ok"`         // a form solves enough
-	Best          llm.Form `json:"best"`       // form to take, "" for none
-	Auto          llm.Form `json:"auto"`       // that sessions begin with if nothing is known of the model
-	Parameters    int64    `json:"parameters"` // 0 when unknown
+	OK            bool     `json:"ok"`         // a form solves enough tasks
+	Best          llm.Form `json:"best"`       // recommended form, auto if none solves enough
+	Auto          llm.Form `json:"auto"`       // initial form of sessions with an unknown model
+	Parameters    int64    `json:"parameters"` // 0 if unknown
 	ContextLength int      `json:"context_length"`
 	Tools         bool     `json:"tools"`
-	NoRoles       bool     `json:"no_roles"` // its template knows no roles
+	NoRoles       bool     `json:"no_roles"` // its template supports no roles
 	LoadSeconds   float64  `json:"load_seconds"`
 	Forms         []Row    `json:"forms"`
 	Advice        []string `json:"advice"`
 }
 
-// Row is how a model did in one form.
+// Row is the result of a model in one form.
 type Row struct {
 	Form      llm.Form `json:"form"`
 	LeftOut   string   `json:"left_out,omitempty"` // why it was not tried
 	Tried     int      `json:"tried"`
 	Solved    int      `json:"solved"`
-	Seconds   float64  `json:"seconds"`           // of all tasks
-	PerSecond float64  `json:"tokens_per_second"` // of its answers, 0 when unknown
-	FirstWord float64  `json:"first_word"`        // seconds, the longest of all answers
-	Waited    float64  `json:"waited,omitempty"`  // seconds, the longest wait in which no word came
+	Seconds   float64  `json:"seconds"`           // for all tasks
+	PerSecond float64  `json:"tokens_per_second"` // over all answers, 0 if unknown
+	FirstWord float64  `json:"first_word"`        // longest wait for a first word, in seconds
+	Waited    float64  `json:"waited,omitempty"`  // longest wait in which no word came, in seconds
 	Tasks     []Try    `json:"tasks,omitempty"`
 }
 
-// Try is how one task went.
+// Try is the result of one task.
 type Try struct {
 	Task    string  `json:"task"`
 	Solved  bool    `json:"solved"`
-	End     string  `json:"end,omitempty"` // of its session
-	Why     string  `json:"why,omitempty"` // it is not solved
+	End     string  `json:"end,omitempty"` // outcome of its session
+	Why     string  `json:"why,omitempty"` // why it is not solved
 	Seconds float64 `json:"seconds"`
 }
 
-// String says it in a line.
+// String returns the result as one line.
 func (t Try) String() string {
 	if t.Solved {
 		return fmt.Sprintf("solved after %.1f s", t.Seconds)
@@ -56,8 +56,8 @@ func (t Try) String() string {
 	return fmt.Sprintf("not solved after %.1f s: %s", t.Seconds, untrusted.EscapeLine(why))
 }
 
-// conclude chooses the form to take and says where that is set. Of forms that solve as many
-// tasks, the one with which sessions begin comes first, then the more capable one.
+// conclude recommends a form and says where to set it. If several forms solve equally
+// many tasks, the initial form of sessions wins, then the more capable one.
 func (r *Trial) conclude() {
 	most, late := 0, false
 	for _, row := range r.Forms {
@@ -66,7 +66,7 @@ func (r *Trial) conclude() {
 		}
 		late = late || row.LeftOut == "" && row.ranOut()
 	}
-	r.OK = most >= enough
+	r.OK = most >= minSolved
 	switch {
 	case !r.OK && late:
 		r.say("The time was over before all was tried. --time 10m gives more; a smaller model or a graphics card helps.")
@@ -84,7 +84,7 @@ func (r *Trial) conclude() {
 	r.say("Take the form %[1]s: `model: {form: %[1]s}` in handrail.yml, or `--form %[1]s` for run, chat and resume.%[2]s", r.Best, note)
 }
 
-// ranOut reports whether the time was over before all tasks were tried to the end.
+// ranOut reports whether the time ran out before all tasks were finished.
 func (row Row) ranOut() bool {
 	for _, t := range row.Tasks {
 		if t.Why == whyTime {
@@ -98,7 +98,7 @@ func (r *Trial) say(format string, args ...any) {
 	r.Advice = append(r.Advice, fmt.Sprintf(format, args...))
 }
 
-// SayTrial writes the report for people.
+// SayTrial writes the report as text.
 func SayTrial(out io.Writer, r Trial) {
 	fmt.Fprintf(out, "model %s: %s\n", untrusted.EscapeLine(r.Model), r.about())
 	if r.NoRoles {
@@ -126,13 +126,13 @@ func SayTrial(out io.Writer, r Trial) {
 		}
 		fmt.Fprintf(w, "%s\t%d of %d\t%.1f\t%s\t%s%s\n", row.Form, row.Solved, len(tasks), row.Seconds, speed, first, note)
 	}
-	_ = w.Flush() // what it writes to has the same error for all lines
+	_ = w.Flush() // the writer reports its error again for later lines
 	for _, a := range r.Advice {
 		fmt.Fprintf(out, "→ %s\n", a)
 	}
 }
 
-// about says what the server says of the model.
+// about summarizes the server's facts about the model.
 func (r Trial) about() string {
 	out := []string{"size unknown", "context length unknown", "no tools"}
 	switch n := float64(r.Parameters); {

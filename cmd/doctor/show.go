@@ -23,7 +23,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// repositoryFile is where a repository has its configuration.
+// repositoryPath is the path of the configuration in a repository.
 const repositoryPath = ".github/agent.yml"
 
 type showCmd struct {
@@ -33,8 +33,8 @@ type showCmd struct {
 	JSON      bool   `name:"json" help:"Print one JSON array."`
 }
 
-// setting is one line, and the contract of --json: where it comes from, and the place of
-// that: FILE:LINE, or the variable of the environment.
+// setting is one line of the output, and the contract of --json. From is the origin of
+// the value, and At its location: FILE:LINE, or an environment variable.
 type setting struct {
 	Key   string   `json:"key"`
 	Value string   `json:"value"`
@@ -42,7 +42,7 @@ type setting struct {
 	At    []string `json:"at"`
 }
 
-// Run shows what is in force.
+// Run prints the settings in force.
 func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 	var cfg config.Server
 	var list []setting
@@ -50,7 +50,7 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 		var err error
 		if cfg, err = config.Read(c.Config, os.Getenv); err != nil && (c.Config == "" || strings.Contains(c.Repo, "/") && !isDir(c.Repo)) {
 			return door.UsageError{Err: err}
-		} else if err != nil { // the file alone, without the secrets of the server
+		} else if err != nil { // fall back to the file alone, without the server's secrets
 			if cfg, err = config.CheckFile(c.Config); err != nil {
 				return door.UsageError{Err: err}
 			}
@@ -62,7 +62,7 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 		return err
 	}
 	list = append(list, repo.settings(&cfg, c.Config)...)
-	if !c.Effective { // what nobody set stays out
+	if !c.Effective { // defaults are left out
 		list = slices.DeleteFunc(list, func(s setting) bool { return s.From == inforce.Default })
 	}
 	return c.print(w, list)
@@ -73,7 +73,7 @@ func isDir(name string) bool {
 	return err == nil && is.IsDir()
 }
 
-// layer is a repository's file.
+// layer is the configuration file of a repository.
 type layer struct {
 	policy.Config
 
@@ -81,8 +81,8 @@ type layer struct {
 	name string
 }
 
-// repository reads the file of a repository, from a directory or from GitHub. Without one
-// it is empty.
+// repository reads the configuration of a repository, from a directory or from GitHub. A
+// missing file is an empty layer.
 func (c *showCmd) repository(ctx context.Context, cfg config.Server) (layer, error) {
 	if c.Repo == "" {
 		return layer{}, nil
@@ -108,8 +108,8 @@ func (c *showCmd) repository(ctx context.Context, cfg config.Server) (layer, err
 	return l, nil
 }
 
-// fromGitHub reads a repository's file from its default branch. A repository without one
-// is [fs.ErrNotExist].
+// fromGitHub reads a repository's configuration from its default branch. The error is
+// [fs.ErrNotExist] if the repository has no such file.
 func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, error) {
 	at, err := thread.Parse(repo + "#1")
 	if err != nil {
@@ -130,22 +130,22 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 		return nil, err
 	}
 	data, err := client.FileAt(ctx, "", repositoryPath)
-	if errors.Is(err, ghapp.ErrNotFound) { // in a repository that is there
+	if errors.Is(err, ghapp.ErrNotFound) { // the repository exists
 		return nil, fs.ErrNotExist
 	}
 	return data, err
 }
 
-// serverSettings are the keys that only the server's file has.
+// serverSettings returns the settings that exist only in the server's file.
 func serverSettings(cfg *config.Server, file string) []setting {
 	var out []setting
 	walk(reflect.ValueOf(*cfg), "", func(key string, v reflect.Value, def string) {
-		s := setting{Key: key, From: inforce.Default, At: place(cfg, file, key)}
+		s := setting{Key: key, From: inforce.Default, At: locationOf(cfg, file, key)}
 		if s.At != nil {
 			s.From = inforce.Server
 		}
 		if s.Value = def; !v.IsZero() && (v.Kind() != reflect.Slice || v.Len() > 0) {
-			s.Value = shown(key, v)
+			s.Value = formatValue(key, v)
 		}
 		if s.Value != "" {
 			out = append(out, s)
@@ -154,8 +154,8 @@ func serverSettings(cfg *config.Server, file string) []setting {
 	return out
 }
 
-// place is where a value of the server is set: a variable, or a line of its file.
-func place(cfg *config.Server, file, key string) []string {
+// locationOf returns the location of a server setting: a variable, or a line of the file.
+func locationOf(cfg *config.Server, file, key string) []string {
 	variable, line := cfg.From(key)
 	switch {
 	case variable != "":
@@ -166,8 +166,8 @@ func place(cfg *config.Server, file, key string) []string {
 	return nil
 }
 
-// shown is a value without what may be a password.
-func shown(key string, v reflect.Value) string {
+// formatValue formats a value, without the password of a database URL.
+func formatValue(key string, v reflect.Value) string {
 	text := inforce.Shown(v)
 	if u, err := url.Parse(text); key == "database" && strings.Contains(text, "://") && err == nil {
 		return u.Redacted()
@@ -189,7 +189,7 @@ func walk(v reflect.Value, key string, each func(key string, v reflect.Value, de
 	}
 }
 
-// settings are the keys that both files have.
+// settings returns the settings that both files can have.
 func (l layer) settings(cfg *config.Server, file string) []setting {
 	var out []setting
 	for _, s := range inforce.Of(cfg.Policy, l.Config, cfg.Model.Name) {
@@ -200,7 +200,7 @@ func (l layer) settings(cfg *config.Server, file string) []setting {
 			if s.Key == "model" && cfg.Policy.Model == "" {
 				key = "model.name"
 			}
-			one.At = place(cfg, file, key)
+			one.At = locationOf(cfg, file, key)
 		}
 		if s.From == inforce.Repository || s.From == inforce.Both {
 			if line, ok := l.doc.Has(path...); ok {

@@ -17,14 +17,14 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// task is a repository of a few files and a request. Its test reads files and runs none of
-// them, so that it can be run without a wall.
+// task is a request and a small repository. Its test reads files and runs none of them,
+// so that it needs no isolation.
 type task struct {
-	name    string // its directory below tasks
+	name    string // the directory below tasks
 	request string
 }
 
-// tasks are what a beginner does in a minute: a value, a word, a line.
+// tasks are simple edits: a value, a word, a line.
 var tasks = [...]task{
 	{"setting", "In server.conf, change the port from 8080 to 9090."},
 	{"word", "greet.sh prints no name: a variable is misspelt in its last line. Correct it in greet.sh."},
@@ -41,7 +41,7 @@ const (
 	maxTest     = 10 * time.Second
 )
 
-// files returns the content of a task's files by their names.
+// files returns the contents of the task's files by name.
 func (t task) files() (map[string][]byte, error) {
 	dir := path.Join("tasks", t.name)
 	list, err := fs.ReadDir(taskFiles, dir)
@@ -57,8 +57,8 @@ func (t task) files() (map[string][]byte, error) {
 	return out, nil
 }
 
-// repository makes the task's repository in a directory that is not there yet, and returns
-// its first commit. It needs no git.
+// repository creates the task's repository in a new directory and returns it with its
+// first commit. It does not need the git program.
 func (t task) repository(ctx context.Context, dir string) (repo *gitops.Mirror, base string, err error) {
 	for _, d := range []string{"objects", filepath.Join("refs", "heads")} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
@@ -93,8 +93,8 @@ func (t task) repository(ctx context.Context, dir string) (repo *gitops.Mirror, 
 	return repo, c.ID, nil
 }
 
-// solved reports whether the task's own test passes with the files of a commit: those that
-// the task had, and the test as it was.
+// solved reports whether the task's original test passes with the files of a commit.
+// Files that the task did not have are ignored.
 func (t task) solved(ctx context.Context, repo *gitops.Mirror, commit, dir string) (bool, error) {
 	files, err := t.files()
 	if err != nil {
@@ -106,7 +106,7 @@ func (t task) solved(ctx context.Context, repo *gitops.Mirror, commit, dir strin
 	for name, data := range files {
 		if name != testFile {
 			if data, err = repo.ReadFile(ctx, commit, name, maxFile); errors.Is(err, gitops.ErrNotFound) {
-				return false, nil // it was deleted
+				return false, nil // the model deleted it
 			}
 		}
 		if err == nil {

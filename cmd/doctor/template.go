@@ -13,20 +13,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Shown is what Ollama shows of a model's template.
-type Shown struct {
+// ModelInfo is Ollama's description of a model.
+type ModelInfo struct {
 	Template string `json:"template"`
-	Renderer string `json:"renderer"` // of the server, in the template's place
+	Renderer string `json:"renderer"` // built into the server; replaces the template
 	Remote   string `json:"remote_host"`
 	Details  struct {
 		Family string `json:"family"`
 	} `json:"details"`
 }
 
-const maxShown = 64 << 20 // it lists all tensors
+const maxShown = 64 << 20 // large, because the answer lists all tensors
 
-// Show asks an Ollama server for the template of a model.
-func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s Shown, err error) {
+// Show asks an Ollama server for its description of a model.
+func Show(ctx context.Context, client *http.Client, server *url.URL, model string) (s ModelInfo, err error) {
 	body, err := json.Marshal(map[string]string{"model": model})
 	if err != nil {
 		return s, err
@@ -46,9 +46,9 @@ func Show(ctx context.Context, client *http.Client, server *url.URL, model strin
 	return s, json.NewDecoder(io.LimitReader(resp.Body, maxShown)).Decode(&s)
 }
 
-// KnowsRoles reports whether instructions, requests and answers stand apart in what the
-// model gets. A template that is not shown counts as one that knows them.
-func (s Shown) KnowsRoles() bool {
+// KnowsRoles reports whether the prompt separates instructions, requests and answers. It
+// reports true if Ollama does not show the template.
+func (s ModelInfo) KnowsRoles() bool {
 	if s.Template == "" || s.Renderer != "" || s.Remote != "" {
 		return true
 	}
@@ -60,13 +60,13 @@ func (s Shown) KnowsRoles() bool {
 	return false
 }
 
-// examples are models of Ollama's library with the template of a family.
+// examples maps a family to a model of Ollama's library that has the family's template.
 var examples = map[string]string{
 	"qwen2": "qwen2.5-coder:1.5b", "qwen3": "qwen3:4b", "llama": "llama3.2:3b", "gemma2": "gemma2:2b", "gemma3": "gemma3:4b", "phi3": "phi4-mini",
 }
 
-// TellRoles adds to the report that the model's template knows no roles, and what to do.
-func (r *Trial) TellRoles(s Shown) {
+// ReportNoRoles adds to the report that the model's template has no roles, and a remedy.
+func (r *Trial) ReportNoRoles(s ModelInfo) {
 	r.NoRoles = true
 	family := s.Details.Family
 	from := "a model of its family from ollama.com"
@@ -80,7 +80,7 @@ func (r *Trial) TellRoles(s Shown) {
 		clipAnswer(s.Template), untrusted.EscapeLine(r.Model), untrusted.EscapeLine(family), from, untrusted.EscapeLine(r.Model))
 }
 
-// clip shortens a text to what fits into a sentence.
+// clipAnswer shortens a text to fit into a sentence.
 func clipAnswer(s string) string {
 	const most = 60
 	s = strings.Join(strings.Fields(s), " ")

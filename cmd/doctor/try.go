@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
-// Try checks that the model is there, answers, and calls a tool.
+// Try checks that the model exists, answers, and calls a tool.
 func (c *Config) Try(ctx context.Context) []Finding {
 	found := gather(ctx, c.model)
 	if slices.ContainsFunc(found, func(f Finding) bool { return !f.OK && f.Needed }) {
@@ -33,16 +33,16 @@ func (c *Config) calls(ctx context.Context) []Finding {
 	case !d.OK:
 		return []Finding{wrong(name, "The bot needs a model that was made for calling tools. Name another one as model.name; `handrail doctor model NAME` tries it out.", "%s", onePerLine(d.Findings[len(d.Findings)-1].Detail))}
 	case d.Figures.Calls == "text":
-		return []Finding{well(name, "it answers, and calls tools in its text, which works and costs some context")}
+		return []Finding{passed(name, "it answers, and calls tools in its text, which works and costs some context")}
 	}
-	return []Finding{well(name, "it answers, and calls tools")}
+	return []Finding{passed(name, "it answers, and calls tools")}
 }
 
-// pinging is how long a ping that is sent again may take.
-const pinging = 10 * time.Second
+// pingTimeout is the maximum time to wait for a redelivered ping.
+const pingTimeout = 10 * time.Second
 
-// Ping checks that GitHub reaches the server. GitHub sent a ping when the App was made; one
-// that did not arrive is sent again.
+// Ping checks that GitHub reaches the server. GitHub sends a ping when an App is created;
+// Ping has GitHub redeliver one that failed.
 func (c *Config) Ping(ctx context.Context) Finding {
 	const name = "webhook"
 	g := c.Server.GitHub
@@ -59,35 +59,35 @@ func (c *Config) Ping(ctx context.Context) Finding {
 	case len(list) == 0:
 		return Finding{Name: name, Detail: "GitHub sent no ping yet"}
 	case list[0].OK():
-		return well(name, "GitHub's ping arrived")
+		return passed(name, "GitHub's ping arrived")
 	}
 	last := list[0]
 	if err := app.Redeliver(ctx, last.ID); err != nil {
 		return Finding{Name: name, Detail: onePerLine(err.Error()), Remedy: "Mend what is wrong with GitHub first."}
 	}
-	again, stop := time.NewTicker(pinging/20), time.After(pinging)
+	again, stop := time.NewTicker(pingTimeout/20), time.After(pingTimeout)
 	defer again.Stop()
 	for last.ID == list[0].ID {
 		select {
 		case <-again.C:
 		case <-stop:
-			return pinged(last)
+			return pingFinding(last)
 		case <-ctx.Done():
-			return pinged(last)
+			return pingFinding(last)
 		}
 		if now, err := pings(ctx, app, c.now()); err == nil && len(now) > 0 {
 			last = now[0]
 		}
 	}
-	return pinged(last)
+	return pingFinding(last)
 }
 
-func pinged(d ghapp.Delivery) Finding {
+func pingFinding(d ghapp.Delivery) Finding {
 	const name = "webhook"
 	f := Finding{Name: name, Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? Where it cannot be, set github.poll."}
 	switch {
 	case d.OK():
-		return well(name, "GitHub's ping arrived")
+		return passed(name, "GitHub's ping arrived")
 	case d.Status == 0:
 		f.Detail = "GitHub's ping did not arrive: nobody answered"
 	case d.Status == http.StatusUnauthorized:
@@ -98,7 +98,7 @@ func pinged(d ghapp.Delivery) Finding {
 	return f
 }
 
-// pings are the attempts at a ping of a day, newest first.
+// pings returns the ping deliveries of the last 24 hours, newest first.
 func pings(ctx context.Context, app *ghapp.App, now time.Time) ([]ghapp.Delivery, error) {
 	list, err := app.Deliveries(ctx, now.Add(-24*time.Hour))
 	return slices.DeleteFunc(list, func(d ghapp.Delivery) bool { return !isPing(d) }), err

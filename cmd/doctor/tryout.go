@@ -1,11 +1,11 @@
-// Tryout tries each form of answering with a model on three small tasks, with the
-// loop, the workspace and the git that sessions have, so that it measures the product.
+// A trial runs each answer form of a model on three small tasks, with the loop, the
+// workspace and the git code of real sessions, so that it measures the product.
 //
-//	tryout.go    the whole of it; start reading here
+//	tryout.go    the trial; start reading here
 //	task.go      the tasks and their tests
-//	meter.go     how fast the model answers
-//	report.go    what people are told
-//	template.go  a model whose template knows no roles
+//	meter.go     the speed of the model
+//	report.go    the report for the user
+//	template.go  models with a template without roles
 
 package doctor
 
@@ -26,24 +26,23 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// TrialConfig is what a trial is made of. All of it is required but Tell.
+// TrialConfig configures a trial. Only Tell is optional.
 type TrialConfig struct {
 	Model llm.Model
-	// Engine returns what works on sessions, in a directory that is not there yet, with
-	// this model in this form.
+	// Engine returns an engine for sessions with this model and form, in a new directory.
 	Engine func(dir string, m llm.Model, form llm.Form, rules policy.Config) (*work.Engine, error)
-	Time   time.Duration // for all tasks, once the model is loaded
+	Time   time.Duration // for all tasks, after the model is loaded
 	Now    func() time.Time
-	Tell   func(line string) // is told what goes on; nil for nobody
+	Tell   func(line string) // receives progress messages; nil discards them
 }
 
-// enough is how many of the three tasks a form solves that can be worked with.
-const enough = 2
+// minSolved is the minimum number of solved tasks that makes a form usable.
+const minSolved = 2
 
 const (
 	maxTurns = 8
-	minTry   = 200 * time.Millisecond // below which no task is begun
-	maxLoad  = 10 * time.Minute       // for the model's server to load it
+	minTry   = 200 * time.Millisecond // minimum time left to begin a task
+	maxLoad  = 10 * time.Minute       // maximum time to load the model
 )
 
 var (
@@ -51,14 +50,14 @@ var (
 	forms  = [...]llm.Form{llm.FormNative, llm.FormText, llm.FormFiles}
 )
 
-// trial is one trial.
+// trial is a trial in progress.
 type trial struct {
 	TrialConfig
 	caps llm.Capabilities
 	dir  string
 }
 
-// Run tries the model. It is an error only when nothing could be tried at all.
+// Run tries the model. The error is not nil only if nothing could be tried at all.
 func Run(ctx context.Context, cfg TrialConfig) (report Trial, err error) {
 	t := &trial{TrialConfig: cfg}
 	if t.Tell == nil {
@@ -85,8 +84,8 @@ func Run(ctx context.Context, cfg TrialConfig) (report Trial, err error) {
 	return report, nil
 }
 
-// load has the server load the model with the window that sessions use, so that no task
-// waits for it.
+// load has the server load the model with the context size of sessions, so that no task
+// pays for it.
 func (t *trial) load(ctx context.Context) (seconds float64, err error) {
 	t.Tell("loading it")
 	ctx, cancel := context.WithTimeout(ctx, maxLoad)
@@ -101,9 +100,9 @@ func (t *trial) load(ctx context.Context) (seconds float64, err error) {
 	return tenths(t.Now().Sub(began).Seconds()), nil
 }
 
-// all tries each form, the one with the shortest prompt first: on a slow machine one form is
-// known well then, and not three a little. A form has most of the time that is left, and
-// leaves to the next one what it does not take.
+// all tries each form, the shortest prompt first: a slow machine then gets a reliable
+// result for one form. Each form gets most of the remaining time; unused time passes to
+// the next.
 func (t *trial) all(ctx context.Context) ([]Row, error) {
 	ends := t.Now().Add(t.Time)
 	rows := make([]Row, len(forms))
@@ -115,7 +114,7 @@ func (t *trial) all(ctx context.Context) ([]Row, error) {
 		}
 		now := t.Now()
 		share := ends.Sub(now)
-		if i > 1 || i == 1 && t.caps.Tools { // others follow
+		if i > 1 || i == 1 && t.caps.Tools { // other forms follow
 			share = share * 3 / 5
 		}
 		if err := t.form(ctx, &rows[i], now.Add(share)); err != nil {
@@ -125,7 +124,7 @@ func (t *trial) all(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// form tries one form until a time.
+// form tries one form until the time ends.
 func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 	m := &meter{Model: t.Model, now: t.Now}
 	rules := policy.DefaultConfig()
@@ -139,7 +138,7 @@ func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 	for i, task := range tasks {
 		now := t.Now()
 		left := ends.Sub(now)
-		if i < len(tasks)-1 { // one that hangs leaves something for the others
+		if i < len(tasks)-1 { // a hanging task leaves time for the others
 			left = left * 3 / 4
 		}
 		if left < minTry {
@@ -168,10 +167,10 @@ func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 	return nil
 }
 
-// whyTime is why a task is not solved that took too long.
+// whyTime is the reason for a task that timed out.
 const whyTime = "the time was over"
 
-// try has a session work on one task.
+// try runs a session on one task.
 func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, most time.Duration) (out Try, err error) {
 	out.Task = task.name
 	repo, base, err := task.repository(ctx, filepath.Join(dir, "repo"))
@@ -185,7 +184,7 @@ func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, 
 		Task: session.Task{
 			Session: session.NewID(), Text: task.request, Mode: "code", Model: t.Model.Name(), Base: base, Branch: "agent/trial", Turns: maxTurns,
 		},
-		Name: task.name, Log: &session.Memory{}, Repo: repo, RulesAt: base, Approver: nobody{}, Commits: work.Commits{Author: author},
+		Name: task.name, Log: &session.Memory{}, Repo: repo, RulesAt: base, Approver: denyAll{}, Commits: work.Commits{Author: author},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -210,15 +209,15 @@ func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, 
 	return out, err
 }
 
-// nobody denies all that a person would be asked for.
-type nobody struct{}
+// denyAll is an approver that denies every request.
+type denyAll struct{}
 
 // Approve implements [agent.Approver].
-func (nobody) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
+func (denyAll) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
 	for _, a := range asked {
 		out = append(out, session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "nobody can be asked in a trial"})
 	}
 	return out, nil
 }
 
-var _ agent.Approver = nobody{}
+var _ agent.Approver = denyAll{}

@@ -221,7 +221,7 @@ func TestRoles(t *testing.T) {
 		server.Close()
 	}
 	r := Trial{Model: "mine"}
-	r.TellRoles(Shown{Template: "{{ .Prompt }}"})
+	r.ReportNoRoles(ModelInfo{Template: "{{ .Prompt }}"})
 	if !r.NoRoles || !strings.Contains(r.Advice[0], "`FROM mine`") || !strings.Contains(r.Advice[0], "ollama create mine -f Modelfile") {
 		t.Errorf("%+v", r)
 	}

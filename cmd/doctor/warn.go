@@ -21,51 +21,50 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// warnings are values that can be read and will not do what they seem to.
+// warnings collects values that are valid but will not have the expected effect.
 type warnings struct{ all strict.Faults }
 
-// when adds a warning about a key, with a dot between names and numbers.
-func (w *warnings) when(bad bool, key, format string, args ...any) {
+// warnIf adds a warning if bad. Dots separate the names and indexes of key.
+func (w *warnings) warnIf(bad bool, key, format string, args ...any) {
 	if bad {
 		w.all = append(w.all, strict.At(fmt.Sprintf(format, args...), config.Path(key)...))
 	}
 }
 
-// Server returns what in the server's file will not work, though nothing of it is wrong.
+// Server returns warnings about valid but ineffective values in the server's file.
 func Server(cfg *config.Server) strict.Faults {
 	var w warnings
 	w.all = cfg.Idle()
 	s, q, m := cfg.Sessions, cfg.Quotas, cfg.Model
-	atOnce := cmp.Or(s.AtOnce, config.AtOnce)
-	w.when(s.PerUser > atOnce, "sessions.per_user", "%d is more than the %d sessions that run at once, and limits nothing", s.PerUser, atOnce)
-	w.when(s.PerRepo > atOnce, "sessions.per_repo", "%d is more than the %d sessions that run at once, and limits nothing", s.PerRepo, atOnce)
-	w.when(m.Parallel > atOnce, "model.parallel", "%d is more than the %d sessions that run at once", m.Parallel, atOnce)
-	w.when(q.WritesPerHour > 0 && q.WritesPerMinute > q.WritesPerHour, "quotas.writes_per_minute", "%d is more than the %d of an hour", q.WritesPerMinute, q.WritesPerHour)
+	atOnce := cmp.Or(s.AtOnce, config.DefaultAtOnce)
+	w.warnIf(s.PerUser > atOnce, "sessions.per_user", "%d is more than the %d sessions that run at once, and limits nothing", s.PerUser, atOnce)
+	w.warnIf(s.PerRepo > atOnce, "sessions.per_repo", "%d is more than the %d sessions that run at once, and limits nothing", s.PerRepo, atOnce)
+	w.warnIf(m.Parallel > atOnce, "model.parallel", "%d is more than the %d sessions that run at once", m.Parallel, atOnce)
+	w.warnIf(q.WritesPerHour > 0 && q.WritesPerMinute > q.WritesPerHour, "quotas.writes_per_minute", "%d is more than the %d of an hour", q.WritesPerMinute, q.WritesPerHour)
 	first := firstPrompt()
-	w.when(m.Context != 0 && m.Context < first, "model.context", "the first prompt of a session takes about %d tokens before a word of the task: %d are too few, give at least %d", first, m.Context, leastContext)
-	w.when(m.Context >= first && m.Context < leastContext, "model.context", "sessions can do little with fewer than %d tokens", leastContext)
-	w.when(m.Silence != 0 && time.Duration(m.Silence) < 10*time.Second, "model.silence", "%s is shorter than many models take before a first word; their answers would count as cut off", m.Silence)
+	w.warnIf(m.Context != 0 && m.Context < first, "model.context", "the first prompt of a session takes about %d tokens before a word of the task: %d are too few, give at least %d", first, m.Context, leastContext)
+	w.warnIf(m.Context >= first && m.Context < leastContext, "model.context", "sessions can do little with fewer than %d tokens", leastContext)
+	w.warnIf(m.Silence != 0 && time.Duration(m.Silence) < 10*time.Second, "model.silence", "%s is shorter than many models take before a first word; their answers would count as cut off", m.Silence)
 	w.api(cfg.GitHub.API)
 	w.base(m.BaseURL)
 	w.policy("policy.", cfg.Policy)
 	return located(cfg.Locate(w.all.Err()))
 }
 
-// repository returns what in a repository's file will not work, though nothing of it is
-// wrong.
-// nothing is known of its root when that is "".
+// repository returns warnings about valid but ineffective values in a repository's file.
+// An empty root skips checks against the repository's directories.
 func repository(cfg policy.Config, doc *strict.Document, root string) strict.Faults {
 	var w warnings
 	w.all = doc.Idle(cfg)
 	const both = "counts only where the server's file allows it too, below policy"
-	w.when(cfg.AutoApproveCommands != nil && *cfg.AutoApproveCommands, "auto_approve_commands", both)
-	w.when(cfg.AutoApproveSensitiveEdits != nil && *cfg.AutoApproveSensitiveEdits, "auto_approve_sensitive_edits", both)
-	w.when(cfg.Workspace.Network != "" && cfg.Workspace.Network != "none", "workspace.network", both)
+	w.warnIf(cfg.AutoApproveCommands != nil && *cfg.AutoApproveCommands, "auto_approve_commands", both)
+	w.warnIf(cfg.AutoApproveSensitiveEdits != nil && *cfg.AutoApproveSensitiveEdits, "auto_approve_sensitive_edits", both)
+	w.warnIf(cfg.Workspace.Network != "" && cfg.Workspace.Network != "none", "workspace.network", both)
 	for i, dir := range cfg.Workspace.Paths {
-		w.when(root != "" && !isDir(filepath.Join(root, dir)), fmt.Sprintf("workspace.paths.%d", i), "there is no directory %s here", dir)
+		w.warnIf(root != "" && !isDir(filepath.Join(root, dir)), fmt.Sprintf("workspace.paths.%d", i), "there is no directory %s here", dir)
 	}
 	for i, e := range schedule.Of("owner/name", policy.Config{}, cfg) {
-		w.when(e.Refused != "", fmt.Sprintf("schedules.%d", i), "%s, unless the server's file says something else in policy.schedule_limits", e.Refused)
+		w.warnIf(e.Refused != "", fmt.Sprintf("schedules.%d", i), "%s, unless the server's file says something else in policy.schedule_limits", e.Refused)
 	}
 	w.policy("", cfg)
 	return located(doc.Locate(w.all.Err()))
@@ -73,11 +72,11 @@ func repository(cfg policy.Config, doc *strict.Document, root string) strict.Fau
 
 func located(err error) strict.Faults { return strict.Of(strict.Both(nil, err)) }
 
-// leastContext is what a session needs to do anything, see [exam.Model].
+// leastContext is the minimum context of a useful session, in tokens, see [exam.Model].
 const leastContext = 8192
 
-// firstPrompt returns about how many tokens the first prompt of a session in code mode
-// takes, without the task: the instructions, and the tools.
+// firstPrompt estimates the tokens of a session's first prompt in code mode, without the
+// task: the instructions and the tools.
 func firstPrompt() int {
 	all, err := door.BuiltinTools(nil)
 	if err != nil {
@@ -88,78 +87,78 @@ func firstPrompt() int {
 	return compact.Ratio{}.Tokens(compact.Size(llm.Request{Messages: []llm.Message{{Role: llm.RoleSystem, Content: words}}, Tools: specs}))
 }
 
-// api looks at the address of GitHub's API.
+// api checks the address of GitHub's API.
 func (w *warnings) api(address string) {
 	u, err := url.Parse(address)
 	if address == "" || err != nil {
 		return
 	}
 	host := strings.ToLower(u.Hostname())
-	w.when(host == "github.com" || host == "www.github.com", "github.api", "this is the site, not the API; leave it out for github.com")
+	w.warnIf(host == "github.com" || host == "www.github.com", "github.api", "this is the site, not the API; leave it out for github.com")
 	own := host != "api.github.com" && !strings.HasSuffix(host, ".ghe.com") && host != "github.com" && host != "www.github.com"
-	w.when(own && !loopback(host) && !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v3"), "github.api", "the API of GitHub Enterprise Server ends in /api/v3: write %s://%s/api/v3/", u.Scheme, u.Host)
+	w.warnIf(own && !loopback(host) && !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/api/v3"), "github.api", "the API of GitHub Enterprise Server ends in /api/v3: write %s://%s/api/v3/", u.Scheme, u.Host)
 }
 
 func loopback(host string) bool {
 	return host == "localhost" || strings.HasPrefix(host, "127.") || host == "::1"
 }
 
-// base looks at the address of an OpenAI-compatible server.
+// base checks the address of an OpenAI-compatible server.
 func (w *warnings) base(address string) {
 	u, err := url.Parse(address)
-	w.when(address != "" && err == nil && strings.Trim(u.Path, "/") == "", "model.base_url", "there is no path in it; most servers have their API below /v1: %s/v1", strings.TrimRight(address, "/"))
+	w.warnIf(address != "" && err == nil && strings.Trim(u.Path, "/") == "", "model.base_url", "there is no path in it; most servers have their API below /v1: %s/v1", strings.TrimRight(address, "/"))
 }
 
-// policy looks at what both files can say.
+// policy checks the keys that both files can have.
 func (w *warnings) policy(under string, c policy.Config) {
 	for i, s := range c.Schedules {
-		w.when(schedule.Never(s), fmt.Sprintf("%sschedules.%d.cron", under, i), "%q never comes: there is no such day", s.Cron)
+		w.warnIf(schedule.Never(s), fmt.Sprintf("%sschedules.%d.cron", under, i), "%q never comes: there is no such day", s.Cron)
 	}
 	for i, a := range c.Approvals.Approvers {
-		w.when(noTeam(a), fmt.Sprintf("%sapprovals.approvers.%d", under, i), "no team can have this name, so nobody would be asked: names in addresses are in small letters, such as team:acme/%s", slugOf(a))
+		w.warnIf(isImpossibleTeam(a), fmt.Sprintf("%sapprovals.approvers.%d", under, i), "no team can have this name, so nobody would be asked: names in addresses are in small letters, such as team:acme/%s", slugOf(a))
 	}
 	for name, list := range map[string][]string{"allow": c.Commands.Allow, "ask": c.Commands.Ask, "deny": c.Commands.Deny} {
 		for i, p := range list {
-			w.when(joined().MatchString(p), fmt.Sprintf("%scommands.%s.%d", under, name, i), "matches nothing: the commands of a line are looked at one by one; write a pattern for each")
+			w.warnIf(commandOperator().MatchString(p), fmt.Sprintf("%scommands.%s.%d", under, name, i), "matches nothing: the commands of a line are looked at one by one; write a pattern for each")
 		}
 	}
 	for i, dir := range c.Workspace.Paths {
 		in := slices.IndexFunc(c.Workspace.Paths, func(p string) bool { return strings.HasPrefix(dir, p+"/") })
-		w.when(in >= 0 || slices.Index(c.Workspace.Paths, dir) < i, fmt.Sprintf("%sworkspace.paths.%d", under, i), "%s is there already, by another entry of the list", dir)
+		w.warnIf(in >= 0 || slices.Index(c.Workspace.Paths, dir) < i, fmt.Sprintf("%sworkspace.paths.%d", under, i), "%s is there already, by another entry of the list", dir)
 	}
 	n := c.Workspace.Memory
-	w.when(n > 0 && n < 64<<20, under+"workspace.memory", "%s is too little for most programs", n)
-	w.when(c.Workspace.Disk > 0 && c.Workspace.Disk < 16<<20, under+"workspace.disk", "%s is too little for most builds", c.Workspace.Disk)
-	w.when(c.Workspace.Pids > 0 && c.Workspace.Pids < 16, under+"workspace.pids", "%d processes are too few for most builds", c.Workspace.Pids)
-	w.when(c.Workspace.CPUs > 0 && c.Workspace.CPUs < 0.1, under+"workspace.cpus", "%v of a processor is too little for most programs", c.Workspace.CPUs)
+	w.warnIf(n > 0 && n < 64<<20, under+"workspace.memory", "%s is too little for most programs", n)
+	w.warnIf(c.Workspace.Disk > 0 && c.Workspace.Disk < 16<<20, under+"workspace.disk", "%s is too little for most builds", c.Workspace.Disk)
+	w.warnIf(c.Workspace.Pids > 0 && c.Workspace.Pids < 16, under+"workspace.pids", "%d processes are too few for most builds", c.Workspace.Pids)
+	w.warnIf(c.Workspace.CPUs > 0 && c.Workspace.CPUs < 0.1, under+"workspace.cpus", "%v of a processor is too little for most programs", c.Workspace.CPUs)
 	d := time.Duration(c.Approvals.Deadline)
-	w.when(d > 0 && d < time.Minute, under+"approvals.deadline", "%s is shorter than a person takes to read a request", c.Approvals.Deadline)
+	w.warnIf(d > 0 && d < time.Minute, under+"approvals.deadline", "%s is shorter than a person takes to read a request", c.Approvals.Deadline)
 	first := firstPrompt()
 	for _, b := range []struct {
 		key string
 		n   policy.Limits
 	}{{"session", c.Budget.Session}, {"thread", c.Budget.Thread}, {"user_day", c.Budget.UserDay}} {
 		key := under + "budget." + b.key
-		w.when(b.n.Tokens > 0 && b.n.Tokens < first, key+".tokens", "the first prompt of a session takes about %d tokens already", first)
-		w.when(b.n.Time > 0 && time.Duration(b.n.Time) < 10*time.Second, key+".time", "%s is shorter than most models take for one answer", b.n.Time)
+		w.warnIf(b.n.Tokens > 0 && b.n.Tokens < first, key+".tokens", "the first prompt of a session takes about %d tokens already", first)
+		w.warnIf(b.n.Time > 0 && time.Duration(b.n.Time) < 10*time.Second, key+".time", "%s is shorter than most models take for one answer", b.n.Time)
 	}
-	w.when(len(c.Triggers.Review) > 0 && len(c.Modes) > 0 && !slices.Contains(c.Modes, "review"), under+"triggers.review", "review is not among modes, so nothing would be reviewed")
+	w.warnIf(len(c.Triggers.Review) > 0 && len(c.Modes) > 0 && !slices.Contains(c.Modes, "review"), under+"triggers.review", "review is not among modes, so nothing would be reviewed")
 	for label, mode := range c.Triggers.Labels {
-		w.when(len(c.Modes) > 0 && !slices.Contains(c.Modes, mode), under+"triggers.labels."+label, "%s is not among modes, so the label would start nothing", mode)
+		w.warnIf(len(c.Modes) > 0 && !slices.Contains(c.Modes, mode), under+"triggers.labels."+label, "%s is not among modes, so the label would start nothing", mode)
 	}
 }
 
-// joined finds what joins commands of a line.
-var joined = pattern.Lazy(`\s(&&|\|\|?|;)\s`)
+// commandOperator matches the operators between the commands of a line.
+var commandOperator = pattern.Lazy(`\s(&&|\|\|?|;)\s`)
 
-// noTeam reports whether an approver is a team as no address on GitHub names one.
-func noTeam(approver string) bool {
+// isImpossibleTeam reports whether an approver is a team with an impossible name.
+func isImpossibleTeam(approver string) bool {
 	name, ok := strings.CutPrefix(approver, "team:")
 	org, slug, _ := strings.Cut(name, "/")
 	return ok && (slug != strings.ToLower(slug) || strings.Contains(slug, ".") || len(org) > 39 || strings.HasSuffix(org, "-") || strings.Contains(org, "--"))
 }
 
-// slugOf is the name that a team of an approver would have in addresses.
+// slugOf returns the form of a team's name that GitHub uses in addresses.
 func slugOf(approver string) string {
 	_, slug, _ := strings.Cut(approver, "/")
 	return strings.ReplaceAll(strings.ToLower(slug), ".", "-")

@@ -9,8 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Choose returns what a run works with, within what the configuration of its repository
-// allows. The note says where that is less than was asked for.
+// Choose returns the mode, model and limits of a run, within the repository's
+// configuration. The note explains a limit below the requested one.
 func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note string, err error) {
 	with, err = cfg.Choose(asked, "")
 	switch {
@@ -26,9 +26,9 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 	return with, note, nil
 }
 
-// GoOn returns what a person says to the session of these events with the words of t,
-// which becomes its task. A mode is for these words; others are for the session's own.
-func GoOn(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
+// ContinueSession returns t's text as the next message of the recorded session, and makes t the task
+// of that session. A mode applies to the message only; other choices stay the session's.
+func ContinueSession(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
 	was, err := session.Fold(events)
 	if err != nil {
 		return session.Message{}, err
@@ -54,7 +54,7 @@ func GoOn(cfg policy.Config, events []session.Event, t *session.Task, asked poli
 	return m, nil
 }
 
-// notAllowed says what the configuration allows instead.
+// notAllowed names the values that the configuration allows instead.
 func notAllowed(err error) error {
 	var no *policy.NotAllowed
 	if !errors.As(err, &no) {

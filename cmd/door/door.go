@@ -1,7 +1,6 @@
 // Package door holds the verbs of the command line that ask one part of Handrail a
-// question: what the policy thinks of a command, which calls stand in a model's answer,
-// what one tool does. No session is behind them, and each asks the very code that a
-// session has.
+// question: the policy's decision on a command, the calls in a model's answer, the effect
+// of one tool. They need no session, and run the same code as a session.
 package door
 
 import (
@@ -19,11 +18,11 @@ import (
 type Console struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Raw      io.Writer // standard output byte for byte, for what is hashed
+	Raw      io.Writer // unfiltered standard output, for output that is hashed
 	Log      *slog.Logger
 }
 
-// UsageError is wrong use of the command line.
+// UsageError reports wrong use of the command line.
 type UsageError struct{ Err error }
 
 // Error implements error.
@@ -35,18 +34,18 @@ func (e UsageError) Unwrap() error { return e.Err }
 // Usage returns a [UsageError]. Its format is that of [fmt.Errorf].
 func Usage(format string, args ...any) error { return UsageError{Err: fmt.Errorf(format, args...)} }
 
-// ErrFailed is returned by a verb that failed and has said all there is to say.
+// ErrFailed is returned by a verb that failed and has already printed the reason.
 var ErrFailed = errors.New("failed")
 
-// JSONLine writes v as one line of JSON, with < > & as they are.
+// JSONLine writes v as one line of JSON. It does not escape <, > and &.
 func JSONLine(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(v)
 }
 
-// PlainEnvironment returns the part of this process's environment that commands may
-// know: enough to find programs and caches, nothing that could be a secret.
+// PlainEnvironment returns the part of this process's environment that is safe for
+// commands: enough to find programs and caches, without possible secrets.
 func PlainEnvironment() []string {
 	names := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
 	var env []string
@@ -61,10 +60,10 @@ func PlainEnvironment() []string {
 	return env
 }
 
-// Hyphened moves a command line or a path that begins with a hyphen behind "--", so
-// that scripts can give any text to `policy explain`. A word that looks like a flag
-// stays.
-func Hyphened(args []string) []string {
+// SeparateHyphens moves a command line or path that begins with a hyphen behind "--", so that
+// scripts can pass any text to `policy explain`. A word that looks like a flag is not
+// moved.
+func SeparateHyphens(args []string) []string {
 	at := explainArgs(args)
 	if at < 0 || slices.Contains(args, "--") {
 		return args
@@ -75,7 +74,7 @@ func Hyphened(args []string) []string {
 		case a == "--config", a == "--mode", a == "--log-level":
 			i++ // its value
 		case !strings.HasPrefix(a, "-") || a == "-":
-			return args // this one is it
+			return args // the argument needs no "--"
 		case !flagLike(a) && found >= 0:
 			return args
 		case !flagLike(a):
@@ -89,7 +88,7 @@ func Hyphened(args []string) []string {
 	return append(out, "--", args[found])
 }
 
-// explainArgs returns the index behind `policy explain command` or `file`, or -1.
+// explainArgs returns the index after `policy explain command` or `file`, or -1.
 func explainArgs(args []string) int {
 	for i := range args {
 		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" && (args[i+2] == "command" || args[i+2] == "file") {
@@ -99,7 +98,7 @@ func explainArgs(args []string) int {
 	return -1
 }
 
-// flagLike reports whether a word is, or was meant as, a flag: -h, --json,
+// flagLike reports whether a word is, or was meant to be, a flag: -h, --json,
 // --mode=ask.
 func flagLike(word string) bool {
 	if word == "-h" {

@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// explainLine is one line of standard input. The id is given back as it came,
-// byte for byte: a large number stays the number that it is.
+// explainLine is one line of standard input. The answer repeats the id byte for byte, so
+// that a large number keeps its precision.
 type explainLine struct {
 	ID      json.RawMessage `json:"id"`
 	Command *string         `json:"command"`
@@ -25,16 +25,15 @@ func (l explainLine) id() json.RawMessage {
 	return l.ID
 }
 
-// lineFailure answers a line that was not understood.
+// lineFailure answers an invalid line.
 type lineFailure struct {
 	ID    json.RawMessage `json:"id"`
 	Error string          `json:"error"`
 }
 
-// eachLine answers every line of standard input with a line. It does not wait for
-// more input before it answers, so that a script may wait for each answer. Empty
-// lines are left out. A line that is not understood gets an error as its answer,
-// and the run ends with 1.
+// eachLine answers every line of standard input with a line. It answers before it waits
+// for more input, so that a script may wait for each answer. It skips empty lines. The
+// answer to an invalid line is an error, and the run then ends with 1.
 func eachLine(w *Console, word *string, explain func(explainLine) (any, error)) error {
 	if word != nil {
 		return Usage("--stdin reads standard input; leave out %q", *word)

@@ -16,7 +16,7 @@ type toolsParseCmd struct {
 	Tools string `type:"path" help:"File with the tools that can be called, as 'tools list --json' prints them or as a request to a model holds them; the built-in ones otherwise."`
 }
 
-// Run parses standard input. Finding no call is no failure.
+// Run parses standard input. Text without a call is not an error.
 func (c *toolsParseCmd) Run(w *Console) error {
 	all, err := BuiltinTools(nil)
 	if err != nil {
@@ -51,8 +51,8 @@ func (c *toolsParseCmd) Run(w *Console) error {
 	return nil
 }
 
-// unknownTools returns what a session would tell the model of each name that no tool
-// has. The calls stay in the result: their markup shows that they are calls.
+// unknownTools returns the session's message to the model for each unknown tool name. The
+// calls stay in the result: their markup shows that they are calls.
 func unknownTools(specs []llm.ToolSpec, called []string) []string {
 	known := map[string]bool{}
 	names := make([]string, 0, len(specs))
@@ -63,7 +63,7 @@ func unknownTools(specs []llm.ToolSpec, called []string) []string {
 	var out []string
 	for _, name := range called {
 		if !known[name] {
-			known[name] = true // said once
+			known[name] = true // report each name once
 			out = append(out, fmt.Sprintf("There is no tool %q. The tools are: %s.", name, strings.Join(names, ", ")))
 		}
 	}

@@ -19,7 +19,7 @@ type policyExplainCmd struct {
 	File    explainFileCmd    `cmd:"" aliases:"path" help:"Say whether an edit of a file is allowed, asked for or denied."`
 }
 
-// policyFlags say under which configuration and mode is decided.
+// policyFlags choose the configuration and the mode of a decision.
 type policyFlags struct {
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
@@ -32,8 +32,8 @@ func (f policyFlags) load() (*policy.Policy, policy.Mode, error) {
 	return loadPolicy(f.ConfigFile, f.Mode)
 }
 
-// loadPolicy returns the policy of a repository's configuration, which stands
-// alone here, and the mode called name.
+// loadPolicy returns the policy of a repository's configuration, without a server's, and
+// the mode called name.
 func loadPolicy(file, name string) (*policy.Policy, policy.Mode, error) {
 	mode, err := policy.ParseMode(name)
 	if err != nil {
@@ -62,7 +62,7 @@ type explainCommandCmd struct {
 	Line   *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
 
-// Run explains one command line, or one a line of standard input.
+// Run explains one command line, or each line of standard input.
 func (c *explainCommandCmd) Run(w *Console) error {
 	p, mode, err := c.load()
 	if err != nil {
@@ -97,7 +97,7 @@ func (c *explainCommandCmd) Run(w *Console) error {
 	case c.JSON:
 		return JSONLine(w.Out, p.ExplainCommandFully(mode, *c.Line))
 	}
-	e := ruled{p.ExplainCommandFully(mode, *c.Line)}
+	e := decisionText{p.ExplainCommandFully(mode, *c.Line)}
 	e.say(w, fmt.Sprintf("%s (severity %s)", e.Decision, e.Severity))
 	return nil
 }
@@ -107,7 +107,7 @@ type explainFileCmd struct {
 	Path *string `arg:"" optional:"" help:"The path, relative to the root of the repository."`
 }
 
-// Run explains one path, or one a line of standard input.
+// Run explains one path, or each line of standard input.
 func (c *explainFileCmd) Run(w *Console) error {
 	p, mode, err := c.load()
 	if err != nil {
@@ -130,7 +130,7 @@ func (c *explainFileCmd) Run(w *Console) error {
 	if c.Path == nil {
 		return Usage("give a path, for example: handrail policy explain file .github/workflows/ci.yml")
 	}
-	e := ruled{p.ExplainFileFully(mode, *c.Path)}
+	e := decisionText{p.ExplainFileFully(mode, *c.Path)}
 	switch f := p.ExplainFile(mode, *c.Path); {
 	case c.JSON && c.Full:
 		return JSONLine(w.Out, e)
@@ -144,11 +144,11 @@ func (c *explainFileCmd) Run(w *Console) error {
 	return nil
 }
 
-// ruled is a decision that is printed in words.
-type ruled struct{ policy.Explanation }
+// decisionText prints a decision as text.
+type decisionText struct{ policy.Explanation }
 
 // say prints a decision with every rule that matched.
-func (e ruled) say(w *Console, head string) {
+func (e decisionText) say(w *Console, head string) {
 	if e.Auto {
 		head += ", without asking anybody"
 	}
@@ -159,7 +159,7 @@ func (e ruled) say(w *Console, head string) {
 	fmt.Fprintf(w.Out, "sha256 %s\n", e.Digest)
 }
 
-// fullLine answers a line of standard input in full.
+// fullLine is the full answer to a line of standard input.
 type fullLine struct {
 	ID json.RawMessage `json:"id"`
 	policy.Explanation

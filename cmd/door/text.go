@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Text says what becomes of a text on its way in and out.
+// Text is the verb that shows the filters for incoming and outgoing text.
 type Text struct {
 	Outgoing outgoingCmd `cmd:"" help:"Make texts safe to post, as everything is that goes to GitHub."`
 	Incoming incomingCmd `cmd:"" help:"Take out of texts what a reader would not see, as from everything that comes from GitHub."`
@@ -21,7 +21,7 @@ type outgoingCmd struct {
 	As    string `name:"as" enum:"body,title,message" default:"body" help:"What they are: body, title or (commit) message."`
 }
 
-// Run answers each line with the text that would be written.
+// Run answers each line with the text that Handrail would write.
 func (c *outgoingCmd) Run(w *Console) error {
 	to := untrusted.OutputOptions{Repo: c.Repo, Inert: command.Inert}
 	if c.Repo != "" {
@@ -50,13 +50,13 @@ func (c *incomingCmd) Run(w *Console) error {
 	})
 }
 
-// textLine answers a line.
+// textLine is the answer to a line.
 type textLine struct {
 	ID   json.RawMessage `json:"id"`
 	Text string          `json:"text"`
 }
 
-// eachText answers every line of standard input with its text changed.
+// eachText answers every line of standard input with its changed text.
 func eachText(w *Console, change func(string) string) error {
 	return eachLine(w, nil, func(l explainLine) (any, error) {
 		if l.Text == nil {

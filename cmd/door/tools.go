@@ -58,8 +58,7 @@ func (c *toolsListCmd) Run(w *Console) error {
 	return JSONLine(w.Out, list)
 }
 
-// BuiltinTools returns the tools that work in ws, which may be nil when they are
-// only described.
+// BuiltinTools returns the tools for ws, which may be nil if they are only described.
 func BuiltinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 	cfg := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws}
 	if ws != nil {
@@ -85,8 +84,8 @@ type callResult struct {
 	Error   string `json:"error"`
 }
 
-// Run calls the tool through the same policy that a session has. With --json
-// the result is an object also when the call could not be made.
+// Run calls the tool under the same policy as a session. With --json the result is an
+// object even if the call was not possible.
 func (c *toolsCallCmd) Run(ctx context.Context, w *Console) error {
 	res, err := c.call(ctx, w)
 	out := callResult{OK: err == nil, Content: res.Content}
@@ -167,8 +166,8 @@ func (c *toolsCallCmd) arguments(w *Console) (json.RawMessage, error) {
 	return json.Marshal(args)
 }
 
-// gate returns an error when a call is not to be made. A critical one is never
-// approved in advance, because the tool works on the directory itself.
+// gate returns an error if the call must not be made. A critical call cannot be approved
+// in advance, because the tool works on the directory itself.
 func (c *toolsCallCmd) gate(d policy.Decision) error {
 	var list []string
 	for _, r := range d.Reasons {
@@ -188,7 +187,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 	return nil
 }
 
-// openDirectory serves the tools on a directory itself, not on a copy of it.
+// openDirectory opens a workspace on the directory itself, not on a copy.
 func openDirectory(ctx context.Context, w *Console, dir string) (*workspace.Workspace, func(), error) {
 	root, err := filepath.Abs(dir)
 	if err != nil {

@@ -1,12 +1,12 @@
-// Package forms remembers in which form of answering each model did well, so that the next
-// session begins with that one. It is a small file on this machine that all processes of its
-// user share:
+// Package forms remembers the successful answer forms of each model, so that the next
+// session begins with the best one. The memory is a small file on this machine, shared by
+// all processes of its user:
 //
-//	forms.go  the file: read, changed under a lock, written whole
-//	record.go what is known of one model, and the form that follows from it
+//	forms.go  the file: read, changed under a lock, replaced as a whole
+//	record.go the record of one model, and the form that follows from it
 //
-// It is a memory, not a record: where it cannot be read or written, sessions begin as if
-// nothing was known.
+// The memory is an optimization: if the file cannot be read or written, sessions begin
+// without it.
 package forms
 
 import (
@@ -27,12 +27,12 @@ import (
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
-// Config says where the memory is.
+// Config configures a [Memory].
 type Config struct {
-	File   string // "" keeps nothing
+	File   string // empty disables the memory
 	Server string // address of the models' server
 	Log    *slog.Logger
-	Now    func() time.Time // nil for time.Now
+	Now    func() time.Time // nil means time.Now
 }
 
 // Memory is the memory of one server's models. It is safe for concurrent use, also by
@@ -41,7 +41,7 @@ type Memory struct{ cfg Config }
 
 var _ agent.Forms = (*Memory)(nil)
 
-// New returns the memory in a file, which need not be there.
+// New returns the memory in a file. The file may be missing.
 func New(cfg Config) *Memory {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -52,22 +52,22 @@ func New(cfg Config) *Memory {
 	return &Memory{cfg}
 }
 
-// Bounds of the file.
+// Version and limits of the file.
 const (
 	version   = 1
 	maxModels = 64
 	maxBytes  = 1 << 20
-	maxWait   = 2 * time.Second // for the lock
+	maxWait   = 2 * time.Second // maximum time to wait for the lock
 )
 
-// content is the file.
+// content is the content of the file.
 type content struct {
 	Version int       `json:"version"`
-	Models  []*record `json:"models"` // used last first
+	Models  []*record `json:"models"` // most recently used first
 }
 
-// Best returns the form that a session with the model should begin with, [llm.FormAuto] if
-// nothing is known of these weights.
+// Best returns the form to begin a session with, or [llm.FormAuto] if the weights are
+// unknown.
 func (m *Memory) Best(model string, caps llm.Capabilities) llm.Form {
 	if m.cfg.File == "" {
 		return llm.FormAuto
@@ -75,8 +75,8 @@ func (m *Memory) Best(model string, caps llm.Capabilities) llm.Form {
 	return m.read().find(m.cfg.Server, model, caps.Digest).best(caps)
 }
 
-// Ended takes in how a session went in a form. What cannot be written is logged, and
-// forgotten.
+// Ended records the outcome of a session in a form. A failed write is logged and
+// otherwise ignored.
 func (m *Memory) Ended(model string, caps llm.Capabilities, form llm.Form, well bool) {
 	if m.cfg.File == "" || rank(form) < 0 {
 		return
@@ -86,7 +86,7 @@ func (m *Memory) Ended(model string, caps llm.Capabilities, form llm.Form, well 
 	}
 }
 
-// change changes the file while no other process does.
+// change updates the file under its lock.
 func (m *Memory) change(f func(*content)) (err error) {
 	dir := filepath.Dir(m.cfg.File)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -108,7 +108,7 @@ func (m *Memory) change(f func(*content)) (err error) {
 	return replace(dir, m.cfg.File, append(text, '\n'))
 }
 
-// replace gives a file new content at once: a reader sees the old or the new one.
+// replace replaces a file atomically: a reader sees the old or the new content.
 func replace(dir, name string, text []byte) (err error) {
 	temp, err := os.CreateTemp(dir, ".forms-*")
 	if err != nil {
@@ -125,7 +125,7 @@ func replace(dir, name string, text []byte) (err error) {
 	return err
 }
 
-// read returns what is in the file, and an empty memory if that cannot be understood.
+// read returns the content of the file, or an empty memory if the file is invalid.
 func (m *Memory) read() *content {
 	c, err := load(m.cfg.File)
 	if err != nil {
@@ -162,8 +162,8 @@ func load(name string) (*content, error) {
 	return c, nil
 }
 
-// find returns what is known of a model's weights: by their digest, or by the name on the
-// server if that does not tell one. It returns nil if nothing is known.
+// find returns the record of a model's weights, found by digest, or by the model's name
+// if the server reports no digest. It returns nil if there is no record.
 func (c *content) find(server, model, digest string) *record {
 	for _, r := range c.Models {
 		if digest != "" && r.Digest == digest || digest == "" && r.named(server, model) {
@@ -173,8 +173,8 @@ func (c *content) find(server, model, digest string) *record {
 	return nil
 }
 
-// take takes in an outcome. Other weights that the server had under the name are forgotten,
-// and the models used longest ago beyond the limit.
+// take records an outcome. It drops the records of other weights under the same name, and
+// the least recently used models beyond the limit.
 func (c *content) take(cfg Config, model string, caps llm.Capabilities, form llm.Form, well bool) {
 	r := c.find(cfg.Server, model, caps.Digest)
 	if r == nil {

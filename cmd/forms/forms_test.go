@@ -60,9 +60,9 @@ func TestBest(t *testing.T) {
 		{"a small one in no form", small, "f-", llm.FormFiles},
 		{"native is not offered any more", mute, "n+ n+", llm.FormAuto},
 		{"native is not offered, and text was not good", mute, "n+ t- f+", llm.FormFiles},
-		{"tried once more after twenty", large, "n-" + strings.Repeat(" t+", again), llm.FormNative},
-		{"and not before", large, "n-" + strings.Repeat(" t+", again-1), llm.FormText},
-		{"a small one is not tried in what it would not begin with", small, "n-" + strings.Repeat(" t+", again), llm.FormText},
+		{"tried once more after twenty", large, "n-" + strings.Repeat(" t+", retryAfter), llm.FormNative},
+		{"and not before", large, "n-" + strings.Repeat(" t+", retryAfter-1), llm.FormText},
+		{"a small one is not tried in what it would not begin with", small, "n-" + strings.Repeat(" t+", retryAfter), llm.FormText},
 	} {
 		m := memory(t)
 		m.history(tt.caps, tt.history)
@@ -124,7 +124,7 @@ func TestRandomHistories(t *testing.T) {
 				form, since = llm.FormNative, -1
 			}
 			if form == llm.FormNative {
-				if since >= 0 && since < again {
+				if since >= 0 && since < retryAfter {
 					t.Fatalf("seed %d: native again after %d outcomes", seed, since)
 				}
 				begun++
@@ -158,7 +158,7 @@ func TestGoodOneStays(t *testing.T) {
 			form := ranked[r.IntN(len(ranked))]
 			rec.take(form, form == good)
 			best := rec.best(large)
-			if best != good && rec.Forms[best].Others < again {
+			if best != good && rec.Forms[best].Others < retryAfter {
 				t.Fatalf("seed %d: %s goes well, and the best is %s: %v", seed, good, best, rec.Forms)
 			}
 		}

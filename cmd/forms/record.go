@@ -7,36 +7,36 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// record is what is known of one model's weights.
+// record is the history of one model's weights.
 type record struct {
-	Digest string               `json:"digest,omitempty"` // "" if the server does not tell one
-	Server string               `json:"server"`           // that had them last
+	Digest string               `json:"digest,omitempty"` // empty if the server reports none
+	Server string               `json:"server"`           // the last server with these weights
 	Model  string               `json:"model"`
 	Used   time.Time            `json:"used"`
 	Forms  map[llm.Form]outcome `json:"forms"`
 }
 
-// outcome is how sessions went in one form.
+// outcome is the history of sessions in one form.
 type outcome struct {
-	Last   string `json:"last"`   // of the last sessions, + if it went well, - if not, the newest at the end
-	Others int    `json:"others"` // outcomes of other forms since this one failed
+	Last   string `json:"last"`   // + for a success, - for a failure, the newest last
+	Others int    `json:"others"` // outcomes of other forms since the last failure
 }
 
 const (
-	maxLast = 8   // outcomes that count
-	fades   = 0.8 // weight of an outcome beside the next newer one
-	again   = 20  // outcomes of other forms after which one that failed is tried once more
+	maxLast    = 8   // outcomes kept per form
+	decay      = 0.8 // weight of an outcome relative to the next newer one
+	retryAfter = 20  // outcomes of other forms before a failed form is retried
 )
 
-// ranked is every form, from the most to the least that is asked of a model.
+// ranked lists every form, the most demanding for the model first.
 var ranked = [...]llm.Form{llm.FormNative, llm.FormText, llm.FormFiles}
 
-// rank returns the place of a form, -1 if it is none.
+// rank returns the index of a form in ranked, or -1.
 func rank(f llm.Form) int { return slices.Index(ranked[:], f) }
 
 func (r *record) named(server, model string) bool { return r.Server == server && r.Model == model }
 
-// take takes in how a session went.
+// take records the outcome of a session.
 func (r *record) take(form llm.Form, well bool) {
 	if r.Forms == nil {
 		r.Forms = map[llm.Form]outcome{}
@@ -58,7 +58,8 @@ func (r *record) take(form llm.Form, well bool) {
 	r.Forms[form] = o
 }
 
-// well reports whether at least half of the last sessions went well, newer ones counted more.
+// well reports whether at least half of the last sessions succeeded; newer ones weigh
+// more.
 func (o outcome) well() bool {
 	good, all, weight := 0.0, 0.0, 1.0
 	for i := len(o.Last) - 1; i >= 0 && len(o.Last)-i <= maxLast; i-- {
@@ -66,14 +67,14 @@ func (o outcome) well() bool {
 			good += weight
 		}
 		all += weight
-		weight *= fades
+		weight *= decay
 	}
 	return all > 0 && good >= all/2
 }
 
-// best returns the most capable form that went well. A form that failed is tried once more
-// after twenty outcomes of others, if sessions with such a model begin with it or with one
-// above it. If nothing went well it is the form below those that failed.
+// best returns the most capable form that succeeds. A failed form is retried after enough
+// outcomes of others, if it is not above the model's default form. If no form succeeds,
+// best returns the form below the failed ones.
 func (r *record) best(caps llm.Capabilities) llm.Form {
 	if r == nil {
 		return llm.FormAuto
@@ -81,10 +82,10 @@ func (r *record) best(caps llm.Capabilities) llm.Form {
 	least := llm.FormAuto
 	for i, f := range ranked {
 		o, known := r.Forms[f]
-		if !known || f == llm.FormNative && !caps.Tools { // a server that is asked for calls would refuse
+		if !known || f == llm.FormNative && !caps.Tools { // without tool support the server would refuse native calls
 			continue
 		}
-		if o.well() || o.Others >= again && i >= rank(llm.FormOf(caps)) {
+		if o.well() || o.Others >= retryAfter && i >= rank(llm.FormOf(caps)) {
 			return f
 		}
 		least = f.Simpler()

@@ -25,15 +25,15 @@ import (
 
 type actionCmd struct{}
 
-// actionLease is how long a lease lasts that nobody extends; actionLook is the time
-// between two looks at what others left in the ref.
+// actionLease is the duration of a lease without renewal; actionPoll is the interval
+// between reads of other runs' writes to the ref.
 const (
 	actionLease = 10 * time.Minute
-	actionLook  = 3 * time.Second
-	actionWait  = 5 * time.Minute // for what is away; what is due later waits for another run
+	actionPoll  = 3 * time.Second
+	actionWait  = 5 * time.Minute // for an unavailable service; work due later waits for another run
 )
 
-// Run works on the event of a workflow run: it is serve for one delivery.
+// Run handles the event of a workflow run: it is serve for one delivery.
 func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	run, err := action.Read(os.Getenv)
 	for _, s := range []string{run.Token.Reveal(), run.Inputs.APIKey.Reveal(), run.Inputs.StateKey.Reveal()} { //control:masks-come-first
@@ -52,23 +52,23 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	} else {
 		untold = run.Ended(err)
 	}
-	if untold != nil && (err == nil || !strings.Contains(err.Error(), untold.Error())) { // what came of it may have met the same
+	if untold != nil && (err == nil || !strings.Contains(err.Error(), untold.Error())) { // both may have failed for the same reason
 		err = errors.Join(err, untold)
 	}
 	if err == nil {
 		return nil
 	}
-	if os.Getenv("GITHUB_ACTIONS") != "true" { // a person reads it, and no annotations
+	if os.Getenv("GITHUB_ACTIONS") != "true" { // outside of GitHub Actions annotations are noise
 		return err
 	}
 	if untold != nil || !errors.Is(err, door.ErrFailed) {
 		action.Fault.Print(w.raw, err.Error())
 	}
-	return said(err)
+	return printedError(err)
 }
 
-// said is an error that was printed, for the exit code.
-func said(err error) error {
+// printedError returns the exit-code error for an error that was already printed.
+func printedError(err error) error {
 	if errors.As(err, new(door.UsageError)) {
 		return door.UsageError{Err: door.ErrFailed}
 	}
@@ -86,13 +86,13 @@ type actor struct {
 	state *threadref.Store
 	inbox *action.Inbox
 	turns *action.Log
-	fault error // of the repository's configuration
+	fault error // in the repository's configuration
 }
 
 func act(ctx context.Context, w *console, run action.Run) (err error) {
 	event, err := run.Webhook(ctx, os.Getenv)
 	if err == nil && !w.options.unlimited {
-		err = run.Walled()
+		err = run.CheckIsolation()
 	}
 	ends, wrong := run.Ends(os.Getenv)
 	if err = errors.Join(err, wrong); err != nil {
@@ -139,7 +139,7 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	if event == "schedule" && run.Inputs.Task == "" {
-		return a.byClock(ctx, w, r)
+		return a.runSchedules(ctx, w, r)
 	}
 	found, err := action.Patient(ctx, w.raw, actionWait, func() (*store.Delivery, error) { return a.take(ctx, event) })
 	if err != nil {
@@ -149,12 +149,12 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 	return a.deliver(ctx, w, found)
 }
 
-// take returns what the event is to the bot: as a server takes it, or the task that it
-// brings.
+// take returns the delivery for the event: the one that a server would take, or the task
+// that the event brings.
 func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error) {
 	payload := a.run.Payload
-	ev, _ := ghapp.ParseEvent(event, payload)         // whose error the next one says as well
-	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is known by what waits in its thread
+	ev, _ := ghapp.ParseEvent(event, payload)         // source reports the error as well
+	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is recognized by the pending request of its thread
 	found, kept, err := a.source(ctx, event, ev)
 	if byInput := trigger.IsKey(found.Key) && a.run.Inputs.Task != ""; err == nil && (!kept || byInput || ev.Thread.Number == 0 && !ci.Ended(ev)) {
 		kept = false
@@ -190,8 +190,8 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	return &found, err
 }
 
-// source returns what the event is to the bot. An event of a check names no thread: the
-// session is looked for that opened its pull request.
+// source returns the delivery for the event. An event of a check names no thread: source
+// searches for the session that opened its pull request.
 func (a *actor) source(ctx context.Context, event string, ev ghapp.Event) (found store.Delivery, kept bool, err error) {
 	if !ci.Ended(ev) || a.run.Inputs.Task != "" {
 		return a.bot.Source(ctx, event, a.run.Payload)
@@ -204,16 +204,15 @@ func (a *actor) source(ctx context.Context, event string, ev ghapp.Event) (found
 	return found, kept, err
 }
 
-// has reports whether the ref of a thread has a session.
+// has reports whether the ref of a thread holds a session.
 func (a *actor) has(ctx context.Context, at thread.Ref, id string) (bool, error) {
 	a.state.Use(action.Ref(gitref.Prefix, at))
 	_, err := a.redactedStore.Sessions.Session(ctx, id)
 	return err == nil, store.Unless(err, store.ErrNotFound)
 }
 
-// deliver stores the event, has the queue work until nothing is left, and tells the
-// runner what came of it. When the run is to end before that, the session waits for the
-// next one.
+// deliver stores the event, runs the queue until it is idle, and reports the result to
+// the runner. If the run ends before that, the session waits for the next run.
 func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) error {
 	seen := action.Witness{App: a.app, Client: a.Client, Kept: a.redactedStore, Read: a.state.Refresh}
 	if err := seen.SetBack(ctx, a.at); err != nil {
@@ -225,16 +224,16 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	if err := a.queue.Start(ctx); err != nil {
 		return err
 	}
-	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionLook, Log: a.log}
+	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionPoll, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionLook, 10*a.opt.sweep)
+	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionPoll, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })
 	err := errors.Join(a.bot.Reconcile(ctx), a.state.UntilIdle(ctx, all))
 	stop()
 	beside.Wait()
-	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // what was found at the last moment
+	err = errors.Join(err, a.state.UntilIdle(ctx, all)) // for comments found at the last moment
 	why := context.Cause(ctx)
 	if m, ok := a.state.Repo.(action.Repo); ok && why == nil {
 		a.run.Sweep(ctx, a.Client, m.Mirror, a.at, a.log)
@@ -250,7 +249,7 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	if why := a.inbox.Why(d.ID); why != "" {
 		action.Notice.Print(w.raw, a.run.Event+": "+why)
 	}
-	if a.fault != nil { // whoever asked was told in the thread
+	if a.fault != nil { // the requester was told in the thread
 		action.Fault.Print(w.raw, a.fault.Error())
 		err = errors.Join(err, door.ErrFailed)
 	}

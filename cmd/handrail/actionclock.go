@@ -20,15 +20,15 @@ import (
 	"github.com/handrail-bot/handrail/cmd/watchers"
 )
 
-// byClock begins what the repository schedules and is due. What became of that is kept in
-// a ref of its own; each result has a thread, and the session is in the ref of that.
-func (a *actor) byClock(ctx context.Context, w *console, r *serveRunner) error {
+// runSchedules begins the scheduled sessions that are due. The state of the schedules has a
+// ref of its own; each session is stored in the ref of its result's thread.
+func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) error {
 	begun, entries, err := a.due(ctx, w, r)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if no := cmp.Or(e.Refused, e.Wrong()); no != "" {
+		if no := cmp.Or(e.Refused, e.CronFault()); no != "" {
 			action.Warning.Print(w.raw, fmt.Sprintf("The schedule %s of .github/agent.yml is not started: %s", e.Name, no))
 		}
 	}
@@ -37,7 +37,7 @@ func (a *actor) byClock(ctx context.Context, w *console, r *serveRunner) error {
 	}
 	var wrong []error
 	for i, d := range begun {
-		if i > 0 { // the one before was drained
+		if i > 0 { // deliver drained the previous queue
 			if err := a.newQueue(r, queue.NoEngine); err != nil {
 				return errors.Join(append(wrong, err)...)
 			}
@@ -55,8 +55,8 @@ func (a *actor) byClock(ctx context.Context, w *console, r *serveRunner) error {
 	return errors.Join(wrong...)
 }
 
-// due returns what begins now, each for its thread, and what is scheduled. Two runs at
-// once begin nothing twice.
+// due returns the deliveries to begin now, each for its thread, and all schedule entries.
+// Two concurrent runs begin nothing twice.
 func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*store.Delivery, entries []schedule.Entry, err error) {
 	a.state.Use(action.Ref(gitref.Prefix, a.run.Repo))
 	at, name := live.Thread{Ref: a.run.Repo, Client: a.Client}, a.run.Repo.Repository()
@@ -71,7 +71,7 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	}
 	entries = schedule.Of(name, a.cfg.Policy, place.Config)
 	if len(entries) == 0 {
-		_, err := a.run.Task(func(string) string { return "" }) // which says what to do
+		_, err := a.run.Task(func(string) string { return "" }) // its error explains how to give a task
 		return nil, nil, door.UsageError{Err: err}
 	}
 	key := strings.ToLower(name) + "#0"
@@ -85,7 +85,7 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	a.inbox.Scheduled = entries
 	work := func(ctx context.Context) error { return a.bot.Work(ctx, key) }
 	read := func(ctx context.Context) error { return watchers.Read(ctx, a.redactedStore, name) }
-	hand := func(ctx context.Context) (err error) { begun, err = a.handOn(ctx); return err }
+	hand := func(ctx context.Context) (err error) { begun, err = a.takeDeliveries(ctx); return err }
 	for _, step := range []func(context.Context) error{read, work, watchers.Look(a.redactedStore), work, hand} {
 		if err == nil {
 			err = step(ctx)
@@ -95,8 +95,8 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	return begun, entries, errors.Join(err, e, a.state.Flush(ctx))
 }
 
-// handOn takes what waits for other threads out of the ref of the schedules.
-func (a *actor) handOn(ctx context.Context) (out []*store.Delivery, err error) {
+// takeDeliveries removes the deliveries of other threads from the ref of the schedules.
+func (a *actor) takeDeliveries(ctx context.Context) (out []*store.Delivery, err error) {
 	waiting, err := a.redactedStore.Wakes.Waiting(ctx, 100)
 	for _, t := range waiting {
 		for {
@@ -116,7 +116,7 @@ func (a *actor) handOn(ctx context.Context) (out []*store.Delivery, err error) {
 	return out, err
 }
 
-// next says what is due next, "" for nothing.
+// next names the entry that is due next. It is empty if there is none.
 func next(entries []schedule.Entry) string {
 	var first time.Time
 	said := ""

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// failure is what a verb prints with --json when it cannot print what it is
-// for: the command line is wrong, or a file cannot be read.
+// failure is the output of a verb with --json that has no result: the command line is
+// wrong, or a file cannot be read.
 type failure struct {
 	OK    bool   `json:"ok"`
 	Error string `json:"error"`
 }
 
-// answered notes whether anything was written, so that a failure is printed
-// as JSON only where nothing else was.
-type answered struct {
+// writeTracker notes whether anything was written, so that a failure is printed as JSON only
+// if nothing else was.
+type writeTracker struct {
 	io.Writer
 	yes bool
 }
 
 // Write implements [io.Writer].
-func (a *answered) Write(p []byte) (int, error) {
+func (a *writeTracker) Write(p []byte) (int, error) {
 	a.yes = a.yes || len(p) > 0
 	return a.Writer.Write(p)
 }
 
-// wantsJSON reports whether the caller reads standard output as JSON, also when
-// the rest of the command line is not understood.
+// wantsJSON reports whether the caller expects JSON on standard output, even if the rest
+// of the command line is invalid.
 func wantsJSON(args []string) bool {
 	if i := slices.Index(args, "--"); i >= 0 {
 		args = args[:i]

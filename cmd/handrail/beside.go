@@ -18,7 +18,7 @@ type workspacesCmd struct {
 	Dir    string `required:"" type:"path" help:"The server's directory of workspaces (\"work\" in its data), at the same path."`
 }
 
-// Run makes workspaces for a server until it is told to stop.
+// Run makes workspaces for a server until the context ends.
 func (c *workspacesCmd) Run(ctx context.Context, w *console) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -34,7 +34,7 @@ func (c *workspacesCmd) Run(ctx context.Context, w *console) error {
 	if err := os.MkdirAll(filepath.Dir(c.Socket), 0o700); err != nil {
 		return fmt.Errorf("make socket: %w", err)
 	}
-	if err := os.Remove(c.Socket); err != nil && !errors.Is(err, fs.ErrNotExist) { // of one that was killed
+	if err := os.Remove(c.Socket); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a killed process
 		return fmt.Errorf("make socket: %w", err)
 	}
 	l, err := net.Listen("unix", c.Socket)

@@ -16,7 +16,7 @@ type chatCmd struct {
 	localFlags
 }
 
-// Run talks with a session in the terminal, or works on the lines of a pipe.
+// Run runs a session as a conversation in the terminal, or on the lines of a pipe.
 func (c *chatCmd) Run(ctx context.Context, w *console) error {
 	known, err := environmentSecrets()
 	if err != nil {
@@ -36,7 +36,7 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 		}
 		logs := map[bool]*terminal.Log{true: w.logs}[terminal.IsPerson(os.Stderr)]
 		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: local.Complete, Log: logs})
-		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe a line is a request, and no answer
+		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe each line is a request, never an answer
 	}
 	cfg.Term = terminal.New(shows)
 	return local.Run(ctx, cfg)

@@ -12,7 +12,7 @@ var controlsOfAgent = []control{
 	{"redact-last-line", "drop", "./agent/work", "TestLastLine"},
 	{"clean-results", "ignore 1", "./agent", "TestResultsAreCleaned"},
 	{"redact-arguments", "ignore 1", "./agent", "TestArgumentsLoseKnownSecrets"},
-	{"fence-results", "call fenced told(c)", "./agent", "TestForgedResultInTextMode"},
+	{"fence-results", "call fencedResult resultText(c)", "./agent", "TestForgedResultInTextMode"},
 	{"fence-nonce", "drop", "./agent", "TestForgedResultInTextMode"},
 	{"marks-broken", "drop", "./agent", "TestMarksOfChatTemplates"},
 	{"marks-mended", "drop", "./agent", "TestMarksOfChatTemplates"},

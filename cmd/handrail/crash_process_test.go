@@ -139,7 +139,7 @@ func memoryDir(t *testing.T) string {
 	if err != nil {
 		return t.TempDir()
 	}
-	if roomLeft(dir) < room {
+	if bytesLeft(dir) < room {
 		must(t, os.Remove(dir))
 		return t.TempDir()
 	}

@@ -33,7 +33,7 @@ type demoCmd struct {
 	Timeout   time.Duration `default:"2m" help:"Give up after this long."`
 }
 
-// Run runs the demo. It fails when any step did not happen.
+// Run runs the demo. It fails if any step fails.
 func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -45,7 +45,7 @@ func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	d := &demo{cmd: c, w: w, dir: dir, seen: map[string]string{}}
-	if !w.log.Enabled(ctx, slog.LevelInfo) { // a failure is told once, with its remedy
+	if !w.log.Enabled(ctx, slog.LevelInfo) { // a failure is reported once, with its remedy
 		d.w = &console{in: w.in, out: w.out, err: w.err, raw: w.raw, log: slog.New(slog.DiscardHandler), logs: w.logs, version: w.version}
 	}
 	defer func() { err = errors.Join(err, d.close(context.WithoutCancel(ctx))) }()
@@ -55,7 +55,7 @@ func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	return d.tell(ctx)
 }
 
-// demo is a GitHub, a model server and a bot on this machine.
+// demo runs a fake GitHub, a model server and the bot on this machine.
 type demo struct {
 	cmd    *demoCmd
 	w      *console
@@ -64,7 +64,7 @@ type demo struct {
 	model  *llmtest.Server
 	server *server
 	begin  time.Time
-	seen   map[string]string // what was printed of each comment
+	seen   map[string]string // printed text of each comment
 }
 
 const (
@@ -98,7 +98,7 @@ func (d *demo) start(ctx context.Context) error {
 		spare: action.Machine(os.Environ()),
 	}
 	d.server, err = newServer(ctx, d.w, cfg, opts)
-	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // a model of one's own may run anything
+	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // not with --model: such a model may run anything
 		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` says what is missing.\n")
 		cfg.Workspace = "local"
 		d.server, err = newServer(ctx, d.w, cfg, opts)
@@ -123,8 +123,7 @@ func (d *demo) start(ctx context.Context) error {
 	return nil
 }
 
-// demoFiles returns the files of the repository: a real fault and a test that
-// fails.
+// demoFiles returns the files of the repository: a real bug and a failing test.
 func demoFiles() (map[string]string, error) {
 	files := map[string]string{}
 	root := "demodata/repo"
@@ -149,7 +148,7 @@ func (d *demo) config() (config.Server, error) {
 		Policy: policy.DefaultConfig(),
 	}
 	cfg.Policy.Workspace.Pull = "never"      // no network
-	cfg.Policy.Commands.Ask = []string{"rm"} // behind a wall nothing else of the story asks
+	cfg.Policy.Commands.Ask = []string{"rm"} // in a sandbox only this command needs an approval
 	if d.cmd.Model != "" {
 		return cfg, cfg.Check()
 	}
@@ -170,7 +169,7 @@ func (d *demo) config() (config.Server, error) {
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.w.out, format+"\n", args...) }
 
-// step runs one part of the story and prints how long it took. Its error tells the cause
+// step runs one part of the story and prints its duration. Its error includes the cause
 // and a remedy.
 func (d *demo) step(name string, f func() error) error {
 	at := time.Now()
@@ -185,7 +184,7 @@ func (d *demo) step(name string, f func() error) error {
 	return nil
 }
 
-// remedy returns what to try after a step failed.
+// remedy returns advice for a failed step.
 func (d *demo) remedy(err error) string {
 	switch {
 	case errors.Is(err, context.Canceled):
@@ -243,7 +242,7 @@ func (d *demo) tell(ctx context.Context) error {
 	return nil
 }
 
-// show prints comments that are new or changed, as they appear.
+// show prints new and changed comments as they appear.
 func (d *demo) show(s *ghtest.Server, ref thread.Ref) {
 	t := s.Thread(ref)
 	for _, c := range t.Comments {
@@ -269,8 +268,8 @@ func (d *demo) show(s *ghtest.Server, ref thread.Ref) {
 // plainTags are the tags that GitHub renders and a terminal does not.
 var plainTags = strings.NewReplacer("<sub>", "", "</sub>", "", "<code>", "`", "</code>", "`")
 
-// visible leaves out what GitHub does not show: hidden markers, and the
-// folded timeline while it is not opened.
+// visible removes the parts that GitHub does not show: hidden markers and the folded
+// timeline.
 func visible(body string) string {
 	body = plainTags.Replace(body)
 	var out []string
@@ -295,7 +294,7 @@ func visible(body string) string {
 	return strings.TrimSpace(strings.Join(out, "\n"))
 }
 
-// approval waits for the request and returns its id.
+// approval waits for an approval request and returns its id.
 func (d *demo) approval(ctx context.Context, issue thread.Ref) (id string, err error) {
 	err = d.wait(ctx, issue, func(t ghtest.Thread) bool {
 		for _, c := range t.Comments {
@@ -320,14 +319,14 @@ func (d *demo) pull(ctx context.Context, issue thread.Ref) (ref thread.Ref, err 
 		done, running := false, false
 		for _, c := range t.Comments {
 			done = done || strings.Contains(c.Body, "**done**") && strings.Contains(c.Body, fmt.Sprintf("#%d", ref.Number))
-			running = running || strings.Contains(c.Body, "**running**") // its last edit is on its way
+			running = running || strings.Contains(c.Body, "**running**") // its last edit is still to come
 		}
 		return done && !running && ref.Number > 0
 	})
 	return ref, err
 }
 
-// wait shows the thread while it grows, until ok or until the session failed.
+// wait prints the growing thread until ok returns true or the session fails.
 func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread) bool) error {
 	var failed error
 	err := d.gh.Wait(ctx, func(s *ghtest.Server) bool {
@@ -343,7 +342,8 @@ func (d *demo) wait(ctx context.Context, issue thread.Ref, ok func(ghtest.Thread
 	return cmp.Or(failed, err)
 }
 
-// causeOf returns the paragraph below a heading of failure, after a colon, or nothing.
+// causeOf returns the paragraph below a failure heading, after a colon. It is empty if
+// there is none.
 func (d *demo) causeOf(body string) string {
 	if d.model != nil && d.model.Refused() > 0 {
 		return ": a command of the recorded story had another result on this machine"
@@ -357,7 +357,7 @@ func (d *demo) causeOf(body string) string {
 	return ""
 }
 
-// inspect checks the pull request as GitHub has it.
+// inspect checks the pull request on GitHub.
 func (d *demo) inspect(issue, pull thread.Ref) error {
 	t := d.gh.Thread(pull)
 	fixed, err := d.gh.File(demoRepo, t.Pull.HeadSHA, "slug.sh")
@@ -399,7 +399,7 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 	return nil
 }
 
-// timeline opens the folded part of the progress comment.
+// timeline prints the folded part of the progress comment.
 func (d *demo) timeline(issue thread.Ref) {
 	for _, c := range d.gh.Thread(issue).Comments {
 		_, rest, ok := strings.Cut(c.Body, "steps</summary>")
@@ -417,8 +417,8 @@ func (d *demo) timeline(issue thread.Ref) {
 func (d *demo) close(ctx context.Context) error {
 	var errs []error
 	if d.gh != nil {
-		d.gh.SetWebhook("") // what the bot's last edits cause need not reach it
-		// What is on its way gets its answer: GitHub would complain without.
+		d.gh.SetWebhook("") // the bot need not receive the events of its last edits
+		// Pending deliveries get their answer: GitHub would complain otherwise.
 		wait, cancel := context.WithTimeout(ctx, 2*time.Second)
 		_ = d.gh.Flush(wait)
 		cancel()

@@ -11,13 +11,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// littleRoom tells which disk is full: with more bytes than this left on the
-// server's disk, it is that of a workspace.
-const littleRoom = 16 << 20
+// minServerSpace tells which disk is full: if the server's disk has more free bytes than
+// this, it is the disk of a workspace.
+const minServerSpace = 16 << 20
 
-// roomLeft returns how many bytes can still be written below dir. It returns the
-// largest number when the system does not say.
-func roomLeft(dir string) int64 {
+// bytesLeft returns the number of free bytes below dir, or [math.MaxInt64] if the system
+// does not say.
+func bytesLeft(dir string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
 		return math.MaxInt64
@@ -25,22 +25,22 @@ func roomLeft(dir string) int64 {
 	return int64(s.Bavail) * int64(s.Bsize)
 }
 
-// noRoom is a write that found the server's own disk full. It counts as
-// [store.ErrFull], whatever part of the server wrote.
-type noRoom struct {
+// diskFullError is a failed write to the server's own full disk. It matches [store.ErrFull], for
+// every part of the server.
+type diskFullError struct {
 	dir string
 	err error
 }
 
 // Error implements error.
-func (n *noRoom) Error() string {
+func (n *diskFullError) Error() string {
 	return fmt.Sprintf("no space left below %s: free disk space, the work then goes on by itself: %v", n.dir, n.err)
 }
 
 // Unwrap returns the cause and [store.ErrFull].
-func (n *noRoom) Unwrap() []error { return []error{n.err, store.ErrFull} }
+func (n *diskFullError) Unwrap() []error { return []error{n.err, store.ErrFull} }
 
-// fullDisk adds to an error what to do when it says that a disk is full.
+// fullDisk adds a remedy to an error that reports a full disk.
 func fullDisk(err error) error {
 	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrFull) {
 		return err

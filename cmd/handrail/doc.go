@@ -1,32 +1,33 @@
 // Handrail is a bot for GitHub that runs coding agents on your own models, on your own
-// machines. This page is the way into the code: five parts, ten steps, and the places to
-// look at first. `go doc` tells the rest of each package.
+// machines. This page introduces the code: its five parts, the ten steps of a request,
+// and the files to read first. `go doc` has the details of each package.
 //
 // # Five parts
 //
 // cmd chooses, bot talks to GitHub, agent works, gitops saves, policy decides.
 //
-// policy and gitops know no other part. agent has never heard of GitHub, and of git only in
-// agent/work. bot has never heard of Ollama, Docker or SQLite. cmd is the only part that
-// reads the environment and picks adapters: a model provider, a workspace engine, a store.
+// policy and gitops import no other part. agent does not know GitHub, and knows git only
+// in agent/work. bot does not know Ollama, Docker or SQLite. cmd is the only part that
+// reads the environment and picks adapters: a model provider, a workspace engine, a
+// store.
 //
-// The brain is outside, the hands are inside. This process holds the model, the GitHub
-// client, the keys and the real repository. The workspace, a container or a sandbox, holds a
-// copy of the code and a small tool host, and nothing else: no token, no key, and no network
-// unless the operator allows one.
+// The brain is outside, the hands are inside. This process holds the model client, the
+// GitHub client, the keys and the real repository. The workspace, a container or a
+// sandbox, holds only a copy of the code and a small tool host: no token, no key, and no
+// network unless the operator allows it.
 //
 // # One comment becomes a commit
 //
 //  1. bot/webhook verifies the signature over the raw bytes, stores the delivery and
 //     answers 202.
-//  2. bot/queue gives the thread to one worker; deliveries of one thread are worked in order.
-//  3. bot/command reads "/agent …" in the comment; policy decides whether its author may ask
-//     for that.
+//  2. bot/queue gives the thread to one worker, which handles its deliveries in order.
+//  3. bot/command reads "/agent …" in the comment; policy decides whether its author may
+//     give it.
 //  4. bot opens or continues the thread's session, reacts with 👀 and posts the progress
 //     comment (bot/live, bot/render).
-//  5. gitops brings the mirror up to date and takes the base; agent/workspace opens on it.
-//  6. agent/loop.go builds the prompt, streams the answer and reads calls; agent/gate.go
-//     decides each; agent/tools run in the workspace.
+//  5. gitops updates the mirror and takes the base; agent/workspace opens on it.
+//  6. agent/loop.go builds the prompt, streams the answer and parses calls; agent/gate.go
+//     decides on each; agent/tools run in the workspace.
 //  7. A call that needs an approval: the request is recorded, then posted with its id and
 //     digest (bot/approval). The session parks, and the worker is free. The delivery with
 //     the answer continues at step 6.
@@ -37,19 +38,19 @@
 //
 // # Where to look first
 //
-// agent/loop.go and agent/gate.go are the heart, five minutes each. agent/session has the
-// events, and the one fold that makes a state of them: conversation, progress comment, check
-// run and terminal are functions of that log. agent/tools/tools.go has the words for a tool,
+// agent/loop.go and agent/gate.go are the core, five minutes each. agent/session has the
+// events, and the only fold of them into a state: conversation, progress comment, check
+// run and terminal are functions of that log. agent/tools/tools.go defines a tool,
 // agent/tools/search/find_files.go is one to copy. bot/outbox sends each write to GitHub
-// once, whatever crashes. bot/store/store.go has the contract of every store.
+// once, even after a crash. bot/store/store.go has the contract of every store.
 //
-// The specification is testdata/script: whole stories, with a GitHub (bot/ghapp/ghtest) and a
-// scripted model (agent/llm/llmtest) that are small real programs. testdata/ladder has tasks
-// for real models.
+// The specification is testdata/script: whole stories, with a fake GitHub
+// (bot/ghapp/ghtest) and a scripted model (agent/llm/llmtest) that are small real
+// servers. testdata/ladder has tasks for real models.
 //
 //	to add a tool            docs/add-a-tool.md
 //	to add a model provider  docs/add-a-provider.md
-//	to add a store           bot/store/store.go, then bot/store/storetest says when it is done
+//	to add a store           bot/store/store.go, then bot/store/storetest verifies it
 //	to add a comment command a row in bot/commands.go
 //	to change a text         bot/render, with golden files
 //	to add a trigger         bot/watch has the contract, cmd/watchers the table
@@ -57,7 +58,7 @@
 // # The rules that keep it safe
 //
 // The session is its event log; an event is stored before anything is shown or done. The
-// gate is the only way to a tool, and the bytes approved are the bytes run. A test holds the
-// arrows between the parts (deps_test.go). docs/safety.md lists the promises with their
-// tests, docs/decisions.md the reasons.
+// gate is the only way to a tool, and the bytes approved are the bytes run. A test
+// enforces the imports between the parts (deps_test.go). docs/safety.md lists the
+// guarantees with their tests, docs/decisions.md the reasons.
 package main

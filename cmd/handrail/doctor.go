@@ -35,7 +35,7 @@ type doctorMachineCmd struct {
 	modelFlags
 }
 
-// Run checks what every session needs.
+// Run checks the requirements of every session.
 func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	if c.Config != "" {
 		return c.server(ctx, w)
@@ -68,7 +68,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	}
 	server, err := c.modelServer(ctx)
 	d.Findings = append(d.Findings, server)
-	if config.Unknown(err) {
+	if config.UnknownAuthority(err) {
 		d.Advice = append(d.Advice, "Name the file with the certificate of the model server's authority with --ca-file.")
 	} else if errors.Is(err, errKey) {
 		d.Advice = append(d.Advice, "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that the model server takes.")
@@ -81,7 +81,7 @@ func (c *doctorMachineCmd) Run(ctx context.Context, w *console) error {
 	return printDiagnosis(w, d, c.JSON)
 }
 
-// server checks what the server with this configuration needs.
+// server checks the requirements of a server with this configuration.
 func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	cfg, bad := config.Read(c.Config, (&serveCmd{}).getenv)
 	var missing *fs.PathError
@@ -94,7 +94,7 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	for _, f := range strict.Of(bad) {
 		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: doctor.Remedy(f), Needed: true})
 	}
-	if cfg.Unread() { // nothing is known of the rest
+	if cfg.Unread() { // the rest of the file is unknown
 		report.Findings[0].Remedy = "Mend this first: everything else is looked at when the file can be read."
 		return c.say(w, report)
 	}
@@ -125,7 +125,7 @@ func (c *doctorMachineCmd) say(w *console, report doctor.Report) error {
 	return nil
 }
 
-// doctorOf is what looks at a server from outside.
+// doctorOf returns the configuration for checks of a server from outside.
 func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 	model := func(name string) (llm.Model, error) {
 		open, err := opener(cfg.Model, log)
@@ -140,7 +140,7 @@ func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 	}
 }
 
-// examOf is what a model is tried out with: the tools of a session.
+// examOf returns the configuration for an exam of a model, with the tools of a session.
 func examOf(open func(name string) (llm.Model, error), name string) (doctor.ExamConfig, error) {
 	model, err := open(name)
 	if err != nil {
@@ -153,7 +153,7 @@ func examOf(open func(name string) (llm.Model, error), name string) (doctor.Exam
 	return doctor.ExamConfig{Model: model, Tools: tools.ForModel(all.Specs()), Canonical: all.Canonical}, nil
 }
 
-// enginesOf says where the tools of a server's sessions would run.
+// enginesOf reports the workspace engine of a server's sessions, and its image.
 func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Finding {
 	e, err := pickWorkspace(ctx, w, cfg.Workspace, cfg.Policy.Workspace)
 	if err == nil {
@@ -179,11 +179,11 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 	return append(out, image)
 }
 
-// errKey means that a model's server wants a key, or another one.
+// errKey means that the model's server requires a key, or a different one.
 var errKey = errors.New("the key is not taken")
 
-// modelServer asks the model server for its version or its models. The error is why it
-// did not answer.
+// modelServer asks the model server for its version or its models. The error is the
+// reason for a missing answer.
 func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFinding, err error) {
 	f = doctor.ExamFinding{Name: "model server", Needed: true}
 	start := time.Now()
@@ -202,7 +202,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFindin
 		f.Detail = err.Error()
 		return f, err
 	}
-	trusted, err := c.trusted()
+	trusted, err := c.authorities()
 	if err != nil {
 		f.Detail = err.Error()
 		return f, err
@@ -212,7 +212,7 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFindin
 	}
 	resp, err := (&http.Client{Transport: config.Transport(trusted, nil)}).Do(req)
 	if err != nil {
-		f.Detail = fmt.Sprintf("%s does not answer: %v", address, errors.Unwrap(err)) // without the address again
+		f.Detail = fmt.Sprintf("%s does not answer: %v", address, errors.Unwrap(err)) // without repeating the address
 		return f, err
 	}
 	defer resp.Body.Close()
@@ -224,8 +224,8 @@ func (c *doctorMachineCmd) modelServer(ctx context.Context) (f doctor.ExamFindin
 	return f, nil
 }
 
-// printDiagnosis writes a diagnosis for a person or as JSON, and fails when sessions
-// will not work.
+// printDiagnosis writes a diagnosis as text or as JSON, and fails if sessions will not
+// work.
 func printDiagnosis(w *console, d doctor.Diagnosis, asJSON bool) error {
 	if asJSON {
 		if err := json.NewEncoder(w.out).Encode(d); err != nil {
@@ -275,7 +275,7 @@ type doctorModelCmd struct {
 	modelFlags
 }
 
-// Run tries out one model.
+// Run tests one model.
 func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	name := c.Name
 	if name == "" {
@@ -297,7 +297,7 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 	return c.tryOut(ctx, w, open, name)
 }
 
-// exam tries out single answers.
+// exam tests single answers of the model.
 func (c *doctorModelCmd) exam(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
 	size := 8192
 	if c.Context != nil {
@@ -315,7 +315,7 @@ func (c *doctorModelCmd) exam(ctx context.Context, w *console, open func(string)
 	if err != nil {
 		return err
 	}
-	if !d.OK && len(d.Findings) == 1 { // the server itself
+	if !d.OK && len(d.Findings) == 1 { // the server itself failed
 		d.Advice = append(d.Advice, c.asked())
 	}
 	return printDiagnosis(w, d, c.JSON)
@@ -325,7 +325,7 @@ func (f modelFlags) asked() string {
 	return f.server() + " was asked; OLLAMA_HOST or --base-url name another address."
 }
 
-// tryOut has the model work on small tasks in each form of answering.
+// tryOut has the model work on small tasks in each answer form.
 func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
 	m, err := open(name)
 	if err != nil {
@@ -372,29 +372,29 @@ func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(strin
 	return nil
 }
 
-// template looks at the template of a model in Ollama.
+// template checks the template of a model in Ollama.
 func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, name string) error {
 	m := c.model()
-	if m.Of().Name != "ollama" { // others do not show it
+	if m.Of().Name != "ollama" { // other servers do not show it
 		return nil
 	}
 	u, err := m.Address()
 	if err != nil {
 		return err
 	}
-	trusted, err := c.trusted()
+	trusted, err := c.authorities()
 	if err != nil {
 		return err
 	}
 	shown, err := doctor.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
 	if err == nil && !shown.KnowsRoles() {
-		report.TellRoles(shown)
+		report.ReportNoRoles(shown)
 	}
 	return err
 }
 
-// tryoutWorkspace returns where the tasks are worked on. They need no image and no wall:
-// what would ask a person is denied.
+// tryoutWorkspace returns the engine for the tasks. They need neither an image nor
+// isolation: every request for an approval is denied.
 func (c *doctorModelCmd) tryoutWorkspace(ctx context.Context, w *console) (workspace.Engine, error) {
 	if c.Workspace != "" && c.Workspace != "auto" {
 		return pickWorkspace(ctx, w, c.Workspace, policy.Workspace{})

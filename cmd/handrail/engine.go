@@ -17,28 +17,28 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// engineParts are what run, serve and the demo choose for themselves.
+// engineParts are the parts of an engine that run, serve and the demo choose.
 type engineParts struct {
 	dir       string // for workspaces
 	bases     gitops.BasesConfig
 	setups    work.SetUps
 	workspace workspace.Engine
 	model     func(name string) (llm.Model, error)
-	waits     bool // for a model's server that is away
-	context   int  // tokens of context and of one answer, 0 for what the agent thinks best
+	waits     bool // park sessions while the model's server is unreachable
+	context   int  // context and maxTokens, in tokens; 0 means the agent's default
 	maxTokens int
-	longest   time.Duration // of one answer, 0 likewise
-	server    string        // address of the model's server for people to read
-	form      llm.Form      // that the operator chose
-	forms     agent.Forms   // what is known of models; nil where nothing is kept
+	longest   time.Duration // time limit of one answer; 0 means the agent's default
+	server    string        // displayed address of the model's server
+	form      llm.Form      // chosen by the operator
+	forms     agent.Forms   // memory of answer forms; nil disables it
 	rules     policy.Config
 	secrets   *secrets
 	log       *slog.Logger
 }
 
-// newEngine joins model, tools, workspace and git.
+// newEngine combines model, tools, workspace and git.
 func newEngine(p engineParts) (*work.Engine, error) {
-	if _, err := door.BuiltinTools(nil); err != nil { // at start, not when the first session opens
+	if _, err := door.BuiltinTools(nil); err != nil { // fail at start, not when the first session opens
 		return nil, err
 	}
 	rules, err := policy.New(p.rules)
@@ -57,7 +57,7 @@ func newEngine(p engineParts) (*work.Engine, error) {
 	}), nil
 }
 
-// agent chooses what a session works with.
+// agent returns the model, the tools and the limits of a session.
 func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	m, err := p.model(need.Model)
 	if err != nil {

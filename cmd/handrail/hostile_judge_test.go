@@ -214,7 +214,7 @@ func (j *hostileJudge) pushed(before, after string) {
 }
 
 func (j *hostileJudge) commit(commit string) {
-	raw, err := j.repo.Fixed("diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", commit)
+	raw, err := j.repo.RunCached("diff-tree", "-r", "-z", "--no-renames", "--no-commit-id", commit)
 	if err != nil {
 		j.fault("%v", err)
 		return
@@ -232,7 +232,7 @@ func (j *hostileJudge) read(mode, id string) content {
 	if mode == "000000" {
 		return content{}
 	}
-	text, err := j.repo.Fixed("cat-file", "blob", id)
+	text, err := j.repo.RunCached("cat-file", "blob", id)
 	if err != nil {
 		j.fault("%v", err)
 	}
@@ -246,7 +246,7 @@ func (j *hostileJudge) read(mode, id string) content {
 // change finds the yeses that make old into is, each of them for the first time.
 func (j *hostileJudge) change(commit, path string, old, is content) {
 	before := func(p string) content {
-		line, err := j.repo.Fixed("ls-tree", commit+"^", p)
+		line, err := j.repo.RunCached("ls-tree", commit+"^", p)
 		if f := strings.Fields(line); err == nil && len(f) > 2 {
 			return j.read(f[0], f[2])
 		}

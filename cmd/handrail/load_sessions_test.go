@@ -119,7 +119,7 @@ func (w *crashWorld) askAll(t *testing.T, n int, request string) (refs []thread.
 	return refs, began
 }
 
-// said waits until the bot's words in each thread hold all of words.
+// printedError waits until the bot's words in each thread hold all of words.
 func (w *crashWorld) said(t *testing.T, refs []thread.Ref, words ...string) {
 	t.Helper()
 	left := slices.Clone(refs)

@@ -26,7 +26,7 @@ import (
 // Exit codes are a contract, see docs/cli.md.
 const (
 	exitDone   = 0
-	exitFailed = 1 // the thing asked for failed
+	exitFailed = 1 // the requested operation failed
 	exitUsage  = 2 // wrong use
 )
 
@@ -55,7 +55,7 @@ type cli struct {
 	flagsOfAll
 }
 
-// localVerbs are those for sessions in a clone on this machine.
+// localVerbs are the verbs for sessions in a clone on this machine.
 type localVerbs struct {
 	Run    runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
 	Chat   chatCmd     `cmd:"" help:"Talk with a session in the terminal: one request after the other."`
@@ -75,14 +75,14 @@ type flagsOfAll struct {
 type console struct {
 	in       io.Reader
 	out, err io.Writer
-	raw      io.Writer // standard output byte for byte, for what is hashed
+	raw      io.Writer // unfiltered standard output, for output that is hashed
 	log      *slog.Logger
-	logs     *terminal.Log // where log goes
+	logs     *terminal.Log // destination of log
 	version  string
-	options  serverOptions // of serve; the zero value for people
+	options  serverOptions // of serve; the zero value means production settings
 }
 
-// door is the console for verbs with a package of their own.
+// door returns the console for verbs with a package of their own.
 func (w *console) door() *door.Console {
 	return &door.Console{In: w.in, Out: w.out, Err: w.err, Raw: w.raw, Log: w.log}
 }
@@ -93,39 +93,39 @@ func main() { os.Exit(mainExit(os.Args[1:])) }
 func mainExit(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // the first signal has the work park, the second one ends the process
+	context.AfterFunc(ctx, stop) // the first signal parks the work, the second one ends the process
 	return execute(ctx, args, &console{in: os.Stdin, out: os.Stdout, err: os.Stderr, version: config.ReadBuild().Version})
 }
 
-// exited carries kong's own wish to exit (help, version) out of Parse.
-type exited int
+// exitRequest carries kong's request to exit (help, version) out of Parse.
+type exitRequest int
 
 func execute(ctx context.Context, args []string, w *console) int {
 	asJSON := wantsJSON(args)
 	inner := *w
 	w = &inner
 	w.raw = w.out
-	if len(args) == 0 || args[0] != "toolhost" { // that one speaks a protocol
+	if len(args) == 0 || args[0] != "toolhost" { // the output of toolhost is a protocol
 		w.out, w.err = &untrusted.InertWriter{To: w.out, JSON: asJSON}, &untrusted.InertWriter{To: w.err} //control:runner-lines-of-doors
 	}
-	out := &answered{Writer: w.out}
+	out := &writeTracker{Writer: w.out}
 	if asJSON {
 		w.out = out
 	}
-	err := fullDisk(perform(ctx, door.Hyphened(args), w))
+	err := fullDisk(perform(ctx, door.SeparateHyphens(args), w))
 	code := exitCode(w, err)
 	if asJSON && code != exitDone && !out.yes {
-		_ = door.JSONLine(out, failure{Error: err.Error()}) // the exit code tells as well
+		_ = door.JSONLine(out, failure{Error: err.Error()}) // the exit code reports the failure, too
 	}
 	return code
 }
 
-// perform parses the command line and does what it says.
+// perform parses and runs the command line.
 func perform(ctx context.Context, args []string, w *console) (err error) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case exited:
+		case exitRequest:
 			err = helpError(e)
 		default:
 			panic(e)
@@ -134,29 +134,29 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	var c cli
 	k, err := kong.New(&c, kong.Name("handrail"), kong.Writers(w.out, w.err),
 		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
-		kong.Exit(func(n int) { panic(exited(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+		kong.Exit(func(n int) { panic(exitRequest(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return door.UsageError{Err: err}
 	}
-	if len(args) > 0 && args[0] == terminal.Asks {
+	if len(args) > 0 && args[0] == terminal.CompleteVerb {
 		return terminal.Complete(w.out, k.Model.Node, args[1:], local.Words)
 	}
-	parsed, err := k.Parse(terminal.Helped(k.Model.Node, args))
-	if err != nil && len(args) == 0 { // a person who types just the name gets help
-		return terminal.Nothing(k, w.err)
+	parsed, err := k.Parse(terminal.RewriteHelp(k.Model.Node, args))
+	if err != nil && len(args) == 0 { // no arguments: print help
+		return terminal.ShowVerbs(k, w.err)
 	}
 	if err != nil {
-		return terminal.Wrong(k.Model.Node, args, err)
+		return terminal.UsageErrorOf(k.Model.Node, args, err)
 	}
 	w.logs = terminal.NewLog(w.err)
-	w.log = w.logs.Unsaid(logger(w.logs, c.LogLevel))
+	w.log = w.logs.WithoutShown(logger(w.logs, c.LogLevel))
 	parsed.BindTo(ctx, (*context.Context)(nil))
 	parsed.Bind(w, w.door(), doctor.Of(doctorOf))
 	return parsed.Run()
 }
 
-// helpError returns the error for kong's own exit: none after --help.
-func helpError(code exited) error {
+// helpError returns the error for kong's own exit, nil after --help.
+func helpError(code exitRequest) error {
 	if code == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// modelFlags say which model answers and where it runs.
+// modelFlags choose the model and its server.
 type modelFlags struct {
 	Model    string `env:"HANDRAIL_MODEL" help:"Model, as the server names it."`
 	Provider string `env:"HANDRAIL_PROVIDER" help:"Kind of the model's server: ollama, or openai for any that speaks OpenAI's API; openai if --base-url is given."`
@@ -27,7 +27,7 @@ type modelFlags struct {
 	CAFile   string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's."`
 }
 
-// tuneFlags say how a model answers.
+// tuneFlags tune the answers of a model.
 type tuneFlags struct {
 	Temperature *float64 `help:"Temperature, from 0 to 2; otherwise the model's own, or 0.2 where Ollama's model has none."`
 	Context     int      `help:"Tokens of context; from 32768 upwards as needed otherwise."`
@@ -37,7 +37,7 @@ type tuneFlags struct {
 	Effort      string   `help:"How hard a model thinks that knows levels: low, medium or high."`
 }
 
-// open returns how to reach a model by name on the chosen server.
+// open returns a function that opens a model of the chosen server by name.
 func (f modelFlags) open(w *console) (func(name string) (llm.Model, error), error) {
 	return f.openTuned(w, tuneFlags{})
 }
@@ -48,7 +48,7 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	if m.Key, err = runKey(f.BaseURL, os.Getenv); err != nil {
 		return nil, door.UsageError{Err: err}
 	}
-	if m.Trusted, err = f.trusted(); err != nil {
+	if m.Trusted, err = f.authorities(); err != nil {
 		return nil, err
 	}
 	m.Temperature, m.Context, m.MaxTokens = t.Temperature, t.Context, t.MaxTokens
@@ -59,13 +59,13 @@ func (f modelFlags) openTuned(w *console, t tuneFlags) (func(name string) (llm.M
 	return opener(m, w.log)
 }
 
-// model returns where models run.
+// model returns the configuration of the model's server.
 func (f modelFlags) model() config.Model {
 	return config.Model{Provider: f.Provider, BaseURL: f.BaseURL, Ollama: os.Getenv("OLLAMA_HOST")}
 }
 
-// trusted returns whose certificates are taken, nil for those that the system trusts.
-func (f modelFlags) trusted() (*x509.CertPool, error) {
+// authorities returns the trusted certificate authorities; nil means those of the system.
+func (f modelFlags) authorities() (*x509.CertPool, error) {
 	pool, err := config.Authorities(f.CAFile)
 	if err != nil {
 		return nil, door.Usage("--ca-file: %w", err)
@@ -73,11 +73,12 @@ func (f modelFlags) trusted() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// formsName is the file that remembers how models answered well, in the directory of the
-// user's state or of a server's data.
+// formsName is the file with the memory of answer forms, in the user's state directory or
+// in a server's data directory.
 const formsName = "forms.json"
 
-// formsFile returns that file of this user, "" where no place for it is known.
+// formsFile returns the path of that file for this user. It is empty if there is no state
+// directory.
 func formsFile() string {
 	dir, err := local.Dir()
 	if err != nil {
@@ -86,8 +87,8 @@ func formsFile() string {
 	return filepath.Join(filepath.Dir(dir), formsName)
 }
 
-// serverOf returns the address of the model's server without a password, "" where it is
-// wrong.
+// serverOf returns the address of the model's server without a password. It is empty if
+// the address is invalid.
 func serverOf(m config.Model) string {
 	u, err := m.Address()
 	if err != nil {
@@ -96,10 +97,10 @@ func serverOf(m config.Model) string {
 	return u.Redacted()
 }
 
-// server names the model's server in a sentence.
+// server names the model's server for use in a sentence.
 func (f modelFlags) server() string { return f.model().Server() }
 
-// host returns the host and port of the model's server. Its address was read before.
+// host returns the host and port of the model's server; the address is known to be valid.
 func (f modelFlags) host() string {
 	u, err := f.model().Address()
 	if err != nil {
@@ -108,7 +109,7 @@ func (f modelFlags) host() string {
 	return u.Host
 }
 
-// runKey returns the key for a model server. The key of OpenAI goes to OpenAI only.
+// runKey returns the key for a model server. OPENAI_API_KEY is sent only to OpenAI.
 func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	key, err := config.Secret(getenv, "HANDRAIL_API_KEY")
 	if err != nil || key != "" {
@@ -120,7 +121,7 @@ func runKey(baseURL string, getenv func(string) string) (secret.Value, error) {
 	return "", nil
 }
 
-// endpoint is one server of models.
+// endpoint is a server of models.
 type endpoint struct {
 	config.Model
 	url       *url.URL
@@ -129,7 +130,7 @@ type endpoint struct {
 	log       *slog.Logger
 }
 
-// adapters make a model of each provider, see [config.Provider].
+// adapters opens a model of each provider, see [config.Provider].
 var adapters = map[string]func(at endpoint, name string) (llm.Model, error){
 	"ollama": func(at endpoint, name string) (llm.Model, error) {
 		return ollama.New(ollama.Config{
@@ -158,7 +159,7 @@ var adapters = map[string]func(at endpoint, name string) (llm.Model, error){
 	},
 }
 
-// opener returns how to reach a model by name.
+// opener returns a function that opens a model by name.
 func opener(m config.Model, log *slog.Logger) (func(name string) (llm.Model, error), error) {
 	u, err := m.Address()
 	if err != nil {

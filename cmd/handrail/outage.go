@@ -17,8 +17,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// newWatch returns the watch over GitHub and the model. Sessions that wait are looked
-// at when one of them is back.
+// newWatch returns the watch over GitHub and the model. When one of them recovers, the
+// waiting sessions are reconciled.
 func (s *server) newWatch() *ready.Watch {
 	return ready.New(ready.Config{
 		Parts: []ready.Part{{Name: "GitHub", Ask: s.askGitHub}, {Name: "model", Ask: s.askModel}},
@@ -31,7 +31,7 @@ func (s *server) newWatch() *ready.Watch {
 	})
 }
 
-// askModel asks the model's server for the model that requests get.
+// askModel asks the model's server for the default model of requests.
 func (s *server) askModel(ctx context.Context) error {
 	m, err := s.model(s.cfg.Model.Name)
 	if err == nil {
@@ -40,7 +40,7 @@ func (s *server) askModel(ctx context.Context) error {
 	return err
 }
 
-// askGitHub asks GitHub who the bot is.
+// askGitHub asks GitHub for the bot's identity. Its errors name the setting to correct.
 func (s *server) askGitHub(ctx context.Context) error {
 	err := s.app.Check(ctx)
 	var refused *ghapp.Error
@@ -63,8 +63,8 @@ func (s *server) askGitHub(ctx context.Context) error {
 	return fmt.Errorf("%s does not answer as GitHub's API does: check HANDRAIL_GITHUB_API and the network (%w)", address, refused.Err)
 }
 
-// note has the watch look when work in a thread failed for what may pass. What GitHub
-// refuses an installation is known by trying only.
+// note has the watch check again if work in a thread failed for a temporary reason. Only
+// actual work shows that GitHub refuses an installation.
 func (s *server) note(ctx context.Context, key string, err error) {
 	ref, bad := thread.Parse(key)
 	if bad != nil || ctx.Err() != nil {
@@ -82,21 +82,21 @@ func (s *server) note(ctx context.Context, key string, err error) {
 	}
 }
 
-// lister returns what finds comments that were missed, where the server works with a
-// token: GitHub tells only Apps of deliveries.
+// lister returns the search for missed comments of a server with a token: GitHub lists
+// deliveries only for Apps.
 func (s *server) lister() sweep.Lister {
 	return sweep.Lister{
 		Said: func(ctx context.Context, since time.Time) (all []reads.Said, err error) {
 			for _, name := range s.cfg.GitHub.Served() {
 				at, err := thread.Parse(name + "#1")
 				if err != nil {
-					continue // owner/*: a token is for repositories that are named
+					continue // owner/*: a token serves named repositories only
 				}
 				c, err := s.app.For(ctx, at, 0)
 				if err != nil {
 					return nil, err
 				}
-				said, err := reads.SaidIn(ctx, c, at, since)
+				said, err := reads.TextsSince(ctx, c, at, since)
 				if err != nil {
 					return nil, err
 				}

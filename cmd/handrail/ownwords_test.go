@@ -82,7 +82,7 @@ func TestOwnWords(t *testing.T) {
 				}
 			}
 			marked := out + "\n\n<!-- handrail:k aaaaaaaaaaaaaaaaaaaaaaaaaa -->" // as everything is that goes to GitHub
-			if answer, ok := question.Answered(marked); ok || command.MayAnswer(marked) {
+			if answer, ok := question.Answer(marked); ok || command.MayAnswer(marked) {
 				t.Fatalf("%q would be read as the answer %q", marked, answer)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
-// quotas are the limits on what people ask for, as the bot wants them.
+// quotas adapts the limits on requests to [bot.Quotas].
 type quotas struct{ requests *quota.Requests }
 
 func newQuotas(cfg config.Quotas) quotas {

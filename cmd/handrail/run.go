@@ -24,7 +24,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// localFlags are those of every verb that works in a clone.
+// localFlags are the flags of every verb that works in a clone.
 type localFlags struct {
 	Repo      string `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
 	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
@@ -35,7 +35,7 @@ type localFlags struct {
 	tuneFlags
 }
 
-// beginFlags are those of a new session.
+// beginFlags are the flags of a new session.
 type beginFlags struct {
 	Mode           string `help:"code, architect, ask, debug, explore, plan, review or security."`
 	Branch         string `help:"Branch for the result; one that .github/agent.yml names, or agent/run-<slug>, otherwise."`
@@ -65,7 +65,7 @@ type undoCmd struct {
 	localFlags
 }
 
-// Run takes back what a session did.
+// Run undoes the last steps of a session, or its application to the files.
 func (c *undoCmd) Run(ctx context.Context, w *console) error {
 	if c.Applied {
 		return local.Unapply(ctx, w.out, c.Session, c.Repo)
@@ -98,7 +98,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 	return c.work(ctx, w, wish)
 }
 
-// Run goes on with a session.
+// Run continues a session.
 func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	task, err := taskText(w, c.Task)
 	if err != nil {
@@ -109,7 +109,7 @@ func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	return c.work(ctx, w, wish)
 }
 
-// Validate refuses what would count as not given.
+// Validate refuses values that would count as unset.
 func (c *localFlags) Validate() error {
 	if c.Turns != nil && *c.Turns < 1 {
 		return door.Usage("--turns is at least 1, not %d; leave it out for the default", *c.Turns)
@@ -117,7 +117,7 @@ func (c *localFlags) Validate() error {
 	return nil
 }
 
-// wish returns what the flags say.
+// wish returns the request that the flags describe.
 func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	turns := 0
 	if c.Turns != nil {
@@ -135,8 +135,8 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 	}
 }
 
-// hasModel returns an error where a model's server does not have it, or is not trusted. One
-// that is away may come back: where it was looked for is said, and the session waits.
+// hasModel returns an error if the model's server lacks the model, or is not trusted. An
+// unreachable server may come back: a message names its address, and the session waits.
 func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string) error {
 	return func(ctx context.Context, model string) error {
 		open, err := c.openTuned(w, c.tuneFlags)
@@ -147,7 +147,7 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		if err == nil {
 			err = llm.Reach(ctx, m)
 		}
-		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.Unknown(err)) && no.Public != "" {
+		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) && no.Public != "" {
 			return door.Usage("%s", no.Public)
 		} else if no.Kind == llm.Unreachable {
 			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. It is waited for; Ctrl-C ends that\n", c.server())
@@ -161,7 +161,7 @@ func (c *localFlags) terminal(w *console) *terminal.Terminal {
 	return terminal.New(terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes, Log: w.logs})
 }
 
-// work does one stretch of work on a session.
+// work runs a session until it ends or parks.
 func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err error) {
 	s, err := local.Open(ctx, c.terminal(w), wish)
 	if err != nil {
@@ -174,7 +174,7 @@ func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err
 	}
 	defer func() { err = errors.Join(err, end()) }()
 	out, err := s.Work(ctx, e)
-	if err == nil && !local.Fine(out) {
+	if err == nil && !local.Succeeded(out) {
 		err = door.ErrFailed
 	}
 	return err
@@ -191,7 +191,8 @@ func taskText(w *console, text string) (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// engine returns what works on a session, as that began, and what removes its state.
+// engine returns the engine of a session, with the session's original settings, and a
+// function that removes the engine's state.
 func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (out local.Engine, end func() error, err error) {
 	from := s.Task.Clone
 	at := modelFlags{
@@ -205,7 +206,7 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 		return out, nil, err
 	}
 	cfg := s.Rules
-	cfg.Workspace.Toolchains = nil // a server's, not the repository's
+	cfg.Workspace.Toolchains = nil // a setting of servers only
 	cfg.Workspace.Image = cmp.Or(c.Image, from.Image, cfg.Workspace.Image)
 	here := *w
 	here.options.spare = action.Machine(os.Environ())
@@ -240,8 +241,8 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	return out, end, err
 }
 
-// basesDir returns the directory in which the files of commits stay for the next run, or
-// one below other where this user has none.
+// basesDir returns the user's cache directory for the files of commits, or one below
+// other if the user has none.
 func basesDir(other string) string {
 	dir, err := os.UserCacheDir()
 	if err == nil {

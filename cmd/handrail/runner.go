@@ -26,18 +26,18 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// serveRunner runs the bot's sessions: it brings the mirror up to date and
-// hands the session to the engine. It is safe for concurrent use.
+// serveRunner runs the bot's sessions: it updates the mirror and hands the session to the
+// engine. It is safe for concurrent use.
 type serveRunner struct {
 	*server
 
-	unready error // why there are no workspaces
+	unready error // why there are no workspaces, or nil
 
 	mu      sync.Mutex
-	clients map[string]*ghapp.Client // by clone URL: who may fetch and push there
+	clients map[string]*ghapp.Client // with access to a repository, by clone URL
 }
 
-// auth returns the credentials for a repository that a session works on.
+// auth returns the credentials for a repository with a session.
 func (r *serveRunner) auth(ctx context.Context, url string, a gitops.Access) (string, string, error) {
 	r.mu.Lock()
 	c := r.clients[strings.TrimSuffix(url, ".git")]
@@ -45,11 +45,11 @@ func (r *serveRunner) auth(ctx context.Context, url string, a gitops.Access) (st
 	if c == nil {
 		return "", "", fmt.Errorf("no session works on %s", url)
 	}
-	use := map[gitops.Access]ghapp.Git{gitops.AccessPush: ghapp.GitPush, gitops.AccessWorkflows: ghapp.GitPushWorkflows}[a] // to fetch, otherwise
+	use := map[gitops.Access]ghapp.Git{gitops.AccessPush: ghapp.GitPush, gitops.AccessWorkflows: ghapp.GitPushWorkflows}[a] // the zero value fetches
 	return c.GitAuth(ctx, url, use)
 }
 
-// mirror returns the repository, up to date.
+// mirror returns the updated mirror of the repository.
 func (r *serveRunner) mirror(ctx context.Context, at live.Thread) (*gitops.Mirror, error) {
 	r.mu.Lock()
 	r.clients[strings.TrimSuffix(at.Repo.CloneURL, ".git")] = at.Client
@@ -73,13 +73,13 @@ func rules(ctx context.Context, m *gitops.Mirror) (policy.Config, error) {
 	return cfg, err
 }
 
-// ready returns what people are told where there are no workspaces.
+// ready returns the message for the requester if there are no workspaces.
 func (r *serveRunner) ready() error {
 	if r.unready == nil { //control:no-workspace-is-told
 		return nil
 	}
 	r.opt.fault(r.unready)
-	return fault.Told{Text: render.NoWorkspace(r.unready.Error())}
+	return fault.UserError{Text: render.NoWorkspace(r.unready.Error())}
 }
 
 // StartPoint implements bot.Runner.
@@ -100,7 +100,7 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 	if at.Pull == nil && set.Base != "" { //control:base-of-the-configuration
 		p.Target = set.Base
 		if p.Base, err = work.HeadOf(ctx, m, set.Base); err == nil && p.Base == "" {
-			err = fault.Told{Text: render.NoBase(set.Base)}
+			err = fault.UserError{Text: render.NoBase(set.Base)}
 		}
 		return p, err
 	}
@@ -113,7 +113,7 @@ func (r *serveRunner) StartPoint(ctx context.Context, at live.Thread) (bot.Start
 	}
 	if at.Pull != nil {
 		p.Base, p.Branch, p.Target = at.Pull.HeadSHA, at.Pull.Head, at.Pull.Base
-		if at.Pull.Fork { // the work goes to a branch of ours
+		if at.Pull.Fork { // the result gets a branch in this repository
 			p.Branch = ""
 			return p, nil
 		}
@@ -149,14 +149,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	asker := policy.Actor{Lookup: policy.NotFound} // who has no rights: nobody asked for what is scheduled
+	asker := policy.Actor{Lookup: policy.NotFound} // without rights: a scheduled session has no requester
 	if w.Task.Requester != "" {
 		if asker, err = w.Thread.Client.Actor(ctx, w.Task.Requester); err != nil {
 			return session.Outcome{}, err
 		}
 	}
-	// The log of an imported session does not say the number of the account: who
-	// can write such a log can push.
+	// An imported log has no account number, but writing such a log requires push access.
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	look, err := config.Of(ctx, config.Job{
 		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign, App: r.app.IsApp(),
@@ -187,7 +186,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		},
 		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
-			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits for its commit to be let in
+			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits until its commit is approved
 			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
 			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
 			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
@@ -198,17 +197,17 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 	if errors.Is(err, workspace.ErrNoImage) {
-		err = fault.Told{Text: render.NoImage(err.Error())} //control:no-image-is-told
+		err = fault.UserError{Text: render.NoImage(err.Error())} //control:no-image-is-told
 	}
 	away := &session.Away{}
-	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // only this one is asked by itself
-		r.watch.Met(ctx, "model", err)
+	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // the watch asks for this model only
+		r.watch.NoteOutage(ctx, "model", err)
 	}
 	return out, err
 }
 
-// approvalFacts returns what an approval depends on outside of the workspace, as it
-// is now: what GitHub says, and whether somebody else pushed to the branch.
+// approvalFacts returns the current facts outside of the workspace that an approval
+// depends on: those of GitHub, and a push to the branch by another author.
 func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.Fact, error) {
 	facts, err := w.ApprovalFacts(ctx)
 	if err != nil {
@@ -222,23 +221,23 @@ func (r *serveRunner) approvalFacts(ctx context.Context, w bot.Work) ([]session.
 	return append(facts, session.Fact{Name: "push by somebody else", Value: foreign}), err
 }
 
-// defaults returns the default branch, its head, and the configuration that
-// the repository has there.
+// defaults returns the default branch, its head, and the repository's configuration
+// there.
 func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
 	if branch, head, err = m.Default(ctx); err != nil {
 		return branch, head, cfg, err
 	}
 	cfg, err = work.ReadConfig(ctx, m, head)
 	if err != nil && !fault.Temporary(err) {
-		err = fault.Told{Text: err.Error()} // whoever writes in the thread can mend the file
+		err = fault.UserError{Text: err.Error()} // the participants of the thread can correct the file
 	}
 	return branch, head, cfg, err
 }
 
-// defaults is [defaults]. The operator is told what people can mend.
+// defaults is [defaults]. It reports a fault of the configuration to opt.fault.
 func (r *serveRunner) defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
 	branch, head, cfg, err = defaults(ctx, m)
-	if r.opt.fault != nil && errors.As(err, new(fault.Told)) {
+	if r.opt.fault != nil && errors.As(err, new(fault.UserError)) {
 		r.opt.fault(err)
 	}
 	return branch, head, cfg, err

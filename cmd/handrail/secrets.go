@@ -18,11 +18,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// secrets are the values that only this process may see. They are redacted from all
-// that it writes, and searched for in what goes to a branch.
+// secrets are the secrets of this process. They are redacted from all of its output, and
+// the changes for a branch are scanned for them.
 type secrets struct {
 	work.Secrets
-	signing *secret.Key // of the ends of logs; nil for none
+	signing *secret.Key // signs the ends of logs; nil disables signing
 }
 
 func newSecrets(values ...secret.Value) *secrets {
@@ -32,7 +32,7 @@ func newSecrets(values ...secret.Value) *secrets {
 	}}
 }
 
-// serverSecrets returns all secrets of a server. No text leaves it with one.
+// serverSecrets returns all secrets of a server. No text may leave the server with one.
 func serverSecrets(c config.Server) (*secrets, error) {
 	list := append(secret.FromEnvironment(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, c.LogKey, secret.Value(c.GitHub.Key))
 	list = append(list, slices.Collect(maps.Values(c.Model.Sent))...)
@@ -64,15 +64,15 @@ func (s *secrets) keys(from secret.Value) error {
 	return err
 }
 
-// outgoing returns text without secrets, and without a line that a runner would take
-// for a command.
+// outgoing removes secrets from text, and lines that a runner would execute as workflow
+// commands.
 func (s *secrets) outgoing(text string) string {
 	text, _ = s.Redactor.Redact(text)
 	return untrusted.NoRunnerCommands(text)
 }
 
-// redactedLogs redacts all events that the bot stores. Those of the agent have been
-// redacted before.
+// redactedLogs redacts all events that the bot stores. Those of the agent are redacted
+// already.
 type redactedLogs struct {
 	store.Logs
 	redactor *secret.Redactor

@@ -25,7 +25,7 @@ type serveCmd struct {
 	Check     bool   `help:"Ask the server that runs with this configuration whether it is ready, and exit."`
 }
 
-// Run serves until it is told to stop.
+// Run serves until the context ends.
 func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	if c.Check {
 		return c.check(ctx)
@@ -46,7 +46,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	}
 	look, enough := context.WithCancel(ctx)
 	defer enough()
-	s.wait.Go(func() { s.firstLook(look) })
+	s.wait.Go(func() { s.logUnmet(look) })
 	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.workspace, cfg.Model.Name)
 	select {
 	case <-ctx.Done():
@@ -57,8 +57,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	return errors.Join(err, s.close(context.WithoutCancel(ctx)))
 }
 
-// getenv lets flags win over the environment, and the environment over the
-// file.
+// getenv reads a setting: flags override the environment, which overrides the file.
 func (c *serveCmd) getenv(name string) string {
 	flags := map[string]string{
 		"HANDRAIL_LISTEN": c.Listen, "HANDRAIL_DATA": c.Data, "HANDRAIL_MODEL": c.Model, "HANDRAIL_WORKSPACE": c.Workspace,
@@ -69,8 +68,8 @@ func (c *serveCmd) getenv(name string) string {
 	return os.Getenv(name)
 }
 
-// check returns an error unless a running server is healthy. It is the health check
-// of a container.
+// check returns an error unless a running server is healthy. It is the health check of a
+// container.
 func (c *serveCmd) check(ctx context.Context) error {
 	listen := c.getenv("HANDRAIL_LISTEN")
 	if listen == "" && c.File != "" {
@@ -102,15 +101,15 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		why, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // the status alone says enough
+		why, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // on failure the status has to suffice
 		return fmt.Errorf("the server on %s is not ready: %s\n%s", listen, resp.Status, strings.TrimSpace(string(why)))
 	}
 	return nil
 }
 
-// firstLook says in the log what is wrong with what the server needs, and what to do. The
-// server runs all the same: most of it can be mended meanwhile.
-func (s *server) firstLook(ctx context.Context) {
+// logUnmet logs unmet requirements of the server with their remedies. The server runs
+// anyway: most of them can be met later.
+func (s *server) logUnmet(ctx context.Context) {
 	d := doctorOf(s.cfg, s.log)
 	for _, f := range d.Quick(ctx) {
 		if !f.OK && ctx.Err() == nil {

@@ -47,28 +47,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// serverOptions are what the demo and tests set differently.
+// serverOptions are the settings that differ in the demo, in workflow runs and in tests.
 type serverOptions struct {
 	spacing time.Duration // between writes to GitHub
 	settle  time.Duration
 	every   time.Duration // between edits of a progress comment
 	ttl     time.Duration // of leases
-	again   time.Duration // before work that failed is tried again
-	sweep   time.Duration // between searches for threads that nobody works on
-	watch   time.Duration // between looks at GitHub and the model
-	missed  time.Duration // between searches for deliveries that were missed
-	grace   time.Duration // for work to end by itself when the server goes down
+	again   time.Duration // before failed work is retried
+	sweep   time.Duration // between searches for threads without a worker
+	watch   time.Duration // between checks of GitHub and the model
+	missed  time.Duration // between searches for missed deliveries
+	grace   time.Duration // for work to end by itself at shutdown
 
-	now       func() time.Time              // of the bot: deadlines, budgets; nil for time.Now
-	unlimited bool                          // serve without limits, and without a wall
-	transport http.RoundTripper             // to GitHub, git and the model
-	wrap      func(store.Store) store.Store // what the bot and the webhook see of the store
-	login     string                        // of the bot, where it cannot be asked for
-	owner     string                        // of leases; "" for a name that nobody else has
-	shown     func(session.Event)           // is told what happens in sessions
-	fault     func(error)                   // is told what is wrong with a repository's configuration, and with workspaces: nil does without them for nothing
-	machine   *workspace.Machine            // what workspaces see of a runner
-	spare     *workspace.Machine            // what containers see of this machine while their image is missing
+	now       func() time.Time              // the bot's clock for deadlines and budgets; nil means time.Now
+	unlimited bool                          // serve without limits and without isolation
+	transport http.RoundTripper             // for GitHub, git and the model
+	wrap      func(store.Store) store.Store // decorates the store for the bot and the webhook
+	login     string                        // of the bot, if GitHub cannot be asked for it
+	owner     string                        // of leases; empty generates a unique name
+	shown     func(session.Event)           // receives the events of sessions
+	fault     func(error)                   // receives faults of configurations and workspaces; nil makes workspaces required
+	machine   *workspace.Machine            // the runner's parts that workspaces see
+	spare     *workspace.Machine            // this machine's parts that containers see if their image is missing
 }
 
 // server is the whole bot in one process.
@@ -81,23 +81,23 @@ type server struct {
 	git           *gitops.Store
 	engine        *work.Engine
 	model         func(name string) (llm.Model, error)
-	forms         agent.Forms // nil in a workflow run, which has no machine of its own to remember on
+	forms         agent.Forms // nil in a workflow run, which has no machine of its own
 	seats         *seat.Models
-	workspace     string // name of the engine
-	onMachine     bool   // its containers have the programs of this machine
+	workspace     string // name of the workspace engine
+	onMachine     bool   // containers have this machine's programs
 	queue         *queue.Queue
 	http          *http.Server
 	addr          net.Addr
 	watch         *ready.Watch
 	failed        chan error
 	wait          sync.WaitGroup
-	stop          context.CancelFunc // of what runs beside the queue
+	stop          context.CancelFunc // stops the loops beside the queue
 	opt           serverOptions
 	bot           *bot.Bot
 	redactedStore store.Store
 }
 
-// newServer puts the parts together. Nothing runs before start.
+// newServer connects the parts. Nothing runs before start.
 func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOptions) (s *server, err error) {
 	if s, w, err = newParts(w, cfg, opt); err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	// All servers that share a webhook know each other's words.
+	// All servers that share a webhook recognize each other's comments.
 	own, err := secret.DeriveKey(cmp.Or(cfg.GitHub.WebhookSecret, cfg.LogKey), "own words")
 	if err != nil {
 		return nil, err
@@ -162,14 +162,14 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.seats = seat.New(s.cfg.Model.Slots())
-	if err = s.openEngine(ctx, w); err != nil && s.opt.fault != nil { // the thread is told, by whoever needs it
+	if err = s.openEngine(ctx, w); err != nil && s.opt.fault != nil { // unready is reported in the threads that need a workspace
 		r.unready, err = err, nil
 	}
 	return r, err
 }
 
-// transport returns how the server reaches others. wait is the time for the head of
-// an answer, 0 for no limit.
+// transport returns the transport for all outgoing requests. wait limits the time until
+// the response headers; 0 means no limit.
 func (s *server) transport(wait time.Duration) http.RoundTripper {
 	if s.opt.transport != nil {
 		return s.opt.transport
@@ -183,8 +183,8 @@ func (s *server) transport(wait time.Duration) http.RoundTripper {
 	return t
 }
 
-// hasVision reports whether a model can see pictures. It reports true while the
-// model's server does not answer: the session finds out.
+// hasVision reports whether a model can see pictures. It reports true if the model's
+// server does not answer; the session finds out.
 func (s *server) hasVision(ctx context.Context, name string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -196,20 +196,20 @@ func (s *server) hasVision(ctx context.Context, name string) bool {
 	return err != nil || caps.Vision
 }
 
-// contextRoom returns how many bytes of a thread fit into a third of a model's context:
-// the rest is left for the work. A model whose server does not answer has a small
-// one.
+// contextRoom returns the number of bytes of a thread that fit into a third of a model's
+// context; the rest is for the work. It assumes a small context if the model's server
+// does not answer.
 func (s *server) contextRoom(ctx context.Context, name string) int {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	var caps llm.Capabilities
 	if m, err := s.model(name); err == nil {
-		caps, _ = m.Capabilities(ctx) // none without an answer
+		caps, _ = m.Capabilities(ctx) // the zero value if the server does not answer
 	}
 	return compact.Ratio{}.Bytes(agent.LargestContext(s.cfg.Model.Context, caps) / 3)
 }
 
-// newQueue makes the bot, and the queue that hands threads to it.
+// newQueue makes the bot and the queue that hands it threads.
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
 		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: local.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
@@ -231,13 +231,13 @@ func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	return err
 }
 
-// work runs the bot on a thread. When the server's disk is full it tells the
-// operator, and the job stays in the queue until there is room.
+// work runs the bot on a thread. If the server's disk is full, it tells the operator, and
+// the job stays in the queue until there is room.
 func (s *server) work(ctx context.Context, thread string) error {
 	err := s.bot.Work(ctx, thread)
 	s.note(ctx, thread, err)
-	if errors.Is(err, syscall.ENOSPC) && roomLeft(s.cfg.Data) < littleRoom {
-		return &noRoom{s.cfg.Data, err}
+	if errors.Is(err, syscall.ENOSPC) && bytesLeft(s.cfg.Data) < minServerSpace {
+		return &diskFullError{s.cfg.Data, err}
 	}
 	return fullDisk(err)
 }
@@ -254,7 +254,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 	}
 	s.workspace, s.cfg.Policy.Workspace.Engine = ws.Name(), ws.Name()
 	s.onMachine = s.opt.spare != nil && onMachine(ctx, ws)
-	if err := s.cfg.Policy.CheckEffect(); err != nil { // which engine there is counts
+	if err := s.cfg.Policy.CheckEffect(); err != nil { // the effect depends on the engine
 		return fmt.Errorf("policy.%w", err)
 	}
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
@@ -279,7 +279,7 @@ func (s *server) start(ctx context.Context) error {
 	})
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
-		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.Hears(s.bot.Source), Log: s.log})
+		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.WatchRemovals(s.bot.Source), Log: s.log})
 		if err != nil {
 			return err
 		}
@@ -305,12 +305,12 @@ func (s *server) start(ctx context.Context) error {
 			s.failed <- fmt.Errorf("serve: %w", err)
 		}
 	})
-	s.beside(ctx, keeper)
+	s.startLoops(ctx, keeper)
 	return nil
 }
 
-// beside starts the loops that run beside the queue.
-func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
+// startLoops starts the loops that run beside the queue.
+func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
 	s.wait.Go(func() {
@@ -323,7 +323,7 @@ func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.Hears(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
+		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.WatchRemovals(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
 		s.wait.Go(func() { p.Run(ctx) })
 		return
 	}
@@ -337,8 +337,8 @@ func (s *server) beside(ctx context.Context, keeper *records.Keeper) {
 
 func (s *server) url() string { return "http://" + s.addr.String() }
 
-// readyz answers whether deliveries can be stored, and whether what their work needs
-// is there. Only the first is asked of /readyz/deliveries: what is stored waits.
+// readyz reports whether deliveries can be stored and, except at /readyz/deliveries,
+// whether the services for their work are available. Stored deliveries wait for those.
 func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
@@ -360,7 +360,7 @@ func answer(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text+"\n") // the client may be gone
 }
 
-// close takes no more deliveries, lets sessions park, and closes everything.
+// close stops taking deliveries, lets sessions park, and closes everything.
 func (s *server) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -21,7 +21,7 @@ type simulateCmd struct {
 	JSON             bool   `name:"json" help:"Print one JSON object."`
 }
 
-// Run says what the payload would lead to, without doing it.
+// Run reports the effect of a payload without causing it.
 func (c *simulateCmd) Run(ctx context.Context, w *console) error {
 	in := simulate.Input{Event: c.Event, Permission: c.Permission}
 	var err error

@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
-// toolhostCmd serves tools inside a workspace. It is started by the
-// workspace engines, never by a person.
+// toolhostCmd serves tools inside a workspace. The workspace engines start it; it is not
+// for the command line.
 type toolhostCmd struct {
 	Root    string        `arg:"" help:"Absolute path of the tree."`
 	Name    string        `help:"How people call the tree."`
@@ -44,7 +44,7 @@ func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
 	return forward.Listen(ctx, conn)
 }
 
-// Run serves until the other side goes away.
+// Run serves until the other side closes the connection.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
 		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Layer: c.Layer, Cache: c.Cache, Git: c.Git, Init: c.Init, Hold: c.Hold,

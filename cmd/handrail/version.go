@@ -28,10 +28,10 @@ func versionLine(v config.Info) string {
 	return fmt.Sprintf("handrail %s (%s, %s)", v.Version, v.Go, v.Platform)
 }
 
-// versionFlag prints the version, wherever it stands.
+// versionFlag prints the version, at any position on the command line.
 type versionFlag bool
 
-// BeforeReset implements kong's hook: what else the command line says does not matter.
+// BeforeReset implements kong's hook, which ignores the rest of the command line.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	if _, err := fmt.Fprintln(app.Stdout, versionLine(config.Found(context.Background()))); err != nil {
 		return err

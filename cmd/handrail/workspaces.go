@@ -18,11 +18,11 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// pickWorkspace returns the engine called name, ready to be used. "auto" is
-// docker, then bwrap, then docker without its image if images are pulled or this
-// machine's programs stand in, and never local: a wall is not given up silently.
+// pickWorkspace returns the engine called name, ready for use. "auto" is docker, then
+// bwrap, then docker without its image if images are pulled or this machine's programs
+// replace it. It is never local: isolation is not dropped silently.
 //
-// cfg has the configured container image; without one it is [workspace.DefaultImage].
+// cfg has the configured container image; the default is [workspace.DefaultImage].
 func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
 	if len(cfg.Toolchains) > 0 && name != "bwrap" && name != "auto" && name != "" {
 		return nil, door.Usage("workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and what `handrail workspaces` shows is what is in /usr where that runs", name)
@@ -73,7 +73,7 @@ func onMachine(ctx context.Context, e workspace.Engine) bool {
 	return ok && imaged.OnMachine(ctx)
 }
 
-// boundsOf says how an engine keeps the limits of workspaces on this machine.
+// boundsOf describes how an engine enforces the limits of workspaces on this machine.
 func boundsOf(ctx context.Context, e workspace.Engine) string {
 	b, ok := e.(workspace.Bounded)
 	if !ok {
@@ -86,8 +86,8 @@ func boundsOf(ctx context.Context, e workspace.Engine) string {
 	return bounds.How + "; not limited: " + strings.Join(bounds.Missing, ", ")
 }
 
-// mustLimit refuses to serve in a workspace that cannot keep all limits, unless the
-// configuration says so.
+// mustLimit refuses an engine that cannot enforce all limits, unless the configuration
+// allows it.
 func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 	b, ok := e.(workspace.Bounded)
 	if !ok || unlimited {
@@ -127,7 +127,7 @@ func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.W
 	return []workspace.Engine{d, b, l}, nil
 }
 
-// dockerLogins is where "docker login" keeps what it was told.
+// dockerLogins locates the credentials that "docker login" stored.
 func dockerLogins() docker.Logins {
 	dir := os.Getenv("DOCKER_CONFIG")
 	if home, err := os.UserHomeDir(); err == nil && dir == "" {

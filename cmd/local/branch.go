@@ -15,8 +15,8 @@ import (
 
 func refOf(branch string) string { return "refs/heads/" + branch }
 
-// free refuses a branch for the result that is somebody's already.
-func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) error {
+// checkFree returns an error if branch exists, or is not allowed for a result.
+func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tree) error {
 	if branch == "" {
 		return nil
 	}
@@ -33,12 +33,12 @@ func (s *Session) free(ctx context.Context, branch string, tree worktree.Tree) e
 	case err != nil:
 		return err
 	}
-	return s.taken(branch)
+	return s.takenError(branch)
 }
 
-// taken says that a branch is there, and whose it is.
-func (s *Session) taken(branch string) error {
-	list, _ := List(50) // whose it is, is only a hint
+// takenError returns the error for an existing branch. It names the branch's session if known.
+func (s *Session) takenError(branch string) error {
+	list, _ := List(50) // best effort: the session is only a hint
 	for _, r := range list {
 		if t := r.State.Task; t.Branch == branch && t.Clone.Path == s.Task.Clone.Path {
 			return door.Usage("the branch %s is that of session %s; go on with it by `%s`, or choose another name", branch, r.ID, terminal.Command("resume", r.ID))
@@ -47,15 +47,15 @@ func (s *Session) taken(branch string) error {
 	return door.Usage("the branch %s is there already; choose another name for the result", branch)
 }
 
-// reserve makes the branch at the commit from which the work begins, before any work, so
-// that no other run takes it. A name from the configuration gets the first number that
-// makes it new.
+// reserve creates the result branch at the base commit before any work, so that no other
+// run can take it. A name from the configuration gets the first number that makes it
+// unique.
 func (s *Session) reserve(ctx context.Context, template string) error {
 	set := func(name string) error { return s.repo.SetRef(ctx, refOf(name), s.Task.Base, "") }
 	if name := s.Task.Branch; name != "" {
 		err := set(name)
 		if errors.Is(err, gitops.ErrStale) {
-			err = s.taken(name)
+			err = s.takenError(name)
 		}
 		if err != nil {
 			s.Task.Branch = "" // it is not ours
@@ -79,7 +79,7 @@ func (s *Session) reserve(ctx context.Context, template string) error {
 	}
 }
 
-// release deletes the branch where nothing came onto it.
+// release deletes the branch if it has no new commit.
 func (s *Session) release(ctx context.Context) error {
 	if s.repo == nil || s.Task.Branch == "" || s.Task.Base == "" {
 		return nil

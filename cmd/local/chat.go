@@ -1,9 +1,9 @@
-// Chat is a session as a conversation in the terminal: each line is a request,
-// and what begins with a slash is for the chat itself.
+// A chat is a session as a conversation in the terminal: each line is a request, or a
+// command for the chat if it begins with a slash.
 //
-//	chat.go      lines come in, requests are worked on; start reading here
-//	commands.go  what begins with a slash
-//	words.go     files and pictures that a request names
+//	chat.go      reads lines and works on requests; start reading here
+//	commands.go  the commands that begin with a slash
+//	words.go     files and pictures named in a request
 
 package local
 
@@ -25,16 +25,16 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Config is what a chat is made of. All but Editor is required.
+// Config configures a chat. Only Editor is optional.
 type Config struct {
 	Console *door.Console
 	Term    *terminal.Terminal
 	In      terminal.Input
-	Editor  *terminal.Editor // In, where a person types; nil for a pipe
-	Wish    Wish             // how the session begins
-	// Engine returns what works on the session, and what ends it.
+	Editor  *terminal.Editor // In, if it is a terminal; nil for a pipe
+	Wish    Wish             // the beginning of the session
+	// Engine returns the engine for the session, and a function that closes it.
 	Engine func(context.Context, *Session) (Engine, func() error, error)
-	// Redact takes secrets out of a file that is put before the model.
+	// Redact removes secrets from a file before the model reads it.
 	Redact func(string) string
 }
 
@@ -44,17 +44,17 @@ type chat struct {
 	s      *Session // nil before the first request
 	engine Engine
 	end    func() error
-	mode   string // of requests that name none; "" for the session's own
+	mode   string // default for requests; empty means the session's own
 	images []session.Blob
 	last   session.Outcome
-	failed bool // a line could not be worked on, or did not end well
+	failed bool // a line was invalid, or did not end well
 	quit   bool
 }
 
-// Run talks until the person has enough. In a pipe it fails when a line did.
+// Run talks until the input ends or the user quits. In a pipe it fails if a line failed.
 func Run(ctx context.Context, cfg Config) (err error) {
 	c := &chat{Config: cfg, mode: cfg.Wish.With.Mode}
-	ctx = context.WithoutCancel(ctx) // Ctrl-C ends what goes on, see guarded
+	ctx = context.WithoutCancel(ctx) // Ctrl-C ends the current work only, see guarded
 	defer func() { err = errors.Join(err, c.close(ctx)) }()
 	if cfg.Wish.Session != "" {
 		if err := c.greet(); err != nil {
@@ -69,9 +69,9 @@ func Run(ctx context.Context, cfg Config) (err error) {
 			break
 		}
 		if err == nil {
-			err = c.hear(ctx, strings.TrimSpace(line))
+			err = c.handleLine(ctx, strings.TrimSpace(line))
 		}
-		if err := c.told(err); err != nil {
+		if err := c.report(err); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	return nil
 }
 
-// guarded returns a context that Ctrl-C ends. A second one ends the process.
+// guarded returns a context that Ctrl-C ends. A second Ctrl-C ends the process.
 func guarded(ctx context.Context) (context.Context, func()) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
@@ -104,7 +104,7 @@ func (c *chat) line(ctx context.Context) (string, error) {
 	}
 	line, err := c.In.Line(ctx, c.prompt())
 	if err == nil {
-		_ = c.Editor.Remember(line) // it can be typed again
+		_ = c.Editor.Remember(line) // best effort: without history the line can be typed again
 	}
 	return line, err
 }
@@ -113,9 +113,9 @@ func (c *chat) prompt() string {
 	return "\n" + cmp.Or(c.mode, "code") + "> "
 }
 
-// told says what is wrong with a line; the next one is worked on all the same. What keeps
-// the chat in a pipe from beginning is an error: nobody can mend it there.
-func (c *chat) told(err error) error {
+// report prints a usage error, so that the chat continues. In a pipe, an error that keeps
+// the session from beginning is returned instead: later lines cannot correct it.
+func (c *chat) report(err error) error {
 	var use door.UsageError
 	if err == nil || !errors.As(err, &use) || c.Editor == nil && errors.As(err, new(notBegun)) {
 		return err
@@ -125,13 +125,13 @@ func (c *chat) told(err error) error {
 	return nil
 }
 
-// notBegun is why there is no session, which holds for the next line as well.
+// notBegun is the reason for a missing session. It applies to the next line as well.
 type notBegun struct{ error }
 
 // Unwrap returns the reason.
 func (e notBegun) Unwrap() error { return e.error }
 
-// greet takes up a session.
+// greet shows the session that the chat continues.
 func (c *chat) greet() error {
 	r, err := Read(c.Wish.Session)
 	if err != nil {
@@ -146,23 +146,23 @@ func (c *chat) greet() error {
 	return nil
 }
 
-// hear does what a line says.
-func (c *chat) hear(ctx context.Context, line string) error {
+// handleLine runs the command or the request of a line.
+func (c *chat) handleLine(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
 	}
 	if name, rest, ok := lineCommand(line); ok {
-		return c.obey(ctx, name, rest)
+		return c.runCommand(ctx, name, rest)
 	}
 	return c.request(ctx, line, c.mode)
 }
 
-// request has the session work on what a person wants.
+// request has the session work on a request of the user.
 func (c *chat) request(ctx context.Context, text, mode string) error {
 	w := c.Wish
 	w.Text, w.With = text, policy.Choice{Mode: mode, Model: c.Wish.With.Model, Turns: c.Wish.With.Turns}
 	var err error
-	if w.Context, w.Images, err = c.named(text); err != nil {
+	if w.Context, w.Images, err = c.namedFiles(text); err != nil {
 		return err
 	}
 	w.Images = append(c.images, w.Images...)
@@ -173,7 +173,7 @@ func (c *chat) request(ctx context.Context, text, mode string) error {
 		return err
 	}
 	c.images = nil
-	if c.mode == "" { // a mode for the first request is for that alone
+	if c.mode == "" { // a mode given for the first request does not apply to the next
 		c.mode = "code"
 		if mode == "" {
 			c.mode = c.s.Task.Mode
@@ -182,7 +182,7 @@ func (c *chat) request(ctx context.Context, text, mode string) error {
 	return nil
 }
 
-// work does one stretch of work.
+// work runs the session until it ends or parks.
 func (c *chat) work(ctx context.Context, w Wish) error {
 	ctx, stop := guarded(ctx)
 	defer stop()
@@ -197,16 +197,16 @@ func (c *chat) work(ctx context.Context, w Wish) error {
 		}
 		c.s, c.engine, c.end = s, e, end
 		c.Wish.Session = s.Task.Session
-	} else if err := c.s.tell(ctx, w); err != nil {
+	} else if err := c.s.addMessage(ctx, w); err != nil {
 		return err
 	}
 	if c.Editor != nil {
-		c.Editor.OnEnd = stop // Ctrl-C at a question
+		c.Editor.OnEnd = stop // for Ctrl-C at a question
 		defer func() { c.Editor.OnEnd = nil }()
 	}
 	var err error
 	c.last, err = c.s.Work(ctx, c.engine)
-	c.failed = c.failed || err == nil && !Fine(c.last)
+	c.failed = c.failed || err == nil && !Succeeded(c.last)
 	return err
 }
 

@@ -26,7 +26,7 @@ func TestCommand(t *testing.T) {
 // not look like one is a word.
 func TestNamed(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, data := range map[string]string{"a.txt": "one token-1", "two words.txt": "two", "dir/b": "three", "bin": "\x00", "big": strings.Repeat("x", mostFile+1)} {
+	for name, data := range map[string]string{"a.txt": "one token-1", "two words.txt": "two", "dir/b": "three", "bin": "\x00", "big": strings.Repeat("x", maxFile+1)} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestNamed(t *testing.T) {
 		}
 	}
 	c := &chat{Config: Config{Redact: func(s string) string { return strings.ReplaceAll(s, "token-1", "[redacted]") }}}
-	items, _, err := c.named(`see @a.txt, @"two words.txt" and @dir/b. ask @kim or kim@a.txt`)
+	items, _, err := c.namedFiles(`see @a.txt, @"two words.txt" and @dir/b. ask @kim or kim@a.txt`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestNamed(t *testing.T) {
 		t.Errorf("named %+v", items)
 	}
 	for text, why := range map[string]string{"@none.txt": "no such file", "@dir": "is a directory", "@bin": "is no text", "@big": "say which part"} {
-		if _, _, err := c.named(text); err == nil || !strings.Contains(err.Error(), why) {
+		if _, _, err := c.namedFiles(text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("named(%q) = %v, want %q", text, err, why)
 		}
 	}

@@ -1,4 +1,4 @@
-// Clone answers for the bot what only a clone of a repository tells.
+// The bot's questions that need a clone of the repository.
 
 package local
 
@@ -24,8 +24,8 @@ import (
 
 // Clone implements [bot.Clone].
 type Clone struct {
-	Mirror func(ctx context.Context, at live.Thread) (*gitops.Mirror, error)          // of the thread's repository, up to date
-	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // the repository's configuration
+	Mirror func(ctx context.Context, at live.Thread) (*gitops.Mirror, error)          // returns the updated mirror of the thread's repository
+	Rules  func(ctx context.Context, m *gitops.Mirror) (cfg policy.Config, err error) // returns the repository's configuration
 }
 
 // Commands implements [bot.Clone].
@@ -50,7 +50,7 @@ func (c Clone) Config(ctx context.Context, at live.Thread) (policy.Config, error
 // Image implements [bot.Clone].
 func (c Clone) Image(ctx context.Context, at live.Thread, in policy.Config) (out session.Image, err error) {
 	if in.Workspace.Image != "" || in.Workspace.Engine != "docker" {
-		return out, nil // what is configured is said anyway
+		return out, nil // a configured image is shown anyway
 	}
 	m, err := c.Mirror(ctx, at)
 	if err != nil {
@@ -72,7 +72,7 @@ func (c Clone) Diff(ctx context.Context, at live.Thread, from, to string) (strin
 	if err != nil {
 		return "", err
 	}
-	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MostDiff})
+	text, _, err := m.Diff(ctx, from, to, gitops.DiffOptions{Binary: true, MaxBytes: render.MaxDiff})
 	return text, err
 }
 
@@ -85,7 +85,7 @@ func (c Clone) Hidden(ctx context.Context, at live.Thread) (func(path string) bo
 	return hidden(ctx, m, *at.Pull)
 }
 
-// Hides returns what asks, of any pull request of a clone, which files of it are hidden.
+// Hides returns a function that finds the hidden files of any pull request of a clone.
 func Hides(m *gitops.Mirror) func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error) {
 	return func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error) {
 		if err := m.Fetch(ctx); err != nil {
@@ -95,9 +95,8 @@ func Hides(m *gitops.Mirror) func(ctx context.Context, p ghapp.Pull) (func(path 
 	}
 }
 
-// commandFiles returns the files of the repository's own commands. What other branches
-// than the default one have plays no part: who can push to one cannot change what others
-// call.
+// commandFiles returns the files of the repository's own commands, from the default
+// branch only: push access to another branch must not change the commands of other users.
 func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) {
 	_, head, err := m.Default(ctx) //control:own-commands-of-the-base
 	if err != nil {
@@ -118,8 +117,8 @@ func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 		f := custom.File{Path: e.Path}
 		if e.Kind == gitops.IsDir || e.Kind == gitops.IsSymlink || e.Kind == gitops.IsSubmodule {
 			f.Err = fmt.Errorf("%s: it is no plain file", e.Path)
-		} else if f.Data, err = m.ReadFile(ctx, head, e.Path, custom.MostBytes); errors.Is(err, gitops.ErrTooLarge) {
-			f.Err = fmt.Errorf("%s: more than %d bytes are not read", e.Path, custom.MostBytes)
+		} else if f.Data, err = m.ReadFile(ctx, head, e.Path, custom.MaxBytes); errors.Is(err, gitops.ErrTooLarge) {
+			f.Err = fmt.Errorf("%s: more than %d bytes are not read", e.Path, custom.MaxBytes)
 		} else if err != nil {
 			return nil, err
 		}
@@ -128,12 +127,12 @@ func commandFiles(ctx context.Context, m *gitops.Mirror) ([]custom.File, error) 
 	return out, nil
 }
 
-// hidden returns which files of a pull request are hidden from the agent: by the
-// .agentignore of the branch that it goes to, and, unless it comes from a fork, by its own
-// as well.
+// hidden returns a filter for the files of a pull request that are hidden from the agent,
+// by the .agentignore of the base branch. The pull request's own .agentignore counts as
+// well, unless it comes from a fork.
 func hidden(ctx context.Context, m *gitops.Mirror, p ghapp.Pull) (func(path string) bool, error) {
 	base, err := m.Resolve(ctx, "refs/heads/"+p.Base)
-	if errors.Is(err, gitops.ErrNotFound) { // it was deleted
+	if errors.Is(err, gitops.ErrNotFound) { // the base branch was deleted
 		_, base, err = m.Default(ctx)
 	}
 	if err != nil {
@@ -151,8 +150,8 @@ func hidden(ctx context.Context, m *gitops.Mirror, p ghapp.Pull) (func(path stri
 	return rules.Hides, err
 }
 
-// Offer pushes what an edit would be to a branch of its own, to be reviewed there. It
-// returns why that cannot be, or "".
+// Offer pushes an edit to a branch of its own for review. It returns the reason for a
+// refused push, or "".
 func Offer(ctx context.Context, m *gitops.Mirror, o approval.Offer) (string, error) {
 	if _, err := m.Resolve(ctx, o.Commit); err != nil {
 		if errors.Is(err, gitops.ErrNotFound) {
@@ -171,8 +170,8 @@ func Offer(ctx context.Context, m *gitops.Mirror, o approval.Offer) (string, err
 	return refusedPush(m.Push(ctx, gitops.Push{Commit: o.Commit, Ref: "refs/heads/" + o.Branch, Create: true}))
 }
 
-// refusedPush returns the reason of a failure that another attempt would not
-// change. Any other failure is the error.
+// refusedPush returns the reason for a failure that another attempt would not change. Any
+// other failure is the error.
 func refusedPush(err error) (string, error) {
 	var refused *gitops.RemoteError
 	if errors.As(err, &refused) || errors.Is(err, gitops.ErrAuth) {

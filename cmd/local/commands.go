@@ -12,15 +12,15 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// order is something that the chat itself does.
-type order struct {
+// chatCommand is a command of the chat itself.
+type chatCommand struct {
 	name, args, help string
-	about            bool // the session, which must have begun
+	about            bool // needs a session that has begun
 	do               func(c *chat, ctx context.Context, rest string) error
 }
 
-func orders() []order {
-	return []order{
+func chatCommands() []chatCommand {
+	return []chatCommand{
 		{"help", "", "this list", false, (*chat).help},
 		{"diff", "", "what the session has changed, as a patch", true, (*chat).diff},
 		{"apply", "", "put it onto your files", true, (*chat).apply},
@@ -32,18 +32,19 @@ func orders() []order {
 	}
 }
 
-// lineCommand takes a line apart that is for the chat. The names of modes are commands, too.
+// lineCommand parses a line that is a command for the chat. The names of modes are
+// commands, too.
 func lineCommand(line string) (name, rest string, ok bool) {
 	if !strings.HasPrefix(line, "/") {
 		return "", "", false
 	}
 	name, rest, _ = strings.Cut(line[1:], " ")
-	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is no command
+	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is not a command
 }
 
-// commandWords returns the words that begin with a slash.
+// commandWords returns all commands, with their slash.
 func commandWords() (out []string) {
-	for _, o := range orders() {
+	for _, o := range chatCommands() {
 		out = append(out, "/"+o.name)
 	}
 	for _, m := range policy.Modes() {
@@ -52,11 +53,11 @@ func commandWords() (out []string) {
 	return out
 }
 
-func (c *chat) obey(ctx context.Context, name, rest string) error {
+func (c *chat) runCommand(ctx context.Context, name, rest string) error {
 	if name == "exit" {
 		name = "quit"
 	}
-	for _, o := range orders() {
+	for _, o := range chatCommands() {
 		switch {
 		case o.name != name:
 		case o.args == "" && rest != "":
@@ -86,7 +87,7 @@ func (c *chat) obey(ctx context.Context, name, rest string) error {
 
 func (c *chat) help(context.Context, string) error {
 	c.Term.Say("A line is a request. @FILE in it puts a file or a picture before the model.")
-	for _, o := range orders() {
+	for _, o := range chatCommands() {
 		c.Term.Say("  %-19s %s", strings.TrimSpace("/"+o.name+" "+o.args), o.help)
 	}
 	for _, m := range policy.Modes() {

@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// base returns the commit that the work begins with: head, or the files as they are where
-// the person wants their changes worked on that are not committed.
+// base returns the first commit of the work: head, or a snapshot of the files if the user
+// wants uncommitted changes included.
 func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head string) (string, error) {
 	if tree.Dir() == "" {
 		if w.Include {
@@ -30,7 +30,7 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	if err != nil || len(changed) == 0 {
 		return head, err
 	}
-	what := fmt.Sprintf("changes that are not committed (%s)", some(changed))
+	what := fmt.Sprintf("changes that are not committed (%s)", firstFiles(changed))
 	if !w.Include && w.Person {
 		if w.Include, err = s.term.Confirm(ctx, "There are "+what+". Work on them too?"); err != nil {
 			return "", err
@@ -52,8 +52,8 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	return commit, nil
 }
 
-// some names the first of a list of files.
-func some(files []string) string {
+// firstFiles names the first few of a list of files.
+func firstFiles(files []string) string {
 	const most = 5
 	text := untrusted.EscapeLine(strings.Join(files[:min(len(files), most)], ", "))
 	if more := len(files) - most; more > 0 {
@@ -62,7 +62,7 @@ func some(files []string) string {
 	return text
 }
 
-// errFit says what to do where a result does not fit the files.
+// errFit adds a remedy if a result does not fit the files.
 func errFit(err error, dir string) error {
 	var c *worktree.Conflict
 	if !errors.As(err, &c) {

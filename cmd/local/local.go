@@ -1,9 +1,9 @@
-// Package local is a session in a clone on this machine: how it begins and goes on, and
-// what becomes of its result. The engine that works on it is given to it.
+// Package local is a session in a clone on this machine: how it begins and continues, and
+// how its result is used. The caller supplies the engine.
 //
-//	local.go   begin or go on, and work; start reading here
-//	branch.go  the branch that takes the result
-//	files.go   the files that the person has checked out
+//	local.go   begin or continue, and work; start reading here
+//	branch.go  the branch for the result
+//	files.go   the user's checked out files
 //	result.go  the verbs for the result: diff and apply
 package local
 
@@ -25,40 +25,40 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Wish is what a person wants on the command line.
+// Wish is a request from the command line.
 type Wish struct {
-	Session string // to go on with; "" for a new one
-	Repo    string // "" for the current directory, or the session's own clone
+	Session string // the session to continue; empty begins a new one
+	Repo    string // empty means the current directory, or the session's own clone
 	Text    string
 	Images  []session.Blob
-	Context []session.Item // files that come with it
-	Branch  string         // of a new session; "" for one that the configuration names
+	Context []session.Item // files attached to Text
+	Branch  string         // of a new session; empty uses the configured name
 	With    policy.Choice
-	Clone   session.Clone // how a new session works
-	Include bool          // changes that are not committed are worked on
-	Person  bool          // somebody can be asked
-	// Check returns why a new session cannot begin with a model; nil asks nothing.
+	Clone   session.Clone // settings of a new session
+	Include bool          // include uncommitted changes
+	Person  bool          // the user can answer questions
+	// Check returns an error if a new session cannot use the model; nil skips the check.
 	Check func(ctx context.Context, model string) error
-	// TakeBack is a wish about the session's checkpoints, nil for none.
+	// TakeBack undoes or redoes checkpoints of the session; nil leaves them.
 	TakeBack *session.TakeBack
 }
 
-// Session is a session that this process works on. Close it.
+// Session is a session that this process works on. The caller must close it.
 type Session struct {
 	Task  session.Task
 	Rules policy.Config
 
 	repo *gitops.Mirror
 	log  *logOf
-	by   gitops.Signature // who commits
+	by   gitops.Signature // the committer
 	term *terminal.Terminal
-	end  session.Outcome // of the last stretch of work
+	end  session.Outcome // of the last run
 
 	begun bool
-	idle  bool // nothing is left to do, and nothing else was asked for
+	idle  bool // the session is done, and the wish adds nothing
 }
 
-// Open begins a session, or goes on with one.
+// Open begins a session, or continues one.
 func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
 	s = &Session{term: term, Task: session.Task{Session: w.Session, Text: w.Text, Images: w.Images, Context: w.Context, Branch: w.Branch, Clone: w.Clone}}
 	defer func() {
@@ -91,10 +91,10 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
 		return s, door.Usage("the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`", before.State.Branch, at)
 	}
-	return s, s.goOn(ctx, w, before)
+	return s, s.continueRun(ctx, w, before)
 }
 
-// here finds the clone of a session that goes on, and says so where that is another one.
+// here selects the clone of a continued session, and tells the user if it is another one.
 func (s *Session) here(ctx context.Context, w *Wish, before *StoredRun) {
 	own := before.State.Task.Clone.Path
 	if w.Repo != "" || own == "" {
@@ -128,7 +128,7 @@ func openClone(path string, before *StoredRun) (*gitops.Mirror, error) {
 	return repo, nil
 }
 
-// begin makes a new session: its first commit, its rules, its branch and its log.
+// begin creates a new session: its first commit, its rules, its branch and its log.
 func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	head, err := s.repo.Resolve(ctx, "HEAD")
 	if errors.Is(err, gitops.ErrNotFound) {
@@ -137,7 +137,7 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
 	}
-	if err := s.free(ctx, w.Branch, tree); err != nil {
+	if err := s.checkFree(ctx, w.Branch, tree); err != nil {
 		return err
 	}
 	if s.Rules, err = s.rules(ctx, head); err != nil {
@@ -167,14 +167,14 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	return err
 }
 
-// rules are those of the repository; there is no server above it.
+// rules returns the rules of the repository; there is no server to add its own.
 func (s *Session) rules(ctx context.Context, at string) (policy.Config, error) {
 	cfg, err := work.ReadConfig(ctx, s.repo, at)
 	return cfg.WithDefaults(), err
 }
 
-// goOn takes up a session. New words become a message.
-func (s *Session) goOn(ctx context.Context, w Wish, before *StoredRun) error {
+// continueRun continues a session. New text becomes a message.
+func (s *Session) continueRun(ctx context.Context, w Wish, before *StoredRun) error {
 	if w.Branch != "" {
 		return door.Usage("--branch goes with a new task: the session has one")
 	}
@@ -198,22 +198,22 @@ func (s *Session) goOn(ctx context.Context, w Wish, before *StoredRun) error {
 	if s.log, err = openRuns(w.Session); err != nil {
 		return err
 	}
-	return s.tell(ctx, w)
+	return s.addMessage(ctx, w)
 }
 
-// Tell records what a person says to a session that there is already.
-func (s *Session) tell(ctx context.Context, w Wish) error {
+// addMessage records the user's message to an existing session.
+func (s *Session) addMessage(ctx context.Context, w Wish) error {
 	events, err := s.log.Events(ctx, 0)
 	if err != nil {
 		return err
 	}
-	if len(events) == 0 { // its process died before it began
+	if len(events) == 0 { // its process died before the first event
 		return door.Usage("session %s did not begin; run its task again", s.Task.Session)
 	}
 	s.Task.Text = w.Text
 	path := s.Task.Clone.Path
 	defer func() { s.Task.Clone.Path = path }()
-	said, err := door.GoOn(s.Rules, events, &s.Task, w.With)
+	said, err := door.ContinueSession(s.Rules, events, &s.Task, w.With)
 	if err != nil {
 		return err
 	}
@@ -232,14 +232,14 @@ func (s *Session) tell(ctx context.Context, w Wish) error {
 	return s.log.Append(ctx, state.WithTakeBack(said, session.Place{}, *w.TakeBack)...)
 }
 
-// Engine works on a session, in a workspace of that name.
+// Engine is an engine with the name of its workspace.
 type Engine struct {
 	*work.Engine
 	Workspace string
 }
 
-// Work works on the session until it is done or parks, shows that, and returns how it
-// ended.
+// Work runs the session until it ends or parks, prints its events, and returns its
+// outcome.
 func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	before, err := s.log.Events(ctx, 0)
 	if err != nil {
@@ -276,15 +276,15 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	return s.end, nil
 }
 
-// Fine reports whether a run did what it was asked for.
-func Fine(out session.Outcome) bool {
+// Succeeded reports whether a run was successful.
+func Succeeded(out session.Outcome) bool {
 	if out.Wish != "" {
 		return out.Wish != session.Keep
 	}
 	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 
-// agentFor signs as the agent, for the person at this machine.
+// agentFor returns the agent's signature on behalf of the user.
 func agentFor(by gitops.Signature) gitops.Signature {
 	name := by.Name
 	if u, err := user.Current(); name == "" && err == nil {
@@ -296,8 +296,8 @@ func agentFor(by gitops.Signature) gitops.Signature {
 	return gitops.Signature{Name: "Handrail for " + name, Email: "handrail@localhost"}
 }
 
-// Close gives back what the session holds; a branch that took nothing goes, unless the
-// session can go on.
+// Close releases the session's resources. It deletes a branch without new commits, unless
+// the session can continue.
 func (s *Session) Close(ctx context.Context) (err error) {
 	if !s.end.Status.Parked() {
 		err = s.release(ctx)

@@ -9,10 +9,10 @@ import (
 	"github.com/handrail-bot/handrail/cmd/door"
 )
 
-// mostPicture is the largest picture for the model, in bytes.
-const mostPicture = 8 << 20
+// maxPicture is the maximum size of a picture for the model, in bytes.
+const maxPicture = 8 << 20
 
-// Pictures reads files that a vision model is to see.
+// Pictures reads files for a vision model.
 func Pictures(files []string) ([]session.Blob, error) {
 	var out []session.Blob
 	for _, name := range files {
@@ -20,8 +20,8 @@ func Pictures(files []string) ([]session.Blob, error) {
 		if err != nil {
 			return nil, door.Usage("read picture: %w", err)
 		}
-		if info.Size() > mostPicture {
-			return nil, door.Usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), mostPicture)
+		if info.Size() > maxPicture {
+			return nil, door.Usage("picture %s has %d bytes, more than %d; make it smaller", name, info.Size(), maxPicture)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {

@@ -19,7 +19,7 @@ type Diff struct {
 	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
 }
 
-// Run prints the change of a session as a patch that git apply takes.
+// Run prints the change of a session as a patch for git apply.
 func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 	return withResult(ctx, c.Session, c.Repo, func(r *result) error {
 		patch, err := r.patch(ctx, r.run.State.Task.Base)
@@ -29,7 +29,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 		if look := terminal.LookOf(w.Raw); look.Width > 0 {
 			patch = look.Patch(patch)
 		}
-		_, werr := io.WriteString(w.Raw, patch) // byte for byte: programs read it
+		_, werr := io.WriteString(w.Raw, patch) // unfiltered: other programs read it
 		return errors.Join(err, werr)
 	})
 }
@@ -40,23 +40,23 @@ type Apply struct {
 	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
 }
 
-// Run puts the change of a session onto the files that are checked out.
+// Run applies the change of a session to the checked out files.
 func (c *Apply) Run(ctx context.Context, w *door.Console) error {
 	return withResult(ctx, c.Session, c.Repo, func(r *result) error { return r.apply(ctx, w.Out) })
 }
 
-// Unapply takes the change of a session out of the files again.
+// Unapply reverts the change of a session in the checked out files.
 func Unapply(ctx context.Context, out io.Writer, id, repo string) error {
 	return withResult(ctx, id, repo, func(r *result) error { return r.unapply(ctx, out) })
 }
 
-// result is what a session came to, and the files of the clone.
+// result is the result of a session, and the files of the clone.
 type result struct {
 	run  *StoredRun
 	repo *gitops.Mirror
 	path string // of the clone
 	tree worktree.Tree
-	bare error // why there is none
+	bare error // the reason for a missing tree
 }
 
 func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
@@ -73,13 +73,13 @@ func withResult(ctx context.Context, id, repo string, do func(*result) error) er
 	if errors.Is(err, worktree.ErrBare) {
 		r.bare, err = door.UsageError{Err: err}, nil
 	}
-	if err == nil || errors.Is(err, worktree.ErrNoGit) { // to print a patch needs none
+	if err == nil || errors.Is(err, worktree.ErrNoGit) { // printing a patch needs no tree
 		err = do(r)
 	}
 	return errors.Join(err, r.repo.Close())
 }
 
-// patch returns what the session did since a commit of its own.
+// patch returns the session's changes since one of its commits.
 func (r *result) patch(ctx context.Context, from string) (string, error) {
 	to := r.run.State.Published
 	if to == "" || from == to {
@@ -102,7 +102,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	var first error
-	for _, from := range []string{cmp.Or(done, base), base} { // what was applied may be gone from the files meanwhile
+	for _, from := range []string{cmp.Or(done, base), base} { // the user may have removed the applied changes
 		patch, err := r.patch(ctx, from)
 		if err != nil {
 			return err
@@ -112,7 +112,7 @@ func (r *result) apply(ctx context.Context, out io.Writer) error {
 		}
 		err = r.tree.Apply(ctx, patch, false)
 		if err == nil {
-			return errors.Join(r.run.setApplied(r.run.State.Published), r.said(ctx, out, from))
+			return errors.Join(r.run.setApplied(r.run.State.Published), r.printApplied(ctx, out, from))
 		}
 		if !errors.As(err, new(*worktree.Conflict)) {
 			return err
@@ -155,8 +155,8 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	return errors.Join(r.run.setApplied(""), err)
 }
 
-// said says what was put onto the files, and how to take it out again.
-func (r *result) said(ctx context.Context, out io.Writer, from string) error {
+// printApplied prints the applied files, and the command that reverts them.
+func (r *result) printApplied(ctx context.Context, out io.Writer, from string) error {
 	_, stats, err := r.repo.Diff(ctx, from, r.run.State.Published, gitops.DiffOptions{MaxBytes: 1})
 	if err != nil {
 		return err
@@ -165,6 +165,6 @@ func (r *result) said(ctx context.Context, out io.Writer, from string) error {
 	for _, s := range stats {
 		list = append(list, s.Path)
 	}
-	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), some(list), terminal.Command("undo", r.run.ID, "--applied"))
+	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), firstFiles(list), terminal.Command("undo", r.run.ID, "--applied"))
 	return err
 }

@@ -1,5 +1,5 @@
-// Runs keeps the sessions of `handrail run` on this machine: for each a log in the
-// directory of this user's state, and a lock that tells whether it is running.
+// The sessions of `handrail run` on this machine. Each has a log in the user's state
+// directory, and a lock that shows whether it is running.
 
 package local
 
@@ -23,7 +23,7 @@ import (
 
 const logEnd, lockEnd, appliedEnd = ".jsonl", ".lock", ".applied"
 
-// Dir returns the directory of the logs, which need not be there.
+// Dir returns the directory of the logs. It may be missing.
 func Dir() (string, error) {
 	root := os.Getenv("XDG_STATE_HOME")
 	if root == "" {
@@ -36,16 +36,16 @@ func Dir() (string, error) {
 	return filepath.Join(root, "handrail", "sessions"), nil
 }
 
-// StoredRun is a session as its log says it.
+// StoredRun is a session as recorded in its log.
 type StoredRun struct {
 	ID      string
-	File    string // its log
+	File    string // path of the log
 	Events  []session.Event
 	State   *session.State
 	Running bool // a process works on it
 }
 
-// Phase returns the word for where it stands.
+// Phase returns the word for the session's phase.
 func (r *StoredRun) Phase() string {
 	switch {
 	case r.Running:
@@ -56,7 +56,7 @@ func (r *StoredRun) Phase() string {
 	return string(r.State.Phase)
 }
 
-// Read reads a session. Where there is none the error is wrong use.
+// Read reads a session. An unknown id is a [door.UsageError].
 func Read(id string) (*StoredRun, error) {
 	if err := policy.ValidateSession(id); err != nil {
 		return nil, door.UsageError{Err: err}
@@ -68,7 +68,7 @@ func Read(id string) (*StoredRun, error) {
 	r := &StoredRun{ID: id, File: filepath.Join(dir, id+logEnd)}
 	f, err := os.Open(r.File)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, door.Usage("there is no session %s on this machine%s", id, nearest(id))
+		return nil, door.Usage("there is no session %s on this machine%s", id, suggestSession(id))
 	}
 	if err != nil {
 		return nil, err
@@ -84,8 +84,8 @@ func Read(id string) (*StoredRun, error) {
 	return r, err
 }
 
-// nearest says which session was probably meant.
-func nearest(id string) string {
+// suggestSession suggests the session that was probably meant.
+func suggestSession(id string) string {
 	list, err := ids()
 	if near := policy.Nearest(id, list); err == nil && near != "" {
 		return ", did you mean " + near + "?"
@@ -93,7 +93,7 @@ func nearest(id string) string {
 	return ": `handrail sessions list` shows them"
 }
 
-// Has reports whether there is a session of this id.
+// Has reports whether a session with this id exists.
 func Has(id string) bool {
 	dir, err := Dir()
 	if err != nil || policy.ValidateSession(id) != nil {
@@ -103,7 +103,7 @@ func Has(id string) bool {
 	return err == nil
 }
 
-// ids returns the sessions, those first that were worked on last.
+// ids returns all session ids, the most recently changed first.
 func ids() ([]string, error) {
 	dir, err := Dir()
 	if err != nil {
@@ -121,7 +121,7 @@ func ids() ([]string, error) {
 	for _, e := range list {
 		id, ok := strings.CutSuffix(e.Name(), logEnd)
 		info, err := e.Info()
-		if !ok || policy.ValidateSession(id) != nil || err != nil { // it went meanwhile
+		if !ok || policy.ValidateSession(id) != nil || err != nil { // no log, or deleted meanwhile
 			continue
 		}
 		at[id] = info.ModTime().UnixNano()
@@ -131,8 +131,8 @@ func ids() ([]string, error) {
 	return out, nil
 }
 
-// List returns at most so many sessions, those first that were worked on last; 0 for all.
-// What cannot be read is in the error, and the others are returned all the same.
+// List returns at most this number of sessions, the most recently changed first; 0
+// returns all. The error names unreadable sessions; the others are returned anyway.
 func List(most int) (list []*StoredRun, err error) {
 	all, err := ids()
 	if err != nil {
@@ -153,13 +153,13 @@ func List(most int) (list []*StoredRun, err error) {
 	return list, err
 }
 
-// Words returns what an argument of this name can be, for a shell that completes: the
-// sessions, each with the beginning of its task behind a tab.
+// Words returns the completions for an argument of this name: the sessions, each with the
+// beginning of its task after a tab.
 func Words(name string) []string {
 	if name != "session" {
 		return nil
 	}
-	list, _ := List(50) // what cannot be read is not offered
+	list, _ := List(50) // unreadable sessions are not offered
 	var out []string
 	for _, r := range list {
 		out = append(out, r.ID+"\t"+Title(r.State.Task.Text))
@@ -167,7 +167,7 @@ func Words(name string) []string {
 	return out
 }
 
-// Title returns the beginning of a task, on one line that is safe to show.
+// Title returns the first line of a task, shortened and safe to print.
 func Title(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
 	const most = 60
@@ -177,14 +177,14 @@ func Title(text string) string {
 	return untrusted.EscapeLine(text)
 }
 
-// Log is the log of a session that this process works on. Nobody else does meanwhile.
+// logOf is the log of a session, locked for this process.
 type logOf struct {
 	*session.File
 
 	lock *os.File
 }
 
-// Open opens the log of a session, or makes a new one.
+// openRuns opens and locks the log of a session, or creates a new one.
 func openRuns(id string) (*logOf, error) {
 	if err := policy.ValidateSession(id); err != nil {
 		return nil, door.UsageError{Err: err}
@@ -197,10 +197,10 @@ func openRuns(id string) (*logOf, error) {
 		return nil, fmt.Errorf("make the directory of sessions: %w", err)
 	}
 	path := filepath.Join(dir, id+logEnd)
-	lock, err := hold(path)
-	for n := 0; err == nil && lock == nil && n < 50; n++ { // somebody may only look whether it runs
-		<-time.After(10 * time.Millisecond) // there is no event for the end of a look
-		lock, err = hold(path)
+	lock, err := tryLock(path)
+	for n := 0; err == nil && lock == nil && n < 50; n++ { // a status query may hold the lock for a moment
+		<-time.After(10 * time.Millisecond) // the end of a query cannot be awaited
+		lock, err = tryLock(path)
 	}
 	if err != nil {
 		return nil, err
@@ -215,12 +215,12 @@ func openRuns(id string) (*logOf, error) {
 	return &logOf{f, lock}, nil
 }
 
-// Close closes the log and lets others work on the session.
+// Close closes the log and releases the session's lock.
 func (l *logOf) Close() error { return errors.Join(l.File.Close(), l.lock.Close()) }
 
-// hold takes the lock of a log, which ends with the process. It is nil when another
-// process has it.
-func hold(path string) (*os.File, error) {
+// tryLock takes the lock of a log, which ends with the process. It returns nil if another
+// process has the lock.
+func tryLock(path string) (*os.File, error) {
 	f, err := os.OpenFile(strings.TrimSuffix(path, logEnd)+lockEnd, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock session: %w", err)
@@ -237,15 +237,15 @@ func isLocked(path string) (bool, error) {
 	if _, err := os.Stat(strings.TrimSuffix(path, logEnd) + lockEnd); errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	f, err := hold(path)
+	f, err := tryLock(path)
 	if err != nil || f == nil {
 		return err == nil, err
 	}
 	return false, f.Close()
 }
 
-// applied returns the commit up to which the session's change was put onto the person's
-// files, "" for none of it.
+// applied returns the newest session commit that was applied to the user's files. It is
+// empty if nothing was applied.
 func (r *StoredRun) applied() (string, error) {
 	data, err := os.ReadFile(r.appliedFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -254,18 +254,18 @@ func (r *StoredRun) applied() (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// setApplied records that; "" for none of it.
+// setApplied records the applied commit; empty records that nothing is applied.
 func (r *StoredRun) setApplied(commit string) error {
 	if commit == "" {
-		return gone(os.Remove(r.appliedFile()))
+		return ignoreMissing(os.Remove(r.appliedFile()))
 	}
 	return os.WriteFile(r.appliedFile(), []byte(commit+"\n"), 0o600)
 }
 
 func (r *StoredRun) appliedFile() string { return strings.TrimSuffix(r.File, logEnd) + appliedEnd }
 
-// gone is the error of a removal; what is not there is gone.
-func gone(err error) error {
+// ignoreMissing returns the error of a removal, nil if the file was missing.
+func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -274,7 +274,7 @@ func gone(err error) error {
 
 // Delete deletes the log of a session that is not running.
 func (r *StoredRun) Delete() error {
-	lock, err := hold(r.File)
+	lock, err := tryLock(r.File)
 	if err != nil {
 		return err
 	}

@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// named is a file that a request puts before the model: @ at the beginning of a word, and
-// the path, which stands in quotes where there are spaces in it.
-var named = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
+// fileReference matches a file in a request: @ at the beginning of a word and the path, in quotes
+// if it has spaces.
+var fileReference = pattern.Lazy(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
 
-// mostFile is the largest file that is put before the model, in bytes.
-const mostFile = 256 << 10
+// maxFile is the maximum size of a file in a request, in bytes.
+const maxFile = 256 << 10
 
-// named returns the files and pictures that a text names. What is no file here, such as
-// @somebody, is a word like any other, unless it looks like a path.
-func (c *chat) named(text string) (items []session.Item, images []session.Blob, err error) {
-	for _, m := range named().FindAllStringSubmatch(text, -1) {
+// fileReference returns the files and pictures that a text names. A missing file is an error only
+// if the word looks like a path: @name may be a user.
+func (c *chat) namedFiles(text string) (items []session.Item, images []session.Blob, err error) {
+	for _, m := range fileReference().FindAllStringSubmatch(text, -1) {
 		name := m[1]
 		if name == "" {
 			name = strings.TrimRight(m[2], ".,;:!?)")
@@ -43,8 +43,8 @@ func (c *chat) named(text string) (items []session.Item, images []session.Blob, 
 			}
 			images = append(images, found...)
 			continue
-		case info.Size() > mostFile:
-			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), mostFile)
+		case info.Size() > maxFile:
+			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), maxFile)
 		}
 		data, err := os.ReadFile(expand(name))
 		if err != nil {
@@ -58,7 +58,7 @@ func (c *chat) named(text string) (items []session.Item, images []session.Blob, 
 	return items, images, nil
 }
 
-// expand returns a path with the home directory for ~.
+// expand replaces a leading ~ with the home directory.
 func expand(name string) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -76,8 +76,8 @@ func isPicture(name string) bool {
 	return false
 }
 
-// Complete returns what a line can go on with that begins so: the rest of a command, or of
-// the path of a file.
+// Complete returns the possible continuations of a line: the rest of a command, or of a
+// file's path.
 func Complete(before string) (out []string) {
 	if strings.HasPrefix(before, "/") && !strings.Contains(before, " ") {
 		for _, name := range commandWords() {

@@ -1,4 +1,4 @@
 package reader
 
 // Told is for the tests.
-var Told = Wait.told
+var Told = Wait.resultPage

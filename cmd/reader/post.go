@@ -14,18 +14,18 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/reads"
 )
 
-// mostPosts is how often the model of a session may write to its thread.
-const mostPosts = 10
+// maxPosts is the maximum number of writes of a session's model to its thread.
+const maxPosts = 10
 
-// Board is how a session writes to its own thread. It implements [github.Board].
+// Board writes to a session's own thread. It implements [github.Board].
 type Board struct {
 	Reader
 	Session string
 	Log     session.Log
-	Send    func(context.Context, ghapp.Write) (ghapp.Ref, error) // makes a write happen, once for its key
+	Send    func(context.Context, ghapp.Write) (ghapp.Ref, error) // performs a write, once per key
 }
 
-// Tools returns the tools that write there.
+// Tools returns the tools that write to the board.
 func (b Board) Tools() []tools.Tool { return github.Posts(b) }
 
 // May implements [github.Board].
@@ -38,8 +38,8 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 	if err != nil {
 		return err
 	}
-	if v.Posts >= mostPosts {
-		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", mostPosts)
+	if v.Posts >= maxPosts {
+		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", maxPosts)
 	}
 	if p.Comment != "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package reader gives the tools of agent/tools/github what bot/ghapp/reads
-// finds: it says whose each text is, and how to ask for what was left out.
+// Package reader connects the tools of agent/tools/github to bot/ghapp/reads. It names
+// the author of each text, and how to read the omitted parts.
 package reader
 
 import (
@@ -17,28 +17,28 @@ import (
 )
 
 const (
-	mostLinked  = 5
-	mostThreads = 30
-	mostFiles   = 300  // that are listed
-	everyFile   = 3000 // in which one is looked for
-	mostChecks  = 100
+	maxLinked   = 5
+	maxThreads  = 30
+	maxFiles    = 300  // in a list
+	maxSearched = 3000 // in a search for one file
+	maxChecks   = 100
 	pathBytes   = 300
 )
 
-// Reader reads about one thread and the others of its repository.
+// Reader reads one thread and the others of its repository.
 type Reader struct {
 	client *ghapp.Client
 	ref    thread.Ref
 	hides  Hides
 }
 
-// Hides returns which files of a pull request are hidden from the agent.
+// Hides returns a filter for the files of a pull request that are hidden from the agent.
 type Hides func(ctx context.Context, p ghapp.Pull) (func(path string) bool, error)
 
 // New returns the reader for a session on a thread. Hides may be nil.
 func New(client *ghapp.Client, ref thread.Ref, hides Hides) Reader { return Reader{client, ref, hides} }
 
-// hidden returns which files are hidden of the pull request that is read.
+// hidden returns the filter for hidden files of the current pull request.
 func (r Reader) hidden(ctx context.Context) (func(path string) bool, error) {
 	if r.hides == nil {
 		return func(string) bool { return false }, nil
@@ -62,13 +62,13 @@ func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
 		github.ReviewThreads: r.threads, github.Checks: r.checks, github.JobLog: r.log,
 	}[q.Part](ctx, q)
 	if errors.Is(err, ghapp.ErrNotFound) {
-		return page, r.notThere(ctx, q)
+		return page, r.notFoundError(ctx, q)
 	}
 	return page, err
 }
 
-// notThere says in words for the model what was not found.
-func (r Reader) notThere(ctx context.Context, q github.Query) error {
+// notFoundError returns the error for the model if the queried item was not found.
+func (r Reader) notFoundError(ctx context.Context, q github.Query) error {
 	if q.Part == github.JobLog {
 		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github with what \"checks\" lists jobs and how they are", q.Job)
 	}
@@ -82,8 +82,8 @@ func (r Reader) notThere(ctx context.Context, q github.Query) error {
 	return fmt.Errorf("GitHub has nothing of that kind for #%d", r.ref.Number)
 }
 
-// by says who wrote a text.
-func by(author, relation string, bot bool) string {
+// describeAuthor describes the author of a text.
+func describeAuthor(author, relation string, bot bool) string {
 	if author == "" {
 		author = "an account that is gone"
 	}
@@ -101,7 +101,7 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 	if err != nil {
 		return github.Page{}, err
 	}
-	linked, left, err := reads.Linked(ctx, r.client, is, mostLinked)
+	linked, left, err := reads.Linked(ctx, r.client, is, maxLinked)
 	if err != nil {
 		return github.Page{}, err
 	}
@@ -112,7 +112,7 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 	page := github.Page{Head: fmt.Sprintf("%s #%d, %s, %d comments", what, is.Ref.Number, is.State, is.Comments)}
 	page.Items = append(page.Items,
 		github.Item{Label: "title and labels", Plain: true, Text: strings.Join(append([]string{is.Title}, is.Labels...), "\nlabel: ")},
-		github.Item{Label: "text by " + by(is.Author, is.Relation, false), Text: is.Body, HTML: is.HTML})
+		github.Item{Label: "text by " + describeAuthor(is.Author, is.Relation, false), Text: is.Body, HTML: is.HTML})
 	for _, o := range linked {
 		page.Items = append(page.Items, github.Item{Label: fmt.Sprintf("title of linked #%d, %s", o.Ref.Number, o.State), Plain: true, Text: o.Title})
 	}
@@ -123,7 +123,7 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 }
 
 func comment(cm reads.Comment, what string) github.Item {
-	it := github.Item{Label: fmt.Sprintf("%s %d by %s, %s", what, cm.Position, by(cm.Author, cm.Relation, cm.Bot), cm.Created.UTC().Format("2006-01-02 15:04")), Text: cm.Body, HTML: cm.HTML}
+	it := github.Item{Label: fmt.Sprintf("%s %d by %s, %s", what, cm.Position, describeAuthor(cm.Author, cm.Relation, cm.Bot), cm.Created.UTC().Format("2006-01-02 15:04")), Text: cm.Body, HTML: cm.HTML}
 	if !cm.Edited.IsZero() {
 		it.Label += ", edited later"
 	}
@@ -131,7 +131,7 @@ func comment(cm reads.Comment, what string) github.Item {
 }
 
 func (r Reader) comments(ctx context.Context, q github.Query) (github.Page, error) {
-	list, err := reads.Comments(ctx, r.client, r.ref, reads.Window{Before: int(q.Before), Most: int(min(q.Most, 100))})
+	list, err := reads.Comments(ctx, r.client, r.ref, reads.Window{Before: int(q.Before), Max: int(min(q.Max, 100))})
 	if err != nil {
 		return github.Page{}, err
 	}
@@ -147,7 +147,7 @@ func (r Reader) comments(ctx context.Context, q github.Query) (github.Page, erro
 	return page, nil
 }
 
-// stat is a line of a list of files.
+// stat formats a file for a list.
 func stat(f reads.File) string {
 	line := fmt.Sprintf("%s +%d -%d", f.Path, f.Additions, f.Deletions)
 	if f.Status != "" {
@@ -172,7 +172,7 @@ func (r Reader) pull(ctx context.Context, _ github.Query) (github.Page, error) {
 	if err != nil {
 		return github.Page{}, err
 	}
-	files, err := reads.Files(ctx, r.client, r.ref, mostFiles)
+	files, err := reads.Files(ctx, r.client, r.ref, maxFiles)
 	if err != nil {
 		return github.Page{}, err
 	}
@@ -225,7 +225,7 @@ func (r Reader) diff(ctx context.Context, q github.Query) (github.Page, error) {
 }
 
 func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, error) {
-	files, err := reads.Files(ctx, r.client, r.ref, everyFile)
+	files, err := reads.Files(ctx, r.client, r.ref, maxSearched)
 	if err != nil {
 		return github.Page{}, err
 	}
@@ -260,7 +260,7 @@ func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, erro
 }
 
 func (r Reader) threads(ctx context.Context, _ github.Query) (github.Page, error) {
-	list, err := reads.ReviewThreads(ctx, r.client, r.ref, mostThreads)
+	list, err := reads.ReviewThreads(ctx, r.client, r.ref, maxThreads)
 	if err != nil {
 		return github.Page{}, err
 	}
@@ -316,8 +316,8 @@ func (r Reader) checks(ctx context.Context, _ github.Query) (github.Page, error)
 		lines = append(lines, line)
 	}
 	page := github.Page{Head: fmt.Sprintf("checks of #%d at %.12s: %d; failed: %d; still running: %d", r.ref.Number, p.HeadSHA, len(list), failed, running)}
-	if n := len(lines) - mostChecks; n > 0 {
-		lines, page.More = lines[:mostChecks], fmt.Sprintf("%d more checks are not listed; those that failed are listed first", n)
+	if n := len(lines) - maxChecks; n > 0 {
+		lines, page.More = lines[:maxChecks], fmt.Sprintf("%d more checks are not listed; those that failed are listed first", n)
 	}
 	if len(lines) > 0 {
 		page.Items = []github.Item{{Label: "checks, with what they say of themselves", Plain: true, Text: strings.Join(lines, "\n")}}
@@ -325,7 +325,7 @@ func (r Reader) checks(ctx context.Context, _ github.Query) (github.Page, error)
 	return page, nil
 }
 
-// rank puts what failed first, and then what runs.
+// rank sorts failed checks first, then running ones.
 func rank(k reads.Check) int {
 	switch {
 	case k.Failed():
@@ -336,11 +336,11 @@ func rank(k reads.Check) int {
 	return 2
 }
 
-// stampRE is the time at the beginning of each line of a log.
+// stampRE matches the timestamp at the beginning of each line of a log.
 var stampRE = pattern.Lazy(`(?m)^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z `)
 
 func (r Reader) log(ctx context.Context, q github.Query) (github.Page, error) {
-	log, err := reads.JobLog(ctx, r.client, q.Job, reads.Tail{Before: q.Before, Most: q.Bytes})
+	log, err := reads.JobLog(ctx, r.client, q.Job, reads.Tail{Before: q.Before, MaxBytes: q.Bytes})
 	if err != nil {
 		return github.Page{}, err
 	}

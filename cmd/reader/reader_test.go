@@ -75,7 +75,7 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// told is an answer as lines: its head, each text with its label, and what is more.
+// resultPage is an answer as lines: its head, each text with its label, and what is more.
 func told(p github.Page) string {
 	out := p.Head
 	for _, it := range p.Items {
@@ -99,8 +99,8 @@ func TestReader(t *testing.T) {
 	}{
 		{"own issue", w.issue, github.Query{Part: github.Issue}, []string{"issue #1, open, 30 comments", "It breaks", "text by rae, not of this repository: when I press"}, nil},
 		{"linked issue", w.issue, github.Query{Part: github.Issue, Number: pull}, []string{"pull request #2, open", "title of linked #1, open: It breaks"}, nil},
-		{"newest comments", w.issue, github.Query{Part: github.Comments, Most: 2}, []string{"2 of 30 comments on #1, newest first\ncomment 30 by rae, not of this repository", ": word 30\ncomment 29", "more: older comments: before=29"}, []string{"word 28"}},
-		{"older comments", w.pull, github.Query{Part: github.Comments, Number: issue, Before: 3, Most: 20}, []string{"comment 2 by", "word 1"}, []string{"word 3", "more:"}},
+		{"newest comments", w.issue, github.Query{Part: github.Comments, Max: 2}, []string{"2 of 30 comments on #1, newest first\ncomment 30 by rae, not of this repository", ": word 30\ncomment 29", "more: older comments: before=29"}, []string{"word 28"}},
+		{"older comments", w.pull, github.Query{Part: github.Comments, Number: issue, Before: 3, Max: 20}, []string{"comment 2 by", "word 1"}, []string{"word 3", "more:"}},
 		{"pull request", w.pull, github.Query{Part: github.PullRequest}, []string{"pull request #2, open, at ", "3 files, +4001 -1", "from fix into main", "description by kim: Fixes #1", "modified a.go +1 -1", "added b.bin +0 -0"}, nil},
 		{"diff", w.pull, github.Query{Part: github.Diff, Bytes: 3000}, []string{"diff of #2, 2 of 3 files", "+var A = 2", "files that had no room: long.txt +4000 -0", "more: ask for the files"}, []string{"one line of many"}},
 		{"diff of a file", w.issue, github.Query{Part: github.Diff, Number: pull, Path: "long.txt", Bytes: 3000}, []string{"diff of added long.txt +4000 -0: @@", "more: lines 1 to 166 of 4001; go on with after=166"}, nil},

@@ -15,23 +15,23 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Wait is what a session that waits for checks is looked at by.
+// Wait configures the wait of a session for its checks.
 type Wait struct {
 	Log   session.Log
 	Now   func() time.Time
-	Green func(commit string, checks []string) // is told which checks are content
+	Green func(commit string, checks []string) // called if all checks passed
 
 	Limits policy.CIFix
 }
 
-// Waiting returns the tool that waits for the checks of a session.
+// Waiting returns the tool that waits for the checks of a session's commit.
 func (r Reader) Waiting(w Wait, nonce string) tools.Tool {
-	return github.Wait(ci.Tool, func(ctx context.Context) (github.Page, error) { return r.answered(ctx, w) }, nonce)
+	return github.Wait(ci.Tool, func(ctx context.Context) (github.Page, error) { return r.checkResults(ctx, w) }, nonce)
 }
 
-// answered returns what the checks of the session's last commit answered. Until they did
-// the error is a [session.Away]; what people say meanwhile ends the wait.
-func (r Reader) answered(ctx context.Context, w Wait) (github.Page, error) {
+// checkResults returns the results of the checks of the session's last commit. The error is a
+// [session.Away] until they finish; a new message in the thread ends the wait.
+func (r Reader) checkResults(ctx context.Context, w Wait) (github.Page, error) {
 	events, err := w.Log.Events(ctx, 0)
 	if err != nil {
 		return github.Page{}, err
@@ -52,12 +52,12 @@ func (r Reader) answered(ctx context.Context, w Wait) (github.Page, error) {
 	if waits && !since.IsZero() {
 		return github.Page{}, &session.Away{For: session.PhaseWaitingChecks, Err: errors.New("the checks have not answered")}
 	}
-	return w.told(v.Published, all, waits), nil
+	return w.resultPage(v.Published, all, waits), nil
 }
 
-// told is what is told of the checks of a commit at the end of a wait; waits says that they
-// have not answered all the same.
-func (w Wait) told(commit string, all []reads.Check, waits bool) github.Page {
+// resultPage describes the checks of a commit for the model at the end of a wait. waits means
+// that checks are still unfinished.
+func (w Wait) resultPage(commit string, all []reads.Check, waits bool) github.Page {
 	is := ci.Decide(ci.Facts{Head: all})
 	page := github.Page{Head: fmt.Sprintf("checks of %.12s: %d green, %d failed, %d still running", commit, len(is.Green), len(is.Failed), len(is.Running))}
 	if len(all) == 0 {

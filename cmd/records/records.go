@@ -15,18 +15,18 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Flags say which database a verb reads.
+// Flags choose the database of a verb.
 type Flags struct {
 	File     string `name:"config" short:"c" type:"path" help:"The server's configuration file, for where its database is."`
 	Data     string `type:"path" help:"The server's data directory."`
 	Database string `env:"HANDRAIL_DATABASE" help:"postgres://… instead of the database in the data directory, or the path of an SQLite file."`
 }
 
-// Unset reports whether nobody said which database it is.
+// Unset reports whether no flag names a database.
 func (f Flags) Unset() bool { return f.File == "" && f.Data == "" && f.Database == "" }
 
-// IsThere reports whether the database that the flags name can be there: one of PostgreSQL
-// can always.
+// IsThere reports whether the chosen database may exist. It is always true for
+// PostgreSQL.
 func (f Flags) IsThere() bool {
 	cfg, err := f.config(os.Getenv)
 	if err != nil || config.IsPostgres(cfg.Database) {
@@ -36,7 +36,7 @@ func (f Flags) IsThere() bool {
 	return err == nil
 }
 
-// Open opens the database of a server, which may be running.
+// Open opens the database of a server. The server may be running.
 func (f Flags) Open(ctx context.Context, log *slog.Logger) (*sqlstore.Store, error) {
 	cfg, err := f.config(os.Getenv)
 	if err != nil {
@@ -50,8 +50,8 @@ func (f Flags) Open(ctx context.Context, log *slog.Logger) (*sqlstore.Store, err
 	return Open(ctx, cfg, log)
 }
 
-// config returns where the database is: as the flags say, then as the environment of the
-// server says, then as its file does. It asks for no other secret of the server.
+// config returns the location of the database, from the flags, then the server's
+// environment, then its file. It reads no other secret of the server.
 func (f Flags) config(getenv func(string) string) (config.Server, error) {
 	cfg, err := config.ReadFile(f.File)
 	if err != nil {
@@ -63,19 +63,19 @@ func (f Flags) config(getenv func(string) string) (config.Server, error) {
 	}
 	cfg.Data = cmp.Or(f.Data, getenv("HANDRAIL_DATA"), cfg.Data)
 	cfg.Database = cmp.Or(f.Database, database.Reveal(), cfg.Database)
-	if f.Data != "" && f.Database == "" { // a directory that is named holds its own
+	if f.Data != "" && f.Database == "" { // --data means the database in that directory
 		cfg.Database = ""
 	}
 	return cfg, nil
 }
 
-// Keys open and check what logs keep; each is nil where it is not known.
+// Keys open and verify logs. An unknown key is nil.
 type Keys struct {
-	Contents *secret.Key // of files that are sealed
-	Signing  *secret.Key // of the ends of logs
+	Contents *secret.Key // opens sealed files
+	Signing  *secret.Key // signs the ends of logs
 }
 
-// EnvironmentKeys returns the keys that a server with this environment has.
+// EnvironmentKeys returns the keys of a server with this environment.
 func EnvironmentKeys(getenv func(string) string) (Keys, error) {
 	from, err := config.LogKey(getenv)
 	if err != nil {
@@ -84,7 +84,7 @@ func EnvironmentKeys(getenv func(string) string) (Keys, error) {
 	return KeysFrom(from)
 }
 
-// KeysFrom derives the keys of logs from a secret; there are none without one.
+// KeysFrom derives the keys of logs from a secret. Without a secret both are nil.
 func KeysFrom(from secret.Value) (k Keys, err error) {
 	if k.Contents, err = secret.DeriveKey(from, "contents of logs"); err == nil {
 		k.Signing, err = secret.DeriveKey(from, "ends of logs")
@@ -92,7 +92,7 @@ func KeysFrom(from secret.Value) (k Keys, err error) {
 	return k, err
 }
 
-// Open opens the database that a configuration names.
+// Open opens the configured database.
 func Open(ctx context.Context, cfg config.Server, log *slog.Logger) (*sqlstore.Store, error) {
 	if config.IsPostgres(cfg.Database) {
 		return postgres.Open(ctx, postgres.Config{URL: cfg.Database, Log: log})

@@ -1,4 +1,4 @@
-// Retention has a server delete what it does not need any more, see bot/retain.
+// The retention policy of a server, see bot/retain.
 
 package records
 
@@ -29,27 +29,27 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Config is what of a server is needed.
+// Config has the parts of a server that the retention policy needs.
 type Config struct {
 	Server    config.Server
 	Store     *sqlstore.Store
 	Key       *secret.Key
 	App       *ghapp.App
 	Git       *gitops.Store
-	Engine    *work.Engine // nil for none
+	Engine    *work.Engine // may be nil
 	Bot       *bot.Bot
-	Transport http.RoundTripper // to GitHub
-	Every     time.Duration     // between questions to GitHub, 6 hours when zero
-	Now       func() time.Time  // nil for time.Now
+	Transport http.RoundTripper // for GitHub
+	Every     time.Duration     // between queries to GitHub; 0 means 6 hours
+	Now       func() time.Time  // nil means time.Now
 	Log       *slog.Logger
 }
 
-// Keeper deletes what is not needed. It is safe for concurrent use.
+// Keeper deletes expired data of a server. It is safe for concurrent use.
 type Keeper struct {
 	Config
 
 	keep retain.Keeper
-	gone *retain.Uninstalled // nil where there is no App
+	gone *retain.Uninstalled // nil without an App
 }
 
 // New returns the keeper of a server.
@@ -61,7 +61,7 @@ func New(c Config) *Keeper {
 	book := schedule.Book{Meta: c.Store.Meta}
 	k.gone = &retain.Uninstalled{
 		Keeper: k.keep, Keep: time.Duration(c.Server.Retain.Uninstalled), App: c.Server.GitHub.AppID,
-		Ask: k.installed, There: k.there, Ended: c.Bot.TakenAway, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
+		Ask: k.installed, Exists: k.isInstalled, EndSessions: c.Bot.RepositoriesRemoved, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
 		Forget: func(ctx context.Context, repo string) error {
 			return errors.Join(book.Forget(ctx, repo), layer.Forget(ctx, c.Store.Meta, repo), c.Bot.Forget(ctx, repo))
 		},
@@ -75,8 +75,8 @@ func (k *Keeper) installed(ctx context.Context) (retain.Installed, error) {
 	return retain.Installed(all), err
 }
 
-// there asks of one repository.
-func (k *Keeper) there(ctx context.Context, repo string) (bool, error) {
+// isInstalled reports whether the App is installed on a repository.
+func (k *Keeper) isInstalled(ctx context.Context, repo string) (bool, error) {
 	at, err := thread.Parse(repo + "#1")
 	if err != nil {
 		return true, err
@@ -85,7 +85,7 @@ func (k *Keeper) there(ctx context.Context, repo string) (bool, error) {
 	return id != 0, err
 }
 
-// Run looks at start and then now and then, until ctx ends.
+// Run applies the policy at start and periodically until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	var asks sync.WaitGroup
 	defer asks.Wait()
@@ -102,11 +102,12 @@ func (k *Keeper) Run(ctx context.Context) {
 	})
 }
 
-// Source takes a delivery in.
+// Source turns an event into a delivery.
 type Source func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error)
 
-// Hears returns next, and has the keeper hear of what the App is taken off.
-func (k *Keeper) Hears(next Source) Source {
+// WatchRemovals wraps next, and tells the keeper about repositories that the App was removed
+// from.
+func (k *Keeper) WatchRemovals(next Source) Source {
 	return func(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
 		d, ok, err := next(ctx, event, payload)
 		if err != nil || k.gone == nil || !strings.HasPrefix(event, "installation") {
@@ -120,6 +121,6 @@ func (k *Keeper) Hears(next Source) Source {
 		for _, at := range ev.Removed {
 			repos = append(repos, at.Repository())
 		}
-		return d, ok, k.gone.Heard(ctx, repos...)
+		return d, ok, k.gone.NoteRemoval(ctx, repos...)
 	}
 }

@@ -45,8 +45,8 @@ func TestHears(t *testing.T) {
 			defer closed(t, s)
 			k := New(Config{Server: config.Server{GitHub: config.GitHub{AppID: 1}}, Store: s, Log: slog.New(slog.DiscardHandler)})
 			var ended []string
-			k.gone.Ended = func(_ context.Context, repos []string) { ended = repos }
-			source := k.Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
+			k.gone.EndSessions = func(_ context.Context, repos []string) { ended = repos }
+			source := k.WatchRemovals(func(context.Context, string, []byte) (store.Delivery, bool, error) {
 				return store.Delivery{ID: "d"}, true, nil
 			})
 			if d, ok, err := source(t.Context(), c.event, []byte(c.payload)); d.ID != "d" || !ok || err != nil {
@@ -72,10 +72,10 @@ func TestHearsWhatIsNone(t *testing.T) {
 	refused := errors.New("refused")
 	k := New(Config{Server: config.Server{GitHub: config.GitHub{AppID: 1}}, Store: s, Log: slog.New(slog.DiscardHandler)})
 	for want, source := range map[error]Source{
-		refused: k.Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
+		refused: k.WatchRemovals(func(context.Context, string, []byte) (store.Delivery, bool, error) {
 			return store.Delivery{}, false, refused
 		}),
-		nil: New(Config{Store: s}).Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
+		nil: New(Config{Store: s}).WatchRemovals(func(context.Context, string, []byte) (store.Delivery, bool, error) {
 			return store.Delivery{}, false, nil
 		}),
 	} {
@@ -84,7 +84,7 @@ func TestHearsWhatIsNone(t *testing.T) {
 			t.Errorf("%v, %v", err, none)
 		}
 	}
-	all := k.Hears(func(context.Context, string, []byte) (store.Delivery, bool, error) {
+	all := k.WatchRemovals(func(context.Context, string, []byte) (store.Delivery, bool, error) {
 		return store.Delivery{}, false, nil
 	})
 	if _, _, err := all(t.Context(), "installation", []byte("[")); err == nil {

@@ -1,5 +1,5 @@
-// Setups says where set-ups are kept: what they made in a directory of this
-// machine, and what people said to them there, or in the database that several servers share.
+// The storage of set-ups: layers in a directory of this machine, answers in files of the
+// user, or in the database that several servers share.
 
 package records
 
@@ -13,8 +13,8 @@ import (
 	"github.com/handrail-bot/handrail/cmd/local"
 )
 
-// OfUser returns the set-ups of the person at this machine. Where they have no directory
-// for caches, layers are below other.
+// OfUser returns the set-ups of the current user. Layers are stored below other if there
+// is no cache directory.
 func OfUser(other string) (work.SetUps, error) {
 	dir, err := os.UserCacheDir()
 	if err == nil {

@@ -31,7 +31,7 @@ type verifyCmd struct {
 	Files  []string `arg:"" optional:"" help:"Exported logs to check instead of the database: files, or git:REPOSITORY for all sessions in it."`
 }
 
-// Run checks logs. It names what is broken and ends with 1 then.
+// Run verifies logs. It names the broken ones, and then ends with 1.
 func (c *verifyCmd) Run(ctx context.Context, w *door.Console) error {
 	if len(c.Files) > 0 && c.Signed {
 		return door.Usage("--signed is for the database: an exported log has no signature")
@@ -46,7 +46,7 @@ func (c *verifyCmd) Run(ctx context.Context, w *door.Console) error {
 	if !c.Unset() || c.Signed {
 		return c.database(ctx, w)
 	}
-	list, err := local.List(0) // what cannot be read is broken
+	list, err := local.List(0) // an unreadable log counts as broken
 	var here []string
 	for _, r := range list {
 		here = append(here, r.File)
@@ -124,7 +124,7 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 		return err
 	}
 	fmt.Fprintf(w.Out, "%d logs, %s\n", n, sum)
-	bad, err := c.deleted(ctx, w, s, keys.Signing)
+	bad, err := c.verifyDeleted(ctx, w, s, keys.Signing)
 	if err != nil {
 		return err
 	}
@@ -138,9 +138,9 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 	return nil
 }
 
-// deleted says of how many sessions there is only left that they were deleted, and why. It
-// returns of how many that is not true.
-func (c *verifyCmd) deleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
+// verifyDeleted verifies the records of deleted sessions, and prints their number for each
+// reason of a deletion. It returns the number of broken records.
+func (c *verifyCmd) verifyDeleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
 	list, err := s.Deleted(ctx)
 	if err != nil {
 		return 0, err
@@ -172,7 +172,7 @@ func (c *verifyCmd) deleted(ctx context.Context, w *door.Console, s store.Retire
 	return bad, nil
 }
 
-// logCounts counts logs by what is known of them.
+// logCounts counts logs by the state of their signatures.
 type logCounts struct{ broken, signed, sealed, unsigned int }
 
 func (c *logCounts) count(r anchor.Report, err error) {
@@ -188,12 +188,12 @@ func (c *logCounts) count(r anchor.Report, err error) {
 	}
 }
 
-// String names the kinds that there are, and always the broken ones.
+// String lists the nonzero counts, and always the broken logs.
 func (c logCounts) String() string {
 	return strings.TrimSuffix(fmt.Sprintf("%d broken, %s", c.broken, c.kinds()), ", ")
 }
 
-// kinds names those that are not broken.
+// kinds lists the nonzero counts of intact logs.
 func (c logCounts) kinds() string {
 	var out []string
 	for _, kind := range []struct {
@@ -207,8 +207,8 @@ func (c logCounts) kinds() string {
 	return strings.Join(out, ", ")
 }
 
-// signedWords says what is known of a log besides its chain. key is the one that
-// is here, nil for none.
+// signedWords describes the signature of a log. key is the available key, nil if there is
+// none.
 func signedWords(h store.Head, r anchor.Report, key *secret.Key) string {
 	switch {
 	case r.Key != "":
@@ -221,8 +221,8 @@ func signedWords(h store.Head, r anchor.Report, key *secret.Key) string {
 	return "signed"
 }
 
-// unsignedWords says why a log does not count as signed up to the end of its last
-// run, which is event end.
+// unsignedWords explains that a log is not signed up to the end of its last run, which is
+// event end.
 func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
 	switch {
 	case r.Key != "":
@@ -233,7 +233,7 @@ func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
 	return fmt.Sprintf("signed up to event %d only, and its last run ended with event %d", r.Signed, end)
 }
 
-// keyWords says that the key that signed a log is not the one that is here.
+// keyWords explains that the key of a log's signature is not available.
 func keyWords(r anchor.Report, key *secret.Key) string {
 	if key == nil {
 		return fmt.Sprintf("the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET where the server has only that", r.Key)
@@ -241,7 +241,7 @@ func keyWords(r anchor.Report, key *secret.Key) string {
 	return fmt.Sprintf("the key %s is not here: the environment sets another one, %s; set HANDRAIL_LOG_KEY as the server has it", r.Key, key.Name)
 }
 
-// lastEnd returns the number of the event that ended the newest run, 0 for none.
+// lastEnd returns the number of the event that ended the newest run, 0 if there is none.
 func lastEnd(events []session.Event) int64 {
 	for _, e := range slices.Backward(events) {
 		if e.Type == session.TypeEnded {
@@ -251,8 +251,7 @@ func lastEnd(events []session.Event) int64 {
 	return 0
 }
 
-// sealedNote says how many files a log keeps sealed. They are no part of what
-// anybody is shown.
+// sealedNote counts the sealed files of a log. They are never shown.
 func sealedNote(events []session.Event) string {
 	files := map[string]int{}
 	for _, e := range events {

@@ -22,7 +22,7 @@ type deleteCmd struct {
 	Session []string `arg:"" help:"Ids of the sessions."`
 }
 
-// Run deletes sessions, or none when one of them is not there or is not over.
+// Run deletes sessions. It deletes none if one of them is unknown or not finished.
 func (c *deleteCmd) Run(ctx context.Context, w *door.Console) error {
 	var here []*local.StoredRun
 	var there []string
@@ -110,13 +110,13 @@ func ofMachine(ctx context.Context, w *door.Console, list []*local.StoredRun) er
 	return nil
 }
 
-// forget takes from a clone what the session saved there beside its branch.
+// forget removes the session's saved state, other than its branch, from a clone.
 func forget(ctx context.Context, clone, id string) (err error) {
 	if clone == "" {
 		return nil
 	}
 	repo, err := gitops.OpenLocal(clone)
-	if errors.Is(err, gitops.ErrNotFound) { // the clone is gone, and all of it with it
+	if errors.Is(err, gitops.ErrNotFound) { // the clone was deleted, with the state
 		return nil
 	}
 	if err != nil {

@@ -38,7 +38,7 @@ type row struct {
 	Mode    string    `json:"mode,omitempty"`
 	Model   string    `json:"model,omitempty"`
 	Task    string    `json:"task,omitempty"`  // of a run on this machine
-	Fault   string    `json:"fault,omitempty"` // why it cannot be read; the rest is empty then
+	Fault   string    `json:"fault,omitempty"` // why the session is unreadable; the other fields are then empty
 }
 
 // Run lists sessions.
@@ -94,8 +94,8 @@ func ofStore(s *store.Session) row {
 	return row{Session: s.ID, State: string(s.State), Began: s.Created, Where: s.Thread, Branch: s.Branch, Mode: s.Mode, Model: s.Model}
 }
 
-// ofRepository lists what is in the refs of a repository. What cannot be read there is
-// said of each ref.
+// ofRepository lists the sessions in the refs of a repository. An unreadable ref is
+// listed with its fault.
 func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row, err error) {
 	if !archive.IsGit(c.Place) {
 		return nil, door.Usage("%s is no repository: want git:https://host/owner/name or git:PATH", c.Place)
@@ -116,7 +116,7 @@ func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row
 	return list, err
 }
 
-// table prints the rows for people.
+// table prints the rows as text.
 func (c *listCmd) table(w *door.Console, list []row) error {
 	if len(list) == 0 {
 		_, err := fmt.Fprintln(w.Err, "There are no sessions here. `handrail run` makes one; --data, --database or --config name the database of a server.")

@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// ReadLog reads a log from a file, a repository, or - for standard input.
+// readLog reads a log from a file, a repository, or - for standard input.
 func readLog(ctx context.Context, w *door.Console, address string) (id string, events []session.Event, err error) {
 	switch {
 	case archive.IsGit(address):
@@ -34,7 +34,7 @@ func readLog(ctx context.Context, w *door.Console, address string) (id string, e
 	return ReadFile(address)
 }
 
-// WithRepository opens a repository for a while.
+// WithRepository calls fn with an open repository, and closes it.
 func WithRepository(ctx context.Context, w *door.Console, address string, fn func(*archive.Repository) error) error {
 	r, err := archive.Open(ctx, archive.Config{Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"), Key: secret.Value(os.Getenv("HANDRAIL_STATE_KEY")), Log: w.Log}, address)
 	if err != nil {
@@ -43,9 +43,9 @@ func WithRepository(ctx context.Context, w *door.Console, address string, fn fun
 	return errors.Join(fn(r), r.Close())
 }
 
-// writeLog writes a log to a file, a git ref, or - for standard output. A
-// repository may be read by many, so that secrets are taken out before; the
-// log has hashes of its own then.
+// writeLog writes a log to a file, a git ref, or - for standard output. Secrets are
+// removed before a log goes to a repository, which may have many readers; the log then
+// gets its own hashes.
 func writeLog(ctx context.Context, w *door.Console, address, id string, events []session.Event) error {
 	if archive.IsGit(address) {
 		hidden, err := archive.Redact(secret.NewRedactor(secret.FromEnvironment(os.Environ())...), events)
@@ -62,7 +62,7 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 		return err
 	}
 	if address == "-" {
-		// A changed byte breaks the chain, so nothing is made inert here.
+		// The text is not escaped: a changed byte would break the chain.
 		if os.Getenv("GITHUB_ACTIONS") == "true" && bytes.Contains(text.Bytes(), []byte("##[")) {
 			return door.Usage("the log holds text that a workflow runner takes for a command: name a file with --to")
 		}
@@ -72,14 +72,14 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 	return os.WriteFile(address, text.Bytes(), 0o600)
 }
 
-// IsHere reports whether a log is at hand without a database: in a file, or that of a
+// isHere reports whether a log is available without a database: in a file, or as a
 // session of `handrail run`.
 func isHere(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil || local.Has(name)
 }
 
-// ReadFile reads a log from a file, or that of a session of `handrail run` by its id.
+// ReadFile reads a log from a file, or a session of `handrail run` by its id.
 func ReadFile(path string) (id string, events []session.Event, err error) {
 	if local.Has(path) {
 		r, err := local.Read(path)
@@ -95,7 +95,7 @@ func ReadFile(path string) (id string, events []session.Event, err error) {
 	return archive.ReadText(data)
 }
 
-// Each names each session of the repositories among addresses.
+// each replaces the repositories among addresses with the addresses of their sessions.
 func each(ctx context.Context, w *door.Console, addresses []string) ([]string, error) {
 	var out []string
 	for _, address := range addresses {

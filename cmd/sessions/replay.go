@@ -1,8 +1,8 @@
-// Logs shows what logs of sessions say, and checks that nobody changed them. It
-// needs no secret of a server: what is sealed is shown when the key is there, and
-// counted otherwise.
+// The verbs that show the logs of sessions and verify their integrity. They need no
+// secret of a server: sealed content is shown if the key is available, and counted
+// otherwise.
 //
-//	replay.go  a session, as people saw it or event by event
+//	replay.go  a session, as shown to its users or event by event
 //	audit.go   hash chains and signatures
 
 package sessions
@@ -39,7 +39,7 @@ type Replay struct {
 	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
 }
 
-// Run shows what a session's log says.
+// Run prints a session's log.
 func (c *Replay) Run(ctx context.Context, w *door.Console) error {
 	events, err := c.read(ctx, w)
 	if err != nil && !errors.Is(err, store.ErrTorn) {
@@ -90,7 +90,7 @@ func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Ev
 	return events, err
 }
 
-// printStory prints the session as people saw it: on the terminal, or in its progress
+// printStory prints the session as its users saw it: on the terminal, or in the progress
 // comment.
 func printStory(w *door.Console, events []session.Event) error {
 	v, err := session.Fold(events)
@@ -121,10 +121,10 @@ func printStory(w *door.Console, events []session.Event) error {
 	return err
 }
 
-// printEvents prints a line for each event. What a log keeps of files is printed when
-// the key opens it, and counted otherwise.
+// printEvents prints a line for each event. Sealed contents of files are printed if the
+// key opens them, and counted otherwise.
 func printEvents(out io.Writer, events []session.Event, key *secret.Key) error {
-	events = work.Unsealed(key, events)
+	events = work.Unseal(key, events)
 	for _, e := range events {
 		if _, err := fmt.Fprintf(out, "%d\t%s\tturn %d\t%s\t%s\n", e.Seq, e.Time.Format("2006-01-02 15:04:05.000"), e.Turn, e.Type, e.Data); err != nil {
 			return err

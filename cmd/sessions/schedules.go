@@ -1,4 +1,4 @@
-// Schedules shows what repositories have scheduled, and starts it by hand.
+// The verbs that list the schedules of repositories, and start them by hand.
 
 package sessions
 
@@ -55,14 +55,14 @@ func (c *runCmd) Run(ctx context.Context, w *door.Console) (err error) {
 	return desk{s.Store, w.Out, time.Now()}.start(ctx, c.Name, c.Repository, c.DryRun)
 }
 
-// desk works on the schedules of a database.
+// desk manages the schedules of a database.
 type desk struct {
 	store store.Store
 	out   io.Writer
 	now   time.Time
 }
 
-// list prints what is scheduled, when it is next due, and what became of it last.
+// list prints each schedule with its next time and its last result.
 func (d desk) list(ctx context.Context) error {
 	book := schedule.Book{Meta: d.store.Meta}
 	names, err := book.Repositories(ctx)
@@ -81,7 +81,7 @@ func (d desk) list(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lately(st)); err != nil {
+			if _, err := fmt.Fprintf(d.out, "%s\t%s\t%s\t%s\n", repo, untrusted.EscapeLine(e.Name), d.next(e, st), lastResult(st)); err != nil {
 				return err
 			}
 		}
@@ -92,13 +92,13 @@ func (d desk) list(ctx context.Context) error {
 	return err
 }
 
-// next says when an entry is due next, or why never.
+// next returns the next time of an entry, or why it never begins.
 func (d desk) next(e schedule.Entry, st schedule.State) string {
 	switch at := e.Next(later(d.now, st.Last)); {
 	case e.Refused != "":
 		return "refused: " + e.Refused
-	case e.Wrong() != "":
-		return e.Wrong()
+	case e.CronFault() != "":
+		return e.CronFault()
 	case e.On != "":
 		return "on " + e.On
 	case at.IsZero():
@@ -115,7 +115,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-func lately(st schedule.State) string {
+func lastResult(st schedule.State) string {
 	if len(st.Past) == 0 {
 		return "not run yet"
 	}
@@ -123,8 +123,8 @@ func lately(st schedule.State) string {
 	return "last " + h.At.UTC().Format(time.RFC3339) + ": " + untrusted.EscapeLine(h.What)
 }
 
-// start starts an entry now, by its name; a repository has to be named where several have
-// one of that name. When it is dry it only says what would happen.
+// start starts an entry by name now. repo is required if several repositories have an
+// entry of that name. If dry, it only prints the effect.
 func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 	book := schedule.Book{Meta: d.store.Meta}
 	names, err := book.Repositories(ctx)
@@ -163,7 +163,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	put.ID += fmt.Sprintf(" by hand %d", d.now.Nanosecond()) // a person may say so twice in a second
+	put.ID += fmt.Sprintf(" by hand %d", d.now.Nanosecond()) // unique, even for two starts within a second
 	put.Key = put.ID
 	if _, err := d.store.Deliveries.Put(ctx, &put); err != nil {
 		return err
@@ -179,7 +179,7 @@ func where(e schedule.Entry) string {
 	return "an issue of its own"
 }
 
-// about says in words what an entry looks at.
+// about describes the subject of an entry.
 func about(e schedule.Entry, st schedule.State) string {
 	switch e.Kind {
 	case "review":

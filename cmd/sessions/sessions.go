@@ -1,10 +1,10 @@
-// Package sessions lists the sessions of a server, or of a repository whose bot is a
+// Package sessions lists the sessions of a server, or of a repository with the bot in a
 // workflow, and moves their logs.
 //
 //	sessions.go  the verbs, and those that move a log
-//	list.go      what there is
-//	delete.go    what is no longer wanted
-//	place.go     where a log may be that is in no database
+//	list.go      lists sessions
+//	delete.go    deletes sessions
+//	place.go     locations of logs outside of a database
 package sessions
 
 import (
@@ -84,7 +84,7 @@ func (c *importCmd) Run(ctx context.Context, w *door.Console) (err error) {
 		return door.Usage("%s holds no log of a session, as `handrail sessions export` writes it: its first event names the session", map[bool]string{true: "standard input", false: c.In}[c.In == "-"])
 	}
 	if c.Database != "" && !config.IsPostgres(c.Database) {
-		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // a new database is fine here
+		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // import may create the database
 		if err != nil {
 			return door.UsageError{Err: err}
 		}

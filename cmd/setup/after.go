@@ -15,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// after is the way from an App to the first comment.
+// after guides the user from the new App to the first comment.
 type after struct {
 	*Verb
 
@@ -23,7 +23,7 @@ type after struct {
 	app   granted.App
 	files files
 	of    doctor.Of
-	every time.Duration // between two looks whether the App is installed
+	every time.Duration // between checks for the installation
 }
 
 func (v *Verb) after(w *door.Console, app granted.App, f files, of doctor.Of) *after {
@@ -32,16 +32,16 @@ func (v *Verb) after(w *door.Console, app granted.App, f files, of doctor.Of) *a
 
 func (a *after) say(format string, args ...any) { fmt.Fprintf(a.w.Out, format, args...) }
 
-// goOn says and checks what is next. Where the person ends that, what is left is said
-// without being checked.
-func (a *after) goOn(ctx context.Context) error {
+// guide prints and checks the next steps. After Ctrl-C it prints the remaining steps
+// without checks.
+func (a *after) guide(ctx context.Context) error {
 	a.say("\nThe App is there, and so are these files, which only your account can read:\n\n  %s  the configuration\n  %s  secrets of the server\n  %s  the App's key\n", a.files.Config, a.files.Environment, a.files.Key)
 	steps := 0
 	step := func(title string) { steps++; a.say("\n%d. %s\n", steps, title) }
 
 	step("Install the App: open this address, and choose the repositories in which the bot is to work.")
 	a.say("\n  %s/installations/new\n\n", a.app.Page)
-	there := a.installed(ctx)
+	there := a.waitInstalled(ctx)
 
 	server, err := config.Read(a.files.Config, func(name string) string {
 		if secret, ok := a.secrets[name]; ok {
@@ -62,7 +62,7 @@ func (a *after) goOn(ctx context.Context) error {
 	if a.Address != "" && ctx.Err() == nil {
 		step("The webhook, by which GitHub tells the bot what happens.")
 		a.say("\n")
-		doctor.List(a.w.Out, []doctor.Finding{a.reached(ctx, &look)})
+		doctor.List(a.w.Out, []doctor.Finding{a.checkWebhook(ctx, &look)})
 	}
 	if ctx.Err() != nil {
 		a.say("\nThe rest is not checked. When the bot runs, this says whether all is well, in a second terminal:\n\n  %s\n", a.files.doctor())
@@ -74,8 +74,8 @@ func (a *after) goOn(ctx context.Context) error {
 	return nil
 }
 
-// reached checks that GitHub reaches the server, which need not run yet.
-func (a *after) reached(ctx context.Context, look *doctor.Config) doctor.Finding {
+// checkWebhook checks that GitHub reaches the server. The server need not be running yet.
+func (a *after) checkWebhook(ctx context.Context, look *doctor.Config) doctor.Finding {
 	f := look.Ping(ctx)
 	if !f.OK {
 		f.Remedy = "A ping arrives only when the bot runs. After its start this asks for it again, in a second terminal: " + a.files.doctor()
@@ -83,8 +83,8 @@ func (a *after) reached(ctx context.Context, look *doctor.Config) doctor.Finding
 	return f
 }
 
-// installed waits until GitHub says that the App is installed, and returns where.
-func (a *after) installed(ctx context.Context) []granted.Repository {
+// waitInstalled waits until the App is installed, and returns its repositories.
+func (a *after) waitInstalled(ctx context.Context) []granted.Repository {
 	cfg := granted.Config{API: a.choice().API(), AppID: a.app.ID, Key: a.app.Key, Transport: config.Transport(nil, nil)}
 	if !a.NoWait {
 		a.say("Waiting until it is installed. Ctrl-C goes on without that.\n")
@@ -115,20 +115,20 @@ func (a *after) installed(ctx context.Context) []granted.Repository {
 	}
 }
 
-// listed is how many repositories are listed.
-const listed = 20
+// maxListed is the maximum number of repositories in the list.
+const maxListed = 20
 
 func (a *after) list(all []granted.Repository) {
 	a.say("✔ The App is installed on:\n\n")
-	for _, r := range all[:min(len(all), listed)] {
+	for _, r := range all[:min(len(all), maxListed)] {
 		a.say("  %s\n", untrusted.EscapeLine(r.Name))
 	}
-	if more := len(all) - listed; more > 0 {
+	if more := len(all) - maxListed; more > 0 {
 		a.say("  and %d more\n", more)
 	}
 }
 
-// first says where the first comment is written.
+// first describes the place for the first comment.
 func (a *after) first(all []granted.Repository) string {
 	for _, r := range all {
 		if r.Issues {

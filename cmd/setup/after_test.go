@@ -25,10 +25,10 @@ func TestEndedWhileItWaits(t *testing.T) {
 	_, key := hub(t)
 	v := &Verb{Dir: t.TempDir(), Listen: "127.0.0.1:8080", Model: "qwen3:8b", GitHub: srv.URL}
 	app := granted.App{ID: 4711, Page: srv.URL + "/apps/handrail", Key: []byte(key)}
-	f, err := filesIn(v.Dir).keep(v, app)
+	f, err := filesIn(v.Dir).writeAll(v, app)
 	must(t, err)
 	var out strings.Builder
-	must(t, v.after(&door.Console{Out: &out}, app, f, unasked).goOn(ctx))
+	must(t, v.after(&door.Console{Out: &out}, app, f, unasked).guide(ctx))
 	for _, want := range []string{"/apps/handrail/installations/new", "The rest is not checked", "handrail doctor --config '", "handrail serve --config '", "Open a new issue in one of the repositories"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("without %q:\n%s", want, out.String())

@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/config"
 )
 
-// files are what a set-up writes, and how the bot is started with them.
+// files are the files that a set-up writes, and the command that starts the bot.
 type files struct{ Config, Environment, Key, Start string }
 
 func filesIn(dir string) files {
@@ -23,16 +23,16 @@ func filesIn(dir string) files {
 	return f
 }
 
-// doctor is the line that checks a server with these files.
+// doctor returns the command that checks a server with these files.
 func (f files) doctor() string {
 	return fmt.Sprintf("set -a; . %s; set +a; handrail doctor --config %s", quoted(f.Environment), quoted(f.Config))
 }
 
-// quoted returns a path as a shell reads it.
+// quoted quotes a path for a shell.
 func quoted(path string) string { return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'" }
 
-// free returns an error when one of the files is there, or cannot be made.
-func (f files) free() error {
+// checkFree returns an error if one of the files exists, or cannot be created.
+func (f files) checkFree() error {
 	for _, name := range []string{f.Config, f.Environment, f.Key} {
 		if _, err := os.Lstat(name); err == nil {
 			return fmt.Errorf("%s is there already: move it away, or write into another directory with --dir", name)
@@ -48,8 +48,8 @@ func (f files) free() error {
 	return errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
-// keep writes everything, the key first: GitHub gives it once.
-func (f files) keep(v *Verb, app granted.App) (files, error) {
+// writeAll writes all files, the key first: GitHub sends it only once.
+func (f files) writeAll(v *Verb, app granted.App) (files, error) {
 	v.secrets = map[string]string{"HANDRAIL_LOG_KEY": rand.Text() + rand.Text()}
 	env := "# Secrets of the server. handrail init wrote this file.\nHANDRAIL_LOG_KEY=" + v.secrets["HANDRAIL_LOG_KEY"] + "\n"
 	hook := app.WebhookSecret.Reveal()
@@ -69,7 +69,7 @@ func (f files) keep(v *Verb, app granted.App) (files, error) {
 		}
 		v.secrets["HANDRAIL_API_KEY"] = key
 		env += "HANDRAIL_API_KEY='" + key + "'\n"
-		if os.Getenv("HANDRAIL_API_KEY_FILE") != "" { // a server takes one of the two
+		if os.Getenv("HANDRAIL_API_KEY_FILE") != "" { // a server refuses both at once
 			v.secrets["HANDRAIL_API_KEY_FILE"] = ""
 			env += "HANDRAIL_API_KEY_FILE=\n"
 		}
@@ -106,7 +106,7 @@ func (f files) config(v *Verb, app granted.App) string {
 	return b.String()
 }
 
-// write makes a file that only its owner reads. What is there stays.
+// write creates a file that only its owner can read. It never overwrites one.
 func write(name, text string) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //control:setup-overwrites-nothing
 	if errors.Is(err, fs.ErrExist) {

@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// reads checks what is said of the model's server, and reads its key and its authority.
-func (v *Verb) reads() error {
+// readSettings checks the settings of the model's server, and reads its key and its authority.
+func (v *Verb) readSettings() error {
 	if err := v.model().Check().Err(); err != nil {
 		return err
 	}
@@ -38,29 +38,29 @@ func (v *Verb) reads() error {
 	return nil
 }
 
-// model returns the model as the configuration will have it.
+// model returns the model's part of the configuration.
 func (v *Verb) model() config.Model {
 	return config.Model{Name: v.Model, BaseURL: v.BaseURL, Ollama: v.ollama}
 }
 
-// usable reports whether a key can stand in a header, and in a file that shells read.
+// usable reports whether a key is valid in an HTTP header and in a file for shells.
 func usable(key string) bool {
 	return !strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' || r == '\'' })
 }
 
 const (
-	mostKeys = 3                // that a person may type
-	knocking = 10 * time.Second // for an answer of the model's server
+	maxKeys      = 3                // attempts to type a key
+	knockTimeout = 10 * time.Second // timeout of the model's server
 )
 
-// enter sees to it that the model's server lets the bot in, before anything is made: where
-// it wants a key, the person at the terminal is asked for it. A server that is away may
-// come later.
-func (v *Verb) enter(ctx context.Context, w *door.Console, f files) error {
+// ensureAccess makes sure that the model's server admits the bot, before anything is created. If
+// the server requires a key, enter asks the user at the terminal. An unreachable server
+// is not an error: it may come up later.
+func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error {
 	for typed := 0; ; typed++ {
 		at, refused, err := v.knock(ctx)
 		switch {
-		case config.Unknown(err):
+		case config.UnknownAuthority(err):
 			return door.Usage("the certificate of %s is of an authority that is not known here: name the file with that authority's certificate with --ca-file FILE, which becomes model.ca_file in handrail.yml", at)
 		case !refused:
 			return ctx.Err()
@@ -71,7 +71,7 @@ func (v *Verb) enter(ctx context.Context, w *door.Console, f files) error {
 		}
 		const how = "set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE to a file with it"
 		in, _ := w.In.(*os.File)
-		if !terminal.IsPerson(w.In) || typed == mostKeys {
+		if !terminal.IsPerson(w.In) || typed == maxKeys {
 			return door.Usage("%s: %s", wants, how)
 		}
 		fmt.Fprintf(w.Out, "%s. It is kept in %s, which only your account can read, and is not shown here.\n", wants, f.Environment)
@@ -89,14 +89,14 @@ func (v *Verb) enter(ctx context.Context, w *door.Console, f files) error {
 	}
 }
 
-// knock asks the model's server for its models, and returns where that is and whether it
-// refused for want of a key.
+// knock asks the model's server for its models. It returns the server's address, and
+// whether the server requires a key, or another one.
 func (v *Verb) knock(ctx context.Context) (at string, refused bool, err error) {
 	u, err := v.model().Address()
 	if err != nil {
 		return "", false, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, knocking)
+	ctx, cancel := context.WithTimeout(ctx, knockTimeout)
 	defer cancel()
 	models := u.JoinPath(v.model().Of().Models...)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, models.String(), nil)

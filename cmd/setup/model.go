@@ -18,7 +18,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// pulled returns the models that an Ollama has, at an address as OLLAMA_HOST has it.
+// pulled returns the models of an Ollama server. host has the format of OLLAMA_HOST.
 func pulled(ctx context.Context, client *http.Client, host string) ([]string, error) {
 	u, err := config.OllamaURL(host)
 	if err != nil {
@@ -46,8 +46,8 @@ func pulled(ctx context.Context, client *http.Client, host string) ([]string, er
 	return names, nil
 }
 
-// choose returns the model where none was named: the only one that is there, or the one
-// that the person at the terminal says.
+// choose returns the model if none was named: the only available one, or the one that the
+// user picks at the terminal.
 func choose(ctx context.Context, w *door.Console, client *http.Client, host string) (string, error) {
 	const how = "name one: handrail init --model NAME"
 	names, err := pulled(ctx, client, host)
@@ -71,12 +71,12 @@ func choose(ctx context.Context, w *door.Console, client *http.Client, host stri
 	if err != nil {
 		return "", door.Usage("which of these models? %s", how)
 	}
-	return picked(names, strings.TrimSpace(line))
+	return pickModel(names, strings.TrimSpace(line))
 }
 
-// picked returns the model that an answer means: a number, a name, or the first one for
-// none.
-func picked(names []string, answer string) (string, error) {
+// pickModel returns the model for an answer: a number or a name. An empty answer picks the
+// first model.
+func pickModel(names []string, answer string) (string, error) {
 	if answer == "" {
 		return names[0], nil
 	}

@@ -53,7 +53,7 @@ func TestPicked(t *testing.T) {
 	t.Parallel()
 	names := []string{"a:1b", "b:2b"}
 	for answer, want := range map[string]string{"": "a:1b", "1": "a:1b", "2": "b:2b", "b:2b": "b:2b", "3": "", "0": "", "-1": "", "c": ""} {
-		if got, err := picked(names, answer); got != want || (err == nil) != (want != "") {
+		if got, err := pickModel(names, answer); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q %v", answer, got, err)
 		}
 	}

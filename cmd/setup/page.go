@@ -19,8 +19,8 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// page is the page /setup. It is for the browser that came first with the code that was
-// printed, until the App is there.
+// page serves /setup until the App exists, and only for the first browser with the
+// printed code.
 type page struct {
 	granted.Choice
 
@@ -28,9 +28,9 @@ type page struct {
 	end  context.CancelFunc
 
 	mu      sync.Mutex
-	code    string // that was printed; "" once it was used
-	browser string // cookie of the browser that used it
-	state   string // GitHub brings it back; "" while none is under way
+	code    string // as printed; empty once used
+	browser string // cookie of the browser that used the code
+	state   string // returned by GitHub; a new one for each use
 	over    bool
 	app     granted.App
 }
@@ -39,7 +39,7 @@ func newPage(c granted.Choice, keep func(granted.App) (files, error), end contex
 	return &page{Choice: c, keep: keep, end: end, code: rand.Text(), browser: rand.Text(), state: rand.Text()}
 }
 
-// shown is what a page shows. Nothing of it is secret.
+// shown is the data of a page. It contains no secrets.
 type shown struct {
 	granted.Choice
 
@@ -78,8 +78,8 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// made returns the App, and whether it is there.
-func (p *page) made() (granted.App, bool) {
+// createdApp returns the App, and whether it exists.
+func (p *page) createdApp() (granted.App, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.app, p.over
@@ -87,13 +87,13 @@ func (p *page) made() (granted.App, bool) {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// secure reports whether the browser came over TLS, to this server or to the proxy in
-// front of it.
+// secure reports whether the browser uses TLS, to this server or to a proxy in front of
+// it.
 func secure(r *http.Request) bool {
 	return r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https"
 }
 
-// start is the page with the button.
+// start returns the page with the button.
 func (p *page) start(r *http.Request) shown {
 	scheme := "http://"
 	if secure(r) {
@@ -106,12 +106,12 @@ func (p *page) start(r *http.Request) shown {
 	return shown{Choice: p.Choice, Permissions: p.Permissions(), Form: p.Form(p.state), Manifest: string(manifest)}
 }
 
-// created takes in the App with which GitHub sent the browser back.
+// created takes the new App from GitHub's redirect.
 func (p *page) created(r *http.Request, code string) shown {
 	if !same(r.URL.Query().Get("state"), p.state) { //control:setup-state
 		return shown{Wrong: "This answer of GitHub's is not to what this page asked. Open /setup again."}
 	}
-	p.state = rand.Text() // it holds once
+	p.state = rand.Text() // valid only once
 	app, err := p.Convert(r.Context(), code)
 	if err == nil {
 		var kept files
@@ -134,5 +134,5 @@ func (p *page) show(w http.ResponseWriter, s shown) {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
 		return
 	}
-	_, _ = w.Write(out.Bytes()) // the browser may be gone
+	_, _ = w.Write(out.Bytes()) // the browser may have disconnected
 }

@@ -1,5 +1,5 @@
-// Package setup creates the bot's GitHub App in a browser, at /setup, and writes what a
-// server needs to begin.
+// Package setup creates the bot's GitHub App in a browser, at /setup, and writes the
+// files for a server.
 package setup
 
 import (
@@ -32,10 +32,10 @@ type Verb struct {
 	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
-	ollama  string            // its address, "" for the usual one
+	ollama  string            // Ollama's address; empty means the default
 	client  *http.Client      // for the model's server
-	key     secret.Value      // of the model's server, "" for none
-	secrets map[string]string // of the server, which are written
+	key     secret.Value      // of the model's server; empty if it needs none
+	secrets map[string]string // of the server, by variable, as written to its file
 }
 
 func (v *Verb) choice() granted.Choice {
@@ -46,14 +46,15 @@ func (v *Verb) choice() granted.Choice {
 	return c
 }
 
-// Run serves the page until the App is there, and then goes on to the first comment.
+// Run serves the page until the App exists, and then guides the user to the first
+// comment.
 func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	ollama := os.Getenv("OLLAMA_HOST")
 	if v.BaseURL != "" {
 		ollama = ""
 	}
 	v.ollama = ollama
-	if err := v.reads(); err != nil {
+	if err := v.readSettings(); err != nil {
 		return door.UsageError{Err: err}
 	}
 	if err := v.choice().Check(); err != nil {
@@ -64,13 +65,13 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 		return err
 	}
 	f := filesIn(dir)
-	if err := f.free(); err != nil {
+	if err := f.checkFree(); err != nil {
 		return err
 	}
 	if v.Model == "" && v.BaseURL != "" {
 		return door.Usage("which model of %s? name it: handrail init --model NAME", v.BaseURL)
 	}
-	if err := v.enter(ctx, w, f); err != nil {
+	if err := v.ensureAccess(ctx, w, f); err != nil {
 		return err
 	}
 	if v.Model == "" {
@@ -86,14 +87,14 @@ func (v *Verb) Run(ctx context.Context, w *door.Console, of doctor.Of) error {
 	if err != nil {
 		return err
 	}
-	return v.after(w, app, f, of).goOn(ctx)
+	return v.after(w, app, f, of).guide(ctx)
 }
 
-// create serves the page, and returns the App that came of it.
+// create serves the page, and returns the created App.
 func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f files) (granted.App, error) {
 	done, end := context.WithCancel(ctx)
 	defer end()
-	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.keep(v, app) }, end)
+	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.writeAll(v, app) }, end)
 	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
 		fmt.Fprintln(w.Err, "Others can read what goes to this address on its way, unless TLS is in front of it.")
@@ -110,7 +111,7 @@ func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f fi
 	defer cancel()
 	err := s.Shutdown(grace)
 	<-failed
-	app, made := p.made()
+	app, made := p.createdApp()
 	switch {
 	case err != nil:
 		return app, fmt.Errorf("close the page: %w", errors.Join(err, s.Close()))

@@ -318,7 +318,7 @@ func TestKeyOfTheModel(t *testing.T) {
 	_, pem := hub(t)
 	for key, want := range map[string]bool{"sk-1": true, "": true, "sk'1": false} {
 		v := &Verb{Dir: t.TempDir(), Listen: "127.0.0.1:8080", Model: "m", BaseURL: "https://models.example/v1", key: secret.Value(key)}
-		f, err := filesIn(v.Dir).keep(v, granted.App{ID: 1, Key: []byte(pem)})
+		f, err := filesIn(v.Dir).writeAll(v, granted.App{ID: 1, Key: []byte(pem)})
 		if want != (err == nil) {
 			t.Fatalf("%q: %v", key, err)
 		}

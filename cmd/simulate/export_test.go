@@ -30,11 +30,11 @@ func (w *World) App() ghtest.App { return w.w.gh.App() }
 func (w *World) URL() string { return w.w.gh.URL() }
 
 // Installed is the payload as this GitHub sends it.
-func (w *World) Installed(payload []byte) ([]byte, error) { return w.w.installed(payload) }
+func (w *World) Installed(payload []byte) ([]byte, error) { return w.w.withInstallation(payload) }
 
 // Said is how many texts of the bot's are in a thread, and its reactions.
 func (w *World) Said(app *ghapp.App, at thread.Ref) (answers int, reactions []string) {
-	texts, reactions := w.w.said(at)
+	texts, reactions := w.w.contents(at)
 	for _, text := range texts {
 		if ours, _ := app.Written(text); ours {
 			answers++

@@ -1,6 +1,6 @@
-// Package simulate says what a payload of GitHub's would lead to. The bot itself
-// decides: it works on a small GitHub in this process that holds what the payload
-// speaks of, and its sessions stop where a model would be asked.
+// Package simulate predicts the effect of a GitHub payload. The bot itself decides: it
+// runs on a fake GitHub in this process with the objects of the payload, and its sessions
+// stop before the first call of a model.
 package simulate
 
 import (
@@ -32,17 +32,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Input is a payload and what is assumed beside it.
+// Input is a payload with the assumptions about its surroundings.
 type Input struct {
-	Event      string // "" where the payload tells
+	Event      string // empty if the payload shows it
 	Payload    []byte
-	Permission string // of who sent it: admin, maintain, write, triage, read or none
-	Model      string // of the server
+	Permission string // of the sender: admin, maintain, write, triage, read or none
+	Model      string // the server's default model
 	Server     policy.Config
-	Repository policy.Config // as the base branch has it
+	Repository policy.Config // from the base branch
 
-	Repositories []string // that are served; none for all
-	Apps         []int64  // through which people may write
+	Repositories []string // served by the bot; empty means all
+	Apps         []int64  // ids of Apps that may write for users
 }
 
 // Result is the contract of `handrail simulate --json`.
@@ -53,8 +53,8 @@ type Result struct {
 	Because []Reason `json:"because"`
 }
 
-// Effect is one thing that would happen. Kind is session, command, answer,
-// reaction, review, wake or none.
+// Effect is one predicted effect. Kind is session, command, answer, reaction, review,
+// wake or none.
 type Effect struct {
 	Kind    string `json:"kind"`
 	Mode    string `json:"mode,omitempty"`
@@ -62,7 +62,7 @@ type Effect struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// String returns an effect in words.
+// String formats an effect for a line of text.
 func (e Effect) String() string {
 	text, _, more := strings.Cut(e.Text, "\n")
 	if more {
@@ -71,14 +71,14 @@ func (e Effect) String() string {
 	return strings.Join(strings.Fields(strings.Join([]string{e.Kind, e.Mode, e.Command, text}, " ")), " ")
 }
 
-// Reason says what decided. Rule is the name of what was looked at.
+// Reason explains a decision. Rule names the rule behind it.
 type Reason struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 }
 
-// Run decides on a payload. An error means that the payload is none, or that its
-// kind must be named.
+// Run simulates a payload. It returns an error if the payload is invalid, or if its event
+// must be named.
 func Run(ctx context.Context, in Input) (res Result, err error) {
 	if in.Event, err = kindOf(in); err != nil {
 		return res, err
@@ -118,15 +118,15 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 	return t.res, nil
 }
 
-// none says that nothing would happen, and why.
+// none records that nothing would happen, and why.
 func (r Result) none(rule, format string, args ...any) Result {
 	r.Would = []Effect{{Kind: "none"}}
 	r.because(rule, format, args...)
 	return r
 }
 
-// ofChecks is the session that a check is taken to be of, under the configuration that is
-// assumed.
+// ofChecks returns the session to which a check is assumed to belong, under the assumed
+// configuration.
 func ofChecks(in Input, ev ghapp.Event) (*store.Session, error) {
 	data, err := json.Marshal(live.Data{Config: in.Repository})
 	at := ev.Thread
@@ -140,8 +140,8 @@ func ofChecks(in Input, ev ghapp.Event) (*store.Session, error) {
 	return s, err
 }
 
-// check says what a check that answered would lead to. Taken is what the bot says that has
-// a session whose pull request it is of.
+// check adds the effect of a finished check. taken reports whether the bot accepts the
+// check for a session with its pull request.
 func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 	switch why := ci.Off(policy.Merge(in.Server, in.Repository).Triggers); {
 	case why != "":
@@ -157,17 +157,17 @@ func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 	return r
 }
 
-// pushed returns why a push is none that starts anything, or "".
-func (Result) pushed(ev ghapp.Event) string {
+// whyIgnored returns why a push starts nothing, or "".
+func (Result) whyIgnored(ev ghapp.Event) string {
 	if ev.Deleted || ev.DefaultBranch == "" || ev.Ref != "refs/heads/"+ev.DefaultBranch {
 		return "only changes of the default branch start anything"
 	}
 	return ""
 }
 
-// push says what a push would lead to: what is scheduled for changes of the default branch.
+// push adds the effect of a push: the schedules for changes of the default branch.
 func (r Result) push(in Input, ev ghapp.Event) Result {
-	if why := r.pushed(ev); why != "" {
+	if why := r.whyIgnored(ev); why != "" {
 		return r.none("push", "%s", why)
 	}
 	for _, e := range schedule.Of(ev.Thread.Repository(), in.Server, in.Repository) {
@@ -190,8 +190,8 @@ func (r *Result) because(rule, format string, args ...any) {
 	r.Because = append(r.Because, Reason{Rule: rule, Text: fmt.Sprintf(format, args...)})
 }
 
-// trial is the bot at work on one payload. It is the bot's [bot.Runner], and the
-// log in which the bot says why it leaves something alone.
+// trial runs the bot on one payload. It is the bot's [bot.Runner], and records the bot's
+// reasons for ignoring something.
 type trial struct {
 	in    Input
 	ev    ghapp.Event
@@ -202,7 +202,7 @@ type trial struct {
 	stop context.CancelFunc
 }
 
-// play gives the payload to the bot and looks at what came of it.
+// play gives the payload to the bot and records the effects.
 func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	app := t.world.gh.App()
 	own, err := secret.DeriveKey(secret.Value(app.WebhookSecret), "own words")
@@ -214,7 +214,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 		return err
 	}
 	kept := db.Store
-	kept.Deliveries = &heard{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
+	kept.Deliveries = &noteRecorder{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
 	b, err := bot.New(bot.Config{
 		Store: kept, GitHub: github, Runner: t, Watchers: watchers.All(), Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
 		Repositories: t.in.Repositories, Apps: t.in.Apps, Log: slog.New(slog.DiscardHandler),
@@ -222,7 +222,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	if err != nil {
 		return err
 	}
-	payload, err := t.world.installed(t.in.Payload)
+	payload, err := t.world.withInstallation(t.in.Payload)
 	if err != nil {
 		return err
 	}
@@ -249,7 +249,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	case ci.Ended(t.ev):
 		t.res = t.res.check(t.in, t.ev, taken)
 		return nil
-	case t.ev.Kind == "push" && (taken || t.res.pushed(t.ev) != ""):
+	case t.ev.Kind == "push" && (taken || t.res.whyIgnored(t.ev) != ""):
 		t.res = t.res.push(t.in, t.ev)
 		return nil
 	case !taken:
@@ -278,8 +278,8 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	return nil
 }
 
-// work has the bot work on a thread, and on the one that it opens there. It returns the
-// session that begins, nil for none.
+// work runs the bot on a thread, and on a thread that the bot opens. It returns the new
+// session, nil if there is none.
 func (t *trial) work(ctx context.Context, b *bot.Bot, kept store.Store, thread string) (*store.Session, error) {
 	if err := b.Work(ctx, thread); err != nil && t.task == nil {
 		return nil, err
@@ -289,7 +289,7 @@ func (t *trial) work(ctx context.Context, b *bot.Bot, kept store.Store, thread s
 		if err != nil || len(waiting) == 0 {
 			return nil, err
 		}
-		thread, t.ev.Thread = waiting[0].Thread, t.world.opened(t.ev.Thread)
+		thread, t.ev.Thread = waiting[0].Thread, t.world.openedThread(t.ev.Thread)
 		if err := b.Work(ctx, thread); err != nil && t.task == nil {
 			return nil, err
 		}
@@ -298,7 +298,7 @@ func (t *trial) work(ctx context.Context, b *bot.Bot, kept store.Store, thread s
 	return row, store.Unless(err, store.ErrNotFound)
 }
 
-// notTaken says why a payload is dropped before anybody looks at it again.
+// notTaken explains why the bot drops a payload at once.
 func (t *trial) notTaken(names []string) (rule, why string) {
 	said := t.ev.Comment.Body + t.ev.Review.Body
 	switch {
@@ -316,7 +316,7 @@ func (t *trial) notTaken(names []string) (rule, why string) {
 	return "command", "no line of the text calls /agent"
 }
 
-// effects reads from the small GitHub what the bot did.
+// effects reads the bot's actions from the fake GitHub.
 func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 	would := &t.res.Would
 	for _, name := range names {
@@ -334,7 +334,7 @@ func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 		}
 		*would = append(*would, e)
 	}
-	texts, reactions := t.world.said(t.ev.Thread)
+	texts, reactions := t.world.contents(t.ev.Thread)
 	for _, text := range texts {
 		ours, key := app.Written(text)
 		if !ours || row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
@@ -347,19 +347,19 @@ func (t *trial) effects(app *ghapp.App, names []string, row *store.Session) {
 	}
 	switch {
 	case len(*would) > 0:
-	case t.res.spoken():
+	case t.res.hasReason():
 		*would = []Effect{{Kind: "none"}}
 	default:
 		*would = []Effect{{Kind: "wake", Text: t.ev.Thread.Key()}}
 	}
 }
 
-// spoken reports whether the bot said why it left the payload alone.
-func (r *Result) spoken() bool {
+// hasReason reports whether the bot gave a reason for ignoring the payload.
+func (r *Result) hasReason() bool {
 	return slices.ContainsFunc(r.Because, func(b Reason) bool { return b.Rule == "delivery" })
 }
 
-// visible leaves the bot's marker out.
+// visible removes the bot's marker.
 func visible(body string) string {
 	var out []string
 	for line := range strings.SplitSeq(body, "\n") {
@@ -375,22 +375,22 @@ func (t *trial) StartPoint(context.Context, live.Thread) (bot.StartPoint, error)
 	return bot.StartPoint{Base: t.world.base, Target: t.world.branch, Config: t.in.Repository}, nil
 }
 
-// Run implements [bot.Runner]: here a model would be asked.
+// Run implements [bot.Runner]. It stops the simulation before the first call of a model.
 func (t *trial) Run(ctx context.Context, w bot.Work) (session.Outcome, error) {
 	t.task = &w.Task
 	t.stop()
 	return session.Outcome{}, ctx.Err()
 }
 
-// heard is told with which words deliveries are done.
-type heard struct {
+// noteRecorder reports the notes of finished deliveries.
+type noteRecorder struct {
 	store.Deliveries
 
 	why func(note string)
 }
 
 // Done implements [store.Deliveries].
-func (h *heard) Done(ctx context.Context, note string, ids ...string) error {
+func (h *noteRecorder) Done(ctx context.Context, note string, ids ...string) error {
 	if note != "" && note != "done" {
 		h.why(note)
 	}
@@ -418,7 +418,7 @@ func kindOf(in Input) (string, error) {
 	return "", errors.New("its event cannot be told from its fields: name it with --event")
 }
 
-// kinds are the fields by which events are known. The first that fits counts.
+// kinds lists the fields that identify each event. The first match wins.
 var kinds = []struct{ event, fields, without string }{
 	{"issue_comment", "comment issue", ""},
 	{"pull_request_review_comment", "comment pull_request", ""},
@@ -439,8 +439,8 @@ var kinds = []struct{ event, fields, without string }{
 	{"installation", "installation action", "repository"},
 }
 
-// aboutRepository reports whether a payload has no field that a repository event
-// lacks: several events have these and one more.
+// aboutRepository reports whether a payload has only fields of a repository event:
+// several other events have these fields and one more.
 func aboutRepository(has map[string]json.RawMessage) bool {
 	for field := range has {
 		if !slices.Contains([]string{"action", "repository", "changes", "sender", "organization", "installation", "enterprise"}, field) {
@@ -452,9 +452,9 @@ func aboutRepository(has map[string]json.RawMessage) bool {
 	return err == nil && slices.Contains([]string{"archived", "unarchived", "created", "deleted", "edited", "privatized", "publicized", "renamed", "transferred"}, action)
 }
 
-// actionOf reads what is done from an event that the bot does not know.
+// actionOf reads the action of an event that the bot does not know.
 func actionOf(payload []byte) string {
 	var has struct{ Action string }
-	_ = json.Unmarshal(payload, &has) // "" where it has none
+	_ = json.Unmarshal(payload, &has) // empty if there is none
 	return has.Action
 }

@@ -15,16 +15,16 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// world is a small GitHub with what a payload speaks of.
+// world is a fake GitHub with the objects of a payload.
 type world struct {
 	gh           *ghtest.Server
 	ev           ghapp.Event
-	base, branch string // the commit and the branch that work starts from
+	base, branch string // start of the work
 	installation int64
 }
 
-// newWorld lays out the repository, the thread and the text of an event. The
-// small GitHub is on loopback.
+// newWorld creates the repository, the thread and the text of an event. The fake GitHub
+// listens on loopback.
 func newWorld(in Input, ev ghapp.Event, dir string) (*world, error) {
 	gh, err := ghtest.New(ghtest.Config{Dir: dir})
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *world) layOut(in Input) error {
 	return nil
 }
 
-// user returns somebody of the event, with the number that the event gives.
+// user returns a user of the event, with the id from the event.
 func (w *world) user(u ghapp.User) *hub.User {
 	kind := "User"
 	if u.Bot {
@@ -84,7 +84,7 @@ func (w *world) user(u ghapp.User) *hub.User {
 	return out
 }
 
-// thread makes the issue or the pull request.
+// thread creates the issue or the pull request.
 func (w *world) thread(r *hub.Repo) (*hub.Issue, error) {
 	author, title := w.user(w.ev.Author), cmp.Or(strings.TrimSpace(w.ev.Title), "Untitled")
 	if !w.ev.IsPull {
@@ -121,8 +121,7 @@ func (w *world) thread(r *hub.Repo) (*hub.Issue, error) {
 	return w.gh.OpenPull(r, author, hub.NewPull{Title: title, Body: w.ev.Body, Head: head, Base: base, Draft: p.Draft})
 }
 
-// branchName returns the name of a branch in the payload, or another one where it
-// is none.
+// branchName returns a branch name from the payload, or other if the name is invalid.
 func branchName(name, other string) string {
 	if policy.ValidateBranch(name) != nil {
 		return other
@@ -130,7 +129,7 @@ func branchName(name, other string) string {
 	return name
 }
 
-// text puts the comment or the review of the event into the thread.
+// text adds the comment or the review of the event to the thread.
 func (w *world) text(is *hub.Issue) {
 	if c := w.ev.Comment; c.ID != 0 && w.ev.Action != "deleted" {
 		made := w.gh.NewComment(is, w.user(c.Author), c.Body)
@@ -147,8 +146,8 @@ func (w *world) text(is *hub.Issue) {
 	}
 }
 
-// installed is the payload with the number of the small GitHub's installation.
-func (w *world) installed(payload []byte) ([]byte, error) {
+// withInstallation returns the payload with the id of the fake GitHub's installation.
+func (w *world) withInstallation(payload []byte) ([]byte, error) {
 	var p map[string]json.RawMessage
 	if err := json.Unmarshal(payload, &p); err != nil {
 		return nil, err
@@ -157,8 +156,8 @@ func (w *world) installed(payload []byte) ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// said returns the texts and the reactions that are in the thread.
-func (w *world) said(at thread.Ref) (texts, reactions []string) {
+// contents returns the texts and the reactions in the thread.
+func (w *world) contents(at thread.Ref) (texts, reactions []string) {
 	if at.Number == 0 {
 		return nil, nil
 	}
@@ -176,8 +175,8 @@ func (w *world) said(at thread.Ref) (texts, reactions []string) {
 	return texts, reactions
 }
 
-// opened is the thread that the bot opened in a repository that had none.
-func (w *world) opened(at thread.Ref) thread.Ref {
+// openedThread returns the thread that the bot opened, the only one in the repository.
+func (w *world) openedThread(at thread.Ref) thread.Ref {
 	w.gh.Do(func() {
 		for n := range w.gh.FindRepo(at.Owner, at.Repo).Issues {
 			at.Number = max(at.Number, n)

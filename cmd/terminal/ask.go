@@ -17,8 +17,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Input is where a person types. Line shows a prompt and returns a line without its end.
-// It returns at once when ctx is done, and io.EOF where nobody is there any more.
+// Input reads lines from the user. Line shows a prompt and returns a line without its
+// line end. It returns at once if ctx is done, and io.EOF at the end of the input.
 type Input interface {
 	Line(ctx context.Context, prompt string) (string, error)
 }
@@ -36,7 +36,7 @@ type read struct {
 	err  error
 }
 
-// Lines returns the input of a stream. Prompts go to out.
+// Lines returns an input that reads a stream. Prompts go to out.
 func Lines(in io.Reader, out io.Writer) Input {
 	l := &lines{out: out, got: make(chan read)}
 	l.begin = func() {
@@ -57,7 +57,7 @@ func Lines(in io.Reader, out io.Writer) Input {
 
 // Line implements [Input].
 func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
-	l.once.Do(func() { go l.begin() }) // a read cannot be broken off: it ends with the process
+	l.once.Do(func() { go l.begin() }) // a read cannot be cancelled: it ends with the process
 	fmt.Fprint(l.out, prompt)
 	select {
 	case <-ctx.Done():
@@ -70,8 +70,8 @@ func (l *lines) Line(ctx context.Context, prompt string) (string, error) {
 	}
 }
 
-// Secret asks at a terminal for a line that is not shown as it is typed. It returns at once
-// when ctx is done, and io.EOF for Ctrl-C and Ctrl-D.
+// Secret asks at a terminal for a line without echo. It returns at once if ctx is done,
+// and io.EOF for Ctrl-C and Ctrl-D.
 func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -81,7 +81,7 @@ func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (str
 		return "", fmt.Errorf("ask for a secret: %w", err)
 	}
 	typed := make(chan read, 1)
-	go func() { // a read cannot be broken off: it ends with the process
+	go func() { // a read cannot be cancelled: it ends with the process
 		line, err := term.NewTerminal(struct {
 			io.Reader
 			io.Writer
@@ -96,7 +96,7 @@ func Secret(ctx context.Context, in *os.File, out io.Writer, prompt string) (str
 	}
 }
 
-// read asks for a line while what goes on is not shown.
+// read asks for a line and hides the live lines meanwhile.
 func (t *Terminal) read(ctx context.Context, prompt string) (string, error) {
 	if t.in == nil {
 		return "", io.EOF
@@ -107,7 +107,7 @@ func (t *Terminal) read(ctx context.Context, prompt string) (string, error) {
 	return strings.TrimSpace(line), err
 }
 
-// Confirm asks for a yes. Without one, and where nobody is there, it is no.
+// Confirm asks for a yes. Any other answer, or the end of the input, is a no.
 func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 	line, err := t.read(ctx, question+" [y/N] ")
 	if errors.Is(err, io.EOF) {
@@ -118,8 +118,7 @@ func (t *Terminal) Confirm(ctx context.Context, question string) (bool, error) {
 
 func isYes(line string) bool { return strings.EqualFold(line, "y") || strings.EqualFold(line, "yes") }
 
-// Approve implements agent.Approver at the prompt. Without a person (end of
-// input), the answer is no.
+// Approve implements agent.Approver at the prompt. The end of the input is a denial.
 func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]session.Resolved, error) {
 	var out []session.Resolved
 	for _, a := range asked {
@@ -132,8 +131,8 @@ func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 	return out, nil
 }
 
-// theirs is how the person at the terminal is called.
-const theirs = "the person at the terminal"
+// approverName is the approver's name in resolutions.
+const approverName = "the person at the terminal"
 
 func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	if err := ctx.Err(); err != nil {
@@ -147,7 +146,7 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 		severity = ", severity " + a.Severity
 	}
 	l := t.screen.look
-	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, wanted(a))))
+	t.Say("\n%s", l.in(yellow, fmt.Sprintf("✋ approval %s%s: %s", a.ID, severity, purposeOf(a))))
 	t.Say("%s", l.exact(a.Display))
 	for _, r := range a.Reasons {
 		t.Say("%s", l.item("  because ", r))
@@ -165,15 +164,15 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 	case err != nil:
 		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}, nil
 	case isYes(line):
-		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: theirs}, nil
+		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName}, nil
 	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
 		line = ""
 	}
-	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: theirs, Reason: line}, nil
+	return session.Resolved{ID: a.ID, Verdict: policy.Denied, By: approverName, Reason: line}, nil
 }
 
-// wanted says what a request is for.
-func wanted(a session.Asked) string {
+// purposeOf describes the purpose of a request.
+func purposeOf(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
 		return "the repository wants to be set up, once for all sessions"
@@ -188,7 +187,7 @@ func wanted(a session.Asked) string {
 }
 
 func pathList(paths []string) string {
-	shown := paths[:min(len(paths), mostFilesShown)]
+	shown := paths[:min(len(paths), maxFilesShown)]
 	out := untrusted.EscapeLine(strings.Join(shown, ", "))
 	if more := len(paths) - len(shown); more > 0 {
 		out += fmt.Sprintf(" and %d more", more)
@@ -198,7 +197,7 @@ func pathList(paths []string) string {
 
 func (t *Terminal) question(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	l := t.screen.look
-	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.barred(a.Display))
+	t.Say("\n%s\n%s", l.in(yellow, "❓ The agent asks:"), l.withBars(a.Display))
 	for i, c := range a.Choices {
 		t.Say("%s", l.line(fmt.Sprintf("  %d. %s", i+1, untrusted.EscapeLine(c))))
 	}

@@ -9,24 +9,24 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// What a shell completes by itself.
+// Completions that the shell does itself.
 const (
 	files = ":files"
 	dirs  = ":dirs"
 )
 
-// Asks is the first word with which the scripts of shells ask what can come next.
-const Asks = "__complete"
+// CompleteVerb is the hidden verb with which shell scripts ask for completions.
+const CompleteVerb = "__complete"
 
-// Complete writes what can come next, a line each: the word, and behind a tab what it
-// means. The last word of words is the one that is being typed. A line ":files" or ":dirs"
-// leaves it to the shell. known returns what words there are for the name of an argument,
-// such as "session".
+// Complete writes the possible next words, one per line, each with its help after a tab.
+// The last of words is the one being typed. A line ":files" or ":dirs" leaves the
+// completion to the shell. known returns the values for the name of an argument, such as
+// "session".
 func Complete(out io.Writer, app *kong.Node, words []string, known func(name string) []string) error {
 	if n := len(words); n > 0 && words[n-1] == "=" {
 		words[n-1] = ""
 	}
-	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" }) // bash makes a word of it
+	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "=" }) // bash passes = as a word
 	if len(words) == 0 {
 		words = []string{""}
 	}
@@ -42,14 +42,14 @@ func Complete(out io.Writer, app *kong.Node, words []string, known func(name str
 	return nil
 }
 
-// completion is how far a command line was read.
+// completion is the state of a parsed command line.
 type completion struct {
 	at       *kong.Node
-	word     string     // that is being typed
-	flag     *kong.Flag // it is the value of this one, nil for none
-	given    []string   // flags that there are already
-	argument int        // how many arguments there are already
-	plain    bool       // behind "--"
+	word     string     // being typed
+	flag     *kong.Flag // the flag that word is the value of; may be nil
+	given    []string   // flags so far
+	argument int        // number of arguments so far
+	plain    bool       // after "--"
 	known    func(name string) []string
 }
 
@@ -78,7 +78,7 @@ func (c *completion) read(words []string) {
 	}
 }
 
-// next returns the lines of what can come next.
+// next returns the completions for the word being typed.
 func (c *completion) next() []string {
 	name, value, equals := strings.Cut(c.word, "=")
 	switch f := flagOf(c.at, name); {
@@ -100,7 +100,7 @@ func (c *completion) next() []string {
 	return c.arguments()
 }
 
-// offer adds a word that begins as the typed one.
+// offer adds a word if it begins with the typed one.
 func (c *completion) offer(to []string, word, help string) []string {
 	if !strings.HasPrefix(word, c.word) || strings.ContainsAny(word, "\t\n") {
 		return to
@@ -133,7 +133,7 @@ func (c *completion) arguments() []string {
 	return c.values(list[c.argument], c.word, "")
 }
 
-// values returns what a flag or an argument can be.
+// values returns the possible values of a flag or an argument.
 func (c *completion) values(v *kong.Value, typed, before string) []string {
 	c.word = before + typed
 	var out []string
@@ -158,5 +158,5 @@ func (c *completion) values(v *kong.Value, typed, before string) []string {
 	return out
 }
 
-// isDirectory reports whether what is named so is a directory.
+// isDirectory reports whether a flag or an argument of this name takes a directory.
 func isDirectory(name string) bool { return slices.Contains([]string{"repo", "data", "dir"}, name) }

@@ -12,28 +12,27 @@ import (
 	"golang.org/x/term"
 )
 
-// Editor is an [Input] in which a person can edit what they type, and call back what they
-// typed before. Ctrl-C and, on an empty line, Ctrl-D end a line with io.EOF.
+// Editor is an [Input] with line editing and a history. Ctrl-C and, on an empty line,
+// Ctrl-D end a line with io.EOF.
 type Editor struct {
-	// OnEnd is called when a line ended so; nil for nothing. The error is then that of a
-	// context that was ended.
+	// OnEnd, if not nil, is called at Ctrl-C or Ctrl-D. Line then returns [context.Canceled].
 	OnEnd func()
 
 	fd      int
 	t       *term.Terminal
-	fresh   func() // makes t
+	fresh   func() // recreates t
 	log     *Log
-	past    *past
-	waiting chan read // a line that nobody waits for any more
+	past    *history
+	waiting chan read // result of a read that outlived its Line
 }
 
-// EditorConfig is what an editor is made of.
+// EditorConfig configures an [Editor].
 type EditorConfig struct {
 	In       *os.File // a terminal
 	Out      io.Writer
-	History  string                       // file that keeps what was typed; "" for none
-	Complete func(before string) []string // what a line can go on with that begins so
-	Log      *Log                         // whose lines go to the same terminal, nil for none
+	History  string                       // file of the history; empty keeps it in memory
+	Complete func(before string) []string // returns the continuations of a line
+	Log      *Log                         // shares the terminal; may be nil
 }
 
 // NewEditor returns an editor.
@@ -51,7 +50,7 @@ func NewEditor(c EditorConfig) *Editor {
 	return e
 }
 
-// completer has Tab type what all completions begin with.
+// completer makes Tab insert the common prefix of all completions.
 func completer(complete func(before string) []string) func(string, int, rune) (string, int, bool) {
 	return func(line string, pos int, key rune) (string, int, bool) {
 		if key != '\t' || complete == nil {
@@ -62,7 +61,7 @@ func completer(complete func(before string) []string) func(string, int, rune) (s
 	}
 }
 
-// common returns what all words begin with.
+// common returns the common prefix of words.
 func common(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -76,7 +75,7 @@ func common(words []string) string {
 	return strings.ToValidUTF8(out, "")
 }
 
-// Line implements [Input]. What is pasted in several lines is one.
+// Line implements [Input]. Several pasted lines are returned as one.
 func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
@@ -86,7 +85,7 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		return "", fmt.Errorf("edit a line: %w", err)
 	}
 	if w, h, err := term.GetSize(e.fd); err == nil && w > 0 {
-		_ = e.t.SetSize(w, h) // it is what it was otherwise
+		_ = e.t.SetSize(w, h) // on failure the previous size remains
 	}
 	e.t.SetPrompt(prompt)
 	if e.log != nil {
@@ -106,7 +105,7 @@ func (e *Editor) Line(ctx context.Context, prompt string) (string, error) {
 		e.t.SetBracketedPasteMode(false)
 		ended := errors.Is(r.err, io.EOF)
 		if ended {
-			e.fresh() // the old one would read the same key again
+			e.fresh() // the old terminal would read the same key again
 		}
 		if ended && e.OnEnd != nil {
 			e.OnEnd()
@@ -127,21 +126,21 @@ func (e *Editor) lines() read {
 	}
 }
 
-// Remember keeps a line that can be called back.
+// Remember adds a line to the history.
 func (e *Editor) Remember(line string) error { return e.past.keep(line) }
 
-// past is what was typed before, the oldest first. It implements [term.History]; answers
-// to questions are not kept.
-type past struct {
+// history is the history, oldest line first. It implements [term.History], and leaves out
+// answers to questions.
+type history struct {
 	file  string
 	lines []string
 }
 
-// mostPast is how many lines are kept.
-const mostPast = 500
+// maxHistory is the maximum number of lines in the history.
+const maxHistory = 500
 
-func openPast(file string) *past {
-	p := &past{file: file}
+func openPast(file string) *history {
+	p := &history{file: file}
 	if data, err := os.ReadFile(file); err == nil {
 		p.lines = strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
 	}
@@ -149,21 +148,21 @@ func openPast(file string) *past {
 }
 
 // Add implements [term.History].
-func (p *past) Add(string) {}
+func (p *history) Add(string) {}
 
 // Len implements [term.History].
-func (p *past) Len() int { return len(p.lines) }
+func (p *history) Len() int { return len(p.lines) }
 
 // At implements [term.History]; 0 is the newest.
-func (p *past) At(n int) string { return p.lines[len(p.lines)-1-n] }
+func (p *history) At(n int) string { return p.lines[len(p.lines)-1-n] }
 
-func (p *past) keep(line string) error {
+func (p *history) keep(line string) error {
 	line = strings.ReplaceAll(strings.TrimSpace(line), "\n", " ")
 	if line == "" || len(p.lines) > 0 && p.lines[len(p.lines)-1] == line {
 		return nil
 	}
 	p.lines = append(p.lines, line)
-	p.lines = slices.Clone(p.lines[max(0, len(p.lines)-mostPast):])
+	p.lines = slices.Clone(p.lines[max(0, len(p.lines)-maxHistory):])
 	if p.file == "" {
 		return nil
 	}

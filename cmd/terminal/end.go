@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Command returns a command line of handrail that a shell reads as these words.
+// Command returns a handrail command line with these words, quoted for a shell.
 func Command(words ...string) string {
 	out := []string{"handrail"}
 	for _, w := range words {
@@ -21,7 +21,7 @@ func Command(words ...string) string {
 	return strings.Join(out, " ")
 }
 
-// LeftOut names what the workspace had and the branch has not.
+// LeftOut lists files of the workspace that are missing on the branch.
 func (t *Terminal) LeftOut(list []session.LeftOut) {
 	if len(list) == 0 {
 		return
@@ -36,23 +36,23 @@ func (t *Terminal) LeftOut(list []session.LeftOut) {
 	}
 }
 
-// Outcome prints how the run ended and what to do with the result.
+// Outcome prints the outcome of a run, and the commands for its result.
 func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	t.screen.end()
 	l := t.screen.look
 	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
 	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
-		t.Say("%s", l.barred(out.Reason))
+		t.Say("%s", l.withBars(out.Reason))
 	}
 	if out.Summary != "" && strings.TrimSpace(out.Summary) != t.said {
-		t.Say("%s", l.barred(out.Summary))
+		t.Say("%s", l.withBars(out.Summary))
 	}
 	if out.Tests != "" {
 		t.Say("%s", l.item("Seen by Handrail: ", out.Tests))
 	}
 	for i, f := range out.Files {
-		if i == mostFilesShown {
+		if i == maxFilesShown {
 			t.Say("  … and %d more files", len(out.Files)-i)
 			break
 		}
@@ -76,7 +76,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	}
 }
 
-// ending says how the run ended, and what it took.
+// ending prints the status of the run with its turns, time and tokens.
 func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	l := t.screen.look
 	used := ""
@@ -85,7 +85,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	}
 	switch {
 	case out.Wish != "":
-	case out.Turns == 0 && wellDone(out) && !t.tells:
+	case out.Turns == 0 && succeeded(out) && !t.tells:
 		t.more(task, "It is "+end+" already")
 	case out.Turns == 0 && out.Status == session.StatusNoChanges && !t.tells:
 		t.more(task, "It ended without changes")
@@ -94,7 +94,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	}
 }
 
-// more says that nothing is left to do, and how to ask for more.
+// more prints that nothing is left to do, and how to ask for more.
 func (t *Terminal) more(task session.Task, how string) {
 	t.Say("\n%s, and nothing else was asked for.", how)
 	if !t.brief {
@@ -102,13 +102,13 @@ func (t *Terminal) more(task session.Task, how string) {
 	}
 }
 
-// wellDone reports whether a session ended as it should.
-func wellDone(out session.Outcome) bool {
+// succeeded reports whether a session was successful.
+func succeeded(out session.Outcome) bool {
 	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 
-// result says what can be done with what is on the branch, which is nothing when all of
-// it was taken back.
+// result prints the commands for the result on the branch. nothing means that all of it
+// was undone.
 func (t *Terminal) result(task session.Task, nothing bool) {
 	if nothing {
 		t.Say("\nNothing of it is left on branch %s:", task.Branch)

@@ -11,15 +11,15 @@ import (
 	"github.com/handrail-bot/handrail/agent"
 )
 
-// Log is where a program logs to while a terminal may show what goes on: a line takes that
-// from the screen first, and it is drawn again below the line.
+// Log writes log lines to a terminal that may have live lines. It removes them before a
+// log line; they are redrawn below it.
 type Log struct {
 	to     io.Writer
-	screen atomic.Pointer[screen]        // nil until a terminal that is written over is there
-	line   atomic.Pointer[term.Terminal] // in which somebody types at this moment; it writes above what is typed
+	screen atomic.Pointer[screen]        // nil until a live terminal exists
+	line   atomic.Pointer[term.Terminal] // being edited; it writes above the typed text
 }
 
-// NewLog returns a log whose lines go to a writer.
+// NewLog returns a log that writes to a writer.
 func NewLog(to io.Writer) *Log { return &Log{to: to} }
 
 // Write implements [io.Writer].
@@ -33,22 +33,24 @@ func (l *Log) Write(p []byte) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.write(s.clear()) // the next tick draws it again
+	s.write(s.clear()) // the next tick redraws the live lines
 	return l.to.Write(p)
 }
 
-// Unsaid returns a logger that leaves out what the terminal says in words.
-func (l *Log) Unsaid(of *slog.Logger) *slog.Logger { return slog.New(unsaid{of.Handler(), l}) }
+// WithoutShown returns a logger that drops messages that the terminal shows itself.
+func (l *Log) WithoutShown(of *slog.Logger) *slog.Logger {
+	return slog.New(filterHandler{of.Handler(), l})
+}
 
-// unsaid leaves out what is said already.
-type unsaid struct {
+// filterHandler drops messages that the terminal shows itself.
+type filterHandler struct {
 	slog.Handler
 
 	log *Log
 }
 
 // Handle implements [slog.Handler].
-func (u unsaid) Handle(ctx context.Context, r slog.Record) error {
+func (u filterHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == agent.TriesAgain && u.log.screen.Load() != nil {
 		return nil
 	}
@@ -56,11 +58,11 @@ func (u unsaid) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // WithAttrs implements [slog.Handler].
-func (u unsaid) WithAttrs(list []slog.Attr) slog.Handler {
-	return unsaid{u.Handler.WithAttrs(list), u.log}
+func (u filterHandler) WithAttrs(list []slog.Attr) slog.Handler {
+	return filterHandler{u.Handler.WithAttrs(list), u.log}
 }
 
 // WithGroup implements [slog.Handler].
-func (u unsaid) WithGroup(name string) slog.Handler {
-	return unsaid{u.Handler.WithGroup(name), u.log}
+func (u filterHandler) WithGroup(name string) slog.Handler {
+	return filterHandler{u.Handler.WithGroup(name), u.log}
 }

@@ -11,16 +11,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Look is what a terminal can show. The zero value is a pipe: plain lines of any length.
+// Look has the abilities of a terminal. The zero value is a pipe: plain lines of any
+// length.
 type Look struct {
-	Width  int        // columns; 0 for no limit
+	Width  int        // columns; 0 means unlimited
 	Colour bool       //
-	Live   bool       // the last lines can be written over
-	size   func() int // asks for the width again; nil for one that stays
+	Live   bool       // the last lines can be overwritten
+	size   func() int // returns the current width; nil if it is fixed
 }
 
-// LookOf says what standard output can show: nothing but plain lines where it is no
-// terminal or a dumb one, and no colour where NO_COLOR is set.
+// LookOf returns the abilities of standard output: plain lines if it is no terminal or a
+// dumb one, and no colour if NO_COLOR is set.
 func LookOf(out io.Writer) Look {
 	f, ok := out.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -38,7 +39,7 @@ func LookOf(out io.Writer) Look {
 	return Look{Width: size(), Colour: os.Getenv("NO_COLOR") == "", Live: true, size: size}
 }
 
-// IsPerson reports whether somebody can type at in.
+// IsPerson reports whether in is a terminal.
 func IsPerson(in io.Reader) bool {
 	f, ok := in.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -57,7 +58,7 @@ const (
 	cyan   tone = "36"
 )
 
-// in colours a text that is ours or was made safe.
+// in colours a text that is trusted or escaped.
 func (l Look) in(c tone, s string) string {
 	if !l.Colour || c == plain || s == "" {
 		return s
@@ -65,10 +66,10 @@ func (l Look) in(c tone, s string) string {
 	return "\x1b[" + string(c) + "m" + s + "\x1b[0m"
 }
 
-// line fits a text on one line: foreign text wraps into no line of its own.
+// line truncates a text to one line: foreign text must not wrap into a line of its own.
 func (l Look) line(s string) string { return l.fit(s, 0) }
 
-// fit fits a text on a line that has room for so many columns more.
+// fit truncates a text to a line that has room for more columns after it.
 func (l Look) fit(s string, more int) string {
 	if l.Width > 0 {
 		s = ansi.Truncate(s, max(l.Width-1-more, 10), "…")
@@ -76,25 +77,25 @@ func (l Look) fit(s string, more int) string {
 	return s
 }
 
-// bar stands before each line of a text that is not the terminal's own.
+// bar is the prefix of each line of foreign text.
 const bar = "  │ "
 
-// barred shows a text of several lines, each behind a bar, so that none of them can
-// be taken for a line of the terminal's own.
-func (l Look) barred(s string) string { return strings.Join(l.behindBar(s, l.words, plain), "\n") }
+// withBars shows a text of several lines, each with a bar, so that none of them looks like
+// a line of the terminal's own.
+func (l Look) withBars(s string) string { return strings.Join(l.barLines(s, l.words, plain), "\n") }
 
-// exact shows what a person is asked about: no character of it is left out.
+// exact shows the text of a request in full: the approver must see every character.
 func (l Look) exact(s string) string {
 	return strings.Join(l.escaped(s, func(s string, width int) string { return ansi.Hardwrap(s, width, true) }, bold), "\n")
 }
 
 func (l Look) words(s string, width int) string { return ansi.Wrap(s, width, "") }
 
-// tabStop is how many columns apart the stops are to which a tab goes.
+// tabStop is the number of columns between tab stops.
 const tabStop = 4
 
-// spaced shows the tabs of code as the columns that they stand for.
-func spaced(s string) string {
+// expandTabs replaces tabs with spaces.
+func expandTabs(s string) string {
 	if !strings.Contains(s, "\t") {
 		return s
 	}
@@ -114,8 +115,8 @@ func spaced(s string) string {
 	return b.String()
 }
 
-// item is a text of one line with what is ours before it. Where it is too long, the rest
-// stands behind bars.
+// item shows a text of one line after a trusted prefix. If it is too long, the rest has a
+// bar.
 func (l Look) item(before, s string) string {
 	s = untrusted.EscapeLine(s)
 	if l.Width == 0 {
@@ -125,16 +126,16 @@ func (l Look) item(before, s string) string {
 	if !more {
 		return before + first
 	}
-	return before + first + "\n" + l.barred(strings.ReplaceAll(rest, "\n", " "))
+	return before + first + "\n" + l.withBars(strings.ReplaceAll(rest, "\n", " "))
 }
 
-// behindBar returns the lines of a text, each behind a bar, with its tabs as columns.
-func (l Look) behindBar(s string, wrap func(s string, width int) string, c tone) []string {
-	return l.escaped(spaced(strings.TrimSpace(s)), wrap, c)
+// barLines returns the lines of a text, each with a bar, and its tabs as spaces.
+func (l Look) barLines(s string, wrap func(s string, width int) string, c tone) []string {
+	return l.escaped(expandTabs(strings.TrimSpace(s)), wrap, c)
 }
 
-// escaped returns the lines of a text, each behind a bar, with every control character
-// shown, tabs too.
+// escaped returns the lines of a text, each with a bar. Control characters are made
+// visible, tabs included.
 func (l Look) escaped(s string, wrap func(s string, width int) string, c tone) []string {
 	s = untrusted.EscapeVisible(strings.TrimSpace(s)) //control:terminal-bar
 	if l.Width > 0 {                                  //control:terminal-wrap-bar
@@ -147,8 +148,8 @@ func (l Look) escaped(s string, wrap func(s string, width int) string, c tone) [
 	return lines
 }
 
-// Patch returns a patch for a person to read: in colours, and with nothing in it that
-// the terminal could take for its own.
+// Patch formats a patch for the terminal: with colours, and with control characters
+// escaped.
 func (l Look) Patch(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

@@ -10,34 +10,34 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// goingOn is what goes on: a tool that runs, or the model that answers.
-type goingOn struct {
-	tool  string // title of the tool that runs; "" while the model has the word
+// activity is the current activity: a running tool, or an answer of the model.
+type activity struct {
+	tool  string // title of the running tool; empty during an answer
 	since time.Time
-	live  agent.Live // of the answer
-	// last returns the last line that the tool printed; nil for nothing. It is asked now
-	// and then: line is what it said at asked.
+	live  agent.Live // progress of the answer
+	// last returns the last line that the tool printed; it may be nil. It is called
+	// periodically: line is its result at the time asked.
 	last  func() string
 	line  string
 	asked time.Time
 	frame int
 }
 
-func (g *goingOn) begin(title string, at time.Time) { *g = goingOn{tool: title, since: at} }
-func (g *goingOn) wait(at time.Time)                { *g = goingOn{since: at} }
+func (g *activity) begin(title string, at time.Time) { *g = activity{tool: title, since: at} }
+func (g *activity) wait(at time.Time)                { *g = activity{since: at} }
 
-// Live takes in how far an answer is. What the model's server makes people wait for is
-// printed; the rest is shown where what goes on is, and so is a silence where that can be
-// written over.
+// Live takes the progress of an answer. Waits for the model's server are printed, the
+// rest is shown in the live lines. Silence is shown there too, if the terminal has live
+// lines.
 func (t *Terminal) Live(l agent.Live) {
 	t.screen.mu.Lock()
 	defer t.screen.mu.Unlock()
 	if l.Output != "" {
-		return // its last line comes by Printed
+		return // Printed delivers its last line
 	}
 	t.goingOn.live = l
 	if l.Silent > 0 && t.screen.look.Live {
-		return // the line is written over as time passes
+		return // the live lines show the elapsed time
 	}
 	if l.Title == "" || strings.HasPrefix(l.Title, "Thought for ") || strings.HasPrefix(l.Title, "Writing ") || l.Title == t.warned {
 		return
@@ -47,7 +47,7 @@ func (t *Terminal) Live(l agent.Live) {
 	t.screen.printLocked(look.line(look.in(yellow, "  "+untrusted.NoRunnerCommands(untrusted.EscapeLine(l.Title)))))
 }
 
-// Setup takes in how far the workspace is that is being made.
+// Setup shows the progress of creating the workspace.
 func (t *Terminal) Setup(how string) {
 	how = untrusted.EscapeLine(how)
 	if !t.screen.look.Live {
@@ -59,19 +59,19 @@ func (t *Terminal) Setup(how string) {
 	t.goingOn.begin(how, t.clock())
 }
 
-// Printed takes in that a command printed something, of which last returns the last line.
+// Printed notes that a command printed output; last returns its last line.
 func (t *Terminal) Printed(last func() string) {
 	t.screen.mu.Lock()
 	defer t.screen.mu.Unlock()
 	t.goingOn.last = last
 }
 
-// mostLive is how many lines of an answer are shown while it grows.
-const mostLive = 8
+// maxLive is the maximum number of lines shown of a growing answer.
+const maxLive = 8
 
 var frames = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
-// now returns the lines for what goes on. The lock is held.
+// now returns the live lines. The caller holds the screen's lock.
 func (t *Terminal) now() (out []string) {
 	g, l, at := &t.goingOn, t.screen.look, t.clock()
 	if g.since.IsZero() || t.view.Outcome != nil {
@@ -79,8 +79,8 @@ func (t *Terminal) now() (out []string) {
 	}
 	tail := func(s string, c tone) {
 		if strings.TrimSpace(s) != "" {
-			lines := l.behindBar(lastOf(s), l.words, c)
-			out = append(out, lines[max(0, len(lines)-mostLive):]...)
+			lines := l.barLines(lastOf(s), l.words, c)
+			out = append(out, lines[max(0, len(lines)-maxLive):]...)
 		}
 	}
 	what, more := "waiting for the model", ""
@@ -113,7 +113,7 @@ func (t *Terminal) now() (out []string) {
 		g.line, g.asked = g.last(), at
 	}
 	if g.line != "" {
-		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(spaced(g.line)))))
+		out = append(out, l.line(l.in(dim, "  └ "+untrusted.EscapeLine(expandTabs(g.line)))))
 	}
 	turn := t.view.AllTurns()
 	if g.tool == "" {
@@ -126,7 +126,7 @@ func (t *Terminal) now() (out []string) {
 	return append(out, l.line(l.in(dim, status+" · Ctrl-C parks the session")))
 }
 
-// lastOf returns the end of a text, which is all of it that can be seen.
+// lastOf returns the end of a text; no more of it fits on the screen.
 func lastOf(s string) string {
 	const most = 4 << 10
 	if len(s) > most {
@@ -135,7 +135,7 @@ func lastOf(s string) string {
 	return s
 }
 
-// tokens writes a number of tokens: 950, 3.1k, 1.2M.
+// tokens formats a number of tokens: 950, 3.1k, 1.2M.
 func tokens(n int) string {
 	switch {
 	case n >= 1_000_000:

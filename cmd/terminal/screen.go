@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// screen is where lines go. Those that were printed stay; below them, where the terminal
-// can, stands what goes on now, which is written over. It is safe for concurrent use.
+// screen prints permanent lines and, if the terminal supports it, live lines below them
+// that are overwritten. It is safe for concurrent use.
 type screen struct {
 	out  io.Writer
 	look Look
-	// now returns the lines below; it is called with mu held. Nil for none.
+	// now returns the live lines; the caller holds mu. If nil, there are none.
 	now func() []string
 
 	mu    sync.Mutex
-	drawn int  // lines below
-	held  bool // somebody is asked, and nothing is drawn
+	drawn int  // number of live lines on the screen
+	held  bool // a prompt is open; nothing is drawn
 	stop  chan struct{}
 	ended chan struct{}
 }
 
-// tick is how often what goes on is drawn anew.
+// tick is the time between redraws of the live lines.
 const tick = 100 * time.Millisecond
 
-// begin has what goes on drawn until end.
+// begin draws the live lines until end.
 func (s *screen) begin() {
 	if !s.look.Live || s.stop != nil {
 		return
@@ -49,7 +49,7 @@ func (s *screen) begin() {
 	}()
 }
 
-// end takes what goes on from the screen.
+// end stops drawing and removes the live lines.
 func (s *screen) end() {
 	if s.stop == nil {
 		return
@@ -62,7 +62,7 @@ func (s *screen) end() {
 	s.write(s.clear())
 }
 
-// hold leaves the last line to somebody who types, until release.
+// hold suspends the live lines for a prompt; hold(false) resumes them.
 func (s *screen) hold(yes bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *screen) hold(yes bool) {
 	s.held = yes
 }
 
-// print prints lines that stay.
+// print prints permanent lines.
 func (s *screen) print(lines ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *screen) printLocked(lines ...string) {
 	}
 }
 
-// draw draws what goes on.
+// draw draws the live lines. The caller holds mu.
 func (s *screen) draw() {
 	if s.held || s.now == nil {
 		return
@@ -100,7 +100,7 @@ func (s *screen) draw() {
 	s.write(text)
 }
 
-// clear returns what takes the lines below from the screen.
+// clear returns the control sequence that removes the live lines.
 func (s *screen) clear() string {
 	n := s.drawn
 	s.drawn = 0
@@ -112,6 +112,6 @@ func (s *screen) clear() string {
 
 func (s *screen) write(text string) {
 	if text != "" {
-		_, _ = io.WriteString(s.out, text) // whoever watches is gone; the work goes on
+		_, _ = io.WriteString(s.out, text) // a failed write must not stop the work
 	}
 }

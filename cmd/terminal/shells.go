@@ -17,14 +17,14 @@ type Completion struct {
 	Shell string `arg:"" optional:"" help:"bash, zsh or fish; the one that SHELL names otherwise."`
 }
 
-// Help says what to do with it.
+// Help explains the installation of the script.
 func (Completion) Help() string {
 	return `bash:  put this into ~/.bashrc:   source <(handrail completion bash)
 zsh:   put this into ~/.zshrc, behind compinit:   source <(handrail completion zsh)
 fish:  handrail completion fish > ~/.config/fish/completions/handrail.fish`
 }
 
-// Run prints the script of a shell.
+// Run prints the completion script of a shell.
 func (c *Completion) Run(w *door.Console) error {
 	shell := c.Shell
 	if shell == "" {

@@ -1,15 +1,15 @@
-// Package terminal shows a session to the person at the command line, and asks them. It
-// shows what the session's log says, in the order of the progress comment: in a pipe as
-// plain lines, on a terminal with what goes on now below them. Nothing that a model or a
-// command wrote reaches the terminal as it is.
+// Package terminal shows a session to the user at the command line, and asks for
+// approvals. It prints the session's log in the order of the progress comment: in a pipe
+// as plain lines, on a terminal with live lines below them. Output of models and commands
+// never reaches the terminal unescaped.
 //
-//	terminal.go  what happened, line by line
-//	now.go       what goes on
-//	screen.go    where both go
-//	log.go       lines of the log, above what goes on
-//	look.go      what the terminal can show
+//	terminal.go  past events, line by line
+//	now.go       the current activity
+//	screen.go    the output of both
+//	log.go       log lines, above the live lines
+//	look.go      the abilities of the terminal
 //	ask.go       requests and questions
-//	end.go       how a run ended
+//	end.go       the outcome of a run
 package terminal
 
 import (
@@ -23,38 +23,38 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Config is what a terminal is made of. Only Out is required.
+// Config configures a [Terminal]. Only Out is required.
 type Config struct {
 	Out  io.Writer
 	Look Look
-	In   Input // nil: nobody is there
-	Yes  bool  // requests are answered with yes, all but critical ones
-	// Brief leaves out what to do with a result: whoever talks knows that.
+	In   Input // nil if there is no user to ask
+	Yes  bool  // approve all requests but critical ones
+	// Brief omits the commands for a result: a chat has its own.
 	Brief bool
-	// Told has what people said and answered shown too: whoever looks did not say it.
+	// Told also shows the messages and answers of users, for a replay.
 	Told bool
-	// Log is what the process logs to; nil where that goes somewhere else.
+	// Log is the log of the process; nil if it goes elsewhere.
 	Log *Log
 }
 
-// Terminal shows a session and asks the person at it. It is safe for concurrent use.
+// Terminal shows a session and asks its user. It is safe for concurrent use.
 type Terminal struct {
 	screen *screen
 	in     Input
 	yes    bool
 	brief  bool
-	tells  bool   // what people said, too
-	said   string // what the model said last
+	tells  bool   // also show the messages of users
+	said   string // the last text of the model
 	clock  func() time.Time
 	start  time.Time
 
 	view    *session.State
-	told    int // moments of the timeline that were shown
+	told    int // number of timeline moments shown
 	running []session.Moment
-	quiet   bool // events are taken in and not shown
+	quiet   bool // take events without showing them
 	todo    []session.Todo
 	warned  string // the last warning
-	goingOn goingOn
+	goingOn activity
 }
 
 // New returns a terminal.
@@ -67,12 +67,12 @@ func New(c Config) *Terminal {
 	return t
 }
 
-// Say prints a line; in a workflow none of it is taken for a command.
+// Say prints a line, without text that a workflow runner would take for a command.
 func (t *Terminal) Say(format string, args ...any) {
 	t.screen.print(untrusted.NoRunnerCommands(fmt.Sprintf(format, args...)))
 }
 
-// Header prints what the session begins with.
+// Header prints the id, the settings and the branch of the session.
 func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
 	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
@@ -81,7 +81,7 @@ func (t *Terminal) Header(task session.Task, engine string) {
 
 func short(commit string) string { return commit[:min(10, len(commit))] }
 
-// Begin starts to show what goes on. What happened before is known and not told again.
+// Begin begins a run and its live lines. Earlier events are taken, but not shown again.
 func (t *Terminal) Begin(before []session.Event) {
 	t.quiet = true
 	for _, e := range before {
@@ -92,10 +92,10 @@ func (t *Terminal) Begin(before []session.Event) {
 	t.screen.begin()
 }
 
-// End stops it.
+// End removes the live lines.
 func (t *Terminal) End() { t.screen.end() }
 
-// Event prints what happened.
+// Event prints an event.
 func (t *Terminal) Event(e session.Event) {
 	payload, err := session.Payload(e)
 	if err != nil {
@@ -103,10 +103,10 @@ func (t *Terminal) Event(e session.Event) {
 	}
 	t.screen.mu.Lock()
 	defer t.screen.mu.Unlock()
-	if e.Type == session.TypeOpened { // in the log of a job there may be several sessions
+	if e.Type == session.TypeOpened { // the log of a workflow job may have several sessions
 		t.view, t.told, t.running, t.todo = session.NewState(), 0, nil, nil
 	}
-	if t.tells { // it was then
+	if t.tells { // a replay uses the times of the events
 		t.clock = func() time.Time { return e.Time }
 		if e.Type == session.TypeOpened {
 			t.start = e.Time
@@ -126,7 +126,7 @@ func (t *Terminal) Event(e session.Event) {
 	t.screen.printLocked(lines...)
 }
 
-// ended returns what is new on the timeline, and the tools that have ended.
+// ended returns the new moments of the timeline, and the finished tools.
 func (t *Terminal) ended() (out []session.Moment) {
 	list := slices.Concat(t.running, t.view.Timeline[t.told:])
 	t.running, t.told = nil, len(t.view.Timeline)
@@ -140,7 +140,7 @@ func (t *Terminal) ended() (out []session.Moment) {
 	return out
 }
 
-// follow takes in an event, and returns the lines for what is no moment of the timeline.
+// follow takes an event, and returns lines for events that are not on the timeline.
 func (t *Terminal) follow(payload any) []string {
 	l := t.screen.look
 	switch p := payload.(type) {
@@ -168,7 +168,7 @@ func (t *Terminal) follow(payload any) []string {
 	return nil
 }
 
-// moment returns the lines for a moment.
+// moment returns the lines for a moment of the timeline.
 func (t *Terminal) moment(m session.Moment) []string {
 	switch m := m.(type) {
 	case *session.Answer:
@@ -189,7 +189,7 @@ func (t *Terminal) moment(m session.Moment) []string {
 	return nil
 }
 
-// message returns what a person said, who knows it otherwise.
+// message returns the lines for a user's message. Outside of a replay there are none.
 func (t *Terminal) message(text string) []string {
 	if !t.tells || text == "" {
 		return nil
@@ -198,7 +198,7 @@ func (t *Terminal) message(text string) []string {
 	return []string{l.in(bold, "> ") + l.item("", text)}
 }
 
-// answer returns what the model said, and what of it was a call that nobody understood.
+// answer returns the lines for an answer of the model, with its invalid tool calls.
 func (t *Terminal) answer(a *session.Answer) (out []string) {
 	l := t.screen.look
 	if a.Thinking != "" {
@@ -206,7 +206,7 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 	}
 	t.said = strings.TrimSpace(a.Content)
 	if a.Content != "" {
-		out = append(out, l.barred(a.Content))
+		out = append(out, l.withBars(a.Content))
 	}
 	for _, why := range a.Errors {
 		out = append(out, l.line(l.in(red, "✗")+" a tool call could not be understood: "+untrusted.EscapeLine(firstLineOf(why))))
@@ -214,8 +214,8 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 	return out
 }
 
-// note returns the first line of what the model was told, and the labels of the
-// context it was given.
+// note returns the first line of a note to the model, and the labels of the context that
+// it was given.
 func (t *Terminal) note(n *session.Note) (out []string) {
 	l := t.screen.look
 	switch n.Kind {
@@ -223,7 +223,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	case session.NoteTookBack: // it is how the run ends
 		if t.tells {
 			t.said = strings.TrimSpace(n.Text)
-			out = append(out, l.barred(n.Text))
+			out = append(out, l.withBars(n.Text))
 		}
 	case session.NoteContext:
 		for _, label := range n.Labels() {
@@ -237,7 +237,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 	return out
 }
 
-// image returns what commands run in, and what was not taken, with the commands for it.
+// image returns the environment of commands, and notes about refused parts of it.
 func (t *Terminal) image(i *session.Image) []string {
 	l := t.screen.look
 	in := "the programs of this machine"
@@ -251,13 +251,13 @@ func (t *Terminal) image(i *session.Image) []string {
 	return out
 }
 
-// isBookkeeping reports whether a call with this title, which is its name, only says what
-// is shown otherwise.
+// isBookkeeping reports whether a call with this title, which is its name, duplicates
+// information that is shown elsewhere.
 func isBookkeeping(title string) bool {
 	return title == "update_todo_list" || title == "attempt_completion"
 }
 
-// tool returns how a tool went. Where what goes on is shown, its beginning was not
+// tool returns the lines for a finished tool. With live lines, its beginning was not
 // printed.
 func (t *Terminal) tool(run *session.ToolRun) []string {
 	l, r := t.screen.look, run.Result
@@ -284,11 +284,11 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	case strings.HasPrefix(title, "Set up: "):
 		return t.setUp(title, r)
 	case !r.OK && l.Live:
-		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", spaced(firstLineOf(r.Content)))}
+		return []string{l.line(l.in(red, "✗ ") + title), l.item("  ", expandTabs(firstLineOf(r.Content)))}
 	case !r.OK:
-		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(spaced(firstLineOf(r.Content)))}
+		return []string{l.in(red, "✗ ") + untrusted.EscapeLine(expandTabs(firstLineOf(r.Content)))}
 	case failed:
-		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.barLines(lastLinesOf(r.Content), l.words, dim)...)
 	case l.Live:
 		if !strings.Contains(title, "−") {
 			title += t.changed(r.Changes)
@@ -302,22 +302,22 @@ func (t *Terminal) tool(run *session.ToolRun) []string {
 	return nil
 }
 
-// setUp returns how a set-up went. What one printed that went well is told later: the run
-// itself showed how far it was.
+// setUp returns the lines for a set-up. The output of a successful one is shown only in a
+// replay: the run itself showed its progress.
 func (t *Terminal) setUp(title string, r *session.Result) []string {
 	l := t.screen.look
 	switch {
 	case !r.OK:
-		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.behindBar(lastLinesOf(r.Content), l.words, dim)...)
+		return append([]string{l.line(l.in(red, "✗ ") + title)}, l.barLines(lastLinesOf(r.Content), l.words, dim)...)
 	case t.tells:
-		return append([]string{l.line(l.in(green, "✔ ") + title)}, l.behindBar(r.Content, l.words, dim)...)
+		return append([]string{l.line(l.in(green, "✔ ") + title)}, l.barLines(r.Content, l.words, dim)...)
 	case l.Live:
 		return []string{l.line(l.in(green, "✔ ") + title)}
 	}
 	return nil
 }
 
-// changed says how much of files changed, where the title names them.
+// changed counts the changed lines of files.
 func (t *Terminal) changed(files []session.FileChange) string {
 	switch len(files) {
 	case 0:
@@ -328,7 +328,7 @@ func (t *Terminal) changed(files []session.FileChange) string {
 	return "  " + t.fileList(files)
 }
 
-// list returns what is new on the agent's list.
+// list returns the new and changed items of the agent's to-do list.
 func (t *Terminal) list(now []session.Todo) (out []string) {
 	l, was := t.screen.look, map[string]session.TodoStatus{}
 	for _, item := range t.todo {
@@ -358,36 +358,37 @@ func firstLineOf(s string) string {
 	return s
 }
 
-// mostLastLines is how many of a failing command's last lines are shown, and how much of each.
+// Limits for the output of a failed command: the number of last lines, and runes per
+// line.
 const (
-	mostLastLines = 6
-	mostOfALine   = 300
+	maxLastLines = 6
+	maxLineRunes = 300
 )
 
-// lastLinesOf returns the end of what a command printed, without what the model is told
-// below it.
+// lastLinesOf returns the end of a command's output, without the trailing notes for the
+// model.
 func lastLinesOf(content string) string {
 	lines := strings.Split(strings.TrimSpace(content), "\n")
 	for len(lines) > 1 && strings.HasPrefix(lines[len(lines)-1], "[") {
 		lines = lines[:len(lines)-1]
 	}
-	lines = lines[max(0, len(lines)-mostLastLines):]
+	lines = lines[max(0, len(lines)-maxLastLines):]
 	for i, line := range lines {
-		if r := []rune(line); len(r) > mostOfALine {
-			lines[i] = string(r[:mostOfALine]) + "…"
+		if r := []rune(line); len(r) > maxLineRunes {
+			lines[i] = string(r[:maxLineRunes]) + "…"
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// mostFilesShown is how many files of a change the terminal names; the branch
-// has them all.
-const mostFilesShown = 100
+// maxFilesShown is the maximum number of files listed of a change; the branch has them
+// all.
+const maxFilesShown = 100
 
 func (t *Terminal) fileList(files []session.FileChange) string {
 	var parts []string
 	for i, f := range files {
-		if i == mostFilesShown {
+		if i == maxFilesShown {
 			parts = append(parts, fmt.Sprintf("%d more files", len(files)-i))
 			break
 		}

@@ -235,7 +235,7 @@ func openPTY(t *testing.T) (pty, tty *os.File, err error) {
 func TestLogAboveWhatGoesOn(t *testing.T) {
 	var out bytes.Buffer
 	log := NewLog(&out)
-	logger := log.Unsaid(slog.New(slog.NewTextHandler(log, nil)))
+	logger := log.WithoutShown(slog.New(slog.NewTextHandler(log, nil)))
 	logger.Warn(agent.TriesAgain)
 	if !strings.Contains(out.String(), agent.TriesAgain) {
 		t.Errorf("without a terminal nobody says it: %q", out.String())
@@ -310,7 +310,7 @@ func TestLogAboveALine(t *testing.T) {
 // Code is shown with its tabs as columns; other control characters are escaped, and so
 // are the tabs of what a person is asked about.
 func TestTabs(t *testing.T) {
-	got := strings.Join(Look{}.behindBar("func f() {\n\treturn\tx \x1b[2K\n\t\ty\u202e\n}", Look{}.words, plain), "\n")
+	got := strings.Join(Look{}.barLines("func f() {\n\treturn\tx \x1b[2K\n\t\ty\u202e\n}", Look{}.words, plain), "\n")
 	want := "  │ func f() {\n  │     return  x \\u001b[2K\n  │         y\\u202e\n  │ }"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

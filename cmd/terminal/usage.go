@@ -1,9 +1,9 @@
-// Usage is about how the command line is written: help in each form in which
-// people ask for it, what was meant where it is wrong, and what can come next.
+// The usage of the command line: help in each of its usual forms, corrections of wrong
+// command lines, and completion.
 //
 //	usage.go     help and wrong use
-//	complete.go  what can come next
-//	shells.go    the scripts with which shells ask for that
+//	complete.go  completion
+//	shells.go    the completion scripts of shells
 
 package terminal
 
@@ -23,9 +23,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Helped returns a command line in which the word help, before a verb or behind one, is
-// the flag --help. Behind a verb that takes words of its own it is one of these.
-func Helped(app *kong.Node, args []string) []string {
+// RewriteHelp replaces the word help, before or after a verb, with the flag --help. After a
+// verb with arguments, help is an argument.
+func RewriteHelp(app *kong.Node, args []string) []string {
 	at := app
 	for i := 0; i < len(args); i++ {
 		switch a := args[i]; {
@@ -46,7 +46,7 @@ func Helped(app *kong.Node, args []string) []string {
 	return args
 }
 
-// child returns the verb called name below a node, nil for none.
+// child returns the verb called name below a node, nil if there is none.
 func child(at *kong.Node, name string) *kong.Node {
 	for _, c := range at.Children {
 		if c.Name == name || slices.Contains(c.Aliases, name) {
@@ -56,7 +56,7 @@ func child(at *kong.Node, name string) *kong.Node {
 	return nil
 }
 
-// flagOf returns the flag that a word gives to a verb, nil for none.
+// flagOf returns the flag of a verb that a word names, nil if there is none.
 func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(word, "=")
 	for n := at; n != nil; n = n.Parent {
@@ -71,20 +71,20 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 
 func takesValue(f *kong.Flag) bool { return !f.IsBool() && !f.IsCounter() }
 
-// Wrong says in one line what is wrong with a command line, which is err of kong's, and
-// what was probably meant.
-func Wrong(app *kong.Node, args []string, err error) error {
+// UsageErrorOf turns kong's err about a command line into a usage error of one line, with a
+// suggestion.
+func UsageErrorOf(app *kong.Node, args []string, err error) error {
 	at := app
 	var parse *kong.ParseError
 	if errors.As(err, &parse) && parse.Context != nil && parse.Context.Selected() != nil {
 		at = parse.Context.Selected()
 	}
-	said := reworded(app, at, args, err.Error())
+	said := rewordError(app, at, args, err.Error())
 	return door.Usage("%s (see `%s --help`)", untrusted.EscapeLine(said), path(at))
 }
 
-// Nothing shows the verbs to a person who named none.
-func Nothing(k *kong.Kong, out io.Writer) error {
+// ShowVerbs lists the verbs if the command line has none.
+func ShowVerbs(k *kong.Kong, out io.Writer) error {
 	ctx, err := kong.Trace(k, nil)
 	if err != nil {
 		return door.UsageError{Err: err}
@@ -106,8 +106,8 @@ var (
 	hyphened   = pattern.Lazy(`^(--\S+): expected .* but got "(-.*)" \(`)
 )
 
-// reworded returns what kong says in words for people.
-func reworded(app, at *kong.Node, args []string, said string) string {
+// rewordError rewrites an error of kong's for the user.
+func rewordError(app, at *kong.Node, args []string, said string) string {
 	var found []string
 	has := func(r func() *regexp.Regexp) bool {
 		found = r().FindStringSubmatch(said)
@@ -115,13 +115,13 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 	}
 	switch {
 	case strings.HasPrefix(said, "expected ") && len(verbs(at)) > 0:
-		return fmt.Sprintf("`%s` needs a verb: %s", path(at), listed(names(at)))
+		return fmt.Sprintf("`%s` needs a verb: %s", path(at), joinOr(names(at)))
 	case strings.HasPrefix(said, "expected "):
 		return needs(at, strings.TrimPrefix(said, "expected "))
 	case len(verbs(at)) > 0 && has(unexpected):
 		return noVerb(app, at, args, found[1])
 	case has(unexpected):
-		return "unexpected argument " + found[1] + together(at)
+		return "unexpected argument " + found[1] + unexpectedHint(at)
 	case has(noNumber):
 		return found[1] + " takes a number, not " + found[2]
 	case has(hyphened):
@@ -130,16 +130,16 @@ func reworded(app, at *kong.Node, args []string, said string) string {
 		return found[1] + " needs a value"
 	case has(noneOf):
 		list := strings.Split(strings.TrimPrefix(strings.ReplaceAll(found[2], `"`, ""), ","), ",") // none is a word, too
-		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], listed(list), found[3], meant(found[3], list, ""))
+		return fmt.Sprintf(`%s is %s, not "%s"%s`, found[1], joinOr(list), found[3], suggestName(found[3], list, ""))
 	case has(unknown):
-		return "unknown flag " + found[1] + meant(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
+		return "unknown flag " + found[1] + suggestName(strings.TrimLeft(found[1], "-"), flagNames(at), "--")
 	}
 	return said
 }
 
-// together says where words go that a verb does not take like that: people leave a flag
-// out, or the quotes around a text.
-func together(at *kong.Node) string {
+// unexpectedHint explains an unexpected argument: usually a flag, or the quotes around a text,
+// are missing.
+func unexpectedHint(at *kong.Node) string {
 	for _, f := range at.Flags {
 		if f.Name == "task" {
 			return `: what to do goes behind --task, in quotes, as in --task "fix it"`
@@ -151,7 +151,7 @@ func together(at *kong.Node) string {
 	return ""
 }
 
-// needs says which argument is missing, and what it is.
+// needs names and explains the missing argument.
 func needs(at *kong.Node, what string) string {
 	for _, p := range at.Positional {
 		if strings.Contains(what, "<"+p.Name+">") {
@@ -161,9 +161,9 @@ func needs(at *kong.Node, what string) string {
 	return fmt.Sprintf("`%s` needs %s", path(at), what)
 }
 
-// meant says which of names was probably meant by word: one that is nearly it, or that
-// begins as it does. It is empty when none was.
-func meant(word string, names []string, before string) string {
+// suggestName suggests the name that was probably meant by word: a similar one, or one that
+// begins with word. It is empty if there is none.
+func suggestName(word string, names []string, before string) string {
 	near := policy.Nearest(word, names)
 	for _, name := range names {
 		if len(word) > 1 && strings.HasPrefix(name, word) && !strings.HasPrefix(near, word) {
@@ -176,11 +176,11 @@ func meant(word string, names []string, before string) string {
 	return fmt.Sprintf(", did you mean %s%s?", before, near)
 }
 
-// noVerb says that a word is no verb below a node, and which was meant: one of these, or
-// one elsewhere that has this name.
+// noVerb explains that a word is not a verb below a node, and suggests one: a verb of the
+// node, or one of the same name elsewhere.
 func noVerb(app, at *kong.Node, args []string, word string) string {
 	said := "`" + path(at) + "` has no verb \"" + word + "\""
-	if near := meant(word, names(at), path(at)+" "); near != "" {
+	if near := suggestName(word, names(at), path(at)+" "); near != "" {
 		return said + near
 	}
 	for _, other := range verbs(app) {
@@ -188,14 +188,14 @@ func noVerb(app, at *kong.Node, args []string, word string) string {
 			return said + fmt.Sprintf(", did you mean %s?", path(c))
 		}
 	}
-	const most = 8 // that people read in a line
+	const most = 8 // readable on one line
 	if list := names(at); len(list) <= most {
-		said += ": it has " + listed(list)
+		said += ": it has " + joinOr(list)
 	}
 	return said
 }
 
-// verbs are the verbs below a node that people are shown.
+// verbs returns the visible verbs below a node.
 func verbs(at *kong.Node) []*kong.Node {
 	var out []*kong.Node
 	for _, c := range at.Children {
@@ -226,7 +226,7 @@ func flagNames(at *kong.Node) []string {
 	return out
 }
 
-// path is how a verb is called.
+// path returns the full name of a verb.
 func path(at *kong.Node) string {
 	if at.Parent == nil {
 		return at.Name
@@ -234,8 +234,8 @@ func path(at *kong.Node) string {
 	return path(at.Parent) + " " + at.Name
 }
 
-// listed joins words as a sentence does: a, b or c.
-func listed(words []string) string {
+// joinOr joins words as in a sentence: a, b or c.
+func joinOr(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}

@@ -67,7 +67,7 @@ func TestHelped(t *testing.T) {
 		"nothing help":             "nothing help",
 		"run --repo x --mode help": "run --repo x --mode help",
 	} {
-		if got := strings.Join(Helped(parser(t).Model.Node, strings.Fields(line)), " "); got != want {
+		if got := strings.Join(RewriteHelp(parser(t).Model.Node, strings.Fields(line)), " "); got != want {
 			t.Errorf("%s: %s, want %s", line, got, want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestWrong(t *testing.T) {
 		if err == nil {
 			t.Fatalf("%s: no error", line)
 		}
-		err = Wrong(k.Model.Node, args, err)
+		err = UsageErrorOf(k.Model.Node, args, err)
 		if err.Error() != want || !errors.As(err, new(door.UsageError)) {
 			t.Errorf("%s:\n got %s\nwant %s", line, err, want)
 		}

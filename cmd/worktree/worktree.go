@@ -1,7 +1,7 @@
-// Package worktree asks the git of this machine about the files that a person has checked
-// out, and changes them when the person says so. Whose they are, who commits, what is not
-// committed and what is ignored depends on settings that only git knows; so where git is
-// missing, this says so. Nothing here is for a tree that anybody else may write.
+// Package worktree reads and changes the user's checked out files with the installed git.
+// Their owner, the committer, the uncommitted changes and the ignored files depend on
+// settings that only git knows; if git is missing, the error says so. It is not for a
+// tree that another user can write.
 package worktree
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// ErrNoGit says that there is no git on this machine.
+// ErrNoGit means that git is not installed on this machine.
 var ErrNoGit = errors.New("git is not installed")
 
-// ErrBare says that a clone has no files beside its commits.
+// ErrBare means that a clone has no checked out files.
 var ErrBare = errors.New("this clone is bare, it has no files: take the branch, or pipe `handrail diff` into `git apply` where files are")
 
 // Tree is the checked out files of a clone.
@@ -36,10 +36,10 @@ func Of(ctx context.Context, dir string) (Tree, error) {
 	return Tree{strings.TrimSuffix(top, "\n")}, err
 }
 
-// Dir returns where it is.
+// Dir returns the root directory of the tree.
 func (t Tree) Dir() string { return t.dir }
 
-// git runs a command of git's, without programs that a repository names.
+// git runs a git command, without programs that the repository configures.
 func (t Tree) git(ctx context.Context, in io.Reader, args ...string) (string, error) {
 	return t.with(ctx, in, nil, args...)
 }
@@ -48,7 +48,7 @@ func (t Tree) with(ctx context.Context, in io.Reader, env []string, args ...stri
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", t.dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"}, args...)...)
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &said
-	for _, v := range os.Environ() { // this may run in a hook, which has the names of another repository
+	for _, v := range os.Environ() { // in a git hook these variables point to another repository
 		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") && !strings.HasPrefix(v, "GIT_INDEX_FILE=") {
 			cmd.Env = append(cmd.Env, v)
 		}
@@ -64,8 +64,8 @@ func (t Tree) with(ctx context.Context, in io.Reader, env []string, args ...stri
 	return out.String(), err
 }
 
-// Changed returns the paths with changes that are not committed: those that git knows,
-// and those that it does not and does not ignore.
+// Changed returns the paths with uncommitted changes, untracked files included. Ignored
+// files are left out.
 func (t Tree) Changed(ctx context.Context) ([]string, error) {
 	text, err := t.git(ctx, nil, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
 	var out []string
@@ -77,8 +77,8 @@ func (t Tree) Changed(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Snapshot commits the files as they are, on top of head, and returns the commit. Branch
-// and index stay as they are, and what is ignored is left out.
+// Snapshot commits the current files on top of head, and returns the commit. It leaves
+// the branch and the index alone, and excludes ignored files.
 func (t Tree) Snapshot(ctx context.Context, head string, by gitops.Signature) (commit string, err error) {
 	dir, err := os.MkdirTemp("", "handrail-index-")
 	if err != nil {
@@ -99,11 +99,11 @@ func (t Tree) Snapshot(ctx context.Context, head string, by gitops.Signature) (c
 	return strings.TrimSpace(commit), err
 }
 
-// Identity returns who commits here, as the settings of git say; the zero value where
-// they do not.
+// Identity returns the committer from git's settings. It is the zero value if they are
+// incomplete.
 func (t Tree) Identity(ctx context.Context) gitops.Signature {
 	get := func(key string) string {
-		value, _ := t.git(ctx, nil, "config", "--get", key) // it fails where there is none
+		value, _ := t.git(ctx, nil, "config", "--get", key) // git fails if the key is not set
 		return strings.TrimSpace(value)
 	}
 	who := gitops.Signature{Name: get("user.name"), Email: get("user.email")}
@@ -113,8 +113,8 @@ func (t Tree) Identity(ctx context.Context) gitops.Signature {
 	return who
 }
 
-// Default returns the branch that the remote origin has as its standard, as this clone
-// knows it; "" where it does not.
+// Default returns the default branch of the remote origin, as recorded in this clone. It
+// is empty if unknown.
 func (t Tree) Default(ctx context.Context) string {
 	name, err := t.git(ctx, nil, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
 	if err != nil {
@@ -123,14 +123,14 @@ func (t Tree) Default(ctx context.Context) string {
 	return strings.TrimPrefix(strings.TrimSpace(name), "origin/")
 }
 
-// Conflict says that a patch does not fit the files as they are. Nothing was changed.
+// Conflict means that a patch does not fit the files. Nothing was changed.
 type Conflict struct{ Said []string }
 
 // Error implements error.
 func (c *Conflict) Error() string { return strings.Join(c.Said, "; ") }
 
-// Apply changes the files as a patch says, or takes that back: all of it or, where the
-// files have other changes in the same places, nothing, which is a [Conflict].
+// Apply applies a patch to the files, or reverts it if back. If the files have other
+// changes in the same places, nothing changes and the error is a [Conflict].
 func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	args := []string{"apply", "--whitespace=nowarn"}
 	if back {
@@ -149,8 +149,8 @@ func (t Tree) Apply(ctx context.Context, patch string, back bool) error {
 	return c
 }
 
-// CheckedOut returns the directory in which a branch of this clone is checked out, "" for
-// none.
+// CheckedOut returns the directory in which a branch of this clone is checked out. It is
+// empty if there is none.
 func (t Tree) CheckedOut(ctx context.Context, branch string) string {
 	list, err := t.git(ctx, nil, "worktree", "list", "--porcelain", "-z")
 	if err != nil {

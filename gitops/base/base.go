@@ -1,24 +1,24 @@
-// Package base holds the files of commits as directories that workspaces lay
-// overlays over. Nothing that runs in a workspace can write there.
+// Package base stores the files of commits as directories, which workspaces use as lower
+// layers of overlays. Processes in a workspace cannot write to them.
 //
-// A content is kept once (pool/): a tree links to it. What the newest tree brought is
-// put there when another tree is made. A commit near one whose tree is
-// there is a layer: a small directory to lay over that tree, with what differs. What
-// hidden files are, the caller says: they are in no tree and in no layer, and two
+// Each content is stored once, in pool/, and trees have hard links to it. The new
+// contents of a tree move there when the next tree is made. A commit that is close to an
+// existing tree becomes a layer: a small directory with the differences, to lay over that
+// tree. The caller decides which files are hidden: no tree or layer contains them. Two
 // sets of rules share contents but no trees.
 //
-// Several processes may use one directory. What is made gets its name when it is
-// whole; locks (locks/) end with the process that has them.
+// Several processes may use one directory. An entry gets its name when it is complete;
+// locks (locks/) end with their process.
 //
-//	base.go   open, take, give back; start reading here
-//	view.go   a tree as workspaces see it, and files by name
-//	tree.go   a whole tree is made
-//	share.go  what a tree has is kept for others
-//	layer.go  what differs from another is made
-//	past.go   what git shows of a commit inside of a workspace; made in pastmake.go, packed in pastpack.go
-//	check.go  what is there is still as it was made
-//	lock.go   who uses what
-//	sweep.go  what nobody uses goes
+//	base.go   open, take, drop; start reading here
+//	view.go   a tree with its hidden files removed, and files by name
+//	tree.go   makes a whole tree
+//	share.go  moves contents of a tree to the pool
+//	layer.go  makes a layer with the differences from another tree
+//	past.go   the git history in a workspace; made in pastmake.go, packed in pastpack.go
+//	check.go  detects damaged bases
+//	lock.go   locks
+//	sweep.go  removes unused bases
 package base
 
 import (
@@ -37,14 +37,14 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Config says where bases are kept, and how long.
+// Config configures a [Store]: its location, limits and lifetime of bases.
 type Config struct {
 	Dir      string
-	UID, GID int           // who files belong to; used by root alone
-	MaxBytes int64         // of contents; 0 for 20 GiB
-	MaxAge   time.Duration // since the last use; 0 for 14 days
-	MaxFiles int           // and directories of a commit; 0 for 1,000,000
-	// Refused reports whether a name from a tree may not become a file's.
+	UID, GID int           // owner of the files; used only if running as root
+	MaxBytes int64         // of all contents; 0 means 20 GiB
+	MaxAge   time.Duration // since the last use; 0 means 14 days
+	MaxFiles int           // files and directories of a commit; 0 means 1,000,000
+	// Refused reports whether a name from a tree must not be created as a file.
 	Refused func(name string) bool
 }
 
@@ -54,33 +54,33 @@ type Repo interface {
 	Objects() *objects.Pool
 }
 
-// Store has the bases. It is safe for concurrent use, also by several processes.
+// Store stores bases. It is safe for concurrent use, also by several processes.
 type Store struct {
 	cfg   Config
-	own   *objects.Pool // trees that differ from those of a repository
+	own   *objects.Pool // filtered trees, which the repositories do not have
 	alive *os.File      // locked as long as this process runs
 	boot  string
 	link  func(from, to string) error
 }
 
-// version is that of the layout.
+// version is the version of the layout.
 const version = "v1"
 
-// Open opens the store at a directory, which is made where it is missing.
+// Open opens the store in a directory, and creates the directory if missing.
 func Open(cfg Config) (*Store, error) {
 	cfg.MaxBytes, cfg.MaxAge = cmp.Or(cfg.MaxBytes, 20<<30), cmp.Or(cfg.MaxAge, 14*24*time.Hour)
 	cfg.MaxFiles = cmp.Or(cfg.MaxFiles, 1_000_000)
 	if os.Geteuid() != 0 {
 		cfg.UID, cfg.GID = os.Geteuid(), os.Getegid()
 	}
-	cfg.Dir = filepath.Join(cfg.Dir, fmt.Sprintf("%s-%d", version, cfg.UID)) // another user's files are no base of ours
+	cfg.Dir = filepath.Join(cfg.Dir, fmt.Sprintf("%s-%d", version, cfg.UID)) // files of another user cannot be trusted
 	s := &Store{cfg: cfg, own: objects.NewPool(filepath.Join(cfg.Dir, "git")), boot: bootID(), link: os.Link}
 	for _, dir := range []string{"bases", "locks", "making", "views", "names", "pool", "git/objects/pack", "git/objects/info", "git/refs"} {
 		if err := os.MkdirAll(s.at(dir), 0o755); err != nil {
 			return nil, fmt.Errorf("open bases: %w", err)
 		}
 	}
-	if err := errors.Join(s.live(), s.clear()); err != nil {
+	if err := errors.Join(s.holdAlive(), s.clear()); err != nil {
 		return nil, fmt.Errorf("open bases: %w", err)
 	}
 	return s, nil
@@ -88,40 +88,40 @@ func Open(cfg Config) (*Store, error) {
 
 func (s *Store) at(name string) string { return filepath.Join(s.cfg.Dir, name) }
 
-// Want is what files a caller wants.
+// Want selects the files of a base.
 type Want struct {
-	Commit string // "" for none: the base is empty then
+	Commit string // empty means an empty base
 	Rules  Rules
-	Layers bool // the caller can lay a directory over another
+	Layers bool // the caller supports layers
 }
 
-// Rules say which files are hidden. The zero value hides none.
+// Rules select the hidden files. The zero value hides none.
 type Rules struct {
-	Hides func(name string) bool // of paths; those of directories end in a slash
-	Key   string                 // the same for the same Hides
-	// Outside are paths that are left out because nobody needs them: they are as gone as
-	// hidden ones, and no secret. OutsideKey is the same for the same Outside.
+	Hides func(name string) bool // reports hidden paths; those of directories end in a slash
+	Key   string                 // identifies Hides: equal keys mean equal results
+	// Outside reports paths that are left out because they are not needed. They are missing
+	// like hidden ones, but not secret. OutsideKey identifies Outside.
 	Outside    func(name string) bool
 	OutsideKey string
-	// Name is that of the files in which the rules are. With From they are those of
-	// another commit, and the base has them in place of its own.
+	// Name is the name of the files with the rules. If From is set, the base has these files
+	// of the commit From in place of its own.
 	Name, From string
 }
 
-// Base is the files of a commit.
+// Base is a directory with the files of a commit.
 type Base struct {
-	Source string   // a directory
-	Over   string   // one to lay over it, with devices 0/0 for what is gone; "" for none
-	Gone   []string // hidden paths, which are not there; those of directories end in a slash
+	Source string   // the directory
+	Over   string   // a layer over it, with 0/0 devices for deleted paths; empty if there is none
+	Gone   []string // hidden paths, which are missing; those of directories end in a slash
 
 	store *Store
 	locks []*os.File
 }
 
-// errDamaged means that a base is not as it was made.
+// errDamaged means that a base was changed after it was made.
 var errDamaged = errors.New("damaged")
 
-// Take returns the files of a commit, for reading. Give them back with Drop.
+// Take returns the files of a commit, for reading only. The caller must call Drop.
 func (s *Store) Take(ctx context.Context, repo Repo, w Want) (*Base, error) {
 	v, err := s.view(ctx, repo, w)
 	if err != nil {
@@ -140,8 +140,8 @@ func (s *Store) Take(ctx context.Context, repo Repo, w Want) (*Base, error) {
 	return b, b.failed(b.make(ctx, repo, v, w.Layers))
 }
 
-// used notes when a base was used.
-func used(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
+// markUsed records the time of the last use of a base.
+func markUsed(lock *os.File) { _ = os.Chtimes(lock.Name(), time.Time{}, time.Now()) }
 
 func (b *Base) failed(err error) error {
 	if err == nil {
@@ -151,8 +151,8 @@ func (b *Base) failed(err error) error {
 	return fmt.Errorf("take base: %w", err)
 }
 
-// take takes what is there. It reports false for what is missing, and takes away what
-// is damaged.
+// take locks an existing base. It reports false if the base is missing, or damaged and
+// therefore discarded.
 func (b *Base) take(ctx context.Context, key string) (bool, error) {
 	s := b.store
 	if _, err := os.Stat(s.at("bases/" + key)); err != nil {
@@ -173,12 +173,12 @@ func (b *Base) take(ctx context.Context, key string) (bool, error) {
 			err = errDamaged
 		}
 	}
-	if err != nil { // whatever it is, it can be made anew
+	if err != nil { // in any case the base can be made again
 		b.unlock()
 		s.discard(key)
 		return false, nil //nolint:nilerr // as above
 	}
-	used(lock)
+	markUsed(lock)
 	if about.On != "" {
 		b.Over = s.at("bases/" + key + "/tree")
 	} else {
@@ -187,11 +187,11 @@ func (b *Base) take(ctx context.Context, key string) (bool, error) {
 	return true, nil
 }
 
-// make makes what is not there: a layer where that is wanted and small, else a tree.
+// make makes a missing base: a layer if wanted and small, otherwise a tree.
 func (b *Base) make(ctx context.Context, repo Repo, v view, layers bool) error {
 	s := b.store
 	key := "t-" + v.id()
-	// Two who want the same make it once.
+	// Concurrent callers make a base only once.
 	building, err := s.lock(ctx, key+".build", true)
 	if err != nil {
 		return err
@@ -203,7 +203,7 @@ func (b *Base) make(ctx context.Context, repo Repo, v view, layers bool) error {
 		}
 	}
 	for range 3 {
-		if ok, err := b.take(ctx, key); ok || err != nil { // another was faster
+		if ok, err := b.take(ctx, key); ok || err != nil { // another caller made it meanwhile
 			return err
 		}
 		if err := s.makeTree(ctx, repo, v); err != nil {
@@ -213,7 +213,7 @@ func (b *Base) make(ctx context.Context, repo Repo, v view, layers bool) error {
 	return errDamaged
 }
 
-// Drop gives a base back.
+// Drop releases a base.
 func (b *Base) Drop() {
 	b.unlock()
 	b.store.sweepNowAndThen()
@@ -226,14 +226,14 @@ func (b *Base) unlock() {
 	b.locks, b.Source, b.Over = nil, "", ""
 }
 
-// about is what a base says of itself.
+// about is the description of a base.
 type about struct {
-	On    string `json:"on,omitempty"`  // of a layer: the tree that it goes over
-	Tree  string `json:"tree"`          // of objects
+	On    string `json:"on,omitempty"`  // of a layer: the tree below it
+	Tree  string `json:"tree"`          // id of the tree object
 	Key   string `json:"key,omitempty"` // of the rules
 	Files int    `json:"files"`
 	Dirs  int    `json:"dirs"`
-	Bytes int64  `json:"bytes,omitempty"` // of contents that it alone has
+	Bytes int64  `json:"bytes,omitempty"` // of contents that no other base has
 }
 
 func (s *Store) about(key string) (a about, err error) {
@@ -244,7 +244,7 @@ func (s *Store) about(key string) (a about, err error) {
 	return a, err
 }
 
-// finish gives what was made its name.
+// finish publishes a complete base under its name.
 func (s *Store) finish(dir, key string, a about) error {
 	data, err := json.Marshal(a)
 	if err == nil {
@@ -258,12 +258,12 @@ func (s *Store) finish(dir, key string, a about) error {
 	}
 	err = os.Rename(dir, s.at("bases/"+key))
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
-		return os.RemoveAll(dir) // another was faster
+		return os.RemoveAll(dir) // another process made it meanwhile
 	}
 	return err
 }
 
-// discard takes a base away. Who still works on it keeps its files.
+// discard renames a damaged base. Its current users keep their files.
 func (s *Store) discard(key string) {
 	_ = os.Rename(s.at("bases/"+key), s.at("bases/"+key+".bad-"+random()))
 }

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// stamp is what a file was when it was made. The zero stamp is of what is not there.
+// stamp is the metadata of a file when it was made. It is zero for a missing file.
 type stamp struct {
 	path        string
 	mode, uid   uint32
@@ -77,24 +77,24 @@ func readStamps(file string) (list []stamp, err error) {
 	return list, err
 }
 
-// mostChecked is how many files and directories are looked at each time. Of larger bases
-// it is the directories, in which a name that comes or goes leaves its time, and the rest
-// once a day and after each start of the machine, which may have lost what was not on
-// the disk.
+// maxChecked is the maximum number of files and directories checked at each use. Of
+// larger bases only the directories are checked, where a created or deleted name changes
+// the time. Their files are checked once a day and after each boot, which may have lost
+// data.
 const (
-	mostChecked = 10_000
-	checkEvery  = 24 * time.Hour
+	maxChecked = 10_000
+	checkEvery = 24 * time.Hour
 )
 
-// check reports whether a base is as it was made: each directory with the same names
-// in it, each file with its size and time.
+// check returns an error unless a base is unchanged: the same names in each directory,
+// and the same size and time of each file.
 func (s *Store) check(ctx context.Context, key string) (about, error) {
 	a, err := s.about(key)
 	if err != nil {
 		return a, err
 	}
 	at := s.at("bases/" + key)
-	whole := a.Files+a.Dirs <= mostChecked || !s.checked(at+"/checked")
+	whole := a.Files+a.Dirs <= maxChecked || !s.checked(at+"/checked")
 	name := "/dirs"
 	if whole {
 		name = "/list"
@@ -112,8 +112,8 @@ func (s *Store) check(ctx context.Context, key string) (about, error) {
 	return a, err
 }
 
-// checked reports whether a base was looked at whole, lately and since the machine
-// started.
+// checked reports whether the last full check of a base was recent, and after the last
+// boot.
 func (s *Store) checked(mark string) bool {
 	info, err := os.Stat(mark)
 	if err != nil || time.Since(info.ModTime()) > checkEvery {
@@ -150,7 +150,7 @@ func same(ctx context.Context, tree string, list []stamp) error {
 	return group.Wait()
 }
 
-// bootID changes when the machine starts.
+// bootID identifies the current boot of the machine.
 func bootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -12,29 +12,29 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// mostDiffers is how many files and directories a layer has; mostAsked how many trees
-// are asked for the nearest.
+// maxDiffers is the maximum number of files and directories in a layer; maxCandidates is the
+// maximum number of candidates in the search for the nearest tree.
 const (
-	mostDiffers = 2_000
-	mostAsked   = 8
+	maxDiffers    = 2_000
+	maxCandidates = 8
 )
 
-// errNoLayer means that there can be no layer; a tree does it.
+// errNoLayer means that a layer is not possible; a tree is made instead.
 var errNoLayer = errors.New("no layer")
 
-// layer makes a layer over the nearest tree of the same rules, and takes both. It
-// reports false where there is none near.
+// layer makes a layer over the nearest tree with the same rules, and takes both. It
+// reports false if no tree is near enough.
 func (b *Base) layer(ctx context.Context, repo Repo, v view) (bool, error) {
 	s := b.store
 	key := "l-" + v.id()
-	if ok, err := b.take(ctx, key); ok || err != nil { // another was faster
+	if ok, err := b.take(ctx, key); ok || err != nil { // another caller made it meanwhile
 		return ok, err
 	}
 	near, best, err := s.nearest(ctx, repo, v)
 	if err != nil || near == "" {
 		return false, err
 	}
-	if ok, err := b.take(ctx, near); !ok || err != nil { // so that it stays meanwhile
+	if ok, err := b.take(ctx, near); !ok || err != nil { // keep it locked meanwhile
 		return false, err
 	}
 	m := &maker{s: s, repo: repo, gone: best.gone}
@@ -55,12 +55,12 @@ func (b *Base) layer(ctx context.Context, repo Repo, v view) (bool, error) {
 	return ok, err
 }
 
-// nearest returns the tree that differs least, and how.
+// nearest returns the tree with the fewest differences, and the differences.
 func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, best *differ, err error) {
-	most, asked := mostDiffers, 0
+	most, asked := maxDiffers, 0
 	for _, name := range s.newest("bases", 1<<20) {
 		a, err := s.about(name)
-		if err != nil || !strings.HasPrefix(name, "t-") || strings.Contains(name, ".bad-") || asked == mostAsked {
+		if err != nil || !strings.HasPrefix(name, "t-") || strings.Contains(name, ".bad-") || asked == maxCandidates {
 			continue
 		}
 		if a.Key != v.key { //control:rules-share-no-tree
@@ -69,20 +69,20 @@ func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, bes
 		asked++
 		d := &differ{}
 		err = s.read(ctx, repo, func(r reader) error {
-			*d = differ{r: r, plan: plan{most: most}}
+			*d = differ{r: r, plan: plan{limit: most}}
 			return d.trees(ctx, plumbing.NewHash(a.Tree), v.Tree, "")
 		})
 		if ctx.Err() != nil {
 			return "", nil, context.Cause(ctx)
 		}
-		if n := len(d.dirs) + len(d.items) + len(d.gone); err == nil && n <= most { // else it is of another repository, or far
+		if n := len(d.dirs) + len(d.items) + len(d.gone); err == nil && n <= most { // otherwise of another repository, or too far
 			key, best, most = name, d, n
 		}
 	}
 	return key, best, nil
 }
 
-// differ finds what makes one tree another.
+// differ collects the differences between two trees.
 type differ struct {
 	plan
 	r    reader
@@ -102,7 +102,7 @@ func (d *differ) trees(ctx context.Context, from, to plumbing.Hash, at string) e
 		return err
 	}
 	below := len(d.dirs)
-	if at != "" { // it goes when nothing in it differs after all
+	if at != "" { // removed again below if nothing in it differs
 		d.dirs = append(d.dirs, strings.TrimSuffix(at, "/"))
 	}
 	before := len(d.dirs) + len(d.items) + len(d.gone)
@@ -121,7 +121,7 @@ func (d *differ) trees(ctx context.Context, from, to plumbing.Hash, at string) e
 			d.gone = append(d.gone, at+name)
 		}
 	}
-	if len(d.dirs)+len(d.items)+len(d.gone) > d.most {
+	if len(d.dirs)+len(d.items)+len(d.gone) > d.limit {
 		return errNoLayer
 	}
 	if before == len(d.dirs)+len(d.items)+len(d.gone) {
@@ -135,7 +135,7 @@ func (d *differ) entry(ctx context.Context, old, now objects.Entry, name string)
 	case now.IsDir() && old.IsDir():
 		return d.trees(ctx, old.Hash, now.Hash, name+"/")
 	case now.Mode == filemode.Submodule && old.Mode == filemode.Submodule:
-		return nil // an empty directory is one
+		return nil // both are empty directories
 	case now.Mode == filemode.Submodule && old.IsDir():
 		d.dirs = append(d.dirs, name)
 		had, err := d.entries(old.Hash)

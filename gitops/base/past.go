@@ -18,23 +18,22 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// Past says what git shows inside of a workspace, and where that is put.
+// Past describes the git history inside of a workspace, and its location.
 type Past struct {
-	Want          // the commit that HEAD is at, and what is hidden in all commits
-	Branch string // that HEAD is on
-	Main   string // the branch that the work goes to; "" for none
-	MainAt string // a commit of Main. The past shows where the two parted, and nothing after it
+	Want          // HEAD's commit, and the rules for all commits
+	Branch string // HEAD's branch
+	Main   string // the target branch of the work; empty if there is none
+	MainAt string // a commit of Main; the past shows Main up to the fork point only
 
-	Files   string // an empty directory, for the small files of a repository
-	Objects string // likewise, for its objects
-	// Share means that the objects may be links to what others read too: nothing that
-	// runs in a workspace can write there.
+	Files   string // an empty directory for the small files of a repository
+	Objects string // an empty directory for its objects
+	// Share allows hard links to shared objects: processes in the workspace cannot write to
+	// them.
 	Share bool
 }
 
-// WritePast writes what a repository of a workspace is made of: its small files, and the
-// objects of the commit and of those before it, without what is hidden and without all
-// other branches.
+// WritePast writes the repository of a workspace: its small files, and the objects of the
+// commit and its ancestors. Hidden files and all other branches are left out.
 func (s *Store) WritePast(ctx context.Context, repo Repo, p Past) error {
 	if err := s.writePast(ctx, repo, p); err != nil {
 		return fmt.Errorf("write past: %w", err)
@@ -58,13 +57,13 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 		}
 		if lock != nil {
 			at := s.at("bases/" + key + "/tree")
-			return errors.Join(give(at+"/objects", p.Objects, p.Share), give(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
+			return errors.Join(copyTree(at+"/objects", p.Objects, p.Share), copyTree(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
 		}
 		building, err := s.lock(ctx, key+".build", true)
 		if err != nil {
 			return err
 		}
-		if _, err = os.Stat(s.at("bases/" + key)); err != nil { // else another was faster
+		if _, err = os.Stat(s.at("bases/" + key)); err != nil { // otherwise another caller made it meanwhile
 			err = h.make(ctx, key)
 		}
 		if err := errors.Join(err, flock.Release(building)); err != nil {
@@ -74,7 +73,7 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 	return errDamaged
 }
 
-// takePast locks what is there. The lock is nil for what is missing or damaged.
+// takePast locks an existing past. The lock is nil if the past is missing or damaged.
 func (s *Store) takePast(ctx context.Context, key string) (*os.File, pastAbout, error) {
 	var a pastAbout
 	if _, err := os.Stat(s.at("bases/" + key)); err != nil {
@@ -95,12 +94,12 @@ func (s *Store) takePast(ctx context.Context, key string) (*os.File, pastAbout, 
 		s.discard(key)
 		return nil, a, flock.Release(lock)
 	}
-	used(lock)
+	markUsed(lock)
 	return lock, a, nil
 }
 
-// give puts what is in one directory into another.
-func give(from, dir string, share bool) error {
+// copyTree copies the files of one directory into another, or links them if share.
+func copyTree(from, dir string, share bool) error {
 	link := share //control:past-is-not-shared
 	return filepath.WalkDir(from, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -113,7 +112,7 @@ func give(from, dir string, share bool) error {
 		if link && os.Link(name, to) == nil {
 			return nil
 		}
-		return copyFile(name, to) // another file system, or one that can be written to inside
+		return copyFile(name, to) // not shared, or on another file system
 	})
 }
 
@@ -131,12 +130,12 @@ func copyFile(from, to string) error {
 	return errors.Join(err, out.Close())
 }
 
-// pastAbout is what a past says of itself.
+// pastAbout is the description of a past.
 type pastAbout struct {
-	Commit  string            // as it is in the repository
-	Fork    string            // likewise; "" for none
-	Commits map[string]string // ids here by ids there
-	Shallow []string          // commits, as here, whose parents are not shown
+	Commit  string            // id in the repository
+	Fork    string            // id in the repository; empty if there is none
+	Commits map[string]string // id in the repository to id in the past
+	Shallow []string          // ids in the past of commits with missing parents
 	Packs   int
 }
 
@@ -173,11 +172,11 @@ func (p Past) files(a pastAbout) error {
 	return nil
 }
 
-// errCut means that the past ends here, since more would be too much.
+// errCut means that the past must end here to stay within its limits.
 var errCut = errors.New("past is cut")
 
-// reach finds the commits that a past shows: level by level, until there are enough and
-// the one is among them at which the work parted from its branch.
+// reach returns the commits of a past. It adds generations until there are enough and the
+// fork point is among them.
 func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list []step, err error) {
 	known, found := map[plumbing.Hash]bool{head: true}, fork.IsZero()
 	level := []plumbing.Hash{head}
@@ -189,7 +188,7 @@ func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list [
 			}
 			c, err := readStep(o, h)
 			if err != nil && len(list) > 0 {
-				continue // the clone ends here
+				continue // the end of a shallow clone
 			}
 			if err != nil {
 				return nil, err
@@ -203,14 +202,14 @@ func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list [
 		}
 		level = next
 	}
-	if !found { // shown for itself
+	if !found { // add the fork point by itself
 		c, err := readStep(o, fork)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, c)
 	}
-	// What does not fit is left out at the end.
+	// Limits cut the end of the list, so the fork point must come early.
 	if i := slices.IndexFunc(list, func(st step) bool { return st.id == fork }); i > 1 {
 		at := list[i]
 		list = slices.Insert(slices.Delete(list, i, i+1), 1, at)

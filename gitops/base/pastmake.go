@@ -17,19 +17,19 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// How much of the past is shown: generations, unless the branch is longer, commits,
-// bytes of what former commits have besides, and packs before all of it is made anew.
+// Limits of a past: generations, unless the branch is longer; commits; bytes that
+// ancestors add; and packs before all of it is packed again.
 const (
 	pastDepth   = 50
 	pastCommits = 1_000
 	pastBytes   = 256 << 20
 	pastPacks   = 8
-	pastBrought = 5_000 // contents that a partial mirror has to bring for former commits
+	pastBrought = 5_000 // contents that a partial mirror fetches for ancestors
 )
 
-// step is one commit of a past.
+// step is a commit of a past.
 type step struct {
-	id, tree plumbing.Hash // tree as it is in the repository, and then as it is shown
+	id, tree plumbing.Hash // tree is first the original, then the filtered one
 	parents  []plumbing.Hash
 	raw      []byte
 }
@@ -46,19 +46,19 @@ func readStep(o *objects.DB, h plumbing.Hash) (step, error) {
 	return step{id: h, tree: c.TreeHash, parents: c.ParentHashes, raw: raw}, nil
 }
 
-// historian makes one past.
+// historian builds a past.
 type historian struct {
 	s     *Store
 	repo  Repo
 	want  Want
 	view  view
-	key   string // of what is hidden; pasts with another one have nothing in common with this one
+	key   string // of the rules; pasts with different keys share nothing
 	head  plumbing.Hash
 	fork  plumbing.Hash
-	steps []step // the head first
+	steps []step // HEAD first
 }
 
-// find returns the key of a past.
+// find resolves the commits of a past, and returns its key.
 func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
 	if h.view, err = h.s.view(ctx, h.repo, p.Want); err != nil {
 		return "", err
@@ -85,14 +85,14 @@ func (h *historian) find(ctx context.Context, p Past) (key string, err error) {
 	err = h.repo.Objects().Use(ctx, func(o *objects.DB) error {
 		ends, err := o.Shallow()
 		if len(ends) > 0 { //control:past-of-a-shallow-clone
-			facts = append(facts[:3], fmt.Sprint(ends)) // a full clone of the same commit has more
+			facts = append(facts[:3], fmt.Sprint(ends)) // a full clone has more of the same history
 		}
 		return err
 	})
 	return "g-" + digest(facts...), err
 }
 
-// make makes what [historian.find] found.
+// make writes the past that [historian.find] resolved.
 func (h *historian) make(ctx context.Context, key string) (err error) {
 	err = h.repo.Objects().Use(ctx, func(o *objects.DB) error {
 		h.steps, err = reach(ctx, o, h.head, h.fork)
@@ -108,7 +108,7 @@ func (h *historian) make(ctx context.Context, key string) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(temp) }() // unless it got a name
+	defer func() { _ = os.RemoveAll(temp) }() // fails after a successful rename
 	tree := filepath.Join(temp, "tree")
 	packs := filepath.Join(tree, "objects/pack")
 	if err := errors.Join(os.Chmod(temp, 0o755), os.MkdirAll(packs, 0o755), os.Mkdir(filepath.Join(tree, "files"), 0o755)); err != nil {
@@ -116,10 +116,10 @@ func (h *historian) make(ctx context.Context, key string) (err error) {
 	}
 	near, unlock := h.near(ctx, packs)
 	defer unlock()
-	defer near.Renew() // which closes its files
+	defer near.Renew() // closes its files
 	var a pastAbout
 	err = h.s.read(ctx, h.repo, func(r reader) error {
-		return near.Once(ctx, func(had *objects.DB) error {
+		return near.Do(ctx, func(had *objects.DB) error {
 			a, err = h.pack(ctx, r, had, tree)
 			return err
 		})
@@ -154,11 +154,11 @@ func (h *historian) finish(temp, key string, a pastAbout) error {
 	return h.s.finish(temp, key, about{Tree: h.view.Tree.String(), Key: h.key, Files: len(list), Bytes: size})
 }
 
-// show finds out which trees the commits are shown with. What cannot be read, or is too
-// much, ends the past.
+// show filters the trees of the commits. The past ends at a commit that is unreadable or
+// exceeds a limit.
 //
-// A content that is hidden in one commit is not shown in another before it either: who
-// hides a file may have moved it first.
+// A content that is hidden in one commit is hidden in all others: the file may have been
+// moved before it was hidden.
 func (h *historian) show(ctx context.Context) error {
 	secret, show := contents{}, h.want.Rules
 	hidden := show
@@ -169,7 +169,7 @@ func (h *historian) show(ctx context.Context) error {
 		return err
 	})
 	if err == nil && len(secret) > 0 {
-		err = h.s.read(ctx, h.repo, func(r reader) error { // but for what is to be seen in the base itself
+		err = h.s.read(ctx, h.repo, func(r reader) error { // but contents that the base itself shows are no secret
 			return r.blobs(ctx, h.view.Tree, func(id plumbing.Hash) { delete(secret, id) })
 		})
 	}
@@ -206,12 +206,12 @@ func (h *historian) each(ctx context.Context, rules Rules, without contents, f f
 	return nil
 }
 
-// collect adds the contents of hidden paths of a tree.
+// collect adds the contents of the hidden paths of a tree to into.
 func (h *historian) collect(ctx context.Context, tree plumbing.Hash, gone []string, into contents) error {
 	return h.s.read(ctx, h.repo, func(r reader) error {
 		for _, name := range gone {
 			e, err := r.repo.Find(tree, strings.TrimSuffix(name, "/"))
-			if errors.Is(err, objects.ErrNotFound) { // it is only in the rules of another commit
+			if errors.Is(err, objects.ErrNotFound) { // only the rules of another commit add it
 				continue
 			}
 			if err == nil && e.IsDir() {
@@ -227,7 +227,7 @@ func (h *historian) collect(ctx context.Context, tree plumbing.Hash, gone []stri
 	})
 }
 
-// blobs calls f with each content in a tree.
+// blobs calls f for each blob in a tree, recursively.
 func (r reader) blobs(ctx context.Context, tree plumbing.Hash, f func(plumbing.Hash)) error {
 	if tree.IsZero() {
 		return nil
@@ -249,8 +249,8 @@ func (r reader) blobs(ctx context.Context, tree plumbing.Hash, f func(plumbing.H
 	return nil
 }
 
-// near links the packs of a past of one of the commits: all that is in them is shown here
-// as well, as it comes before.
+// near links the packs of an existing past of one of the commits. All of their objects
+// belong to this past, too, because they are older.
 func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool, unlock func()) {
 	pool, unlock = objects.NewPool(filepath.Dir(filepath.Dir(packs))), func() {}
 	known := map[string]bool{}
@@ -259,7 +259,7 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 	}
 	asked := 0
 	for _, key := range h.s.newest("bases", 1<<20) {
-		if !strings.HasPrefix(key, "g-") || strings.Contains(key, ".bad-") || asked == mostAsked {
+		if !strings.HasPrefix(key, "g-") || strings.Contains(key, ".bad-") || asked == maxCandidates {
 			continue
 		}
 		about, err := h.s.about(key)
@@ -275,14 +275,14 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 		if err != nil || lock == nil {
 			continue
 		}
-		err = give(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
+		err = copyTree(h.s.at("bases/"+key+"/tree/objects"), filepath.Dir(packs), true)
 		if err == nil {
 			return pool, func() { _ = flock.Release(lock) }
 		}
 		_ = flock.Release(lock)
 		if list, err := filepath.Glob(filepath.Join(packs, "*")); err == nil {
 			for _, name := range list {
-				_ = os.Remove(name) // all is made, then
+				_ = os.Remove(name) // make everything from scratch
 			}
 		}
 		return pool, unlock
@@ -290,7 +290,7 @@ func (h *historian) near(ctx context.Context, packs string) (pool *objects.Pool,
 	return pool, unlock
 }
 
-// pack writes what is not in had.
+// pack writes the objects that had lacks.
 func (h *historian) pack(ctx context.Context, r reader, had *objects.DB, tree string) (a pastAbout, err error) {
 	c := &collector{r: r, had: had, seen: map[plumbing.Hash]bool{}, made: map[plumbing.Hash][]byte{}}
 	a = pastAbout{Commit: h.head.String(), Commits: map[string]string{}}
@@ -310,7 +310,7 @@ func (h *historian) pack(ctx context.Context, r reader, had *objects.DB, tree st
 		if err != nil {
 			return a, err
 		}
-		if i == 0 { // what it has is needed in any case
+		if i == 0 { // only ancestors count for the limit
 			c.bounded, c.left = true, pastBytes
 		}
 	}

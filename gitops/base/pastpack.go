@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// collector collects what belongs into a pack.
+// collector collects the objects of a pack.
 type collector struct {
 	r       reader
 	had     *objects.DB
@@ -24,7 +24,7 @@ type collector struct {
 	list    []objects.Packed
 	made    map[plumbing.Hash][]byte
 	bounded bool
-	left    int64 // bytes of blobs that may still come, when it is
+	left    int64 // bytes of further blobs, if bounded
 }
 
 func (c *collector) add(kind plumbing.ObjectType, id plumbing.Hash) bool {
@@ -38,7 +38,7 @@ func (c *collector) add(kind plumbing.ObjectType, id plumbing.Hash) bool {
 	return true
 }
 
-// tree adds a tree with all that is in it.
+// tree adds a tree, recursively.
 func (c *collector) tree(ctx context.Context, id plumbing.Hash) error {
 	if id.IsZero() {
 		id = emptyTree
@@ -71,8 +71,8 @@ func (c *collector) tree(ctx context.Context, id plumbing.Hash) error {
 	return nil
 }
 
-// prefetch brings at once what is promised of the commits. It returns those of which that
-// is not too much.
+// prefetch fetches the missing contents of the commits of a partial mirror in one
+// request. It returns the commits within the limit.
 func (c *collector) prefetch(ctx context.Context, steps []step) ([]step, error) {
 	if !c.r.repo.Partial() {
 		return steps, nil
@@ -87,7 +87,7 @@ func (c *collector) prefetch(ctx context.Context, steps []step) ([]step, error) 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		lacks := c.r.repo.Lacks(objects.Contents(all.list))
+		lacks := c.r.repo.Missing(objects.Contents(all.list))
 		all.list = nil
 		if i > 0 {
 			former += len(lacks)
@@ -101,11 +101,11 @@ func (c *collector) prefetch(ctx context.Context, steps []step) ([]step, error) 
 	return steps, c.r.repo.Prefetch(ids)
 }
 
-// emptyTree is the id of a tree with nothing in it.
+// emptyTree is the id of the empty tree.
 var emptyTree = plumbing.NewHash("4b825dc642cb6eb9a060e54bf8d69288fbee4904")
 
-// commits adds the commits. One whose tree or parents are shown otherwise is another
-// commit, without the signature that would not be true of it.
+// commits adds the commits. A commit with a changed tree or parents becomes a new commit
+// without a signature, which would be invalid.
 func (c *collector) commits(steps []step, a *pastAbout) {
 	by := map[plumbing.Hash]step{}
 	for _, st := range steps {
@@ -151,8 +151,8 @@ func (c *collector) commit(st step, parents []plumbing.Hash) plumbing.Hash {
 	return id
 }
 
-// rewrite returns a commit with another tree and other parents. One that stays as it is
-// keeps its signature.
+// rewrite returns a commit with another tree and other parents. An unchanged commit keeps
+// its signature.
 func rewrite(raw []byte, tree plumbing.Hash, from, to []plumbing.Hash) []byte {
 	head, text, _ := bytes.Cut(raw, []byte("\n\n"))
 	if bytes.HasPrefix(head, []byte("tree "+tree.String()+"\n")) && slices.Equal(from, to) {
@@ -191,7 +191,7 @@ func (c *collector) open(x objects.Packed) (io.ReadCloser, int64, error) {
 	return r, size, err
 }
 
-// files lists what git is told to be in the workspace.
+// files lists the files for the git index in the workspace.
 func (c *collector) files(ctx context.Context, root plumbing.Hash) (list []*index.Entry, err error) {
 	var walk func(h plumbing.Hash, at string) error
 	walk = func(h plumbing.Hash, at string) error {

@@ -116,14 +116,14 @@ func TestKilled(t *testing.T) {
 		if left, err := os.ReadDir(s.at("making")); err != nil || len(left) > 0 && !strings.HasPrefix(left[0].Name(), "known-") {
 			t.Errorf("left behind: %v, %v", left, err)
 		}
-		left, err := s.Left(dir, "ws")
+		left, err := s.Leftovers(dir, "ws")
 		must(t, err)
 		if all, err := filepath.Glob(filepath.Join(dir, "ws-*")); err != nil || len(all) != len(left) {
 			t.Errorf("of %q, %q are found to be left", all, left)
 		}
 		mine, err := s.Temp(dir, "ws-some-session")
 		must(t, err)
-		if left, err := openStore(t, dir).Left(dir, "ws"); err != nil || strings.Contains(strings.Join(left, " "), mine) {
+		if left, err := openStore(t, dir).Leftovers(dir, "ws"); err != nil || strings.Contains(strings.Join(left, " "), mine) {
 			t.Errorf("what a process uses that runs is taken for left: %q, %v", left, err)
 		}
 		for i, commit := range commits {

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// alone is the file in a base that says which contents only its tree has. They are
-// shared when another tree is made, which the first one of a repository needs not wait
-// for, and which does not come where others are layers.
+// writeAlone is the file in a base that lists contents that only its tree has. They are shared
+// when the next tree is made, so that the first tree of a repository is not delayed. If
+// all other bases are layers, that never happens.
 const alone = "alone"
 
-// alone writes what share reads, for each content its place in the pool and in the tree,
-// and returns how many bytes these contents are.
-func (m *maker) alone(file string, items []item) (bytes int64, err error) {
+// writeAlone writes the list for share: for each content its path in the pool and in the tree.
+// It returns the total size of these contents.
+func (m *maker) writeAlone(file string, items []item) (bytes int64, err error) {
 	var out strings.Builder
 	for i, it := range items[:len(m.fresh)] {
 		if m.fresh[i] {
-			out.WriteString(pooled(it) + " " + it.path + "\x00")
+			out.WriteString(poolPath(it) + " " + it.path + "\x00")
 			bytes += m.stamps[i].size
 		}
 	}
@@ -30,15 +30,15 @@ func (m *maker) alone(file string, items []item) (bytes int64, err error) {
 	return bytes, err
 }
 
-// share puts the contents that only one tree has where others find them. What cannot be
-// shared stays that tree's.
+// share moves contents that only one tree has to the pool. A failed link leaves the
+// content to its tree.
 func (s *Store) share(ctx context.Context) error {
 	lists, err := filepath.Glob(s.at("bases/t-*/" + alone))
 	if err != nil {
 		return err
 	}
 	for _, name := range lists {
-		if err := shareOne(ctx, s, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a sweep may be faster
+		if err := shareOne(ctx, s, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a concurrent sweep may have removed it
 			return err
 		}
 	}

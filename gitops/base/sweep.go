@@ -14,18 +14,18 @@ import (
 	"github.com/handrail-bot/handrail/gitops/flock"
 )
 
-// sweepEvery is how often a store is looked through.
+// sweepEvery is the minimum time between sweeps.
 const sweepEvery = time.Hour
 
 func (s *Store) sweepNowAndThen() {
 	if info, err := os.Stat(s.at("swept")); err == nil && time.Since(info.ModTime()) < sweepEvery {
 		return
 	}
-	_ = s.sweep(s.cfg.MaxAge) // what stays is seen the next time
+	_ = s.sweep(s.cfg.MaxAge) // the next sweep tries again
 }
 
-// RemoveUnused removes at once the bases that nobody has used for a time, or for as long as
-// they stay in any case, with the contents that no other has.
+// RemoveUnused removes the bases that were not used for this time, or for MaxAge if that
+// is shorter, and the contents that no other base has.
 func (s *Store) RemoveUnused(unused time.Duration) error {
 	if err := s.sweep(min(unused, s.cfg.MaxAge)); err != nil {
 		return fmt.Errorf("remove unused bases: %w", err)
@@ -33,27 +33,27 @@ func (s *Store) RemoveUnused(unused time.Duration) error {
 	return nil
 }
 
-// clear removes what processes that died were making.
+// clear removes the unfinished directories of dead processes.
 func (s *Store) clear() error {
-	left, err := s.Left(s.at("making"), "making")
+	left, err := s.Leftovers(s.at("making"), "making")
 	for _, name := range left {
 		err = errors.Join(err, os.RemoveAll(name))
 	}
 	return err
 }
 
-// one is a base as the sweep sees it.
-type one struct {
+// sweepEntry is a base in a sweep.
+type sweepEntry struct {
 	key  string
 	used time.Time
 }
 
-// sweep removes the bases that nobody has used for an age and, while there is too much,
-// the one that nobody has used for the longest. One that is in use stays.
+// sweep removes the bases that were not used for age and, while the store is too large,
+// the least recently used ones. It keeps bases that are in use.
 func (s *Store) sweep(age time.Duration) error {
 	lock, ok, err := s.lockNow("sweep", true)
 	if !ok {
-		return err // another does it
+		return err // another process is sweeping
 	}
 	defer func() { _ = flock.Release(lock) }()
 	err = errors.Join(s.clear(), os.WriteFile(s.at("swept"), nil, 0o644), s.forget(age))
@@ -61,7 +61,7 @@ func (s *Store) sweep(age time.Duration) error {
 	if err = errors.Join(err, readErr); err != nil {
 		return err
 	}
-	var kept []one
+	var kept []sweepEntry
 	for _, b := range list {
 		if strings.Contains(b.key, ".bad-") || time.Since(b.used) > age {
 			if ok, err := s.evict(b.key); ok || err != nil {
@@ -84,24 +84,23 @@ func (s *Store) sweep(age time.Duration) error {
 	return err
 }
 
-// bases lists what is there, what was used the longest ago first; layers before what
-// they go over.
-func (s *Store) bases() ([]one, error) {
+// bases lists the bases, the least recently used first, and a layer before its tree.
+func (s *Store) bases() ([]sweepEntry, error) {
 	dirs, err := os.ReadDir(s.at("bases"))
-	var list []one
+	var list []sweepEntry
 	for _, d := range dirs {
-		b := one{key: d.Name()}
+		b := sweepEntry{key: d.Name()}
 		key, _, _ := strings.Cut(b.key, ".bad-")
 		if info, err := os.Stat(s.at("locks/" + key)); err == nil {
 			b.used = info.ModTime()
 		}
 		list = append(list, b)
 	}
-	slices.SortStableFunc(list, func(a, b one) int { return a.used.Compare(b.used) })
+	slices.SortStableFunc(list, func(a, b sweepEntry) int { return a.used.Compare(b.used) })
 	return list, err
 }
 
-// evict removes a base unless somebody uses it, or a layer on it.
+// evict removes a base unless it, or a layer on it, is in use.
 func (s *Store) evict(name string) (bool, error) {
 	key, _, _ := strings.Cut(name, ".bad-")
 	lock, ok, err := s.lockNow(key, true)
@@ -109,7 +108,7 @@ func (s *Store) evict(name string) (bool, error) {
 		return false, err
 	}
 	defer func() { _ = flock.Release(lock) }()
-	if err := os.RemoveAll(s.gone(name)); err != nil {
+	if err := os.RemoveAll(s.moveAway(name)); err != nil {
 		return false, err
 	}
 	for _, end := range []string{"", ".build"} {
@@ -120,9 +119,9 @@ func (s *Store) evict(name string) (bool, error) {
 	return true, nil
 }
 
-// gone takes the name from a base, so that nobody finds half of it, and returns where
-// it is.
-func (s *Store) gone(name string) string {
+// moveAway renames a base, so that a half-deleted one is never found, and returns its new
+// path.
+func (s *Store) moveAway(name string) string {
 	to := s.at("making/making-" + s.id() + "-" + random())
 	if os.Rename(s.at("bases/"+name), to) != nil {
 		return s.at("bases/" + name)
@@ -130,8 +129,8 @@ func (s *Store) gone(name string) string {
 	return to
 }
 
-// prune removes the contents that no tree has, and returns how many bytes the others
-// are, with those that one base alone has.
+// prune removes the contents that no tree has. It returns the total size of the others,
+// including those of single bases.
 func (s *Store) prune() (total int64, err error) {
 	err = filepath.WalkDir(s.at("pool"), func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -158,7 +157,7 @@ func (s *Store) prune() (total int64, err error) {
 	return total, errors.Join(err, readErr)
 }
 
-// forget drops what is known of trees that nobody has asked for in an age: it is found out
+// forget removes cached facts about trees that are older than age. They can be computed
 // again.
 func (s *Store) forget(age time.Duration) error {
 	var errs []error

@@ -20,16 +20,16 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// mostBytes is how much a base holds.
-const mostBytes = 16 << 30
+// maxBytes is the maximum size of a base.
+const maxBytes = 16 << 30
 
 // item is one entry of a tree to be made.
 type item struct {
 	path string
 	mode filemode.FileMode
 	hash plumbing.Hash
-	nth  int  // file with this content and mode in the tree: no two of them are one
-	own  bool // it is not shared
+	nth  int  // counts equal items of a tree: each has its own inode
+	own  bool // not shared
 }
 
 func (it item) isDir() bool { return it.mode == filemode.Dir || it.mode == filemode.Submodule }
@@ -41,22 +41,22 @@ func (it item) perm() uint32 {
 	return 0o644
 }
 
-// content is what several files may have.
+// content identifies files that can share an inode.
 type content struct {
 	hash plumbing.Hash
 	mode filemode.FileMode
 }
 
-// plan is what a tree, or a layer, is made of.
+// plan is the list of entries of a tree or a layer.
 type plan struct {
-	dirs  []string // those above come first
-	items []item   // what is no directory
+	dirs  []string // parents first
+	items []item   // all but directories
 	same  map[content]int
-	most  int
+	limit int
 }
 
-// add adds what is below a directory of a tree. Submodules are empty directories, and
-// names that are a git directory somewhere are left out.
+// add adds the entries of a tree, recursively. Submodules become empty directories, and
+// names of git directories are left out.
 func (p *plan) add(ctx context.Context, r reader, h plumbing.Hash, at string) error {
 	if h.IsZero() {
 		return nil
@@ -77,8 +77,8 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 	if r.refused(e.Name) {
 		return nil
 	}
-	if len(p.dirs)+len(p.items) >= p.most {
-		return fmt.Errorf("%w: there are more than %d files and directories", objects.ErrTooLarge, p.most)
+	if len(p.dirs)+len(p.items) >= p.limit {
+		return fmt.Errorf("%w: there are more than %d files and directories", objects.ErrTooLarge, p.limit)
 	}
 	it := item{path: name, mode: e.Mode, hash: e.Hash}
 	if it.isDir() {
@@ -104,7 +104,7 @@ func (p *plan) entry(ctx context.Context, r reader, e objects.Entry, name string
 func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	p := &plan{}
 	err := s.read(ctx, repo, func(r reader) error {
-		*p = plan{same: map[content]int{}, most: s.cfg.MaxFiles}
+		*p = plan{same: map[content]int{}, limit: s.cfg.MaxFiles}
 		return p.add(ctx, r, v.Tree, "")
 	})
 	if err != nil {
@@ -117,21 +117,21 @@ func (s *Store) makeTree(ctx context.Context, repo Repo, v view) error {
 	if err != nil {
 		return err
 	}
-	m := &maker{s: s, repo: repo, nothing: len(kept) == 0, fresh: make([]bool, len(p.items))}
+	m := &maker{s: s, repo: repo, poolEmpty: len(kept) == 0, fresh: make([]bool, len(p.items))}
 	return m.make(ctx, p, "t-"+v.id(), about{Tree: v.Tree.String(), Key: v.key})
 }
 
-// maker makes a plan true.
+// maker writes a plan to the disk.
 type maker struct {
-	s       *Store
-	repo    Repo
-	dir     string
-	root    bool // it makes files for another user
-	stamps  []stamp
-	bytes   atomic.Int64
-	nothing bool     // is kept of any content
-	fresh   []bool   // of the items of a tree: the content was kept nowhere
-	gone    []string // of a layer
+	s         *Store
+	repo      Repo
+	dir       string
+	root      bool // change the owner of files
+	stamps    []stamp
+	bytes     atomic.Int64
+	poolEmpty bool     // the pool is empty
+	fresh     []bool   // per item of a tree: its content was not in the pool
+	gone      []string // deleted paths of a layer
 }
 
 func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err error) {
@@ -141,7 +141,7 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 	}
 	defer func() {
 		if err != nil {
-			_ = os.RemoveAll(temp) // what stays goes when a process starts
+			_ = os.RemoveAll(temp) // the next Open removes the rest
 		}
 	}()
 	m.dir, m.root = filepath.Join(temp, "tree")+"/", os.Geteuid() == 0
@@ -176,7 +176,7 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 	dirs := m.stamps[len(p.items):]
 	if a.On != "" {
 		a.Bytes = m.bytes.Load()
-	} else if a.Bytes, err = m.alone(filepath.Join(temp, alone), p.items); err != nil {
+	} else if a.Bytes, err = m.writeAlone(filepath.Join(temp, alone), p.items); err != nil {
 		return err
 	}
 	if err := errors.Join(writeStamps(filepath.Join(temp, "list"), m.stamps), writeStamps(filepath.Join(temp, "dirs"), dirs)); err != nil {
@@ -186,7 +186,7 @@ func (m *maker) make(ctx context.Context, p *plan, key string, a about) (err err
 	return m.s.finish(temp, key, a)
 }
 
-// prefetch brings at once what is promised of the items and not kept here.
+// prefetch fetches the missing contents of the items for a partial mirror in one request.
 func (m *maker) prefetch(ctx context.Context, items []item) error {
 	if !m.repo.Objects().Partial() {
 		return nil
@@ -197,7 +197,7 @@ func (m *maker) prefetch(ctx context.Context, items []item) error {
 			if o.Has(it.hash) {
 				continue
 			}
-			if _, err := os.Lstat(m.s.at(pooled(it))); err != nil || it.own || it.mode == filemode.Symlink {
+			if _, err := os.Lstat(m.s.at(poolPath(it))); err != nil || it.own || it.mode == filemode.Symlink {
 				ids = append(ids, it.hash)
 			}
 		}
@@ -205,15 +205,15 @@ func (m *maker) prefetch(ctx context.Context, items []item) error {
 	})
 }
 
-// files makes what is no directory, several at a time.
+// files writes all entries but directories, several at a time.
 func (m *maker) files(ctx context.Context, items []item) error {
 	group, ctx := errgroup.WithContext(ctx)
 	var next atomic.Int64
-	const some = 64 // at a time: files of a directory are near each other in a pack
+	const some = 64 // items per step: files of a directory are close in a pack
 	for range runtime.GOMAXPROCS(0) + 1 {
 		group.Go(func() error {
 			i, end := 0, 0
-			return m.repo.Objects().Use(ctx, func(o *objects.DB) error { // again where it stopped
+			return m.repo.Objects().Use(ctx, func(o *objects.DB) error { // a second run continues at i
 				for {
 					for ; i < end; i++ {
 						if err := ctx.Err(); err != nil {
@@ -236,9 +236,8 @@ func (m *maker) files(ctx context.Context, items []item) error {
 	return group.Wait()
 }
 
-// item makes one entry, the i-th of the plan. Nobody else writes there, and no directory
-// on the way is a link: directories were made first, and a second entry of one name is
-// an error.
+// item writes one entry, the i-th of the plan. It follows no symlinks: this process alone
+// writes there, directories are made first, and a duplicate name is an error.
 func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	to := m.dir + it.path
 	if it.mode == filemode.Symlink {
@@ -248,9 +247,9 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 		return m.write(o, it, to)
 	}
 	err, kept := fs.ErrNotExist, ""
-	if !m.nothing {
-		kept = m.s.at(pooled(it))
-		err = m.s.sound(kept, it)
+	if !m.poolEmpty {
+		kept = m.s.at(poolPath(it))
+		err = m.s.checkPooled(kept, it)
 	}
 	if err == nil {
 		err = m.s.link(kept, to)
@@ -265,13 +264,13 @@ func (m *maker) item(o *objects.DB, it item, i int) (stamp, error) {
 	}
 	m.fresh[i] = !errors.Is(err, syscall.EMLINK)
 	if temp := m.s.at("making/pooled-" + random()); !m.fresh[i] && os.Link(to, temp) == nil {
-		_ = os.Rename(temp, kept) // the full one is full for others too
+		_ = os.Rename(temp, kept) // its link limit is reached; replace it with a new file
 	}
 	return st, nil
 }
 
-// sound returns an error unless what is kept is the content. What is not goes.
-func (s *Store) sound(kept string, it item) error {
+// checkPooled returns an error unless a file in the pool is intact. It removes a damaged one.
+func (s *Store) checkPooled(kept string, it item) error {
 	f, err := os.OpenFile(kept, os.O_RDONLY|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return err
@@ -292,14 +291,14 @@ func (s *Store) sound(kept string, it item) error {
 }
 
 func (m *maker) count(n int64) error {
-	if m.bytes.Add(n) > mostBytes {
-		return fmt.Errorf("%w: there are more than %d bytes", objects.ErrTooLarge, int64(mostBytes))
+	if m.bytes.Add(n) > maxBytes {
+		return fmt.Errorf("%w: there are more than %d bytes", objects.ErrTooLarge, int64(maxBytes))
 	}
 	return nil
 }
 
-// pooled returns where a content is kept, in the store.
-func pooled(it item) string {
+// poolPath returns the path of a content in the pool.
+func poolPath(it item) string {
 	h := it.hash.String()
 	return "pool/" + h[:2] + "/" + h + "-" + strconv.FormatUint(uint64(it.perm()), 8) + "-" + strconv.Itoa(it.nth)
 }
@@ -307,13 +306,13 @@ func pooled(it item) string {
 func (m *maker) symlink(o *objects.DB, it item, to string) (st stamp, err error) {
 	target, err := o.Read(plumbing.BlobObject, it.hash, 4096)
 	if errors.Is(err, objects.ErrTooLarge) || err == nil && !validTarget(target) {
-		return stamp{}, nil // no file system has it
+		return stamp{}, nil // no file system can store it
 	}
 	if err == nil {
 		err = os.Symlink(string(target), to)
 	}
 	if err == nil {
-		err = m.give(to)
+		err = m.chown(to)
 	}
 	if err != nil {
 		return st, err
@@ -330,7 +329,7 @@ func validTarget(target []byte) bool {
 	return len(target) > 0
 }
 
-// write makes a file. The calls are the system's own: 50,000 files are many.
+// write writes a file. It makes system calls directly, for speed with 50,000 files.
 func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 	r, size, err := o.Open(plumbing.BlobObject, it.hash)
 	if err != nil {
@@ -346,7 +345,7 @@ func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 	}
 	defer func() { err = errors.Join(err, syscall.Close(fd)) }()
 	if _, err = io.Copy(descriptor(fd), r); err != nil {
-		return st, errors.Join(err, os.Remove(to)) // it may be made again
+		return st, errors.Join(err, os.Remove(to)) // a second run may create it again
 	}
 	if m.root {
 		if err := syscall.Fchown(fd, m.s.cfg.UID, m.s.cfg.GID); err != nil {
@@ -363,7 +362,7 @@ func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 	return newStamp(&info, it.path), nil
 }
 
-// descriptor is an open file.
+// descriptor is the descriptor of an open file.
 type descriptor int
 
 // Write writes all of b.
@@ -382,19 +381,19 @@ func (d descriptor) Write(b []byte) (int, error) {
 	return done, nil
 }
 
-func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.give(dir)) }
+func (m *maker) mkdir(dir string) error { return errors.Join(os.Mkdir(dir, 0o755), m.chown(dir)) }
 
-func (m *maker) give(name string) error {
+func (m *maker) chown(name string) error {
 	if !m.root {
 		return nil
 	}
 	return os.Lchown(name, m.s.cfg.UID, m.s.cfg.GID)
 }
 
-// whiteout makes what an overlay takes for "it is gone".
+// whiteout makes the overlay's marker for a deleted path.
 func (m *maker) whiteout(name string) error {
 	if err := syscall.Mknod(name, syscall.S_IFCHR, 0); err != nil {
 		return fmt.Errorf("%w: %w", errNoLayer, err)
 	}
-	return m.give(name)
+	return m.chown(name)
 }

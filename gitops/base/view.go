@@ -19,12 +19,12 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// view is a tree as workspaces see it: an object without what is hidden.
+// view is a tree with its path filters applied.
 type view struct {
 	Tree plumbing.Hash
 	Gone []string
 
-	key string // of the rules, "" for none
+	key string // of the rules; empty if there are none
 }
 
 func (v view) id() string {
@@ -34,11 +34,11 @@ func (v view) id() string {
 	return v.Tree.String() + "-" + v.key
 }
 
-// reader reads trees of a repository, and ours.
+// reader reads the trees of a repository, and the filtered ones.
 type reader struct {
 	repo, own *objects.DB
 	refused   func(name string) bool
-	left      *int // entries that may still be read: a few trees can name each other without end
+	left      *int // entries that may still be read: shared subtrees can multiply without end
 }
 
 func (r reader) tree(h plumbing.Hash) ([]objects.Entry, error) {
@@ -56,13 +56,13 @@ func (r reader) tree(h plumbing.Hash) ([]objects.Entry, error) {
 
 func (s *Store) read(ctx context.Context, repo Repo, fn func(r reader) error) error {
 	return repo.Objects().Use(ctx, func(o *objects.DB) error {
-		left := 4 * s.cfg.MaxFiles // of several trees
-		return s.own.Once(ctx, func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
+		left := 4 * s.cfg.MaxFiles // a caller reads several trees
+		return s.own.Do(ctx, func(own *objects.DB) error { return fn(reader{o, own, s.cfg.Refused, &left}) })
 	})
 }
 
-// Find returns the files of a commit that have a name, in any directory. What is
-// known of other commits makes that quick.
+// Find returns the files of a commit with this name, in any directory. It reuses the
+// results for other commits.
 func (s *Store) Find(ctx context.Context, repo Repo, commit, name string) (paths []string, err error) {
 	entries, err := s.find(ctx, repo, commit, name)
 	if err != nil {
@@ -71,10 +71,10 @@ func (s *Store) Find(ctx context.Context, repo Repo, commit, name string) (paths
 	return slices.Sorted(maps.Keys(entries)), nil
 }
 
-// named are the files of one name in a tree, by path.
-type named map[string]plumbing.Hash
+// pathsByName has the files of one name in a tree, by path.
+type pathsByName map[string]plumbing.Hash
 
-func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found named, err error) {
+func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found pathsByName, err error) {
 	id, err := repo.Resolve(ctx, commit)
 	if err != nil {
 		return nil, err
@@ -84,15 +84,15 @@ func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found
 		if err != nil {
 			return err
 		}
-		var known struct{ Found named }
+		var known struct{ Found pathsByName }
 		place := "names/" + digest(name)
-		if s.remembered(place, tree, &known) {
+		if s.recall(place, tree, &known) {
 			found = known.Found
 			return nil
 		}
-		f := &finder{r: r, name: name, found: named{}}
+		f := &finder{r: r, name: name, found: pathsByName{}}
 		old := s.older(r, place)
-		if s.remembered(place, old, &known) {
+		if s.recall(place, old, &known) {
 			f.known = known.Found
 		}
 		if err := f.dir(ctx, tree, old, ""); err != nil {
@@ -105,11 +105,11 @@ func (s *Store) find(ctx context.Context, repo Repo, commit, name string) (found
 	return found, err
 }
 
-// finder finds files by name in what differs from a tree in which they are known.
+// finder finds files by name in the differences from a tree with known results.
 type finder struct {
 	r            reader
 	name         string
-	known, found named
+	known, found pathsByName
 }
 
 func (f *finder) dir(ctx context.Context, now, old plumbing.Hash, at string) error {
@@ -142,7 +142,7 @@ func (f *finder) dir(ctx context.Context, now, old plumbing.Hash, at string) err
 	return nil
 }
 
-// dirs returns the directories in a tree.
+// dirs returns the subtrees of a tree.
 func (r reader) dirs(h plumbing.Hash) (map[string]plumbing.Hash, error) {
 	out := map[string]plumbing.Hash{}
 	if h.IsZero() {
@@ -157,12 +157,12 @@ func (r reader) dirs(h plumbing.Hash) (map[string]plumbing.Hash, error) {
 	return out, err
 }
 
-// view returns a commit's tree as a workspace sees it.
+// view returns the filtered tree of a commit.
 func (s *Store) view(ctx context.Context, repo Repo, w Want) (view, error) {
 	return s.viewWithout(ctx, repo, w, nil)
 }
 
-// viewWithout is [Store.view] without some contents, wherever they are.
+// viewWithout is [Store.view] without some contents, at any path.
 func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents contents) (v view, err error) {
 	if w.Commit == "" {
 		return v, nil
@@ -193,13 +193,13 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 		case v.key == "":
 			v.Tree = tree
 			return nil
-		case s.remembered(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
+		case s.recall(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
 			return nil
 		}
 		sh := shaper{rules: sh.rules, theirs: sh.theirs, secret: sh.secret, r: r}
 		var old view
 		from := s.older(r, place)
-		if s.remembered(place, from, &old) {
+		if s.recall(place, from, &old) {
 			sh.known = old.Gone
 		} else {
 			from = plumbing.ZeroHash
@@ -214,7 +214,7 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 	return v, err
 }
 
-// contents are those of some files.
+// contents is a set of blobs.
 type contents map[plumbing.Hash]bool
 
 func (c contents) key() string {
@@ -224,18 +224,18 @@ func (c contents) key() string {
 	return "-" + digest(slices.SortedFunc(maps.Keys(c), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }))
 }
 
-// shaper makes the view of a tree. What is the same in another tree whose view is
-// known has the same view.
+// shaper builds the view of a tree. It reuses the views of subtrees that are unchanged
+// from another tree.
 type shaper struct {
 	r      reader
 	rules  Rules
-	theirs named // files with rules that take the places of the tree's own
+	theirs pathsByName // files with rules that replace the tree's own
 	secret contents
 	known  []string
 	gone   []string
 }
 
-// pair is a tree, and another at its place with its view.
+// pair is a tree, and an older tree at the same path with its view.
 type pair struct{ now, old, view plumbing.Hash }
 
 func (s *shaper) dir(ctx context.Context, p pair, at string) (plumbing.Hash, error) {
@@ -277,7 +277,7 @@ func (s *shaper) dir(ctx context.Context, p pair, at string) (plumbing.Hash, err
 				return p.now, err
 			}
 		}
-		if !e.Hash.IsZero() { // else nothing in it is shown
+		if !e.Hash.IsZero() { // skip trees without visible entries
 			out = append(out, e)
 		}
 	}
@@ -296,7 +296,7 @@ func (s *shaper) hides(name string) bool {
 	return r.Hides != nil && r.Hides(name) || r.Outside != nil && r.Outside(name)
 }
 
-// remember keeps what is known of a tree.
+// remember caches a fact about a tree.
 func (s *Store) remember(place string, tree plumbing.Hash, what any) {
 	dir := s.at(place)
 	data, err := json.Marshal(what)
@@ -308,16 +308,16 @@ func (s *Store) remember(place string, tree plumbing.Hash, what any) {
 	}
 	temp := s.at("making/known-" + random())
 	if os.WriteFile(temp, data, 0o644) == nil {
-		_ = os.Rename(temp, path.Join(dir, tree.String())) // what is not remembered is found out again
+		_ = os.Rename(temp, path.Join(dir, tree.String())) // if this fails, the fact is computed again
 	}
 }
 
-func (s *Store) remembered(place string, tree plumbing.Hash, into any) bool {
+func (s *Store) recall(place string, tree plumbing.Hash, into any) bool {
 	data, err := os.ReadFile(path.Join(s.at(place), tree.String()))
 	return err == nil && json.Unmarshal(data, into) == nil
 }
 
-// older returns the last tree of the repository of which something is known.
+// older returns the newest cached tree that the repository has.
 func (s *Store) older(r reader, place string) plumbing.Hash {
 	for _, name := range s.newest(place, 4) {
 		if h := plumbing.NewHash(name); r.repo.Has(h) {
@@ -327,9 +327,9 @@ func (s *Store) older(r reader, place string) plumbing.Hash {
 	return plumbing.ZeroHash
 }
 
-// newest returns the names in a directory, the last first.
+// newest returns a limited number of the names in a directory, the newest first.
 func (s *Store) newest(place string, most int) []string {
-	list, _ := os.ReadDir(s.at(place)) // what cannot be read is not there
+	list, _ := os.ReadDir(s.at(place)) // an unreadable directory counts as empty
 	at := map[string]int64{}
 	for _, e := range list {
 		if info, err := e.Info(); err == nil {
@@ -340,11 +340,11 @@ func (s *Store) newest(place string, most int) []string {
 	return names[:min(len(names), most)]
 }
 
-// digest is a short name for values.
+// digest returns a short hash of values.
 func digest(of ...any) string {
 	sum := sha256.New()
 	for _, v := range of {
-		fmt.Fprintf(sum, "%q\n", fmt.Sprint(v)) // of a map in order
+		fmt.Fprintf(sum, "%q\n", fmt.Sprint(v)) // Sprint sorts the keys of maps
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil)[:10])
 }

@@ -1,4 +1,4 @@
-// Package flock has locks on files that end with the process that holds them.
+// Package flock provides file locks that end with their process.
 package flock
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Try takes a lock on an open file, for oneself or with others. It reports false when
-// others have it.
+// Try takes a lock on an open file, exclusive if alone, otherwise shared. It reports
+// false if the lock is held.
 func Try(f *os.File, alone bool) (bool, error) {
 	how := syscall.LOCK_SH
 	if alone {
@@ -25,15 +25,15 @@ func Try(f *os.File, alone bool) (bool, error) {
 	return err == nil, err
 }
 
-// Now takes the lock of a name, which is made where it is missing, unless others have it.
-// [Release] gives it back.
+// Now takes the lock on the file name, which it creates if missing. It reports false if
+// the lock is held. The caller must call [Release].
 func Now(name string, alone bool) (*os.File, bool, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, false, err
 	}
 	ok, err := Try(f, alone)
-	if ok && !Named(f) { // whoever had it has removed it
+	if ok && !HasName(f) { // the previous holder removed the file
 		ok = false
 	}
 	if !ok {
@@ -42,13 +42,13 @@ func Now(name string, alone bool) (*os.File, bool, error) {
 	return f, true, nil
 }
 
-// Release gives a lock back and closes its file. Closing alone is not enough: a program
-// that is being started has the open file too, until it runs, and the lock with it.
+// Release unlocks and closes the file. Closing alone is not enough: a child process that
+// is being started shares the open file, and the lock, until its exec.
 func Release(f *os.File) error {
 	return errors.Join(syscall.Flock(int(f.Fd()), syscall.LOCK_UN), f.Close())
 }
 
-// Wait takes the lock of a name as soon as it can be had.
+// Wait takes the lock on the file name as soon as it is free. See [Now].
 func Wait(ctx context.Context, name string, alone bool) (*os.File, error) {
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
@@ -68,8 +68,8 @@ func Wait(ctx context.Context, name string, alone bool) (*os.File, error) {
 	}
 }
 
-// Named reports whether the file that was opened still has its name.
-func Named(f *os.File) bool {
+// HasName reports whether an open file still has its name.
+func HasName(f *os.File) bool {
 	mine, err := f.Stat()
 	if err != nil {
 		return false

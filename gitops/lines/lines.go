@@ -1,5 +1,5 @@
-// Package lines compares and merges texts line by line, and writes what
-// changed as a patch has it. It is pure.
+// Package lines compares and merges texts line by line, and formats changes as patches.
+// It is pure.
 package lines
 
 import (
@@ -14,7 +14,7 @@ import (
 
 const (
 	maxLines = 200_000
-	diffTime = 5 * time.Second // after it a diff is larger than it need be, and still right
+	diffTime = 5 * time.Second // timeout; the diff is then correct, but larger than necessary
 )
 
 // Span is a change of lines: a[A:AEnd] becomes b[B:BEnd].
@@ -64,43 +64,42 @@ func Compare(a, b []string) []Span {
 	return list
 }
 
-// IsBinary is git's own guess: a NUL in the first 8000 bytes.
+// IsBinary applies git's heuristic: a NUL in the first 8000 bytes.
 func IsBinary(data []byte) bool { return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0 }
 
-// Merge applies what changed from base to ours and from base to theirs.
-// Changes that overlap or touch must be equal, or there is no merge.
+// Merge merges the changes from base to ours with those from base to theirs. It reports
+// false if changes overlap or touch, and are not equal.
 func Merge(base, ours, theirs []string) ([]string, bool) {
 	return merge([3][]string{base, ours, theirs}, nil)
 }
 
-// Marked is like Merge. Where there is no merge, both sides stand between lines that
-// name them.
+// Marked is like Merge, but keeps both sides of a conflict between markers with their
+// names.
 func Marked(base, ours, theirs []string, names [2]string) []string {
 	out, _ := merge([3][]string{base, ours, theirs}, func(mine, yours []string) []string {
 		end := "\n"
 		if slices.ContainsFunc(slices.Concat(mine, yours), func(l string) bool { return strings.HasSuffix(l, "\r\n") }) {
 			end = "\r\n"
 		}
-		out := append([]string{markOurs + " " + names[0] + end}, closed(mine, end)...)
-		out = append(append(out, markMiddle+end), closed(yours, end)...)
+		out := append([]string{markOurs + " " + names[0] + end}, withFinalEnd(mine, end)...)
+		out = append(append(out, markMiddle+end), withFinalEnd(yours, end)...)
 		return append(out, markTheirs+" "+names[1]+end)
 	})
 	return out
 }
 
-// The marks around two sides, as git writes them.
+// The conflict markers, as git writes them.
 const markOurs, markMiddle, markTheirs = "<<<<<<<", "=======", ">>>>>>>"
 
-// closed is a list of lines whose last one ends.
-func closed(list []string, end string) []string {
+// withFinalEnd adds a missing line end to the last line.
+func withFinalEnd(list []string, end string) []string {
 	if n := len(list); n > 0 && !strings.HasSuffix(list[n-1], "\n") {
 		return append(slices.Clone(list[:n-1]), list[n-1]+end)
 	}
 	return list
 }
 
-// HasMarks reports whether a text has lines that begin or end two sides, and that are
-// in none of others.
+// HasMarks reports whether a text has conflict markers that none of the others has.
 func HasMarks(text []string, others ...[]string) bool {
 	return slices.ContainsFunc(text, func(l string) bool {
 		l = strings.TrimRight(l, "\r\n")
@@ -114,8 +113,8 @@ func HasMarks(text []string, others ...[]string) bool {
 	})
 }
 
-// merge is Merge of base, ours and theirs. Mark returns what stands for two sides that
-// do not agree; nil means that there is no merge then.
+// merge merges base, ours and theirs. mark returns the replacement of a conflict; if it
+// is nil, a conflict ends the merge.
 func merge(from [3][]string, mark func(mine, yours []string) []string) ([]string, bool) {
 	base, ours, theirs := from[0], from[1], from[2]
 	a, b := Compare(base, ours), Compare(base, theirs)
@@ -158,7 +157,7 @@ func merge(from [3][]string, mark func(mine, yours []string) []string) ([]string
 	return append(out, base[pos:]...), true
 }
 
-// rebuild returns what base became from line lo on, on one side.
+// rebuild returns one side's version of the lines of base from lo on.
 func rebuild(base []string, lo int, side []string, spans []Span) []string {
 	var out []string
 	for _, s := range spans {
@@ -169,8 +168,8 @@ func rebuild(base []string, lo int, side []string, spans []Span) []string {
 	return append(out, base[lo:]...)
 }
 
-// Hunks returns the lines that spans change from a to b as a unified diff
-// without its first two lines, with some lines around each change.
+// Hunks formats the spans that change a to b as a unified diff without its two header
+// lines, with some lines around each change.
 func Hunks(a, b []string, spans []Span, around int) string {
 	h := hunks{a: a, b: b, around: around}
 	for len(spans) > 0 {

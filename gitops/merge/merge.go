@@ -1,5 +1,5 @@
-// Package merge joins trees that come from one, file by file and line by line. It
-// writes objects, and moves no ref.
+// Package merge does three-way merges of trees, file by file and line by line. It
+// writes objects and moves no ref.
 package merge
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/objects"
 )
 
-// MostBytes is the largest file that is looked at line by line.
-const MostBytes = 4 << 20
+// MaxBytes is the maximum size of a file that is merged line by line.
+const MaxBytes = 4 << 20
 
 // ErrConflict means that both sides changed the same lines. See [Conflict].
 var ErrConflict = errors.New("conflict")
@@ -36,26 +36,25 @@ func (e *Conflict) Error() string {
 // Is makes errors.Is(err, ErrConflict) true.
 func (e *Conflict) Is(target error) bool { return target == ErrConflict }
 
-// merger joins two trees that come from one, file by file. Files that both
-// changed are merged by lines.
+// merger performs a three-way merge of trees. Files changed on both sides are merged
+// by lines.
 type merger struct {
 	o         *objects.DB
-	sel       Selection  // theirs counts here; elsewhere ours stays
-	Guard                // may be zero
-	names     *[2]string // of ours and theirs where conflicts are marked; nil where they are not
+	sel       Selection  // selects the changes taken from theirs; elsewhere ours is kept
+	Guard                // the zero value guards nothing
+	names     *[2]string // labels of ours and theirs in conflict markers; nil leaves conflicts unmarked
 	conflicts []string
 }
 
-// Guard is about files that somebody answers for as they are.
+// Guard protects files that need approval of their exact content.
 type Guard struct {
-	Guarded func(path string) bool // these are not merged by lines; nil for none
-	Stay    bool                   // and ours stay, whatever theirs did
-	Stayed  *[]string              // paths at which that made a difference
+	Guarded  func(path string) bool // files that are not merged by lines; nil guards none
+	KeepOurs bool                   // guarded files keep ours, regardless of theirs
+	Kept     *[]string              // receives the paths at which Stay changed the result
 }
 
-// Trees returns the tree that has the changes from the first tree to the
-// third, where they count, applied to the second. Where that cannot be it is a
-// [Conflict].
+// Trees applies the selected changes between the first and the third tree to the
+// second, and returns the resulting tree. It returns a [Conflict] if they do not merge.
 func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Selection, g Guard) (plumbing.Hash, error) {
 	m := &merger{o: o, sel: sel, Guard: g}
 	h, err := m.trees(ctx, from, "")
@@ -66,9 +65,9 @@ func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Select
 	return h, err
 }
 
-// Marked is like Trees, and has what conflicts settled by whoever looks at it: in a text
-// both sides stand between marks with their names; of what is no text ours stays, and
-// theirs where ours is gone. It returns the paths that conflict.
+// Marked is like [Trees], but leaves conflicts in the result: a text gets conflict
+// markers labeled with names; a binary file keeps ours, or theirs if ours was
+// deleted. It returns the conflicting paths.
 func Marked(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, names [2]string) (plumbing.Hash, []string, error) {
 	m := &merger{o: o, names: &names}
 	h, err := m.trees(ctx, from, "")
@@ -76,13 +75,13 @@ func Marked(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, names [2]
 	return h, m.conflicts, err
 }
 
-// trees merges base, ours and theirs at a path that ends in "/" or is empty.
+// trees merges base, ours and theirs. The path at ends in "/" or is empty.
 func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (plumbing.Hash, error) {
 	base, ours, theirs := from[0], from[1], from[2]
 	switch {
 	case ours == theirs || base == theirs:
 		return ours, nil
-	case base == ours && !m.Stay && m.sel.Whole(strings.TrimSuffix(at, "/")):
+	case base == ours && !m.KeepOurs && m.sel.Whole(strings.TrimSuffix(at, "/")):
 		return theirs, nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -118,7 +117,7 @@ func (m *merger) trees(ctx context.Context, from [3]plumbing.Hash, at string) (p
 	return m.o.WriteTree(out)
 }
 
-// prefetch brings at once what is merged by lines in a directory.
+// prefetch fetches the contents of all files in a directory that are merged by lines.
 func (m *merger) prefetch(sides map[string]*[3]objects.Entry) error {
 	var ids []plumbing.Hash
 	for _, side := range sides {
@@ -140,10 +139,10 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	switch {
 	case same(ours, theirs) || same(base, theirs) || !m.sel.Some(path):
 		return ours, nil
-	case m.stays(from, path): //control:dropped-stays-off
-		*m.Stayed = append(*m.Stayed, path)
+	case m.keepsOurs(from, path): //control:dropped-stays-off
+		*m.Kept = append(*m.Kept, path)
 		return ours, nil
-	case same(base, ours) && m.sel.Whole(path) && !m.below(from):
+	case same(base, ours) && m.sel.Whole(path) && !m.mayKeepBelow(from):
 		return theirs, nil
 	}
 	dirs := func(e objects.Entry) bool { return e.IsDir() || e.Hash.IsZero() }
@@ -164,14 +163,14 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 	return ours, nil
 }
 
-// stays reports whether ours stays at path because somebody answers for it.
-func (m *merger) stays(from [3]objects.Entry, path string) bool {
-	return m.Stay && !from[1].IsDir() && !from[2].IsDir() && m.Guarded(path)
+// keepsOurs reports whether the guard keeps ours at path.
+func (m *merger) keepsOurs(from [3]objects.Entry, path string) bool {
+	return m.KeepOurs && !from[1].IsDir() && !from[2].IsDir() && m.Guarded(path)
 }
 
-// below reports whether there may be something in a directory that stays.
-func (m *merger) below(from [3]objects.Entry) bool {
-	return m.Stay && (from[0].IsDir() || from[2].IsDir())
+// mayKeepBelow reports whether the guard may keep a file in a directory.
+func (m *merger) mayKeepBelow(from [3]objects.Entry) bool {
+	return m.KeepOurs && (from[0].IsDir() || from[2].IsDir())
 }
 
 func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error) {
@@ -215,8 +214,8 @@ func (m *merger) files(from [3]objects.Entry, path string) (objects.Entry, error
 	return out, err
 }
 
-// Content returns what a diff shows of an entry; text is false if that is
-// binary, or too large to be read.
+// Content returns the content of an entry for a diff; text is false if the content is
+// binary or too large.
 func Content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error) {
 	switch {
 	case e.Hash.IsZero():
@@ -224,7 +223,7 @@ func Content(o *objects.DB, e objects.Entry) (data []byte, text bool, err error)
 	case e.Mode == filemode.Submodule:
 		return []byte("Subproject commit " + e.Hash.String() + "\n"), true, nil
 	}
-	data, err = o.Read(plumbing.BlobObject, e.Hash, MostBytes)
+	data, err = o.Read(plumbing.BlobObject, e.Hash, MaxBytes)
 	if errors.Is(err, objects.ErrTooLarge) {
 		return nil, false, nil
 	}

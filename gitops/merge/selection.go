@@ -2,14 +2,14 @@ package merge
 
 import "strings"
 
-// Selection says which paths of a tree count.
+// Selection is a set of paths in a tree.
 type Selection struct {
-	under  map[string]bool // these and what is below them; empty means all
-	above  map[string]bool // the directories on the way there
-	invert bool            // all but these
+	under  map[string]bool // selected paths, including everything below; empty selects all
+	above  map[string]bool // their parent directories
+	invert bool            // select all other paths instead
 }
 
-// Only returns the selection of some paths, of all for none.
+// Only returns the selection of the given paths, or of all paths if there are none.
 func Only(paths []string) Selection {
 	s := Selection{under: map[string]bool{}, above: map[string]bool{}}
 	for _, p := range paths {
@@ -23,14 +23,14 @@ func Only(paths []string) Selection {
 	return s
 }
 
-// Except returns the selection of all but some paths.
+// Except returns the selection of all paths but the given ones.
 func Except(paths []string) Selection {
 	s := Only(paths)
 	s.invert = true
 	return s
 }
 
-// Whole reports whether path counts with all that is below it.
+// Whole reports whether path is selected with everything below it.
 func (s Selection) Whole(path string) bool {
 	if len(s.under) == 0 || s.under[""] {
 		return true
@@ -41,7 +41,7 @@ func (s Selection) Whole(path string) bool {
 	return s.inside(path) != s.invert
 }
 
-// Some reports whether something at or below path counts.
+// Some reports whether path, or any path below it, is selected.
 func (s Selection) Some(path string) bool { return path == "" || s.above[path] || s.Whole(path) }
 
 func (s Selection) inside(path string) bool {

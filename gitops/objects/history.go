@@ -12,8 +12,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// Parents returns the parents of a commit on top of id, which is "" or zero for a
-// first commit.
+// Parents returns the parents of a commit on top of id. An empty or zero id means
+// that there is no parent.
 func Parents(id string) []plumbing.Hash {
 	if h := plumbing.NewHash(id); !h.IsZero() {
 		return []plumbing.Hash{h}
@@ -35,8 +35,7 @@ func (o *DB) Raw(id plumbing.Hash) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
-// Fork returns a commit that is in both histories, with none after it that is: where they
-// parted. It is zero where they have nothing in common.
+// Fork returns the merge base of two histories, or the zero hash if they have none.
 func (o *DB) Fork(ctx context.Context, ours, theirs plumbing.Hash) (plumbing.Hash, error) {
 	list, err := between(ctx, o, ours, []plumbing.Hash{theirs})
 	if err != nil || len(list) == 0 {
@@ -103,13 +102,14 @@ func Same(a, b *object.Commit) bool {
 	return a.TreeHash == b.TreeHash && slices.Equal(a.ParentHashes, b.ParentHashes) && strings.TrimSpace(a.Message) == strings.TrimSpace(b.Message)
 }
 
-// mostTwins is how far back a twin is looked for: other people's pushes since.
-const mostTwins = 100
+// maxTwinDepth is the maximum number of commits searched for a twin; others may have
+// pushed in the meantime.
+const maxTwinDepth = 100
 
-// Twin returns the signed commit, head or before it, that is the same as one without
-// a signature. It returns nil when there is none.
+// Twin searches the first-parent history of head for a signed commit that otherwise
+// equals the unsigned one, and returns its raw content. It returns nil if there is none.
 func (o *DB) Twin(ctx context.Context, head string, want *object.Commit) ([]byte, error) {
-	for range mostTwins {
+	for range maxTwinDepth {
 		c, err := o.Commit(head)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, err

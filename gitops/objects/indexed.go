@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// tally counts what goes through it.
+// tally counts and checksums the bytes written through it.
 type tally struct {
 	w   io.Writer
 	n   uint64
@@ -29,9 +29,9 @@ func (t *tally) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// WriteIndexed writes objects as a pack with its index into a directory where nobody
-// reads yet. open returns an object's content and size. The pack has no deltas and is
-// compressed little: it is made in no time and read on this machine.
+// WriteIndexed writes objects as a pack with its index into a directory that has no
+// readers yet. open returns an object's content and size. The pack is optimized for
+// speed, as it never leaves this machine: no deltas, light compression.
 func WriteIndexed(ctx context.Context, dir string, list []Packed, open func(Packed) (io.ReadCloser, int64, error)) (err error) {
 	f, err := os.CreateTemp(dir, "tmp_pack_*")
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package objects reads and writes what a repository is made of: blobs, trees
-// and commits, and the packs that hold them. go-git reads all of them and
-// writes the loose ones; trees and packs are written here, and packs are
-// joined here, see the measures in package gitops.
+// Package objects reads and writes blobs, trees and commits, and the packs that hold
+// them. go-git reads all objects and writes loose ones. This package writes trees and
+// packs and joins packs itself; package gitops has the measurements.
 package objects
 
 import (
@@ -27,53 +26,53 @@ import (
 
 // Errors that callers branch on.
 var (
-	// ErrNotFound: an object or path is not there.
+	// ErrNotFound means that an object or path does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrTooLarge: a limit on files or bytes was reached.
+	// ErrTooLarge means that a limit on files or bytes was reached.
 	ErrTooLarge = errors.New("too large")
-	// ErrPath: a path is not one that may be in a tree.
+	// ErrPath means that a path is not allowed in a tree.
 	ErrPath = errors.New("path not allowed")
 )
 
 const (
-	maxTree     = 64 << 20 // bytes of one tree or commit object
-	streamAbove = 4 << 20  // blobs above are not read into memory
+	maxTree     = 64 << 20 // maximum size of a tree or commit object, in bytes
+	streamAbove = 4 << 20  // larger blobs are not read into memory
 )
 
-// DB is one open view of the object database, for one goroutine at a time:
-// go-git's storage is not safe for more.
+// DB is an open view of the object database. It is not safe for concurrent use,
+// because go-git's storage is not.
 type DB struct {
 	*filesystem.Storage
 	pool    *Pool
-	bring   func([]plumbing.Hash) error // what the remote promised; nil where it did not
+	bring   func([]plumbing.Hash) error // fetches promised contents; nil if none are promised
 	gen     int
-	stamp   time.Time              // of the packs when it was opened
-	shallow map[plumbing.Hash]bool // commits whose parents a shallow clone lacks; nil until read
+	stamp   time.Time              // state of the packs at opening
+	shallow map[plumbing.Hash]bool // boundary commits of a shallow clone; nil until read
 }
 
-// Pool has a few views open, since opening one reads the pack indexes. It is
-// safe for concurrent use.
+// Pool keeps some views open, because opening one reads the pack indexes. It is safe
+// for concurrent use.
 type Pool struct {
-	// Bring brings contents that a partial mirror lacks. One that the remote does not
-	// have either stays missing, without an error. Nil where nothing is promised.
+	// Bring fetches contents that a partial mirror lacks. A content that the remote
+	// lacks too stays missing, without an error. A nil Bring means that nothing is
+	// promised.
 	Bring func(ctx context.Context, ids []plumbing.Hash) error
 
-	// Theirs says that it is a person's clone: nothing in it goes. What is damaged there is
-	// set aside, under its name with ".damaged" behind it.
-	Theirs bool
+	// UserClone marks a user's own clone, in which nothing is deleted. Damaged files are
+	// renamed with the suffix ".damaged".
+	UserClone bool
 
 	partial atomic.Bool
 	dir     string
 	mu      sync.Mutex
-	gen     int // raised when packs were added
+	gen     int // incremented when packs were added
 	idle    []*DB
-	used    int // views that are not idle
+	used    int // number of views in use
 
-	fresh map[plumbing.Hash]bool // written and not known to be on the disk
+	fresh map[plumbing.Hash]bool // written objects that may not have been synced
 }
 
-// NewPool returns the views of the repository at dir, where "objects" and
-// "refs" are.
+// NewPool returns a pool for the git directory dir, which contains "objects" and "refs".
 func NewPool(dir string) *Pool { return &Pool{dir: dir} }
 
 func (p *Pool) get(ctx context.Context) *DB {
@@ -102,8 +101,7 @@ func (p *Pool) put(o *DB) {
 	p.idle = append(p.idle, o)
 }
 
-// Renew closes the views that are not in use: later ones see packs that were
-// added.
+// Renew closes the idle views, so that later views see added packs.
 func (p *Pool) Renew() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,26 +112,26 @@ func (p *Pool) Renew() {
 	p.idle = nil
 }
 
-// Busy reports whether somebody uses a view.
+// Busy reports whether any view is in use.
 func (p *Pool) Busy() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.used > 0
 }
 
-// Once runs fn on a view, whatever is missing in it.
-func (p *Pool) Once(ctx context.Context, fn func(o *DB) error) error {
+// Do runs fn on a view, without a retry if an object is missing.
+func (p *Pool) Do(ctx context.Context, fn func(o *DB) error) error {
 	o := p.get(ctx)
 	defer p.put(o)
 	return fn(o)
 }
 
-// Use runs fn on a view, and again on a fresh one when an object is missing:
-// another process may have added packs, or joined some (see [Packs.Tidy]), and
-// a view that is made while packs go lacks what is in them. So fn must be
-// repeatable. What is missing in the end is [ErrNotFound].
+// Use runs fn on a view, and retries with a fresh view if an object is missing:
+// another process may have added or joined packs (see [Packs.Tidy]) since the view was
+// opened, or while it was. fn must therefore be repeatable. If an object is still
+// missing after that, the error is [ErrNotFound].
 func (p *Pool) Use(ctx context.Context, fn func(o *DB) error) error {
-	const tries = 100 // the waits add up to some seconds
+	const tries = 100 // the delays add up to a few seconds
 	for try := 0; ; try++ {
 		o := p.get(ctx)
 		err := fn(o)
@@ -149,11 +147,11 @@ func (p *Pool) Use(ctx context.Context, fn func(o *DB) error) error {
 			}
 			return err
 		}
-		<-time.After(time.Duration(try) * time.Millisecond) // until the index of a new pack is there
+		<-time.After(time.Duration(try) * time.Millisecond) // the index of a new pack may not exist yet
 	}
 }
 
-// packStamp changes when packs come and go.
+// packStamp returns a time that changes when packs are added or removed.
 func packStamp(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "objects", "pack"))
 	if err != nil {
@@ -162,7 +160,7 @@ func packStamp(dir string) time.Time {
 	return info.ModTime()
 }
 
-// Has reports whether an object is here.
+// Has reports whether the object exists locally.
 func (o *DB) Has(h plumbing.Hash) bool { return o.HasEncodedObject(h) == nil }
 
 // Open returns the content and size of an object of the given type.
@@ -195,7 +193,7 @@ func (o *DB) Read(t plumbing.ObjectType, h plumbing.Hash, limit int64) ([]byte, 
 	return data, nil
 }
 
-// Commit reads a commit. Where a shallow clone ends, it has no parents.
+// Commit reads a commit. At the boundary of a shallow clone, it has no parents.
 func (o *DB) Commit(id string) (*object.Commit, error) {
 	if !IsID(id) {
 		return nil, fmt.Errorf("read commit: %q is not a full commit id", id)
@@ -220,17 +218,17 @@ func (o *DB) Commit(id string) (*object.Commit, error) {
 	return c, nil
 }
 
-// Write stores an object unless it is there.
+// Write stores an object unless it exists.
 func (o *DB) Write(t plumbing.ObjectType, data []byte) (plumbing.Hash, error) {
 	e := &plumbing.MemoryObject{}
 	e.SetType(t)
-	_, _ = e.Write(data) // to memory
+	_, _ = e.Write(data) // cannot fail
 	return o.put(e)
 }
 
 func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
 	h := e.Hash()
-	if o.here(h) {
+	if o.existsAndNoted(h) {
 		return h, nil
 	}
 	if _, err := o.SetEncodedObject(e); err != nil {
@@ -239,8 +237,8 @@ func (o *DB) put(e plumbing.EncodedObject) (plumbing.Hash, error) {
 	return h, nil
 }
 
-// WriteBlob stores what is read from r, of at most limit bytes. What is long
-// goes by way of a file and not through memory.
+// WriteBlob stores the content of r, at most limit bytes. Large content is buffered
+// in a file instead of in memory.
 func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	var buf bytes.Buffer
 	size, err := io.Copy(&buf, io.LimitReader(r, min(streamAbove, limit)+1))
@@ -267,7 +265,7 @@ func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	return o.writeFile(f, size)
 }
 
-// writeFile stores a file as a blob: read once for the id, once to store it.
+// writeFile stores a file as a blob. It reads the file twice: for the id and to store it.
 func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
 	whole := io.NewSectionReader(f, 0, size)
 	sum := plumbing.NewHasher(plumbing.BlobObject, size)
@@ -275,7 +273,7 @@ func (o *DB) writeFile(f *os.File, size int64) (plumbing.Hash, error) {
 		return plumbing.ZeroHash, err
 	}
 	h := sum.Sum()
-	if o.here(h) {
+	if o.existsAndNoted(h) {
 		return h, nil
 	}
 	w, header, err := o.LazyWriter()
@@ -297,8 +295,8 @@ func (o *DB) WriteCommit(c object.Commit) (plumbing.Hash, error) {
 	return o.put(e)
 }
 
-// Short finds the one commit whose id starts with prefix, which has at least
-// seven digits.
+// Short returns the only commit with an id that starts with prefix, at least seven
+// digits.
 func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
 	if len(prefix) < 7 || len(prefix) > 40 || !isHex(prefix) {
 		return found, plumbing.ErrReferenceNotFound
@@ -323,7 +321,7 @@ func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
 	return found, nil
 }
 
-// Peel follows tags to a commit.
+// Peel resolves tags to a commit.
 func (o *DB) Peel(h plumbing.Hash) (plumbing.Hash, error) {
 	for range 16 {
 		at, err := object.GetObject(o, h)
@@ -342,7 +340,7 @@ func (o *DB) Peel(h plumbing.Hash) (plumbing.Hash, error) {
 	return h, fmt.Errorf("too many tags of tags")
 }
 
-// TreeOf returns the tree of a commit, the zero hash for "".
+// TreeOf returns the tree of a commit, or the zero hash if id is empty.
 func (o *DB) TreeOf(id string) (plumbing.Hash, error) {
 	if id == "" {
 		return plumbing.ZeroHash, nil
@@ -354,8 +352,8 @@ func (o *DB) TreeOf(id string) (plumbing.Hash, error) {
 	return c.TreeHash, nil
 }
 
-// ParentTree returns the tree of a commit's first parent, the zero hash for a
-// first commit.
+// ParentTree returns the tree of a commit's first parent, or the zero hash if the
+// commit has no parent.
 func (o *DB) ParentTree(c *object.Commit) (plumbing.Hash, error) {
 	if len(c.ParentHashes) == 0 {
 		return plumbing.ZeroHash, nil

@@ -18,16 +18,16 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/packfile"
 )
 
-// Packs are the packs of a mirror. Whoever calls has the mirror locked.
+// Packs manages the packs of a mirror. The caller holds the mirror's lock.
 type Packs struct {
-	Dir  string // of the mirror
+	Dir  string // directory of the mirror
 	Pool *Pool
-	Max  int64 // bytes of a pack that comes in
+	Max  int64 // maximum size of an incoming pack, in bytes
 	Log  *slog.Logger
 }
 
-// Install writes a pack that comes in to disk, indexes it, and only then makes
-// it visible. It returns the bytes read.
+// Install writes an incoming pack to disk, indexes it, and only then makes it visible.
+// It returns the number of bytes read.
 func (p *Packs) Install(ctx context.Context, r io.Reader) (n int64, err error) {
 	err = p.create(p.Pool.Partial(), func(f *os.File) (*idxfile.MemoryIndex, error) {
 		if n, err = io.Copy(f, io.LimitReader(r, p.Max+1)); err != nil {
@@ -45,18 +45,18 @@ func (p *Packs) Install(ctx context.Context, r io.Reader) (n int64, err error) {
 	return n, err
 }
 
-// create makes a pack of what write writes, unless there is no index to it. A
-// full disk must not leave half a pack where others look: the pack and its
-// index get their names once all of both is on disk, and the pack comes last,
-// as it is what readers look for. What a pack that came from a remote names and does not
-// have is promised: git knows that by a file beside it.
+// create stores the pack that write produces, unless write returns no index. A full
+// disk must not leave half a pack visible: pack and index are synced before they get
+// their final names, and the pack is renamed last, because readers look for it.
+// promised adds git's marker file, by which objects that the pack refers to and lacks
+// count as promised by the remote.
 func (p *Packs) create(promised bool, write func(f *os.File) (*idxfile.MemoryIndex, error)) error {
 	dir := filepath.Join(p.Dir, "objects", "pack")
 	f, err := os.CreateTemp(dir, "tmp_pack_*")
 	if err != nil {
 		return err
 	}
-	defer drop(f.Name()) // gone after the rename
+	defer drop(f.Name()) // no longer exists after the rename
 	defer f.Close()
 	idx, err := write(f)
 	if err != nil || idx == nil {
@@ -87,10 +87,10 @@ func (p *Packs) create(promised bool, write func(f *os.File) (*idxfile.MemoryInd
 		}
 	}
 	p.Pool.Renew()
-	return SyncDirs(dir) // before anything that is in it goes elsewhere
+	return SyncDirs(dir) // before the originals of its objects may be deleted
 }
 
-// indexPack reads a pack through and returns its index, nil for no objects.
+// indexPack returns the index of a pack, or nil if the pack is empty.
 func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -113,8 +113,7 @@ func indexPack(ctx context.Context, f *os.File) (*idxfile.MemoryIndex, error) {
 	return w.Index()
 }
 
-// stoppable is a file that cannot be read any more once the work on it was
-// cancelled.
+// stoppable is a file that returns an error on reads once the context is canceled.
 type stoppable struct {
 	*os.File
 	err func() error
@@ -127,12 +126,12 @@ func (s stoppable) Read(b []byte) (int, error) {
 	return s.File.Read(b)
 }
 
-const packHead = 12 // bytes before the first object
+const packHead = 12 // size of the pack header, in bytes
 
 // packWriter writes objects as a pack without deltas.
 type packWriter struct {
 	out io.Writer
-	w   io.Writer // out, with the sum taken
+	w   io.Writer // out and the checksum
 	sum hash.Hash
 	z   *zlib.Writer
 }
@@ -149,7 +148,7 @@ func newPackWriter(out io.Writer, objects int) (*packWriter, error) {
 	return p, err
 }
 
-// close writes the sum that ends a pack.
+// close writes the trailing checksum of the pack.
 func (p *packWriter) close() error {
 	_, err := p.out.Write(p.sum.Sum(nil))
 	return err
@@ -177,7 +176,7 @@ func WritePack(ctx context.Context, o *DB, out io.Writer, list []Packed) error {
 	return p.close()
 }
 
-// Packed is one object of a pack to be.
+// Packed identifies an object to be packed.
 type Packed struct {
 	Kind plumbing.ObjectType
 	Hash plumbing.Hash
@@ -199,5 +198,5 @@ func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) er
 	return p.z.Close()
 }
 
-// drop removes a temporary file; when it is gone already, all is well.
+// drop removes a temporary file, which may already be gone.
 func drop(path string) { _ = os.Remove(path) }

@@ -13,18 +13,18 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 )
 
-// A partial mirror has all commits and trees, and of the contents those that were
-// needed so far. The remote promised the others, and they are brought when they are
-// read, see [Pool.Bring]: here one by one, by [DB.Prefetch] many at once.
+// A partial mirror has all commits and trees, but only those contents that were needed
+// so far. The remote promises the others. They are fetched on first read, see
+// [Pool.Bring]: one by one, or in a batch by [DB.Prefetch].
 
-// promiser is what git has in the configuration of such a repository. It makes git
-// itself take what is missing for promised.
-const promiser = "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = \"%s\"\n\tpromisor = true\n\tpartialclonefilter = blob:none\n"
+// partialConfig is the configuration that git writes for a partial clone. With it, git
+// itself treats missing contents as promised.
+const partialConfig = "[extensions]\n\tpartialClone = origin\n[remote \"origin\"]\n\turl = \"%s\"\n\tpromisor = true\n\tpartialclonefilter = blob:none\n"
 
-// promisedExt ends the name of the file that says this of a pack.
+// promisedExt is the extension of the file that marks a pack as coming from a promisor.
 const promisedExt = ".promisor"
 
-// MakePartial has the mirror lack contents from now on.
+// MakePartial turns the mirror into a partial one.
 func (p *Pool) MakePartial(remote string) error {
 	name := filepath.Join(p.dir, "config")
 	data, err := os.ReadFile(name)
@@ -33,7 +33,7 @@ func (p *Pool) MakePartial(remote string) error {
 	}
 	data = bytes.Replace(data, []byte("repositoryformatversion = 0"), []byte("repositoryformatversion = 1"), 1)
 	temp := filepath.Join(p.dir, "tmp_config")
-	if err := os.WriteFile(temp, fmt.Appendf(data, promiser, remote), 0o600); err != nil {
+	if err := os.WriteFile(temp, fmt.Appendf(data, partialConfig, remote), 0o600); err != nil {
 		return err
 	}
 	if err := errors.Join(syncPath(temp), os.Rename(temp, name), SyncDirs(p.dir)); err != nil {
@@ -45,7 +45,8 @@ func (p *Pool) MakePartial(remote string) error {
 
 func isPartial(config []byte) bool { return bytes.Contains(config, []byte("\tpartialClone = ")) }
 
-// Partial reports whether contents may be missing. Another process may have made it so.
+// Partial reports whether contents may be missing. Another process may have made the
+// mirror partial.
 func (p *Pool) Partial() bool {
 	if p.Bring == nil || p.partial.Load() {
 		return p.Bring != nil
@@ -64,11 +65,11 @@ func (p *Pool) bringer(ctx context.Context) func([]plumbing.Hash) error {
 	return func(ids []plumbing.Hash) error { return p.Bring(ctx, ids) }
 }
 
-// Partial is that of the pool.
+// Partial is [Pool.Partial] of the pool.
 func (o *DB) Partial() bool { return o.pool.Partial() }
 
-// Lacks returns those of some contents that are not here.
-func (o *DB) Lacks(ids []plumbing.Hash) (list []plumbing.Hash) {
+// Missing returns the ids that do not exist locally, without duplicates.
+func (o *DB) Missing(ids []plumbing.Hash) (list []plumbing.Hash) {
 	seen := make(map[plumbing.Hash]bool, len(ids))
 	for _, h := range ids {
 		if !seen[h] && !h.IsZero() && !o.Has(h) {
@@ -79,13 +80,13 @@ func (o *DB) Lacks(ids []plumbing.Hash) (list []plumbing.Hash) {
 	return list
 }
 
-// Prefetch brings at once what of some contents is promised and not here. Where
-// nothing is promised it costs nothing.
+// Prefetch fetches all missing contents among ids at once. It does nothing unless the
+// mirror is partial.
 func (o *DB) Prefetch(ids []plumbing.Hash) error {
 	if len(ids) == 0 || !o.pool.Partial() {
 		return nil
 	}
-	lacks := o.Lacks(ids)
+	lacks := o.Missing(ids)
 	if len(lacks) == 0 {
 		return nil
 	}
@@ -96,11 +97,11 @@ func (o *DB) Prefetch(ids []plumbing.Hash) error {
 	return nil
 }
 
-// mostNear is how many files are brought with one that is read.
-const mostNear = 32
+// maxNearFiles is the maximum size of a directory that is prefetched with one of its files.
+const maxNearFiles = 32
 
-// PrefetchNear brings a content at a path of a tree, where it is promised, with those of
-// the files beside it: who reads one file of a few reads the next soon.
+// PrefetchNear fetches a promised content together with the other files of its
+// directory if that is small, as they are likely to be read next.
 func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) error {
 	if !o.pool.Partial() || o.Has(h) {
 		return nil
@@ -111,7 +112,7 @@ func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) erro
 		return err
 	}
 	list, err := o.Tree(dir.Hash)
-	if err == nil && len(list) <= mostNear {
+	if err == nil && len(list) <= maxNearFiles {
 		for _, e := range list {
 			if e.IsFile() {
 				ids = append(ids, e.Hash)
@@ -121,8 +122,8 @@ func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) erro
 	return errors.Join(err, o.Prefetch(ids))
 }
 
-// EncodedObject returns an object, which is read only as what its id says. A content that
-// is promised is brought first.
+// EncodedObject returns an object that verifies its content against its id. A promised
+// content is fetched first.
 func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
 	e, err := o.Storage.EncodedObject(t, h)
 	if t == plumbing.BlobObject && errors.Is(err, plumbing.ErrObjectNotFound) && o.pool.Partial() {
@@ -137,7 +138,7 @@ func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.Enc
 	return checked{e, h}, nil
 }
 
-// EncodedObjectSize returns the size of a content.
+// EncodedObjectSize returns an object's size. It fetches a promised content.
 func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
 	n, err := o.Storage.EncodedObjectSize(h)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
@@ -149,8 +150,9 @@ func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
 	return n, err
 }
 
-// promised returns an error unless what a commit lacks is the remote's, or was brought.
-func (o *DB) promised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
+// checkPromised returns an error unless the remote has the missing contents of a commit, or
+// they could be fetched.
+func (o *DB) checkPromised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
 	if !o.pool.Partial() {
 		return plumbing.ErrObjectNotFound
 	}
@@ -166,13 +168,13 @@ func (o *DB) promised(ctx context.Context, commit plumbing.Hash, there map[strin
 	if err := o.Prefetch(lacks); err != nil {
 		return err
 	}
-	if len(o.Lacks(lacks)) > 0 { //control:lost-is-not-promised
+	if len(o.Missing(lacks)) > 0 { //control:lost-is-not-promised
 		return plumbing.ErrObjectNotFound
 	}
 	return nil
 }
 
-// Contents returns which of some objects are contents of files.
+// Contents returns the ids of the blobs among the objects.
 func Contents(list []Packed) (ids []plumbing.Hash) {
 	for _, x := range list {
 		if x.Kind == plumbing.BlobObject {

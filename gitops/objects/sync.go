@@ -19,12 +19,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Sync brings to the disk what was written through the pool since the last
-// call, with the names of it. Whoever records that something is saved calls it
-// before that: go-git writes objects to the page cache and renames them there.
+// Sync flushes all objects written through the pool since the last call, and their
+// directory entries, to disk. It must be called before a save is recorded, because
+// go-git writes and renames objects only in the page cache.
 //
-// Files are synced side by side, so that the file system commits its journal
-// for many of them at once.
+// Files are synced in parallel, so that the file system commits its journal for many
+// of them at once.
 func (p *Pool) Sync() error {
 	p.mu.Lock()
 	fresh := p.fresh
@@ -41,19 +41,19 @@ func (p *Pool) Sync() error {
 	return nil
 }
 
-// mostSyncs is how many files are synced at a time.
-const mostSyncs = 16
+// maxParallelSyncs is the maximum number of files synced in parallel.
+const maxParallelSyncs = 16
 
 func (p *Pool) sync(fresh map[plumbing.Hash]bool) error {
 	dirs := map[string]bool{}
 	var files errgroup.Group
-	files.SetLimit(mostSyncs)
+	files.SetLimit(maxParallelSyncs)
 	for h := range fresh {
-		path := p.loose(h)
+		path := p.loosePath(h)
 		files.Go(func() error {
 			err := syncPath(path)
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // it is in a pack, which was synced when it was made
+				return nil // now in a pack, which was synced on creation
 			}
 			return err
 		})
@@ -65,7 +65,7 @@ func (p *Pool) sync(fresh map[plumbing.Hash]bool) error {
 	return SyncDirs(slices.Collect(maps.Keys(dirs))...)
 }
 
-// note remembers that an object is to be synced. The pool is locked.
+// note records that an object must be synced. The caller holds the pool's lock.
 func (p *Pool) note(h plumbing.Hash) {
 	if p.fresh == nil {
 		p.fresh = map[plumbing.Hash]bool{}
@@ -73,20 +73,19 @@ func (p *Pool) note(h plumbing.Hash) {
 	p.fresh[h] = true
 }
 
-// loose returns where an object lies when it is in no pack.
-func (p *Pool) loose(h plumbing.Hash) string {
+// loosePath returns the path of an object outside of packs.
+func (p *Pool) loosePath(h plumbing.Hash) string {
 	id := h.String()
 	return filepath.Join(p.dir, "objects", id[:2], id[2:])
 }
 
-// SyncDirs brings the names in directories to the disk. One that is not there
-// is skipped, because nothing is in it.
+// SyncDirs flushes directory entries to disk. It skips missing directories.
 func SyncDirs(dirs ...string) error {
-	if runtime.GOOS == "windows" { // which knows no such thing
+	if runtime.GOOS == "windows" { // has no directory sync
 		return nil
 	}
 	var all errgroup.Group
-	all.SetLimit(mostSyncs)
+	all.SetLimit(maxParallelSyncs)
 	for _, dir := range dirs {
 		all.Go(func() error {
 			err := syncPath(dir)
@@ -107,17 +106,17 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// here reports whether an object need not be written. It is noted all the same:
-// whoever wrote it may have died before it was synced. What a power cut left
-// half on the disk goes away and is written again.
-func (o *DB) here(h plumbing.Hash) bool {
+// existsAndNoted reports whether an object need not be written. It schedules the object for
+// syncing in any case, because its writer may have died before that. An object torn by
+// a power failure is removed, so that it is written again.
+func (o *DB) existsAndNoted(h plumbing.Hash) bool {
 	o.pool.mu.Lock()
 	o.pool.note(h)
 	o.pool.mu.Unlock()
 	if !o.Has(h) {
 		return false
 	}
-	path := o.pool.loose(h)
+	path := o.pool.loosePath(h)
 	if _, err := os.Stat(path); err != nil || looseIsWhole(path, h) { //control:torn-object
 		return true
 	}
@@ -125,7 +124,7 @@ func (o *DB) here(h plumbing.Hash) bool {
 	return false
 }
 
-// looseIsWhole reports whether a loose object is what its name says.
+// looseIsWhole reports whether the content of a loose object matches its id.
 func looseIsWhole(path string, h plumbing.Hash) bool {
 	f, err := os.Open(path)
 	if err != nil {
@@ -141,9 +140,8 @@ func looseIsWhole(path string, h plumbing.Hash) bool {
 	return err == nil && bytes.Equal(sum.Sum(nil), h[:])
 }
 
-// Mend removes loose objects that are not what their names say, as a power cut
-// leaves them: they are missing from then on, and missing objects can be
-// fetched or made again.
+// Mend removes loose objects that do not match their id, as after a power failure. They
+// are missing from then on, and can be fetched or created again.
 func (p *Pool) Mend() error {
 	files, err := filepath.Glob(filepath.Join(p.dir, "objects", "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {
@@ -153,8 +151,8 @@ func (p *Pool) Mend() error {
 		id := filepath.Base(filepath.Dir(path)) + filepath.Base(path)
 		switch {
 		case !IsID(id) || looseIsWhole(path, plumbing.NewHash(id)):
-		case p.Theirs: //control:their-objects-stay
-			_ = os.Rename(path, path+".damaged") // what cannot be renamed is read as damaged
+		case p.UserClone: //control:their-objects-stay
+			_ = os.Rename(path, path+".damaged") // if renaming fails, reads report the damage
 		default:
 			drop(path)
 		}
@@ -163,11 +161,11 @@ func (p *Pool) Mend() error {
 	return nil
 }
 
-// Whole reports whether a commit is here with every file of its tree. When it
-// is not, the commit itself is taken for missing from then on.
+// Whole reports whether a commit exists with all files of its tree. If not, the commit
+// itself is treated as missing from then on.
 //
-// In a partial mirror a content that the remote has is promised. It has those of what is
-// there, by refs; what comes after that must be here, or be brought now.
+// In a partial mirror, contents that the remote has count as existing: those reachable
+// from its refs, given in there. Newer ones must exist, or be fetched now.
 func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing.Hash) (bool, error) {
 	var lacks []plumbing.Hash
 	tree, err := o.TreeOf(commit)
@@ -175,13 +173,13 @@ func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing
 		lacks, err = o.wholeTree(tree, map[plumbing.Hash]bool{}, nil)
 	}
 	if err == nil && len(lacks) > 0 {
-		err = o.promised(ctx, plumbing.NewHash(commit), there, lacks)
+		err = o.checkPromised(ctx, plumbing.NewHash(commit), there, lacks)
 	}
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
-		if o.pool.Theirs { //control:their-commits-stay
+		if o.pool.UserClone { //control:their-commits-stay
 			return false, nil
 		}
-		drop(o.pool.loose(plumbing.NewHash(commit)))
+		drop(o.pool.loosePath(plumbing.NewHash(commit)))
 		return false, nil
 	}
 	return err == nil, err

@@ -20,19 +20,18 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/format/idxfile"
 )
 
-// Limits say when a mirror is tidied.
+// Limits are the thresholds for tidying a mirror.
 type Limits struct {
-	Packs int           // before the small ones are joined
-	Loose int           // objects, before they are packed
-	Age   time.Duration // at which a file is known not to be in use
+	Packs int           // number of packs above which the small ones are joined
+	Loose int           // number of loose objects above which they are packed
+	Age   time.Duration // age from which a file is not in use
 }
 
-// Tidy keeps a mirror quick that has served for long: each fetch adds a pack
-// and each checkpoint some loose objects, and every look-up goes by all of
-// them. Nothing is thrown away. Who reads meanwhile has the old files open, or is
-// told that they are gone and looks again, see [Pool.Use].
+// Tidy keeps a long-lived mirror fast: each fetch adds a pack, each checkpoint adds
+// loose objects, and every lookup searches all of them. No object is deleted.
+// Concurrent readers have the old files open, or retry, see [Pool.Use].
 func (p *Packs) Tidy(ctx context.Context, most Limits) error {
-	if old := time.Now().Add(-most.Age); p.looseNumber(old) > most.Loose {
+	if old := time.Now().Add(-most.Age); p.looseCount(old) > most.Loose {
 		if err := p.packLoose(ctx, old); err != nil {
 			return fmt.Errorf("pack loose objects: %w", err)
 		}
@@ -52,9 +51,9 @@ func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 	return nil
 }
 
-// Sweep removes what a killed process left behind. No other fetch is under
-// way; objects and packs for pushes that others write at this moment are
-// younger than age.
+// Sweep removes temporary files of killed processes. No fetch may be in progress, so
+// temporary packs go at any age. Other files may belong to pushes in progress, and go
+// only if older than age.
 func (p *Packs) Sweep(age time.Duration) {
 	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*"} {
 		left, _ := filepath.Glob(filepath.Join(p.Dir, filepath.FromSlash(pattern)))
@@ -72,8 +71,8 @@ func (p *Packs) Sweep(age time.Duration) {
 type packFile struct {
 	path     string // without the extension
 	size     int64
-	promised bool             // it came from a remote that promised what it lacks
-	objects  []*idxfile.Entry // when it is being joined
+	promised bool             // has the marker of a promisor pack
+	objects  []*idxfile.Entry // set while joining
 }
 
 func (p *Packs) list() ([]packFile, error) {
@@ -94,9 +93,9 @@ func (p *Packs) list() ([]packFile, error) {
 	return list, nil
 }
 
-// toJoin picks the small packs, so that those that stay are each at least
-// twice as large as all smaller ones together: a byte is then copied a few
-// times in its life and not at every tidying.
+// toJoin selects the small packs, so that each remaining pack is at least twice as
+// large as all smaller ones together. A byte is then copied only a few times in its
+// life, not at every tidying.
 func toJoin(list []packFile) []packFile {
 	slices.SortFunc(list, func(a, b packFile) int { return cmp.Compare(a.size, b.size) })
 	n := 0
@@ -116,10 +115,9 @@ func toJoin(list []packFile) []packFile {
 	return list[:n]
 }
 
-// join puts packs one after another into a new one. Objects stay as they are
-// stored: a delta names its base by how far back it is, or by its id, and both
-// are right in the joined pack. A pack that repeats an object of another one is
-// left alone.
+// join concatenates packs into a new one. Objects keep their stored form: a delta
+// refers to its base by relative offset or by id, and both remain valid. A pack that
+// repeats an object of an earlier one is left alone.
 func (p *Packs) join(ctx context.Context, list []packFile, promised bool) error {
 	seen := map[plumbing.Hash]bool{}
 	var parts []packFile
@@ -139,7 +137,7 @@ func (p *Packs) join(ctx context.Context, list []packFile, promised bool) error 
 		return nil
 	}
 	err := p.create(promised, func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
-	for _, part := range parts { // by their packs they are found
+	for _, part := range parts { // .pack first, because readers look for it
 		if err == nil {
 			err = errors.Join(os.Remove(part.path+".pack"), os.Remove(part.path+".idx"))
 			drop(part.path + promisedExt)
@@ -183,7 +181,7 @@ func writeJoined(ctx context.Context, out io.Writer, parts []packFile, objects i
 	if err := idx.OnHeader(uint32(objects)); err != nil {
 		return nil, err
 	}
-	shift := int64(0) // how much further back an object comes to lie
+	shift := int64(0) // added to the offset of each object
 	for _, part := range parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -209,8 +207,7 @@ func writeJoined(ctx context.Context, out io.Writer, parts []packFile, objects i
 	return idx.Index()
 }
 
-// copy writes the objects of a pack, and checks that they are what the pack
-// says it holds.
+// copy writes the objects of a pack. It verifies their number and the checksum.
 func (part *packFile) copy(w io.Writer) error {
 	f, err := os.Open(part.path + ".pack")
 	if err != nil {
@@ -239,9 +236,9 @@ func (part *packFile) copy(w io.Writer) error {
 	return nil
 }
 
-// looseNumber estimates how many loose objects there are that were written
-// before a time, from one of the 256 directories.
-func (p *Packs) looseNumber(before time.Time) int {
+// looseCount estimates the number of loose objects older than before by counting one
+// of the 256 directories.
+func (p *Packs) looseCount(before time.Time) int {
 	list, err := os.ReadDir(filepath.Join(p.Dir, "objects", "17"))
 	if err != nil {
 		return 0
@@ -255,8 +252,8 @@ func (p *Packs) looseNumber(before time.Time) int {
 	return 256 * n
 }
 
-// packLoose moves loose objects that were written before a time into a pack.
-// Younger ones may be in use by a checkpoint or a push of this moment.
+// packLoose moves loose objects older than before into a pack. Younger ones may be in
+// use by a checkpoint or a push.
 func (p *Packs) packLoose(ctx context.Context, before time.Time) error {
 	files, err := filepath.Glob(filepath.Join(p.Dir, "objects", "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {

@@ -11,20 +11,18 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 )
 
-// Entry is one line of a tree object. go-git's own is not used: its decoder
-// changes the modes of files that an edit does not touch, and it finds no path
-// with a control character in it.
+// Entry is one line of a tree object. It replaces go-git's type: its decoder changes the
+// modes of unmodified files and cannot find paths with control characters.
 type Entry struct {
 	Name string
 	Mode filemode.FileMode
-	Hash plumbing.Hash // zero for what is not there
+	Hash plumbing.Hash // zero if the entry does not exist
 }
 
 // IsDir reports whether e is a directory.
 func (e Entry) IsDir() bool { return e.Mode == filemode.Dir }
 
-// Tree reads the entries of a tree in the order they are stored. The zero
-// hash is the empty tree.
+// Tree reads the entries of a tree in stored order. The zero hash is the empty tree.
 func (o *DB) Tree(h plumbing.Hash) ([]Entry, error) {
 	if h.IsZero() {
 		return nil, nil
@@ -52,8 +50,8 @@ func (o *DB) Tree(h plumbing.Hash) ([]Entry, error) {
 	return list, nil
 }
 
-// WriteTree stores entries as a tree, sorted the way git wants it. No
-// entries give the zero hash.
+// WriteTree stores entries as a tree in git's sort order. It returns the zero hash if
+// there are no entries.
 func (o *DB) WriteTree(list []Entry) (plumbing.Hash, error) {
 	if len(list) == 0 {
 		return plumbing.ZeroHash, nil
@@ -74,7 +72,7 @@ func (o *DB) WriteTree(list []Entry) (plumbing.Hash, error) {
 	return o.Write(plumbing.TreeObject, buf.Bytes())
 }
 
-// Root stores a tree even when it is empty, as a commit needs one.
+// Root stores the empty tree if h is zero, because a commit needs a tree.
 func (o *DB) Root(h plumbing.Hash) (plumbing.Hash, error) {
 	if h.IsZero() {
 		return o.Write(plumbing.TreeObject, nil)
@@ -82,7 +80,7 @@ func (o *DB) Root(h plumbing.Hash) (plumbing.Hash, error) {
 	return h, nil
 }
 
-// Find returns the entry at a path of a tree, "" for the tree itself.
+// Find returns the entry at a path of a tree. An empty path is the tree itself.
 func (o *DB) Find(root plumbing.Hash, path string) (Entry, error) {
 	e := Entry{Mode: filemode.Dir, Hash: root}
 	if path == "" || path == "." {
@@ -113,14 +111,14 @@ func (e Entry) IsFile() bool {
 	return !e.Hash.IsZero() && (e.Mode.IsRegular() || e.Mode == filemode.Executable)
 }
 
-// Edit is a change of a tree: what is to be at a path, or below it.
+// Edit is a change of a tree, at a path or below it.
 type Edit struct {
 	set   bool  // the path itself changes
-	to    Entry // what it becomes; the zero hash deletes it
+	to    Entry // new entry; the zero hash deletes
 	below map[string]*Edit
 }
 
-// Put says what is to be at a path; the zero entry deletes what is there.
+// Put sets the entry at a path; the zero entry deletes the path.
 func (e *Edit) Put(parts []string, to Entry) {
 	for _, p := range parts {
 		if e.below == nil {
@@ -144,23 +142,22 @@ func (e *Edit) writes() bool {
 	return false
 }
 
-// Apply returns the tree that base becomes under an edit, and the submodules
-// that the edit reaches into: they stay as they are. Only trees on the way to a
-// change are read.
+// Apply applies an edit to base. It returns the resulting tree, and the submodules
+// that the edit would have changed, which stay unchanged. It reads only trees on the
+// way to a change.
 func (o *DB) Apply(ctx context.Context, base plumbing.Hash, e *Edit) (plumbing.Hash, []string, error) {
 	ed := &editor{o: o}
 	h, err := ed.apply(ctx, base, e, "")
 	return h, ed.submodules, err
 }
 
-// editor is a [DB.Apply] under way.
+// editor is the state of a [DB.Apply].
 type editor struct {
 	o          *DB
 	submodules []string
 }
 
-// apply returns the tree that base, at a path that ends in "/" or is empty,
-// becomes under an edit.
+// apply applies an edit to the tree base. The path at ends in "/" or is empty.
 func (ed *editor) apply(ctx context.Context, base plumbing.Hash, e *Edit, at string) (plumbing.Hash, error) {
 	if err := ctx.Err(); err != nil {
 		return base, err
@@ -191,7 +188,7 @@ func (ed *editor) apply(ctx context.Context, base plumbing.Hash, e *Edit, at str
 	return ed.o.WriteTree(list)
 }
 
-// entry returns what one entry becomes; a zero hash means it goes.
+// entry applies an edit to one entry; a zero hash in the result deletes it.
 func (ed *editor) entry(ctx context.Context, old Entry, e *Edit, path string) (Entry, error) {
 	if e.set {
 		old = e.to
@@ -202,7 +199,7 @@ func (ed *editor) entry(ctx context.Context, old Entry, e *Edit, path string) (E
 	writes := e.writes()
 	switch {
 	case !old.IsDir() && !old.Hash.IsZero() && !writes:
-		return old, nil // files below it go because it is a file now
+		return old, nil // a file now, so the deleted files below are gone already
 	case e.set && !old.Hash.IsZero() && writes:
 		return old, fmt.Errorf("%w: %q is given both as a file and as a directory", ErrPath, path)
 	case old.Mode == filemode.Submodule && writes: //control:submodule-inside
@@ -222,8 +219,8 @@ func IsID(s string) bool { return len(s) == 40 && isHex(s) }
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// SplitPath checks a path of a change and cuts it into components. Paths are
-// relative, with slashes, and clean; any bytes but NUL are allowed in a name.
+// SplitPath validates a path and splits it into components. Paths are relative, clean
+// and separated by slashes; names may contain any byte but NUL.
 func SplitPath(path string) ([]string, error) {
 	if path == "" || strings.IndexByte(path, 0) >= 0 || len(path) > 4096 {
 		return nil, fmt.Errorf("%w: %q", ErrPath, path)

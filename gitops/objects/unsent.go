@@ -13,8 +13,8 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// maxStops limits how many refs of a remote are looked at for what it has.
-// More would cost time; fewer only mean that more is sent.
+// maxStops is the maximum number of remote refs taken into account. More would take
+// time; fewer only cause redundant objects to be sent.
 const maxStops = 1000
 
 // stops lists commits that the remote has, branches first.
@@ -43,9 +43,8 @@ func stops(o *DB, remote map[string]plumbing.Hash) []plumbing.Hash {
 	return list
 }
 
-// between lists the commits in the history of head and not in that of any of
-// stops, newest first. It walks both by date, so what is shared is not read
-// to its beginning.
+// between lists the commits reachable from head but from none of stops, newest first.
+// It walks both by date, so that it does not read shared history to its beginning.
 func between(ctx context.Context, o *DB, head plumbing.Hash, stops []plumbing.Hash) ([]*object.Commit, error) {
 	w := &walk{o: o, known: map[plumbing.Hash]*node{}}
 	if err := w.push(head, false); err != nil {
@@ -76,7 +75,7 @@ func between(ctx context.Context, o *DB, head plumbing.Hash, stops []plumbing.Ha
 	}
 	var out []*object.Commit
 	for _, n := range list {
-		if !n.shared { // it may have been found to be shared later
+		if !n.shared { // may have turned out to be shared later
 			out = append(out, n.Commit)
 		}
 	}
@@ -86,7 +85,7 @@ func between(ctx context.Context, o *DB, head plumbing.Hash, stops []plumbing.Ha
 // Descends reports whether old is in the history of h.
 func Descends(ctx context.Context, o *DB, h, old plumbing.Hash) (bool, error) {
 	if _, err := object.GetCommit(o, old); err != nil {
-		return false, nil // not here, or a tag or the like
+		return false, nil // missing, or not a commit
 	}
 	list, err := between(ctx, o, old, []plumbing.Hash{h})
 	return len(list) == 0, err
@@ -94,15 +93,15 @@ func Descends(ctx context.Context, o *DB, h, old plumbing.Hash) (bool, error) {
 
 type node struct {
 	*object.Commit
-	turn           time.Time // when it is looked at, newest first
+	turn           time.Time // queue order, newest first
 	shared, queued bool
 }
 
 type walk struct {
 	o     *DB
 	known map[plumbing.Hash]*node
-	queue []*node // by turn, the next one last
-	open  int     // queued nodes that are not shared
+	queue []*node // sorted by turn, the next node last
+	open  int     // number of queued nodes that are not shared
 }
 
 func (w *walk) push(h plumbing.Hash, shared bool) error {
@@ -117,14 +116,14 @@ func (w *walk) push(h plumbing.Hash, shared bool) error {
 		w.known[h] = n
 	case n.shared || !shared:
 		return nil
-	case n.queued: // and now found to be shared
+	case n.queued: // queued as unshared, now found to be shared
 		n.shared = true
 		w.open--
 		return nil
 	}
 	n.shared, n.queued, n.turn = shared, true, n.Committer.When
 	if shared {
-		n.turn = n.turn.Add(24 * time.Hour) // ahead of the others, as clocks are off at times
+		n.turn = n.turn.Add(24 * time.Hour) // takes precedence, to allow for clock skew
 	} else {
 		w.open++
 	}
@@ -133,9 +132,9 @@ func (w *walk) push(h plumbing.Hash, shared bool) error {
 	return nil
 }
 
-// Unsent lists the objects of a commit's history that the remote does not
-// have, found by comparing trees with those of parents. A head that has no parent takes
-// the place of the commit now: their trees are compared.
+// Unsent lists the objects in the history of head that the remote does not have, by
+// comparing trees with those of parents. A head without a parent replaces the commit
+// now, so its tree is compared with that of now.
 func Unsent(ctx context.Context, o *DB, head, now plumbing.Hash, remote map[string]plumbing.Hash) ([]Packed, error) {
 	commits, err := between(ctx, o, head, stops(o, remote))
 	if err != nil {
@@ -163,7 +162,7 @@ func Unsent(ctx context.Context, o *DB, head, now plumbing.Hash, remote map[stri
 	return c.list, nil
 }
 
-// collector gathers objects that are in a tree and in none of its parents'.
+// collector gathers objects of a tree that are in none of its parents' trees.
 type collector struct {
 	o    *DB
 	seen map[plumbing.Hash]bool

@@ -1,6 +1,6 @@
-// Package sign signs commits as git does: with an SSH key in the SSHSIG format, or
-// with an OpenPGP key. Signatures are deterministic, so that the same commit signed
-// again is the same commit.
+// Package sign signs commits like git, with an SSH key in the SSHSIG format or with an
+// OpenPGP key. Signatures are deterministic: signing the same commit again gives the
+// same id.
 package sign
 
 import (
@@ -25,8 +25,8 @@ type Key struct {
 	sign func(payload []byte, when time.Time) (string, error)
 }
 
-// ReadKey reads a private key: one of OpenSSH or in PEM form, or an armored one of
-// OpenPGP. No error holds anything of it.
+// ReadKey reads a private key: OpenSSH, PEM, or armored OpenPGP. Errors contain no part
+// of the key.
 func ReadKey(data []byte) (*Key, error) {
 	switch text := string(data); {
 	case strings.Contains(text, "-----BEGIN PGP PRIVATE KEY BLOCK-----"):
@@ -39,8 +39,7 @@ func ReadKey(data []byte) (*Key, error) {
 	return nil, errors.New("it is no private key, neither of SSH nor, in its armored form, of OpenPGP")
 }
 
-// Commit returns a commit with its signature. It is a signer of commits, see
-// package gitops.
+// Commit returns the signed commit. It implements the signer of package gitops.
 func (k *Key) Commit(_ context.Context, _ string, commit []byte) ([]byte, error) {
 	c, err := Read(commit)
 	if err != nil {
@@ -53,8 +52,8 @@ func (k *Key) Commit(_ context.Context, _ string, commit []byte) ([]byte, error)
 	return with(commit, strings.TrimRight(signature, "\n"))
 }
 
-// Signed returns the commit with a signature that has a given id, as idOf counts it.
-// Some signers leave an empty line at the end of a signature, and do not show it.
+// Signed adds a signature to a commit such that idOf returns id for the result. Some
+// signers end a signature with empty lines that they do not show.
 func Signed(commit []byte, signature, id string, idOf func([]byte) string) ([]byte, error) {
 	signature = strings.TrimRight(strings.ReplaceAll(signature, "\r\n", "\n"), "\n")
 	for range 3 {
@@ -79,15 +78,15 @@ func with(commit []byte, signature string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Commit is what a commit says.
+// Commit holds the parsed fields of a commit.
 type Commit struct {
 	Tree    string
 	Parents []string
 	Message string
-	When    time.Time // of the committer
+	When    time.Time // committer time
 }
 
-// Read reads a commit as git stores it.
+// Read parses a raw commit.
 func Read(commit []byte) (Commit, error) {
 	head, message, ok := strings.Cut(string(commit), "\n\n")
 	out := Commit{Message: message}

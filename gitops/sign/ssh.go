@@ -10,12 +10,12 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// SSHSIG is described in PROTOCOL.sshsig of OpenSSH.
+// SSHSIG is specified in PROTOCOL.sshsig of OpenSSH.
 const (
 	sshMagic     = "SSHSIG"
 	sshNamespace = "git"
 	sshHash      = "sha512"
-	sshLine      = 70 // characters of a line of the armor
+	sshLine      = 70 // length of an armor line
 )
 
 func readSSH(data []byte) (*Key, error) {
@@ -29,7 +29,7 @@ func readSSH(data []byte) (*Key, error) {
 	}
 	algorithm := signer.PublicKey().Type()
 	if algorithm == ssh.KeyAlgoRSA {
-		algorithm = ssh.KeyAlgoRSASHA512 // with SHA-1 nobody takes it
+		algorithm = ssh.KeyAlgoRSASHA512 // SHA-1 signatures are no longer accepted
 	}
 	with, ok := signer.(ssh.AlgorithmSigner)
 	if !ok {
@@ -38,7 +38,7 @@ func readSSH(data []byte) (*Key, error) {
 	return &Key{Kind: kindSSH, sign: func(payload []byte, _ time.Time) (string, error) {
 		hash := sha512.Sum512(payload)
 		signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(hash[:])})...)
-		sig, err := with.SignWithAlgorithm(nil, signed, algorithm) // without chance: the same again is the same
+		sig, err := with.SignWithAlgorithm(nil, signed, algorithm) // nil randomness: signatures must be deterministic
 		if err != nil {
 			return "", err
 		}

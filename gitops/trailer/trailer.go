@@ -1,6 +1,5 @@
-// Package trailer writes and reads commit messages: a text, and below it lines
-// such as "Session: 4f2a" that only the program writes. No text can add a line
-// to them.
+// Package trailer writes and reads commit messages with trailers such as
+// "Session: 4f2a". Only the program writes trailers; the text cannot add any.
 package trailer
 
 import (
@@ -13,12 +12,12 @@ import (
 // Trailer is one "Key: value" line at the end of a commit message.
 type Trailer struct{ Key, Value string }
 
-// credit matches a line that would credit somebody, or sign off in their name,
-// wherever it stands in a message: squash merges carry such lines along.
+// credit matches a line that credits or signs off on behalf of an author, anywhere in
+// a message: squash merges carry such lines along.
 var credit = regexp.MustCompile(`(?mi)^([ \t]*)([A-Za-z0-9-]+-by[ \t]*:)`)
 
-// Message returns a commit message with trailers as its last paragraph. Lines of
-// the text that look like credits are made list items, which credit nobody.
+// Message returns a commit message with trailers as its last paragraph. Lines of the
+// text that look like credits become list items, which have no effect.
 func Message(text string, list []Trailer) string {
 	msg := strings.TrimSpace(Clean(text))
 	if msg == "" {
@@ -43,8 +42,8 @@ func Message(text string, list []Trailer) string {
 	return msg + "\n\n" + tail.String()
 }
 
-// Clean drops control characters but newline and tab, and bytes that are no
-// text. Every kind of line end becomes a newline.
+// Clean removes control characters except newline and tab, and replaces invalid UTF-8.
+// It converts all line ends to newlines.
 func Clean(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n")
 	return strings.Map(func(r rune) rune {
@@ -58,10 +57,10 @@ func Clean(s string) string {
 	}, s)
 }
 
-// OneLine is a text as one line, with one space between words.
+// OneLine returns a cleaned text as one line, with single spaces between words.
 func OneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
-// Ident is a name or address as it may stand in a commit header.
+// Ident returns a name or address in a form that is safe in a commit header.
 func Ident(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if strings.ContainsRune("<>\n", r) {
@@ -72,18 +71,18 @@ func Ident(s string) string {
 	return strings.Trim(s, ` .,:;"'`)
 }
 
-// Credit returns a trailer that names a person or bot.
+// Credit returns a trailer that names a user or bot.
 func Credit(key, name, email string) Trailer {
 	return Trailer{key, fmt.Sprintf("%s <%s>", Ident(name), Ident(email))}
 }
 
-// inKey reports whether a trailer's key may have the character.
+// inKey reports whether a trailer's key may contain the character.
 func inKey(r rune) bool {
 	return r == '-' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
 
-// Parse reads the trailers of a commit message: the last paragraph, if every line
-// of it is "Key: value" and it is not the subject.
+// Parse reads the trailers of a commit message. They are the last paragraph, if it is
+// not the subject and every line has the form "Key: value".
 func Parse(message string) []Trailer {
 	msg := strings.TrimSpace(strings.ReplaceAll(message, "\r\n", "\n"))
 	cut := strings.LastIndex(msg, "\n\n")
@@ -101,8 +100,8 @@ func Parse(message string) []Trailer {
 	return list
 }
 
-// Value returns the value of the first trailer of a message with that key, "" if
-// there is none.
+// Value returns the value of the first trailer with the given key, or "" if there is
+// none.
 func Value(message, key string) string {
 	for _, t := range Parse(message) {
 		if t.Key == key {

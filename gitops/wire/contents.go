@@ -17,22 +17,22 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-// Contents are asked for by version 2 of the protocol: it takes any object by its id,
-// and the server need not look at its refs.
+// Contents are requested with version 2 of the protocol: it accepts any object id, and
+// the server need not check its refs.
 
-// MissingError is what a remote says of an object that it does not have.
+// MissingError reports an object that the remote does not have.
 type MissingError struct{ ID plumbing.Hash }
 
 func (e *MissingError) Error() string { return fmt.Sprintf("the remote does not have %s", e.ID) }
 
-// Promises reports whether a remote sends commits without their contents, and contents
-// by their ids.
+// Promises reports whether a remote supports partial clones: it sends commits without
+// contents, and contents by id.
 func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
-	s, err := w.second(ctx, remote)
+	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return false, err
 	}
-	body, err := s.advertised(ctx)
+	body, err := s.advertisement(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -46,14 +46,14 @@ func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
 			return slices.Contains(strings.Fields(can), "filter"), nil
 		}
 		if !second && line != "" && !strings.HasPrefix(line, "#") {
-			return false, nil // it speaks another version
+			return false, nil // another protocol version
 		}
 	}
 	return false, scan.Err()
 }
 
-// second is the service that fetches, in version 2.
-func (w *Wire) second(ctx context.Context, remote string) (*Service, error) {
+// fetchService returns the fetch service with version 2 of the protocol.
+func (w *Wire) fetchService(ctx context.Context, remote string) (*Service, error) {
 	s, err := w.service(ctx, remote, "git-upload-pack", Read)
 	if err == nil {
 		s.v2 = true
@@ -61,8 +61,8 @@ func (w *Wire) second(ctx context.Context, remote string) (*Service, error) {
 	return s, err
 }
 
-// Contents asks for objects by their ids, and returns a pack with them and nothing else.
-// One that the remote does not have is a [MissingError], and there is no pack then.
+// Contents requests objects by id and returns a pack with exactly these. If the remote
+// lacks one of them, it returns a [MissingError] and no pack.
 func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	e := pktline.NewEncoder(&body)
@@ -75,14 +75,14 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	if err = errors.Join(err, e.EncodeString("done\n"), e.Flush()); err != nil {
 		return nil, err
 	}
-	s, err := w.second(ctx, remote)
+	s, err := w.fetchService(ctx, remote)
 	if err != nil {
 		return nil, err
 	}
 	res, err := s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
 	if errors.Is(err, errRedirect) { // the repository was renamed
 		var where io.ReadCloser
-		if where, err = s.advertised(ctx); err == nil {
+		if where, err = s.advertisement(ctx); err == nil {
 			where.Close()
 			res, err = s.Post(ctx, bytes.NewReader(body.Bytes()), int64(body.Len()))
 		}
@@ -97,11 +97,11 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	line := strings.TrimSpace(string(scan.Bytes()))
 	switch {
 	case errors.As(err, &said):
-		err = declined(said.Text)
+		err = declinedError(said.Text)
 	case err == nil && line == "":
 		err = fmt.Errorf("%w: the answer ends before it begins", ErrUnavailable)
 	case err == nil && line != "packfile":
-		err = declined(line)
+		err = declinedError(line)
 	}
 	if err != nil {
 		return nil, errors.Join(err, res.Close())
@@ -109,14 +109,14 @@ func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash)
 	return packOf{sideband.NewDemuxer(sideband.Sideband64k, res), res}, nil
 }
 
-// packOf is the pack in an answer.
+// packOf reads the pack out of a response.
 type packOf struct {
 	io.Reader
 	io.Closer
 }
 
-// declined is the error of an answer that is no pack.
-func declined(line string) error {
+// declinedError returns the error for a response without a pack.
+func declinedError(line string) error {
 	_, id, ok := strings.Cut(line, "not our ref ")
 	if id = strings.TrimSpace(id); ok && objects.IsID(id) {
 		return &MissingError{plumbing.NewHash(id)}

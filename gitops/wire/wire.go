@@ -1,5 +1,5 @@
-// Package wire speaks git's smart protocol over HTTP: it lists refs, and posts what
-// fetches and pushes say. Credentials go into one header and nowhere else.
+// Package wire speaks git's smart protocol over HTTP: it lists refs and posts the
+// requests of fetches and pushes. Credentials are sent in one header only.
 package wire
 
 import (
@@ -20,54 +20,54 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-const maxAdvert = 64 << 20 // bytes of a list of refs
+const maxAdvert = 64 << 20 // maximum size of a ref list, in bytes
 
 // Errors that callers branch on.
 var (
-	// ErrAuth: the remote did not accept the credentials.
+	// ErrAuth means that the remote did not accept the credentials.
 	ErrAuth = errors.New("the remote did not accept the credentials")
-	// ErrUnavailable: the remote did not answer, or said that it cannot now.
-	// Trying later can help.
+	// ErrUnavailable means that the remote did not respond, or reported a temporary
+	// failure. A later attempt may succeed.
 	ErrUnavailable = errors.New("the remote does not answer")
 )
 
-// Access is what credentials are for.
+// Access is the access level that credentials are requested for.
 type Access int
 
-// What credentials are for.
+// The access levels.
 const (
 	Read      Access = iota // list and fetch
-	Push                    // move a branch
-	Workflows               // move a branch, and change workflow files on the way
+	Push                    // update a branch
+	Workflows               // update a branch with changes to workflow files
 )
 
-// Wire reaches remotes. Cancelling the context of a call closes the connection.
+// Wire connects to remotes. Canceling the context of a call closes the connection.
 type Wire struct {
-	HTTP http.RoundTripper // nil for [http.DefaultTransport]
-	// Auth returns the credentials for a URL; nil, or an empty token, means none. An
+	HTTP http.RoundTripper // nil means [http.DefaultTransport]
+	// Auth returns the credentials for a URL. A nil Auth or an empty token means none. An
 	// empty user means "x-access-token".
 	Auth func(ctx context.Context, url string, a Access) (user, token string, err error)
 }
 
 // Service is one side of a remote: git-upload-pack or git-receive-pack.
 type Service struct {
-	Adv   *packp.AdvRefs // what it has and can
-	Empty bool           // it has no refs
+	Adv   *packp.AdvRefs // advertised refs and capabilities
+	Empty bool           // the repository has no refs
 
 	w      *Wire
 	name   string
-	base   string // where the repository is, after redirects
-	header string // value of Authorization, "" for none
-	v2     bool   // version 2 of the protocol is spoken
+	base   string // URL of the repository, after redirects
+	header string // value of Authorization; empty without credentials
+	v2     bool   // uses version 2 of the protocol
 }
 
-// Dial asks for the refs of a remote.
+// Dial requests the refs of a remote.
 func (w *Wire) Dial(ctx context.Context, remote, name string, a Access) (*Service, error) {
 	s, err := w.service(ctx, remote, name, a)
 	if err != nil {
 		return nil, err
 	}
-	body, err := s.advertised(ctx)
+	body, err := s.advertisement(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +98,8 @@ func (w *Wire) service(ctx context.Context, remote, name string, a Access) (*Ser
 	return s, nil
 }
 
-// advertised returns what the service says of itself, and notes where it is.
-func (s *Service) advertised(ctx context.Context) (io.ReadCloser, error) {
+// advertisement returns the service's advertisement, and updates base after redirects.
+func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+"/info/refs?service="+s.name, nil)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,8 @@ func (s *Service) advertised(ctx context.Context) (io.ReadCloser, error) {
 	return res.Body, nil
 }
 
-// Post sends a request to the service and returns the body of the answer.
+// Post sends a request to the service and returns the body of the response. The caller
+// must close it.
 func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.ReadCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/"+s.name, body)
 	if err != nil {
@@ -130,7 +131,7 @@ func (s *Service) Post(ctx context.Context, body io.Reader, size int64) (io.Read
 	if err != nil {
 		return nil, err
 	}
-	return answer{res.Body}, nil
+	return responseBody{res.Body}, nil
 }
 
 func (s *Service) do(req *http.Request) (*http.Response, error) {
@@ -149,7 +150,7 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 		}
 		var ue *url.Error
 		if errors.As(err, &ue) {
-			err = ue.Err // the rest repeats the address
+			err = ue.Err // the outer error repeats the address
 		}
 		if errors.Is(err, errRedirect) {
 			return nil, fmt.Errorf("%s: %w", s.name, err)
@@ -175,11 +176,11 @@ func (s *Service) do(req *http.Request) (*http.Response, error) {
 	return nil, fmt.Errorf("%s: the server answered %s: %q", s.name, res.Status, trailer.OneLine(string(text)))
 }
 
-// answer is the body of an answer. That it was cut off says nothing about
-// what was asked: the remote can be asked again.
-type answer struct{ io.ReadCloser }
+// responseBody is a response body. A truncated response is [ErrUnavailable], because it says
+// nothing about the request, which can be retried.
+type responseBody struct{ io.ReadCloser }
 
-func (a answer) Read(p []byte) (int, error) {
+func (a responseBody) Read(p []byte) (int, error) {
 	n, err := a.ReadCloser.Read(p)
 	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
 		err = fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -187,11 +188,11 @@ func (a answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// errRedirect is a redirect that is not followed.
+// errRedirect means that a redirect was not followed.
 var errRedirect = errors.New("redirect refused")
 
-// sameHost follows a repository that was renamed, and nothing else: not to
-// another host, where the credentials have no business, and no POST.
+// sameHost follows redirects of renamed repositories only: never to another host,
+// which must not get the credentials, and never for a POST.
 func sameHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {

@@ -1,4 +1,4 @@
-// Package ignore reads files like .gitignore, and says which paths they exclude.
+// Package ignore reads files like .gitignore and reports which paths they exclude.
 package ignore
 
 import (
@@ -10,11 +10,11 @@ import (
 
 // rule is one line of an ignore file.
 type rule struct {
-	pattern  string // doublestar, against the name or the path below the file's directory
-	literal  bool   // compare, do not match
-	suffix   bool   // pattern was "*…": compare the end
-	begin    string // what matches begins with this and
-	end      string // ends with this, which is quicker to see
+	pattern  string // doublestar pattern for the name, or for the path below the file's directory
+	literal  bool   // compare as plain text
+	suffix   bool   // pattern was "*…": compare only the end
+	begin    string // fixed beginning of every match, for a quick check
+	end      string // fixed end of every match
 	negate   bool
 	dirOnly  bool
 	nameOnly bool
@@ -23,7 +23,7 @@ type rule struct {
 // Rules are the lines of an ignore file.
 type Rules []rule
 
-// Parse reads the lines of an ignore file as gitignore(5) says.
+// Parse parses an ignore file according to gitignore(5).
 func Parse(text string) Rules {
 	var rules Rules
 	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
@@ -55,7 +55,7 @@ func parseRule(line string) (rule, bool) {
 	r.nameOnly = !strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if inner, ok := strings.CutSuffix(line, "/**"); ok {
-		line = inner + "/**/*" // what is in it, not it
+		line = inner + "/**/*" // its content, not the directory itself
 	}
 	line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line)
 	rest, star := strings.CutPrefix(line, "*")
@@ -74,19 +74,19 @@ func parseRule(line string) (rule, bool) {
 	return r, true
 }
 
-// fixed returns how every name that a pattern matches begins and ends. A
-// slash beside a ** may match nothing, so neither goes up to one.
+// fixed returns the common beginning and end of all matches of a pattern. A slash next to
+// a ** may match nothing, so neither part extends to such a slash.
 func fixed(pattern string) (begin, end string) {
 	const special = `*?[]\`
 	begin = pattern[:strings.IndexAny(pattern, special)]
 	begin = begin[:max(0, strings.LastIndexByte(begin, '/'))]
-	if strings.ContainsAny(pattern, `[\`) { // a class may hold anything
+	if strings.ContainsAny(pattern, `[\`) { // a class can match any character
 		return begin, ""
 	}
 	return begin, pattern[strings.LastIndexAny(pattern, special+"/")+1:]
 }
 
-// match reports whether the rule is about rel, whose last element is name.
+// match reports whether the rule applies to rel, which ends in the element name.
 func (r *rule) match(rel, name string, dir bool) bool {
 	if r.dirOnly && !dir {
 		return false
@@ -105,8 +105,8 @@ func (r *rule) match(rel, name string, dir bool) bool {
 	return doublestar.MatchUnvalidated(r.pattern, rel)
 }
 
-// Decide returns what the last matching rule says of a path below the directory of the
-// file. decided is false when no rule matches.
+// Decide applies the last matching rule to a path relative to the file's directory.
+// decided is false if no rule matches.
 func (rules Rules) Decide(rel string, dir bool) (ignored, decided bool) {
 	name := path.Base(rel)
 	for i := len(rules) - 1; i >= 0; i-- {
@@ -117,8 +117,8 @@ func (rules Rules) Decide(rel string, dir bool) (ignored, decided bool) {
 	return false, false
 }
 
-// Match reports whether rel, or a directory it lies in, is excluded. In returns the rules
-// of the ignore file in a directory, "." for the top.
+// Match reports whether rel or one of its parent directories is excluded. in returns the
+// rules of the ignore file in a directory; "." is the top.
 func Match(rel string, dir bool, in func(dir string) Rules) bool {
 	if rel == "." {
 		return false
@@ -135,8 +135,7 @@ func Match(rel string, dir bool, in func(dir string) Rules) bool {
 	return ignored
 }
 
-// Wanted reports whether the rules say that rel, or a directory it lies in, is not to be
-// excluded.
+// Wanted reports whether a rule explicitly includes rel or one of its parent directories.
 func Wanted(rel string, in func(dir string) Rules) bool {
 	for end := 1; end <= len(rel); end++ {
 		if end < len(rel) && rel[end] != '/' {
@@ -149,8 +148,7 @@ func Wanted(rel string, in func(dir string) Rules) bool {
 	return false
 }
 
-// decideOne returns what the rules say of rel itself. Its parents must be known not to be
-// excluded.
+// decideOne applies the rules to rel itself. The caller has checked its parents.
 func decideOne(rel string, dir bool, in func(dir string) Rules) (ignored, decided bool) {
 	for at := path.Dir(rel); ; at = path.Dir(at) {
 		below := rel

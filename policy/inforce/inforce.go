@@ -1,5 +1,5 @@
-// Package inforce says which configuration holds, key by key, and where each value comes
-// from.
+// Package inforce reports the effective configuration, key by key, and the source of each
+// value.
 package inforce
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/strict"
 )
 
-// Setting is one key of the configuration with the value that is in force, and where
-// that comes from: "server", "repository", both of them, or "default".
+// Setting is a key of the configuration with its effective value and its source: one of
+// the constants below.
 type Setting struct {
 	Key, Value, From string
 }
 
-// Where settings come from.
+// The sources of settings.
 const (
 	Server     = "server"
 	Repository = "repository"
@@ -27,22 +27,22 @@ const (
 	Default    = "default"
 )
 
-// Of returns what holds in a repository: the server's configuration joined with
-// the repository's, and the defaults. Model is the one for repositories that name none.
-// Keys that nothing sets and that have no default are left out.
+// Of returns the effective configuration of a repository: the server's merged with the
+// repository's, and the defaults. model applies if the server's configuration names none.
+// Unset keys without a default are left out.
 func Of(server, repo policy.Config, model string) []Setting {
 	if server.Model == "" {
 		server.Model = model
 	}
 	merged := policy.Merge(server, repo)
-	merged.SensitiveFiles = append(slices.Clone(server.SensitiveFiles), repo.SensitiveFiles...) // each holds, see [policy.Config.Above]
+	merged.SensitiveFiles = append(slices.Clone(server.SensitiveFiles), repo.SensitiveFiles...) // both apply, see [policy.Config.Above]
 	var out []Setting
 	l := leaves{server: reflect.ValueOf(server), repo: reflect.ValueOf(repo), merged: reflect.ValueOf(merged), all: reflect.ValueOf(merged.WithDefaults()), def: reflect.ValueOf(policy.DefaultConfig())}
 	l.walk("", &out)
 	return out
 }
 
-// leaves is the same part of several configurations.
+// leaves holds the same field of several configurations.
 type leaves struct{ server, repo, merged, all, def reflect.Value }
 
 func (l leaves) walk(key string, out *[]Setting) {
@@ -57,12 +57,13 @@ func (l leaves) walk(key string, out *[]Setting) {
 	switch {
 	case !empty(l.all):
 		*out = append(*out, Setting{Key: key, Value: Shown(l.all), From: l.from()})
-	case !empty(l.repo): // it may not be widened
+	case !empty(l.repo): // the repository may not widen it
 		*out = append(*out, Setting{Key: key, Value: "none", From: Server})
 	}
 }
 
-// from says whose value is in force. A server's value that is the default anyway is that.
+// from returns the source of the value. A server value equal to the default counts as
+// the default.
 func (l leaves) from() string {
 	same := func(v reflect.Value) bool {
 		return !v.IsZero() && reflect.DeepEqual(v.Interface(), l.merged.Interface())
@@ -70,7 +71,7 @@ func (l leaves) from() string {
 	switch {
 	case l.merged.IsZero(), same(l.server) && same(l.def):
 		return Default
-	case same(l.server): // what a repository says as well changes nothing
+	case same(l.server): // an equal value in the repository changes nothing
 		return Server
 	case same(l.repo):
 		return Repository
@@ -78,7 +79,7 @@ func (l leaves) from() string {
 	return Both
 }
 
-// Shown returns a value as it is written in a file.
+// Shown formats a value as in a configuration file.
 func Shown(v reflect.Value) string {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -86,7 +87,7 @@ func Shown(v reflect.Value) string {
 	if t, ok := v.Interface().(encoding.TextMarshaler); ok {
 		text, err := t.MarshalText()
 		if err == nil {
-			return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(string(text)) // 72h, as people write it
+			return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(string(text)) // 72h instead of 72h0m0s
 		}
 	}
 	switch v.Kind() {

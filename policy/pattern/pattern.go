@@ -1,5 +1,5 @@
-// Package pattern has regular expressions that are compiled when they are first
-// needed. Most runs of the program need few of those that there are.
+// Package pattern compiles regular expressions on first use, because most runs of the
+// program need only a few of them.
 package pattern
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Lazy returns a function that returns the expression expr, which it compiles once. It
-// panics when expr is none. The function is safe for concurrent use.
+// Lazy returns a function that compiles expr on its first call and returns the result on
+// every call. It panics if expr is invalid. It is safe for concurrent use.
 func Lazy(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// special are the ranges that no server of the public internet has, besides
-// those that netip knows.
+// special are the ranges outside of the public internet that netip does not classify.
 var special = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"), netip.MustParsePrefix("198.18.0.0/15"),
@@ -16,21 +15,20 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("5f00::/16"), netip.MustParsePrefix("fec0::/10"),
 }
 
-// metadata are the services that hand credentials out to the machines of a cloud.
+// metadata are the addresses of cloud services that hand out credentials to machines.
 var metadata = []netip.Prefix{
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("100.100.100.200/32"), netip.MustParsePrefix("192.0.0.192/32"),
 	netip.MustParsePrefix("168.63.129.16/32"), netip.MustParsePrefix("fd00:ec2::/32"), netip.MustParsePrefix("fd20:ce::254/128"),
 }
 
-// Public reports whether a is an address of the public internet, and of nothing inside a
-// network, in whatever form that is written.
+// Public reports whether a is on the public internet. IPv6 forms of an IPv4 address are
+// either unmapped or not public.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return a.IsGlobalUnicast() && !a.IsPrivate() && !in(special, a) && !Metadata(a)
 }
 
-// Metadata reports whether a is one of the addresses at which clouds hand out
-// credentials.
+// Metadata reports whether a belongs to a cloud service that hands out credentials.
 func Metadata(a netip.Addr) bool { return in(metadata, a.Unmap().WithZone("")) }
 
 func in(ranges []netip.Prefix, a netip.Addr) bool {

@@ -1,5 +1,5 @@
-// Package reach says what may be reached over a network: which hosts a list names, and
-// which addresses are inside one, whatever name leads to them.
+// Package reach decides about network destinations: which hosts a list allows, and which
+// addresses are inside a network, regardless of the name that resolves to them.
 package reach
 
 import (
@@ -16,14 +16,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Ports that an entry without a port stands for.
+// The ports of an entry without a port.
 const (
 	portHTTP  = 80
 	portHTTPS = 443
 )
 
-// presets are the hosts that package managers read packages from. Hosts that take
-// packages in are left out where they are others: what is sent there leaves.
+// presets are the hosts from which package managers download. Hosts that accept uploads
+// are left out if they are separate, because data could leave through them.
 var presets = map[string][]string{
 	"cargo": {"index.crates.io", "static.crates.io"},
 	"go":    {"proxy.golang.org", "sum.golang.org"},
@@ -39,9 +39,9 @@ func Preset(name string) []string { return slices.Clone(presets[name]) }
 
 var plainName = pattern.Lazy(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$`)
 
-// Name returns a host's name as it is compared, in lower case. It reports false for what
-// is no plain name: an address in any spelling, a name with a dot at its end, with a user
-// in front of it, or with anything else that somebody may read in another way.
+// Name normalizes a host name to lower case. It reports false unless it is a plain name:
+// for an address in any notation, a trailing dot, a user part, or any other form that
+// programs may interpret differently.
 func Name(host string) (string, bool) {
 	name := strings.ToLower(host)
 	last := name[strings.LastIndexByte(name, '.')+1:]
@@ -51,13 +51,13 @@ func Name(host string) (string, bool) {
 	return name, true
 }
 
-// numeric reports whether a name that ends so is read as an address by some programs.
+// numeric reports whether some programs parse a name with this last label as an address.
 func numeric(label string) bool {
 	digits, hex := strings.CutPrefix(label, "0x")
 	return strings.Trim(digits, "0123456789") == "" || hex && strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// entry is one of a list: a name, or all names below one; port 0 is the two usual ones.
+// entry is a parsed list entry: a name, or all names below it. Port 0 means 80 and 443.
 type entry struct {
 	name  string
 	below bool
@@ -87,15 +87,14 @@ func isASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > unicode.MaxASCII })
 }
 
-// Check says what is wrong with an entry of a list of hosts: a name, *.NAME for all names
-// below one, or either with a port in place of the usual 80 and 443.
+// Check returns an error unless s is a valid entry of a host list: a name, *.NAME for all
+// names below it, or either with a port instead of the default 80 and 443.
 func Check(s string) error {
 	_, err := parse(s)
 	return err
 }
 
-// Allowed reports whether a list lets a host be reached at a port. What is no entry lets
-// nothing through.
+// Allowed reports whether a list allows a host and port. Invalid entries allow nothing.
 func Allowed(list []string, host string, port int) bool {
 	name, ok := Name(host)
 	return ok && port > 0 && slices.ContainsFunc(list, func(s string) bool {
@@ -104,7 +103,7 @@ func Allowed(list []string, host string, port int) bool {
 	})
 }
 
-// Covered reports whether a list lets everything through that one entry does.
+// Covered reports whether a list allows everything that the entry s allows.
 func Covered(list []string, s string) bool {
 	narrow, err := parse(s)
 	return err == nil && slices.ContainsFunc(list, func(s string) bool {
@@ -121,8 +120,8 @@ func (e entry) covers(n entry) bool {
 	return port && (strings.HasSuffix(n.name, "."+e.name) || n.below && e.name == n.name)
 }
 
-// Place returns the addresses that a host inside a network may have: one address, or a
-// range of them, such as 10.1.0.0/16.
+// Place parses the allowed addresses of a host inside a network: one address, or a range
+// such as 10.1.0.0/16.
 func Place(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
 	if a, single := netip.ParseAddr(s); single == nil && a.Zone() == "" {

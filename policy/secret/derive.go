@@ -12,16 +12,15 @@ import (
 	"fmt"
 )
 
-// Key is a key for one use, made from a secret. Its name tells keys apart and says
-// nothing about them. A nil Key seals, opens and signs nothing.
+// Key is a key for one purpose, derived from a secret. Name identifies the key without
+// revealing it. A nil Key seals, opens and signs nothing.
 type Key struct {
 	Name  string
 	bytes []byte
 }
 
-// DeriveKey returns the key for a use, such as "log contents". The same secret and use
-// give the same key; keys of different uses have nothing in common. Without a secret
-// it returns nil.
+// DeriveKey derives the key for a purpose, such as "log contents". It is deterministic;
+// keys for different purposes are independent. If the secret is empty, the key is nil.
 func DeriveKey(from Value, use string) (*Key, error) {
 	if from == "" {
 		return nil, nil
@@ -34,12 +33,12 @@ func DeriveKey(from Value, use string) (*Key, error) {
 	return &Key{Name: hex.EncodeToString(name[:4]), bytes: bytes}, nil
 }
 
-// ErrSealed is the error of Open when the text was sealed with another key, for
-// another place, or was changed.
+// ErrSealed means that a text was sealed with another key or for another place, or was
+// modified.
 var ErrSealed = errors.New("it is sealed with another key, or was changed")
 
-// Seal encrypts a text for one place, such as a path in a session: it opens only
-// there.
+// Seal encrypts a text and binds it to a place, such as a path in a session, without
+// which it cannot be opened.
 func (k *Key) Seal(text []byte, place string) ([]byte, error) {
 	c, err := k.cipher()
 	if err != nil {
@@ -50,7 +49,7 @@ func (k *Key) Seal(text []byte, place string) ([]byte, error) {
 	return c.Seal(nonce, nonce, text, []byte(place)), nil
 }
 
-// Open returns the text that was sealed for a place, or [ErrSealed].
+// Open decrypts a text that was sealed for the place, or returns [ErrSealed].
 func (k *Key) Open(sealed []byte, place string) ([]byte, error) {
 	c, err := k.cipher()
 	if err != nil {
@@ -87,7 +86,7 @@ func (k *Key) Sign(text string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// Signed reports whether Sign gave sum for the text.
+// Signed reports whether sum is the signature of the text.
 func (k *Key) Signed(text, sum string) bool {
 	return k != nil && hmac.Equal([]byte(k.Sign(text)), []byte(sum))
 }

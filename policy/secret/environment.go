@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// secretWords are words of names of variables that hold credentials.
+// secretWords are words in the names of variables that hold credentials.
 var secretWords = []string{
 	"KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "PASS", "PWD", "CREDENTIAL", "CREDENTIALS", "CREDS",
 	"AUTH", "COOKIE", "DSN", "PAT", "SALT", "SIGNATURE", "PRIVATE",
 }
 
-// placeWords are last words of names of variables that say where something is, or
-// what it is called.
+// placeWords are final words in the names of variables that hold locations or
+// identifiers.
 var placeWords = []string{"FILE", "PATH", "DIR", "SOCK", "SOCKET", "URL", "URI", "HOST", "ID", "NAME", "USER", "TYPE", "ALGORITHM"}
 
-// FromEnvironment returns the values of the environment that look like credentials:
-// by a word of the variable's name, by a password in an address, or because they are
-// long and look random. environ is in the form of [os.Environ].
+// FromEnvironment returns the values that look like credentials: because of a word in the
+// variable's name, a password in a URL, or a long and random-looking value. environ has
+// the form of [os.Environ].
 func FromEnvironment(environ []string) []Value {
 	var out []Value
 	for _, kv := range environ {
@@ -47,8 +47,8 @@ func secretName(name string) bool {
 	})
 }
 
-// looksRandom reports whether a value is one long word with the mix of characters of
-// a generated key.
+// looksRandom reports whether a value is a single long word with the character mix of a
+// generated key.
 func looksRandom(value string) bool {
 	if len(value) < 20 || strings.ContainsAny(value, " \t\n,;:@\\") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, ".") {
 		return false
@@ -77,8 +77,8 @@ func looksRandom(value string) bool {
 	return bits >= 3.3 && !hasWords(value)
 }
 
-// hasWords reports whether most of a value is plain words: names with hyphens and
-// numbers in them are no keys.
+// hasWords reports whether a value consists mostly of plain words. Names with hyphens and
+// numbers are not keys.
 func hasWords(value string) bool {
 	inWords := 0
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_./+=", r) }) {

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 )
 
-// Logger returns a logger that redacts every record with r before log has it.
+// Logger returns a logger that redacts every record with r before passing it to log.
 func Logger(log *slog.Logger, r *Redactor) *slog.Logger {
 	return slog.New(redactedLog{log.Handler(), r})
 }
@@ -41,8 +41,8 @@ func (h redactedLog) WithGroup(name string) slog.Handler {
 	return redactedLog{h.Handler.WithGroup(name), h.redactor}
 }
 
-// attr returns a without secrets. A value that is no text is searched as text, and
-// stays as it is when there is nothing to hide.
+// attr redacts an attribute. A value that is not a string is searched in its text form,
+// and kept if nothing was found.
 func (h redactedLog) attr(a slog.Attr) slog.Attr {
 	v := a.Value.Resolve()
 	switch v.Kind() {

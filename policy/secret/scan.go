@@ -12,24 +12,24 @@ import (
 	"github.com/zricethezav/gitleaks/v8/config"
 )
 
-// Finding is a credential in a text. It does not hold the credential.
+// Finding is a credential found in a text. It does not contain the credential.
 type Finding struct {
 	Rule string `json:"rule"` // short name of the rule
-	Text string `json:"text"` // what was found, in words
-	Line int    `json:"line"` // line of the text, from 1
+	Text string `json:"text"` // description
+	Line int    `json:"line"` // line in the text, starting at 1
 }
 
-// Scanner finds credentials by gitleaks' rules. NewScanner compiles all of them, so
-// make one at start. A scanner reads some megabytes a second, so scan only what a
-// diff adds. It is safe for concurrent use.
+// Scanner finds credentials with gitleaks' rules. NewScanner compiles all of them, so it
+// should be called once. A scanner reads a few megabytes per second, so scan only the
+// added lines of a diff. It is safe for concurrent use.
 type Scanner struct {
 	rules    []config.Rule
 	exempt   []*config.Allowlist
 	redactor *Redactor
 }
 
-// NewScanner returns a scanner with gitleaks' rules that also knows the given
-// values and the shapes that [Redactor] knows.
+// NewScanner returns a scanner with gitleaks' rules, the given values, and the token
+// shapes of [Redactor].
 func NewScanner(values ...Value) (*Scanner, error) {
 	v := viper.New()
 	v.SetConfigType("toml")
@@ -59,7 +59,7 @@ type hit struct {
 	Finding
 }
 
-// hits returns the credentials in text, in no order.
+// hits returns the credentials in text, unsorted.
 func (s *Scanner) hits(text string) []hit {
 	var out []hit
 	for _, sp := range s.redactor.find(text) {
@@ -72,7 +72,7 @@ func (s *Scanner) hits(text string) []hit {
 			continue
 		}
 		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
-			if s.counts(r, text, m) {
+			if s.isCredential(r, text, m) {
 				out = append(out, hit{secretSpan(r, m), Finding{Rule: r.RuleID, Text: r.Description}})
 			}
 		}
@@ -80,8 +80,8 @@ func (s *Scanner) hits(text string) []hit {
 	return out
 }
 
-// ScanDiff returns the credentials in the text that a change adds, one for a line,
-// in order of lines. It ignores comments that tell scanners to skip a line.
+// ScanDiff returns the credentials in added text, at most one per line, sorted by line.
+// Comments that tell scanners to skip a line have no effect.
 func (s *Scanner) ScanDiff(added string) []Finding {
 	var out []Finding
 	for _, h := range s.hits(added) {
@@ -92,18 +92,18 @@ func (s *Scanner) ScanDiff(added string) []Finding {
 	return slices.CompactFunc(out, func(a, b Finding) bool { return a.Line == b.Line })
 }
 
-// Redact returns text with every credential replaced by [Redacted].
+// Redact replaces every credential in text with [Redacted].
 func (s *Scanner) Redact(text string) string {
 	var found []span
 	for _, h := range s.hits(text) {
 		found = append(found, h.span)
 	}
-	text, _ = without(text, found)
+	text, _ = replaceSpans(text, found)
 	return text
 }
 
-// AddedLines returns the lines that a unified diff of one file adds, and the number
-// of each in the file.
+// AddedLines returns the lines added by a unified diff of one file, and their line
+// numbers in the new file.
 func AddedLines(diff string) (added string, lines []int) {
 	var b strings.Builder
 	n, inHunk := 0, false
@@ -131,9 +131,8 @@ func AddedLines(diff string) (added string, lines []int) {
 
 func lineOf(s string, i int) int { return 1 + strings.Count(s[:i], "\n") }
 
-// counts reports whether a match is a credential: random enough and not on a
-// list of exceptions.
-func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
+// isCredential reports whether a match is a credential: random enough and not excepted.
+func (s *Scanner) isCredential(r *config.Rule, text string, m []int) bool {
 	sp := secretSpan(r, m)
 	secret := text[sp.start:sp.end]
 	if r.Entropy != 0 && entropy(secret) <= r.Entropy {
@@ -146,7 +145,7 @@ func (s *Scanner) counts(r *config.Rule, text string, m []int) bool {
 	}
 	for _, list := range [][]*config.Allowlist{s.exempt, r.Allowlists} {
 		for _, a := range list {
-			if excepted(a, secret, text[m[0]:m[1]], text[start:end]) {
+			if isExcepted(a, secret, text[m[0]:m[1]], text[start:end]) {
 				return false
 			}
 		}
@@ -164,9 +163,9 @@ func secretSpan(r *config.Rule, m []int) span {
 	return span{m[0], m[1]}
 }
 
-// excepted reports whether a list of exceptions covers a match. Exceptions by path or
-// commit are ignored, since neither is known here.
-func excepted(a *config.Allowlist, secret, match, line string) bool {
+// isExcepted reports whether an allowlist covers a match. Exceptions by path or commit are
+// ignored, because neither is known here.
+func isExcepted(a *config.Allowlist, secret, match, line string) bool {
 	target := secret
 	switch a.RegexTarget {
 	case "match":
@@ -185,7 +184,7 @@ func excepted(a *config.Allowlist, secret, match, line string) bool {
 	return len(a.Paths) == 0 && len(a.Commits) == 0 && (len(a.Regexes) == 0 || byRegex) && (len(a.StopWords) == 0 || byWord)
 }
 
-// entropy returns the Shannon entropy of s in bits a character.
+// entropy returns the Shannon entropy of s in bits per character.
 func entropy(s string) float64 {
 	counts := map[rune]int{}
 	total := 0

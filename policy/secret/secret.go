@@ -1,6 +1,6 @@
-// Package secret finds credentials in text and takes them out: known values as they
-// are, in base64, in hex and as addresses have them, well-known tokens by their form,
-// and with [Scanner] what a commit would add. It is pure.
+// Package secret finds and redacts credentials in text: known values, plain or encoded in
+// base64, hex or URLs, and well-known token formats. [Scanner] finds more in the changes
+// of a commit. The package is pure.
 package secret
 
 import (
@@ -17,11 +17,11 @@ import (
 // Redacted replaces a secret in text.
 const Redacted = "[redacted]"
 
-// Value is a secret. Printing, logging or encoding it shows [Redacted]; only
+// Value is a secret. Printing, logging or encoding it yields [Redacted]; only
 // [Value.Reveal] returns it.
 type Value string
 
-// Reveal returns the value.
+// Reveal returns the secret in plain text.
 func (s Value) Reveal() string { return string(s) }
 
 // String returns [Redacted].
@@ -42,31 +42,30 @@ func (s Value) MarshalText() ([]byte, error) { return []byte(Redacted), nil }
 // span is a half-open range of bytes.
 type span struct{ start, end int }
 
-// Lengths in bytes. Secrets shorter than minSecret are words: to redact them would
-// break ordinary text. Of a longer form, any piece of window bytes counts as the
-// secret.
+// Lengths in bytes. Secrets shorter than minSecret are ordinary words; redacting them
+// would break text. In longer forms, any piece of window bytes counts as the secret.
 const (
 	minSecret = 6
 	window    = 16
 	minPiece  = 8
 )
 
-// Redactor finds secrets in text, whole or in pieces, as they are or encoded.
-// It does not change after it was made and is safe for concurrent use.
+// Redactor finds secrets in text, whole or in pieces, plain or encoded. It is immutable
+// and safe for concurrent use.
 type Redactor struct {
-	pieces    pieceSet // forms compared with squeezed text
-	hexPieces pieceSet // lower-case hex digits
-	known     bool     // only these values, no token shapes
+	pieces    pieceSet // forms to find in squeezed text
+	hexPieces pieceSet // forms to find in hex digits
+	known     bool     // find only these values, no token formats
 }
 
-// Known returns a redactor of the same values that leaves other tokens alone.
-// It is for what must stay as it is, such as the arguments of a call.
+// Known returns a redactor of the same values that ignores token formats. It is for text
+// that must not change otherwise, such as the arguments of a call.
 func (r *Redactor) Known() *Redactor {
 	return &Redactor{pieces: r.pieces, hexPieces: r.hexPieces, known: true}
 }
 
-// NewRedactor returns a redactor for the values. Values shorter than six
-// bytes are left out. Without values it still finds well-known tokens.
+// NewRedactor returns a redactor for the values. It ignores values shorter than six
+// bytes. Without values it still finds well-known token formats.
 func NewRedactor(values ...Value) *Redactor {
 	r := &Redactor{pieces: newPieceSet(), hexPieces: newPieceSet()}
 	for _, v := range values {
@@ -82,8 +81,8 @@ func NewRedactor(values ...Value) *Redactor {
 	return r
 }
 
-// pieceSet is what is searched for. heads tells of the first four bytes whether a
-// piece may begin so: most of a text is passed over with one look.
+// pieceSet is a set of strings to search for. heads is a filter on the first four bytes,
+// so that the search skips most of a text with one lookup per byte.
 type pieceSet struct {
 	bySize map[int]map[string]bool
 	heads  *[1 << 16]bool
@@ -91,7 +90,7 @@ type pieceSet struct {
 
 func newPieceSet() pieceSet { return pieceSet{map[int]map[string]bool{}, new([1 << 16]bool)} }
 
-// add adds a form: whole when it is short, else every window of it.
+// add adds a form: the whole if it is short, otherwise every window.
 func (p pieceSet) add(form string) {
 	if len(form) < minSecret {
 		return
@@ -106,14 +105,14 @@ func (p pieceSet) add(form string) {
 	}
 }
 
-// head mixes the first four bytes of s.
+// head hashes the first four bytes of s.
 func head(s string) uint16 {
 	n := uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 	return uint16(n * 2654435761 >> 16)
 }
 
-// forms returns the spellings of a value that no view of a text undoes: that of an
-// address, of a string in JSON, and base64 at every alignment.
+// forms returns the encodings of a value that no view of a text decodes: URL query, JSON
+// string, and base64 at every alignment.
 func forms(raw string) []string {
 	out := []string{raw, url.QueryEscape(raw)}
 	if quoted, err := json.Marshal(raw); err == nil {
@@ -125,8 +124,8 @@ func forms(raw string) []string {
 	return slices.DeleteFunc(out, func(f string) bool { return f != raw && len(f) < minPiece })
 }
 
-// aligned encodes value behind shift other bytes and cuts off the characters
-// that also depend on bytes before and behind it.
+// aligned encodes value at an offset of shift bytes, without the characters that also
+// depend on adjacent bytes.
 func aligned(enc *base64.Encoding, value string, shift int) string {
 	padded := append(make([]byte, shift), value...)
 	encoded := enc.EncodeToString(padded)
@@ -137,13 +136,13 @@ func aligned(enc *base64.Encoding, value string, shift int) string {
 	return encoded[min(head, tail):tail]
 }
 
-// Redact returns s with every secret replaced by [Redacted], and the number of
-// replacements. A secret that is split over lines or strings is one replacement,
-// from its first part to its last.
-func (r *Redactor) Redact(s string) (string, int) { return without(s, r.find(s)) }
+// Redact replaces every secret in s with [Redacted], and returns the number of
+// replacements. A secret split over lines or strings counts as one, from its first part
+// to its last.
+func (r *Redactor) Redact(s string) (string, int) { return replaceSpans(s, r.find(s)) }
 
-// without replaces spans of s by [Redacted], those that touch by one.
-func without(s string, found []span) (string, int) {
+// replaceSpans replaces spans of s with [Redacted]. Spans that touch become one.
+func replaceSpans(s string, found []span) (string, int) {
 	if len(found) == 0 {
 		return s, 0
 	}
@@ -164,11 +163,11 @@ func without(s string, found []span) (string, int) {
 	return b.String(), count
 }
 
-// Contains reports whether s holds a secret in any form.
+// Contains reports whether s contains a secret in any form.
 func (r *Redactor) Contains(s string) bool { return len(r.find(s)) > 0 }
 
-// find returns the spans of s that hold secrets, unsorted. It looks at each view of the
-// text once.
+// find returns the spans of s that contain secrets, unsorted. It searches each view of
+// the text once.
 func (r *Redactor) find(s string) []span {
 	var found []span
 	if !r.known {
@@ -184,7 +183,7 @@ func (r *Redactor) find(s string) []span {
 	return append(found, matches(hexDigits(s), r.hexPieces)...)
 }
 
-// matches returns where a view shows a piece, as spans of the original.
+// matches returns the occurrences of pieces in a view, as spans of the original.
 func matches(v view, set pieceSet) []span {
 	var found []span
 	for i := 0; i+minSecret <= len(v.text); i++ {

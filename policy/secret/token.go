@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// tokenShape is a well-known form of a credential: a word that each of them has, and
-// the form from that word on. With boundary no letter or digit may stand before it.
+// tokenShape is a well-known credential format: a fixed word, and an expression that
+// matches from that word on. With boundary, the preceding character is not a letter or
+// digit.
 type tokenShape struct {
 	word     string
 	boundary bool
@@ -45,7 +46,7 @@ var tokenShapes = []tokenShape{
 	inner("://", `://[^\s/:@\[\]]+:[^\s/:@\[\]]{3,}@`), inner(":AA", `:AA[A-Za-z0-9_-]{33}\b`),
 }
 
-// tokenSpans returns where s holds what looks like a credential.
+// tokenSpans returns the spans of s that look like credentials.
 func tokenSpans(s string) []span {
 	var found []span
 	for _, t := range tokenShapes {

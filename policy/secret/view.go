@@ -9,9 +9,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// view is a text made from another one. from[i] and to[i] are where the byte
-// i of the view begins and ends in the original; both nil means it is the
-// original.
+// view is a text derived from an original. from[i] and to[i] are the start and end of
+// byte i in the original; nil slices mean that the view is the original.
 type view struct {
 	text     string
 	from, to []int32
@@ -36,14 +35,14 @@ func (v *view) put(from, to int) {
 	v.to = append(v.to, int32(to))
 }
 
-// joinedStrings matches what stands between two halves of a string in code.
+// joinedStrings matches the join of two string literals in code.
 var joinedStrings = pattern.Lazy("^[\"'`]\\s*(?:\\+|\\.\\.?|&|,|\\\\)?\\s*[\"'`]")
 
-// gutter matches what viewers put before a line: its number, or the sign of a quotation.
+// gutter matches the line number or quotation mark that viewers put before a line.
 var gutter = pattern.Lazy(`^\n[ \t]*(?:[0-9]+[ \t]*[|:\t]|[>|] )[ \t]?`)
 
-// squeeze returns a view without what secrets are split with: space, quotes,
-// string joins, backslashes, invisible characters, ends of lines with the next line's number.
+// squeeze removes everything that can split a secret: spaces, quotes, string joins,
+// backslashes, invisible characters, and line ends with the next line's number.
 func squeeze(v view) view {
 	if !strings.ContainsFunc(v.text, splitter) {
 		return v
@@ -83,8 +82,7 @@ func splitter(r rune) bool {
 	return r == 0xA0 || r >= 0x2000 && r <= 0x200F || r == 0x3000 || untrusted.Invisible(r)
 }
 
-// unescape decodes what addresses write with percent signs. It reports false where there
-// is none of that.
+// unescape decodes percent-encoding. It reports false if there is none.
 func unescape(s string) (view, bool) {
 	if !strings.Contains(s, "%") {
 		return view{}, false
@@ -108,8 +106,7 @@ func unescape(s string) (view, bool) {
 	return out, changed
 }
 
-// hexPrefix returns the length of what announces hex digits at the start of
-// s, such as 0x, and 0 without it.
+// hexPrefix returns the length of a hex prefix such as 0x at the start of s, or 0.
 func hexPrefix(s string) int {
 	switch {
 	case len(s) < 2:
@@ -122,9 +119,8 @@ func hexPrefix(s string) int {
 	return 0
 }
 
-// hexDigits returns the hex digits of s in lower case and nothing else.
-// Digits that are farther apart than prefixes and separators reach do not
-// belong together.
+// hexDigits returns only the hex digits of s, in lower case. Digits that are too far
+// apart for prefixes and separators are kept apart.
 func hexDigits(s string) view {
 	var out view
 	var b strings.Builder

@@ -10,13 +10,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// The marks.
+// Marks represent text of unknown content.
 const (
-	unknown = "\x01" // text that nobody knows
-	secret  = "\x02" // text that is or holds a credential
-	remote  = "\x03" // text that came from the network
-	hidden  = "\x04" // text that was decoded, or changed from one that stands in the line
-	filed   = "\x05" // text that a file holds, and that may be no number
+	unknown = "\x01" // unknown text
+	secret  = "\x02" // text that is or contains a credential
+	remote  = "\x03" // text from the network
+	hidden  = "\x04" // decoded text, or a changed literal of the line
+	filed   = "\x05" // content of a file, which may not be a number
 	all     = unknown + secret + remote + hidden + filed
 )
 
@@ -46,9 +46,9 @@ func strip(s string) string {
 	}, s)
 }
 
-// opaque is text computed from s in a way that cannot be followed: unknown,
-// and as secret or remote as s was.
-func opaque(s string) string {
+// opaqueMarks returns the marks of text that is computed from s in an unknown way: unknown,
+// and the other marks of s.
+func opaqueMarks(s string) string {
 	if m := of(s); strings.Contains(m, unknown) {
 		return m
 	}
@@ -64,11 +64,11 @@ func show(s string) string {
 	}, s)
 }
 
-// arg is one argument after expansion. Where a pattern in it is active, Pat
-// is the pattern, with quoted text escaped.
+// arg is one argument after expansion. If it contains an active pattern, pat is the
+// pattern, with quoted text escaped.
 type arg struct{ s, pat string }
 
-// list is the arguments of a command, without its name.
+// list holds the arguments of a command, without its name.
 type list []arg
 
 func argsOf(words ...string) list {
@@ -96,8 +96,8 @@ func (l list) at(i int) string {
 	return l[i].s
 }
 
-// has reports whether an option is given: a single letter also inside a
-// cluster such as -rf, a long name also shortened or with a value.
+// has reports whether an option is present: a single letter also in a cluster such as
+// -rf, a long name also abbreviated or with a value.
 func (l list) has(names ...string) bool {
 	for _, a := range l {
 		if a.s == "--" {
@@ -134,8 +134,7 @@ func (l list) contains(text string) bool {
 	return slices.ContainsFunc(l, func(a arg) bool { return strings.Contains(a.s, text) })
 }
 
-// option is the value of an option: -o value, -ovalue, --opt value or
-// --opt=value.
+// option returns the value of an option: -o value, -ovalue, --opt value or --opt=value.
 func (l list) option(names ...string) (string, bool) {
 	for i, a := range l {
 		for _, n := range names {
@@ -182,8 +181,8 @@ func (l list) clustered(i int, letter string) (string, bool) {
 	return "", false
 }
 
-// values are the values of options that are given with their dashes, each as
-// often as it is given: --opt value or --opt=value.
+// values returns the values of options given with their dashes, for every occurrence:
+// --opt value or --opt=value.
 func (l list) values(options ...string) []string {
 	var out []string
 	for i, a := range l {
@@ -198,10 +197,10 @@ func (l list) values(options ...string) []string {
 	return out
 }
 
-// operandsAfter returns the arguments that are not options. The options that
-// are named take the next argument as their value, which is no operand then:
-// of "-o out a b", OperandsAfter("o") is a and b, and OperandsAfter() is out,
-// a and b. Name no option that takes no value: an operand would be lost.
+// operandsAfter returns the arguments that are not options. The named options take the
+// next argument as their value: of "-o out a b", operandsAfter("o") is a and b, and
+// operandsAfter() is out, a and b. takes must not name options without a value, because
+// an operand would be lost.
 func (l list) operandsAfter(takes ...string) list {
 	var out list
 	for i := 0; i < len(l); i++ {
@@ -233,8 +232,8 @@ func takesValue(word string, takes []string) bool {
 	return false
 }
 
-// command is the place of the first argument that is neither an option nor
-// the value of one, or -1: where a command in the arguments begins.
+// command returns the index of the first argument that is neither an option nor an
+// option's value, or -1. A command in the arguments begins there.
 func (l list) command(takes ...string) int {
 	for i := 0; i < len(l); i++ {
 		s := l[i].s
@@ -255,8 +254,8 @@ func (l list) command(takes ...string) int {
 	return -1
 }
 
-// pathsIn lists the parts of an argument that may be a path: all of it, and
-// what follows a "=", "@" or ":".
+// pathsIn lists the parts of an argument that may be paths: all of it, the text after
+// each "=", "@", ":" or "<", and the text after a short option.
 func pathsIn(s string) []string {
 	if !strings.ContainsAny(s, "./~_") || strings.Contains(s, " ") {
 		return nil
@@ -278,13 +277,13 @@ func partsOf(s string, limit int) []string {
 	return out
 }
 
-// command is a simple command after expansion, and the walk that met it.
+// command is a simple command after expansion, in the context of a walk.
 type command struct {
 	*walk
 	list
 	name string // without its directory
 	path string // as written
-	text string // all of it, if it is long
+	text string // the whole command, cached if it is long
 }
 
 func (c *command) with(name string, args list) *command {
@@ -311,8 +310,8 @@ func (c *command) says(texts ...string) bool {
 
 func (c *command) holdsSecret() bool { return c.contains(secret) }
 
-// asksHelp reports whether a command only prints its help or its version.
-// Behind a program text or a command, --help is an argument of theirs.
+// asksHelp reports whether a command only prints its help or version. After a program
+// text or an inner command, --help belongs to that.
 func (c *command) asksHelp() bool {
 	n := len(c.list)
 	if n == 1 && c.exactly("--help", "-h", "--version", "-V", "help", "version") {
@@ -380,8 +379,8 @@ func isAssignment(s string) bool {
 	return ok && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
-// lazily returns a regular expression that is compiled when it is first
-// needed: most programs that start look at no command.
+// lazily returns a regular expression that is compiled on first use: most runs of the
+// program check no command.
 func lazily(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -91,8 +91,8 @@ func TestMarks(t *testing.T) {
 		"nothing": {"", "", "", unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if of(c.in) != c.marks || isKnown(c.in) != (c.marks == "") || strip(c.in) != c.bare || opaque(c.in) != c.opaque || show(c.in) != c.shown {
-				t.Errorf("%q: %q, %t, %q, %q, %q", c.in, of(c.in), isKnown(c.in), strip(c.in), opaque(c.in), show(c.in))
+			if of(c.in) != c.marks || isKnown(c.in) != (c.marks == "") || strip(c.in) != c.bare || opaqueMarks(c.in) != c.opaque || show(c.in) != c.shown {
+				t.Errorf("%q: %q, %t, %q, %q, %q", c.in, of(c.in), isKnown(c.in), strip(c.in), opaqueMarks(c.in), show(c.in))
 			}
 		})
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// builtin is for the commands of the shell that print nothing.
+// builtin handles shell builtins without output.
 func builtin(c *command) string {
 	switch c.name {
 	case "return", "exit":
@@ -55,7 +55,7 @@ func builtin(c *command) string {
 		if c.has("f") {
 			c.hit("unknown-code")
 		}
-	case "hash": // a name stands for a file from then on
+	case "hash": // binds a name to a file from then on
 		if v, ok := c.option("p"); ok {
 			c.hit("search-path")
 			c.aliases[c.operandsAfter("p").at(0)] = v
@@ -102,7 +102,7 @@ func prints(c *command, out string) {
 	}
 }
 
-// printfBuiltin computes what printf prints, or stores with -v.
+// printfBuiltin computes the output of printf, or stores it if -v is given.
 func printfBuiltin(c *command) string {
 	args, name := c.words(), ""
 	if v, ok := c.option("v"); ok && strings.HasPrefix(c.at(0), "-v") {
@@ -120,8 +120,8 @@ func printfBuiltin(c *command) string {
 	return out
 }
 
-// formatted is the output of printf: the format is used again as long as there
-// are arguments.
+// formatted returns the output of printf. The format is repeated until all arguments are
+// used.
 func formatted(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -133,13 +133,13 @@ func formatted(args []string) string {
 		}
 	}
 	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) || wide().MatchString(format) {
-		return opaque(strings.Join(args, ""))
+		return opaqueMarks(strings.Join(args, ""))
 	}
 	var b strings.Builder
 	for range maxItems {
 		out, n, err := expand.Format(&expand.Config{}, format, rest)
 		if err != nil {
-			return opaque(strings.Join(args, ""))
+			return opaqueMarks(strings.Join(args, ""))
 		}
 		b.WriteString(out)
 		if n == 0 || n >= len(rest) {
@@ -150,7 +150,7 @@ func formatted(args []string) string {
 	return b.String()
 }
 
-// wide is a format that asks for padding without a limit.
+// wide matches a format with excessive padding.
 var wide = lazily(`%[^a-zA-Z%]*\d{4}`)
 
 func setBuiltin(c *command) string {
@@ -167,7 +167,7 @@ func setBuiltin(c *command) string {
 			if strings.Contains(a.s, "a") && !strings.HasPrefix(a.s, "--") || c.at(i+1) == "allexport" {
 				c.exports = a.s[0] == '-'
 			}
-		case i > 0 && strings.HasSuffix(c.at(i-1), "o"): // the name of an option
+		case i > 0 && strings.HasSuffix(c.at(i-1), "o"): // an option name
 		default:
 			c.pos, c.foreign = c.from(i).words(), false
 			return ""
@@ -210,7 +210,7 @@ func source(c *command) string {
 
 func trap(c *command) string {
 	switch ops := c.operandsAfter(); {
-	case len(ops) == 2 && oneOf(ops[1].s, "EXIT", "0"): // with what the variables hold then
+	case len(ops) == 2 && oneOf(ops[1].s, "EXIT", "0"): // with the variables' values at exit
 		c.atExit = append(slices.Clone(c.atExit), ops[0].s)
 	case len(ops) > 0:
 		c.nested(ops[0].s)
@@ -275,10 +275,10 @@ func which(c *command) string {
 	return b.String()
 }
 
-// everyProcess stands for the numbers of all processes.
+// everyProcess represents the ids of all processes.
 const everyProcess = "%all"
 
-// processes prints numbers of processes: of all of them, unless it selects.
+// processes returns the ids of all processes, or unknown ids if the command selects some.
 func processes(c *command) string {
 	ops := c.operandsAfter("o", "O", "p", "C", "u", "U", "t", "g", "G", "s", "k", "sort", "format")
 	selects := c.has("C", "p", "ppid", "pid") || c.has("u", "U") && !c.has("a", "A", "e")
@@ -296,7 +296,7 @@ func pwd(c *command) string {
 	return strings.Join(v, "") + "\n"
 }
 
-// printenv prints the environment, or variables of it.
+// printenv prints the environment, or some of its variables.
 func printenv(c *command) string {
 	ops := c.operandsAfter()
 	if len(ops) == 0 && !c.asksHelp() {
@@ -304,7 +304,7 @@ func printenv(c *command) string {
 		return secret
 	}
 	for _, a := range ops {
-		if list, ok := c.get(a.s); ok && len(ops) == 1 && len(list) == 1 { // the line itself set it
+		if list, ok := c.get(a.s); ok && len(ops) == 1 && len(list) == 1 { // set by the line itself
 			return list[0] + "\n"
 		}
 		if secretName(a.s) {
@@ -315,7 +315,7 @@ func printenv(c *command) string {
 	return unknown
 }
 
-// commandBuiltin runs a command past functions and aliases of its name.
+// commandBuiltin runs a command, ignoring functions and aliases of its name.
 func commandBuiltin(c *command) string {
 	for i, a := range c.list {
 		switch {
@@ -339,8 +339,8 @@ func commandBuiltin(c *command) string {
 	return ""
 }
 
-// readBuiltin takes the input into variables. Of what is known the first word
-// goes to the first variable, and the rest to the last.
+// readBuiltin reads the input into variables. The first known word goes to the first
+// variable, the rest to the last.
 func readBuiltin(c *command) string {
 	text := strings.TrimSpace(c.givenText())
 	first, _, _ := strings.Cut(text, "\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// rateVariable rates the value of a variable that changes what programs do.
+// rateVariable rates a variable that changes the behavior of programs.
 func rateVariable(w *walk, name, value string) {
 	f, pair := w.found, name+"="+value
 	in := func(kind string) bool { return known.In("variables-"+kind, name) }
@@ -20,7 +20,7 @@ func rateVariable(w *walk, name, value string) {
 			f.hit("inject-library", pair)
 		}
 	case in("search"):
-		if strings.Contains(value, "/tmp/") || strings.Contains(value, "/var/tmp") { // where others write
+		if strings.Contains(value, "/tmp/") || strings.Contains(value, "/var/tmp") { // writable by others
 			f.hit("inject-library", pair)
 		} else if value != "" && startsWith(name, "LD", "DYLD") {
 			f.hit("library-path", pair)
@@ -44,7 +44,7 @@ func rateVariable(w *walk, name, value string) {
 	case name == "DOCKER_HOST" && strings.Contains(value, "://") && !strings.HasPrefix(value, "unix:") && !local(value):
 		f.hit("container-control", pair)
 	case startsWith(name, "GIT_AUTHOR_", "GIT_COMMITTER_") && strings.Contains(value, secret):
-		f.hit("secret-sent", name) // what is committed is published
+		f.hit("secret-sent", name) // commits are published
 	case (strings.HasPrefix(name, "GIT_TRACE") || in("written")) && strings.Contains(value, "/") && isKnown(value):
 		w.write(value)
 	}
@@ -53,8 +53,8 @@ func rateVariable(w *walk, name, value string) {
 	}
 }
 
-// pass rates the value of a variable that a program is given: besides those
-// that are known, each whose name says that it names a program.
+// pass rates a variable that is passed to a program. Besides known variables, it rates
+// those with a name that suggests a program as value.
 func pass(w *walk, name, value string) {
 	rateVariable(w, name, value)
 	if known.In("variables-tool", name) || known.In("variables-start", name) || strings.Contains(value, "://") {
@@ -62,7 +62,7 @@ func pass(w *walk, name, value string) {
 	}
 	words := strings.Fields(value)
 	if len(words) > 0 && slices.ContainsFunc(known.Words("variables-shape"), func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) }) {
-		own := ownPlace(words[0]) && strings.Contains(words[0], "/") // where anybody may have put it
+		own := ownPlace(words[0]) && strings.Contains(words[0], "/") // any process may have created it
 		if own || strings.ContainsAny(value, ";|&$`") || !isKnown(value) || dangerous(programName(words[0])) && len(words) > 1 {
 			w.found.hit("tool-variable", name+"="+value) //control:shaped-variables
 		}
@@ -96,15 +96,14 @@ func fileVariable(w *walk, name, value string) {
 	switch {
 	case !ownPlace(value), known.In("variables-home", name) && !isKnown(value):
 	case oneOf(name, "GIT_DIR", "GIT_WORK_TREE") && oneOf(p, ".git", "."):
-	case !oneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests have their own
+	case !oneOf(name, "HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "KUBECONFIG"): // tests set their own
 		w.found.hit("start-option", name+"="+value)
 	case p != "/tmp":
 		w.found.hit("library-path", name+"="+value)
 	}
 }
 
-// searchPath rates a search path by the directories before the standard
-// ones.
+// searchPath rates a search path by its directories before the standard ones.
 func searchPath(w *walk, value string) {
 	before, after, keeps := strings.Cut(value, systemPath)
 	for dir := range strings.SplitSeq(before, ":") {
@@ -135,7 +134,7 @@ func startOption(w *walk, name, value string) {
 	case "RUSTC_WRAPPER", "PYTHONBREAKPOINT":
 		harmless = known.In("safe-programs", value) || value == "0" || value == ""
 	case "ENV":
-		harmless = !strings.ContainsAny(value, "/.") // the name is common for the kind of a deployment
+		harmless = !strings.ContainsAny(value, "/.") // also a common name for the kind of a deployment
 	}
 	if harmless {
 		return
@@ -148,7 +147,7 @@ func startOption(w *walk, name, value string) {
 	w.mayRun([]string{value})
 }
 
-// toolVariable follows variables that name a program.
+// toolVariable rates variables that name a program.
 func toolVariable(w *walk, name, value string) {
 	words := strings.Fields(strings.TrimLeft(value, "|-@"))
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// exec follows one expanded command and returns what it prints.
+// exec follows one expanded command and returns its output.
 func (w *walk) exec(args list) string {
 	defer w.enter(0)()
 	if len(args) == 0 {
@@ -25,7 +25,7 @@ func (w *walk) exec(args list) string {
 		return w.execUnknown(args)
 	case name.s == "":
 		return w.exec(args[1:])
-	case strings.HasPrefix(name.s, "BASH_FUNC_") && strings.Contains(name.s, "="): // a function for the shells that follow
+	case strings.HasPrefix(name.s, "BASH_FUNC_") && strings.Contains(name.s, "="): // a function exported to later shells
 		variable, value, _ := strings.Cut(name.s, "=")
 		pass(w, variable, value)
 		return w.exec(args[1:])
@@ -47,8 +47,8 @@ func (w *walk) exec(args list) string {
 	return c.follow()
 }
 
-// follow asks the rule of a program, and adds what holds for all that run:
-// what they read, send and print.
+// follow applies the rule of a program, and the checks that apply to all programs: the
+// data that they read, send and print.
 func (c *command) follow() string {
 	f := c.found
 	if !readsOnly(c) {
@@ -61,10 +61,10 @@ func (c *command) follow() string {
 	if words, ok := known.Tables().Setup[c.name]; ok && c.fitsAll(words) {
 		return ""
 	}
-	c.namedByOptions()
+	c.rateNamingOptions()
 	out := ruleOf(c)(c) + seen
 	if seen != "" && known.In("transformers", c.name) {
-		f.leaked = true // what it makes is made of it
+		f.leaked = true // its output contains the credential
 	}
 	if known.In("senders", c.name) && (seen != "" || c.holdsSecret()) {
 		f.hit("secret-sent", c.line())
@@ -89,8 +89,8 @@ func (c *command) follow() string {
 	return out
 }
 
-// runsProject looks at what a program that builds or tests a project would run: a project that
-// was downloaded, files that the line wrote, settings on the command line.
+// runsProject rates programs that build or test a project, and thereby run its code: in a
+// downloaded project, in files written by the line, or in settings on the command line.
 func (c *command) runsProject() {
 	runs := known.In("project-runners", c.name)
 	if !runs && !known.In("obeys-files", c.name) {
@@ -136,14 +136,14 @@ func (c *command) settings() []string {
 	return out
 }
 
-// namedByOptions rates the values of options that the tables say something of: a program, a
-// command, a library, settings with which a program runs others, a file that is written.
-func (c *command) namedByOptions() {
+// rateNamingOptions rates the values of options that the tables describe: a program, a
+// command, a library, settings that run programs, or an output file.
+func (c *command) rateNamingOptions() {
 	t := known.Tables()
 	for _, o := range t.Options[c.name] {
 		for _, name := range o.Options {
 			if value, ok := c.option(name); ok && value != "" && value[0] != '-' {
-				c.named(o.Kind, name, value)
+				c.rateNamedValue(o.Kind, name, value)
 			}
 		}
 	}
@@ -164,7 +164,7 @@ func (c *command) namedByOptions() {
 			}
 		}
 	}
-	for _, a := range c.list { // an option that nobody listed may have it written
+	for _, a := range c.list { // an unlisted option may name an output file
 		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") && !known.In("text-takers", c.name) && !known.In("text-options", option) {
 			if at := zoneOf(c.resolve(value)); at == vital || at == system || at == startup || at == device {
 				c.hit("option-path") //control:unknown-options
@@ -174,7 +174,7 @@ func (c *command) namedByOptions() {
 	if !known.In("loads-options", c.name) {
 		return
 	}
-	for i, a := range c.list { // code that lies where no project keeps it
+	for i, a := range c.list { // code outside of usual project locations
 		at := max(strings.Index(a.s, "/tmp/"), strings.Index(a.s, "/dev/shm/"), strings.Index(a.s, "/Downloads/"))
 		if before := strings.ToLower(c.at(i-1) + " " + a.s[:max(at, 0)]); at >= 0 && strings.Contains(before, "-") &&
 			slices.ContainsFunc(known.Words("loading-parts"), func(part string) bool { return strings.Contains(before, part) }) {
@@ -183,8 +183,8 @@ func (c *command) namedByOptions() {
 	}
 }
 
-// named rates the value of an option by what the tables say of it.
-func (c *command) named(kind, name, value string) {
+// rateNamedValue rates the value of an option according to its kind in the tables.
+func (c *command) rateNamedValue(kind, name, value string) {
 	outside := ownPlace(value) && zoneOf(c.resolve(value)) != workspace
 	switch kind {
 	case "text":
@@ -219,9 +219,9 @@ func (c *command) counts() bool {
 	})
 }
 
-// asksAddress reports whether a program that does not only read files is given
-// an address elsewhere, or asks the registry of its packages, so that what it
-// prints may come from there.
+// asksAddress reports whether a program's output may come from the network: a remote
+// address is among its arguments and it is not known to read only files, or it queries a
+// package registry.
 func asksAddress(c *command) bool {
 	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
 		return true
@@ -234,7 +234,7 @@ func asksAddress(c *command) bool {
 	})
 }
 
-// shellWord follows an alias or a function.
+// shellWord runs an alias or a function, if there is one.
 func (w *walk) shellWord(name string, args list) (string, bool) {
 	if f := w.funcs[name]; f != nil {
 		return w.invoke(name, args[1:].words()), true
@@ -253,7 +253,7 @@ func (w *walk) shellWord(name string, args list) (string, bool) {
 	return out, true
 }
 
-// execUnknown follows a command whose name cannot be computed.
+// execUnknown follows a command with an unknown name.
 func (w *walk) execUnknown(args list) string {
 	name, rest := args[0].s, args[1:]
 	w.found.changes = true
@@ -279,8 +279,8 @@ func (w *walk) execUnknown(args list) string {
 	return unknown + of(name)
 }
 
-// execGlob follows a command whose name is a pattern: as every program it
-// may stand for.
+// execGlob follows a command with a pattern as name, as every dangerous program that
+// matches.
 func (w *walk) execGlob(args list) string {
 	w.found.hit("unknown-command", args[0].s)
 	w.found.changes = true
@@ -302,23 +302,23 @@ func (w *walk) withPositions(args list, foreign bool, f func() string) string {
 	return out
 }
 
-// mayRun follows texts of which any may be what is run: each as it stands, all in their
-// order, and the commands that they hold in another form. Only what is critical counts.
+// mayRun follows texts that may be run: each as it is, all of them joined, and the
+// commands that they contain in another notation. Only critical findings count.
 func (w *walk) mayRun(texts []string) {
 	for _, text := range append(slices.Clone(texts), strings.Join(texts, " "), strings.Join(texts, "")) {
 		if !strings.ContainsAny(text, " :/") || !isKnown(text) || len(text) > maxLine || strings.Contains(text, elided) {
 			continue
 		}
 		w.onlyCritical(argsOf("sh", "-c", text), text)
-		for _, words := range spoken(text) {
+		for _, words := range embeddedCommands(text) {
 			w.onlyCritical(argsOf(words...), text)
 		}
 	}
 }
 
-// spoken are the commands that a text of another form may hold: from the name of a program that
-// destroys on, without quotes, brackets and commas.
-func spoken(text string) [][]string {
+// embeddedCommands returns the commands that a text in another notation may contain: from the name
+// of a destructive program on, without quotes, brackets and commas.
+func embeddedCommands(text string) [][]string {
 	var out [][]string
 	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n;|&", r) }) {
 		words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\"'`,()[]{}<>\\", r) })
@@ -335,20 +335,20 @@ func spoken(text string) [][]string {
 	return out[:min(len(out), maxSpoken)]
 }
 
-// maxSpoken is how many commands of a text in another form are followed.
+// maxSpoken is the maximum number of commands followed in a text in another notation.
 const maxSpoken = 32
 
-// inspect looks at what any program would do with its arguments: read a
-// credential.
+// inspect rates reading the files in a command's arguments, which any program may do. It
+// returns secret if there is a credential.
 func (c *command) inspect() string {
 	if c.namesOnly() {
 		return ""
 	}
 	args, program := c.list, ""
-	if n := len(args); n > 1 && c.is("cp", "mv", "install", "ln", "rsync", "scp") { // the last is written
+	if n := len(args); n > 1 && c.is("cp", "mv", "install", "ln", "rsync", "scp") { // the last one is written
 		args = args[:n-1]
 	}
-	if c.is("jq", "yq", "gojq") && !c.has("f", "from-file") { // the first is a program text
+	if c.is("jq", "yq", "gojq") && !c.has("f", "from-file") { // the first one is a program text
 		program = args.operandsAfter("arg", "argjson", "indent").at(0)
 	}
 	marks := ""
@@ -373,8 +373,8 @@ func (c *command) inspect() string {
 	return marks
 }
 
-// namesOnly reports whether a program does not read what its arguments name,
-// so that naming a credential is harmless.
+// namesOnly reports whether a program does not output the files in its arguments, so that
+// naming a credential is harmless.
 func (c *command) namesOnly() bool {
 	switch {
 	case c.is("sed", "gsed"):
@@ -393,7 +393,7 @@ func readsOnly(c *command) bool {
 	case "sed":
 		return !c.has("i", "in-place") && !c.says("w ")
 	case "git":
-		return true // the sub-command decides
+		return true // depends on the sub-command
 	case "go":
 		return oneOf(c.operandsAfter("C").at(0), "version", "list", "env", "doc", "help") && !c.exactly("-w", "-u")
 	}

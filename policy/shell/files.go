@@ -49,8 +49,7 @@ func move(c *command) string {
 	return ""
 }
 
-// copyTo remembers what a copy of a file holds: it may be the target, or a
-// file in it.
+// copyTo records the content of a copied file: target may be the file, or its directory.
 func copyTo(c *command, target, name, text string) {
 	if at := c.resolve(target); strings.Contains(text, secret) && zoneOf(at) == workspace && secretOf(at) == noSecret {
 		c.found.leaked = true
@@ -59,7 +58,7 @@ func copyTo(c *command, target, name, text string) {
 	c.made[c.resolve(target+"/"+path.Base(name))] = of(text)
 }
 
-// writeTarget records what a copy writes: the target, or files in it.
+// writeTarget records the writes of a copy: to target, or to files in it.
 func writeTarget(c *command, target string, from list) {
 	if p := c.resolve(target); !strings.HasSuffix(target, "/") && len(from) < 2 && !oneOf(p, ".", "..", "~") {
 		c.found.write(p)
@@ -104,7 +103,7 @@ func copyFiles(c *command) string {
 	return ""
 }
 
-// rsync is a copy that may go to another machine, and may delete.
+// rsync follows a copy that may go to another machine and may delete files.
 func rsync(c *command) string {
 	if v, ok := c.option("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.runProgram(c, v)
@@ -142,8 +141,8 @@ func packsHome(c *command, from list) {
 	}
 }
 
-// link rates the links that ln makes. A relative one is read from where it
-// stands; whether that is the target or a file in it is not known.
+// link rates the links created by ln. A relative path is resolved from the link, which is
+// target itself or a file in it.
 func link(c *command, ops list, target string) {
 	symbolic := c.has("s", "symbolic")
 	for _, a := range ops {
@@ -171,7 +170,7 @@ func link(c *command, ops list, target string) {
 	}
 }
 
-// create is for programs that make files.
+// create handles programs that create files.
 func create(c *command) string {
 	takes := []string{"m", "d", "t", "r", "s", "l", "o", "i", "p", "b", "n", "mode", "date", "reference", "size", "length"}
 	if c.is("mkdir", "touch", "install") {
@@ -198,7 +197,7 @@ func create(c *command) string {
 	return ""
 }
 
-// permissions is chmod, chown and chgrp.
+// permissions handles chmod, chown and chgrp.
 func permissions(c *command) string {
 	var ops list
 	for _, a := range c.list {
@@ -228,7 +227,7 @@ func permissions(c *command) string {
 	return ""
 }
 
-// permissionRule rates new rights, or a new owner, of what lies somewhere.
+// permissionRule returns the rule for a new mode or owner in a zone, or "".
 func permissionRule(at zone, recursive, onlyMode bool) string {
 	switch at {
 	case vital, device:
@@ -256,8 +255,8 @@ func permissionRule(at zone, recursive, onlyMode bool) string {
 	return ""
 }
 
-// attributes is for access lists and attributes of files: given to all that the
-// system needs, they are as good as new rights.
+// attributes handles access lists and file attributes. Applied recursively to vital
+// directories, they have the effect of new permissions.
 func attributes(c *command) string {
 	c.hit("capability")
 	for _, a := range c.operandsAfter("m", "x", "M", "X", "reference") {
@@ -294,7 +293,7 @@ func rateMode(c *command, mode string) {
 	}
 }
 
-// listFiles is ls.
+// listFiles handles ls.
 func listFiles(c *command) string {
 	var b strings.Builder
 	ops := c.operandsAfter("I", "w", "T")
@@ -323,7 +322,7 @@ func locate(c *command) string {
 	return unknown
 }
 
-// searchFiles is find.
+// searchFiles handles find.
 func searchFiles(c *command) string {
 	i := 0
 	var roots list
@@ -358,13 +357,13 @@ func foundIn(c *command, root arg) string {
 	return strings.TrimSuffix(root.s, "/") + "/found-" + unknown
 }
 
-// search is where a find looks, and whether it selects.
+// search holds the roots of a find, and whether it filters files.
 type search struct {
 	roots    list
 	filtered bool
 }
 
-// findTests follows the expression of find and reports whether it selects.
+// findTests follows the expression of find and reports whether it filters files.
 func findTests(c *command, tests, roots list) bool {
 	filtered := false
 	for i := 0; i < len(tests); i++ {
@@ -375,7 +374,7 @@ func findTests(c *command, tests, roots list) bool {
 			findHunt(c, next, roots)
 			i++
 		case "-type":
-			filtered = filtered || strings.Trim(next, "fd,") != "" // few files are anything else
+			filtered = filtered || strings.Trim(next, "fd,") != "" // almost all files are of these types
 		case "-delete":
 			findDelete(c, search{roots, filtered})
 		case "-exec", "-execdir", "-ok", "-okdir":
@@ -418,7 +417,7 @@ func findDelete(c *command, s search) {
 	c.found.changes = true
 }
 
-// findExec follows the command of -exec: {} is what was found.
+// findExec follows the command of -exec, with {} as a found file.
 func findExec(c *command, args list, s search) {
 	end := len(args)
 	for i, a := range args {
@@ -450,7 +449,7 @@ func findExec(c *command, args list, s search) {
 	}
 }
 
-// fd is a find with options of its own.
+// fd handles fd, a find with other options.
 func fd(c *command) string {
 	roots := c.operandsAfter("e", "E", "t", "d", "x", "X", "exec", "extension", "type", "exclude", "max-depth").from(1)
 	if len(roots) == 0 || roots[0].s == "rm" {
@@ -469,7 +468,7 @@ func fd(c *command) string {
 	return "found-" + unknown
 }
 
-// archive follows programs that pack and unpack.
+// archive handles programs that pack and unpack archives.
 func archive(c *command) string {
 	for _, a := range c.list {
 		if _, v, ok := strings.Cut(a.s, "exec="); ok && (strings.Contains(a.s, "checkpoint-a") || strings.HasPrefix(a.s, "exec=")) {
@@ -497,7 +496,7 @@ func archive(c *command) string {
 	case "cpio":
 		cpio(c)
 	}
-	for _, a := range c.operandsAfter() { // what was downloaded still is
+	for _, a := range c.operandsAfter() { // a downloaded file keeps its mark
 		if marks, ok := c.made[c.resolve(a.s)]; ok {
 			c.made[c.resolve(strings.TrimSuffix(a.s, path.Ext(a.s)))] = marks
 		}
@@ -535,7 +534,7 @@ func sevenZip(c *command) (string, bool) {
 
 func sevenZipMoves(c *command) {
 	if slices.ContainsFunc(c.list, func(a arg) bool { return a.s == "-sdel" }) {
-		for _, a := range c.operandsAfter().from(2) { // behind the verb and the archive
+		for _, a := range c.operandsAfter().from(2) { // after the verb and the archive
 			c.remove(a, true)
 		}
 	}
@@ -591,8 +590,8 @@ func tarCreate(c *command) {
 	}
 }
 
-// unpackRemote remembers a directory into which a downloaded archive was
-// unpacked: what runs from there comes from the network.
+// unpackRemote marks a directory into which a downloaded archive is unpacked, so that its
+// files count as downloaded.
 func unpackRemote(c *command, dir string) {
 	if strings.Contains(c.waiting(), remote) || slices.ContainsFunc(c.list, func(a arg) bool { return c.downloaded(c.resolve(a.s)) }) {
 		c.made[c.resolve(dir)] = remoteDir
@@ -612,7 +611,7 @@ func unpack(c *command, dir string) {
 	}
 }
 
-// pathTool is basename, dirname, realpath and readlink.
+// pathTool handles basename, dirname, realpath and readlink.
 func pathTool(c *command) string {
 	ops := c.operandsAfter("s", "relative-to")
 	if len(ops) == 0 {
@@ -625,7 +624,7 @@ func pathTool(c *command) string {
 	for _, a := range ops {
 		switch {
 		case !isKnown(a.s):
-			b.WriteString(opaque(a.s))
+			b.WriteString(opaqueMarks(a.s))
 		case c.is("basename"):
 			b.WriteString(path.Base(a.s))
 		case c.is("dirname"):
@@ -642,7 +641,7 @@ func makeTemp(_ *command) string { return "/tmp/tmp." + unknown + "\n" }
 
 var jqEnviron = lazily(`(?:^|[^.\w"$])(?:\$ENV|env)\b(\.[A-Za-z_]\w*)?(\s*:)?`)
 
-// jq looks for the environment in its program text.
+// jq rates access to the environment in a jq program.
 func jq(c *command) string {
 	program := c.operandsAfter("arg", "argjson", "indent", "f", "from-file").at(0)
 	for _, s := range jqEnviron().FindAllStringSubmatch(program, 8) {

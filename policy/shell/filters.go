@@ -11,10 +11,10 @@ func textTool(c *command) string {
 	if size, ok := c.option("c", "bytes"); ok && c.is("head") && c.filed && hugeSize(size) {
 		c.hit("exhaust")
 	}
-	return converted(c, textInput(c))
+	return convertText(c, textInput(c))
 }
 
-// hugeSize reports whether a size is more than a disk has to spare.
+// hugeSize reports whether a size may fill the disk.
 func hugeSize(s string) bool {
 	s = strings.TrimLeft(strings.ToUpper(s), "+")
 	s = strings.TrimSuffix(strings.TrimSuffix(s, "B"), "I")
@@ -32,13 +32,13 @@ func hugeSize(s string) bool {
 	return n >= 20<<30
 }
 
-// textInput is what a text tool reads: its files, or the standard input.
+// textInput returns the input of a text tool: its files, or standard input.
 func textInput(c *command) string {
 	files := c.operandsAfter(known.Tables().Takes[c.name]...)
 	switch {
 	case c.is("tr"):
 		return c.stdin()
-	case known.In("programmed", c.name) && !c.has("e", "expression"): // the first is a program text or a pattern
+	case known.In("programmed", c.name) && !c.has("e", "expression"): // the first one is a program text or a pattern
 		files = files.from(1)
 	}
 	if len(files) == 0 {
@@ -59,27 +59,27 @@ func textInput(c *command) string {
 	return b.String()
 }
 
-// converted is what a text tool makes of its input, as far as that can be told:
-// what changes a text that stands in the line itself hides it.
-func converted(c *command, in string) string {
+// convertText returns the output of a text tool for an input, as far as possible. Changing
+// a known text hides it.
+func convertText(c *command, in string) string {
 	c.found.step(len(in))
 	grep := strings.HasSuffix(c.name, "grep") || c.is("rg")
 	decodes := c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode") || c.is("xxd") && c.has("r", "revert")
 	switch {
 	case strings.Contains(in, everyProcess):
 		return in
-	case grep && c.has("c", "count", "q", "quiet", "silent"), c.is("cut") && c.exactly("-d=") && c.exactly("-f1"): // names, without their values
+	case grep && c.has("c", "count", "q", "quiet", "silent"), c.is("cut") && c.exactly("-d=") && c.exactly("-f1"): // names without values
 		return unknown
 	case grep && c.has("l", "files-with-matches", "L", "files-without-match", "files"):
 		return "found-" + unknown + "\n"
 	case decodes:
-		return opaque(in) + hidden
+		return opaqueMarks(in) + hidden
 	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "sponge"), grep && isKnown(in):
 		return in
 	case isKnown(in) && strings.TrimSpace(in) != "" && !c.is("strings"):
 		return unknown + hidden
 	}
-	return opaque(in)
+	return opaqueMarks(in)
 }
 
 func tee(c *command) string {
@@ -108,7 +108,7 @@ func pager(c *command) string {
 	return textTool(c)
 }
 
-// sed looks for commands that run programs or write files.
+// sed rates sed commands that run programs or write files.
 func sed(c *command) string {
 	if len(c.line()) > 8192 {
 		c.found.exhaust()
@@ -138,7 +138,7 @@ func sed(c *command) string {
 	return textTool(c)
 }
 
-// sedScript follows what the commands of a sed script run and write.
+// sedScript follows the commands of a sed script that run programs or write files.
 func sedScript(c *command, text string) {
 	if strings.Trim(text, all) == "" && text != "" {
 		c.hit("opaque-code")
@@ -182,7 +182,7 @@ func sedScript(c *command, text string) {
 		case 'w', 'W':
 			c.write(strings.TrimSpace(line))
 			at += len(line)
-		case 'a', 'i', 'c': // text, and more behind a backslash
+		case 'a', 'i', 'c': // text, continued after a backslash
 			for strings.HasSuffix(line, "\\") && (len(line)-len(strings.TrimRight(line, "\\")))%2 == 1 && at+len(line) < len(text) {
 				at += len(line) + 1
 				line, _, _ = strings.Cut(text[at:], "\n")
@@ -197,7 +197,7 @@ func sedScript(c *command, text string) {
 	}
 }
 
-// sedAddress is the place behind the addresses of a command.
+// sedAddress returns the index after the addresses of a command.
 func sedAddress(text string, at int) int {
 	for at < len(text) {
 		switch c := text[at]; {
@@ -218,7 +218,8 @@ func sedAddress(text string, at int) int {
 	return at
 }
 
-// sedPart is a text behind its delimiter, and the place behind the next one.
+// sedPart returns the text between the delimiter at an index and the next one, and the
+// index after that.
 func sedPart(text string, at int) (string, int) {
 	if at >= len(text) {
 		return "", at
@@ -249,7 +250,7 @@ func sedPart(text string, at int) (string, int) {
 	return b.String(), at
 }
 
-// awk looks for code that runs programs or writes files.
+// awk rates awk code that runs programs or writes files.
 func awk(c *command) string {
 	text := ""
 	ops := c.operandsAfter("F", "v", "f", "field-separator", "assign", "file", "i", "include")
@@ -291,7 +292,7 @@ func awkVariables(c *command) string {
 	return "BEGIN {\n" + b.String() + "}\n"
 }
 
-// grep looks for searches that find credentials outside the workspace.
+// grep rates searches for credentials outside the workspace.
 func grep(c *command) string {
 	ops := c.operandsAfter("e", "f", "A", "B", "C", "m", "t", "g")
 	term, _ := c.option("e", "regexp")

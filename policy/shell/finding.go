@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// Severity is how much harm a command can do. The order is the order of harm.
+// Severity is the amount of harm that a command can do, in increasing order.
 type Severity int
 
 // The tiers of severity.
@@ -21,48 +21,47 @@ const (
 	Critical
 )
 
-// tiers are the names of the tiers, from the least harm to the most.
+// tiers are the names of the tiers, in increasing severity.
 var tiers = [...]string{"none", "medium", "high", "critical"}
 
 // String returns "none", "medium", "high" or "critical".
 func (s Severity) String() string { return tiers[min(max(s, None), Critical)] }
 
-// Reason is one rule that matched, with words for a person.
+// Reason is one rule that matched, with an explanation for the approver.
 type Reason struct {
 	Rule string `json:"rule"`
 	Text string `json:"text"`
 }
 
-// Analysis is what a command line can do, read from its syntax tree.
+// Analysis is the result of analyzing a command line.
 type Analysis struct {
-	// Severity is the worst tier of any rule that matched.
+	// Severity is the highest tier of all rules that matched.
 	Severity Severity
 	// Reasons are the rules that matched, worst first.
 	Reasons []Reason
-	// Writes are the paths that redirections and well-known commands would
-	// write or delete, as written after expansion, relative to the working
-	// directory.
+	// Writes are the paths that redirections and well-known commands would write or
+	// delete, after expansion, relative to the working directory.
 	Writes []string
 	// Network reports whether a command reaches the network.
 	Network bool
-	// Git lists the git sub-commands that are run.
+	// Git lists the git sub-commands of the line.
 	Git []string
-	// Commands are the resolved commands: the program, then its arguments,
-	// one space between words. Wrappers are listed too, before what they run.
+	// Commands are the resolved commands: the program and its arguments, separated by
+	// single spaces. Wrappers are listed too, before the commands that they run.
 	Commands []string
-	// Unknown lists the programs whose name is plain and that no rule knows,
-	// and the interpreters with the calls in their program texts that no
-	// table has. They are in no other part of the analysis.
+	// Unknown lists the programs with a plain name that no rule knows, and interpreters
+	// together with unknown calls in their program texts. They affect no other field of
+	// the analysis.
 	Unknown []string
 	// ReadOnly is true only if every command is known to only read.
 	ReadOnly bool
 
-	critical int // how many reasons are critical
+	critical int // number of critical reasons
 }
 
-// Walled is the analysis behind a wall without a network: there a command can only
-// change a copy, which is looked at before it is pushed, so only what is critical
-// counts.
+// Walled returns the analysis for a workspace behind a wall without network access. A
+// command there can only change a copy, which is checked before it is pushed, so only
+// critical findings count.
 func (a Analysis) Walled() Analysis {
 	a.Reasons = a.Reasons[:a.critical]
 	if a.Severity < Critical { //control:walled-verdict
@@ -71,8 +70,8 @@ func (a Analysis) Walled() Analysis {
 	return a
 }
 
-// Open is the analysis where a command can reach the network or the machine: a program
-// that no rule knows is of medium severity.
+// Open returns the analysis for a command with access to the network or the machine, for
+// which an unknown program is of medium severity.
 func (a Analysis) Open() Analysis {
 	if len(a.Unknown) > 0 { //control:unknown-program
 		a.Severity = max(a.Severity, Medium)
@@ -81,20 +80,20 @@ func (a Analysis) Open() Analysis {
 	return a
 }
 
-// The limits of one analysis. A line that exceeds one is critical.
+// The limits of one analysis. Exceeding one is critical.
 const (
-	maxSteps   = 20_000  // commands, words and expansions
-	maxBytes   = 4 << 20 // bytes of all values together
-	maxReasons = 32      // reasons in an analysis
+	maxSteps   = 20_000  // number of commands, words and expansions
+	maxBytes   = 4 << 20 // total size of all values
+	maxReasons = 32      // number of reasons
 )
 
-// ellipse stands for what is not known.
+// ellipse represents unknown text.
 const ellipse = "\u2026"
 
-// exhausted ends an analysis that went over a limit.
+// exhausted is the panic value that ends an analysis over a limit.
 type exhausted struct{}
 
-// finding collects what an analysis finds.
+// finding collects the results of an analysis.
 type finding struct {
 	reasons  []Reason
 	tiers    []Severity
@@ -104,14 +103,13 @@ type finding struct {
 	unknown  []string
 	wrote    map[string]bool
 	network  bool
-	changes  bool // a command that is not known to only read
-	leaked   bool // a credential lies where it may be published from
+	changes  bool // some command is not known to only read
+	leaked   bool // a credential is in a place that may be published
 	steps    int
 	bytes    int
 }
 
-// hit records that a rule matched. A rule that is not in the table is
-// critical.
+// hit records that a rule matched. An unknown rule is critical.
 func (f *finding) hit(name, detail string) {
 	tier, text := Critical, name
 	if r, ok := known.Tables().Rules[name]; ok {
@@ -119,7 +117,7 @@ func (f *finding) hit(name, detail string) {
 	}
 	f.bytes += len(detail) / 4 // counted with the next step
 	bare := Reason{Rule: "shell." + name, Text: text}
-	if detail = shown(detail); strings.Trim(detail, ellipse+" ") != "" { // marks alone tell nothing
+	if detail = shown(detail); strings.Trim(detail, ellipse+" ") != "" { // marks alone are not informative
 		text += ": " + detail
 	}
 	reason := Reason{Rule: bare.Rule, Text: text}
@@ -170,7 +168,7 @@ func (f *finding) join(found *finding, line string) {
 	}
 }
 
-// result returns what was found, the worst first.
+// result returns the analysis, with the most severe reasons first.
 func (f *finding) result() Analysis {
 	order := make([]int, len(f.reasons))
 	for i := range order {
@@ -220,8 +218,7 @@ func (f *finding) ranGit(sub string) { f.git = addTo(f.git, sub) }
 
 func (f *finding) unlisted(name string) { f.unknown = addTo(f.unknown, name) }
 
-// broken records that the analysis ended before its time: with what it
-// panicked.
+// broken records that the analysis panicked with why.
 func (f *finding) broken(why any) {
 	if _, ok := why.(exhausted); !ok {
 		f.hit("analysis-broken", fmt.Sprint(why))
@@ -238,7 +235,7 @@ func (f *finding) touch(p string) {
 	f.changes = true
 }
 
-// write records that a clean path is written and rates it.
+// write records and rates a write to a clean path.
 func (f *finding) write(p string) {
 	at := zoneOf(p)
 	if at == nowhere {
@@ -277,7 +274,7 @@ func removeRule(p string, at zone, recursive bool) string {
 		return one
 	}
 	switch {
-	case strings.HasPrefix(p, "/tmp/tmp."+unknown): // made by mktemp a moment ago
+	case strings.HasPrefix(p, "/tmp/tmp."+unknown): // created by mktemp before
 	case needed(p, at, recursive):
 		return "delete-vital"
 	case at == system:

@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// git follows git: its own options, then the rule of the sub-command.
+// gitTool follows git: its global options, then the rule of the sub-command.
 func gitTool(c *command) string {
 	args := c.list
 	if rest, ok := strings.CutPrefix(c.name, "git-"); ok {
@@ -45,8 +45,8 @@ func gitTool(c *command) string {
 	return gitRule(sub)(g)
 }
 
-// gitRule is the rule of a sub-command of git for which a line of the tables is
-// not enough. What a rule returns is what the sub-command prints.
+// gitRule returns the rule of a git sub-command that the tables cannot describe. The rule
+// returns the sub-command's output.
 func gitRule(sub string) rule {
 	switch sub {
 	case "push":
@@ -83,8 +83,7 @@ func found(g *command) string { return "found-" + unknown + fetchedText(g) }
 
 var gitTakes = []string{"C", "c", "git-dir", "work-tree", "namespace", "super-prefix", "config-env", "attr-source"}
 
-// gitOptions follows the options before the sub-command and returns its
-// place.
+// gitOptions follows the options before the sub-command and returns its index.
 func gitOptions(c *command, args list) int {
 	i := 0
 	for ; i < len(args); i++ {
@@ -122,7 +121,7 @@ func gitAlias(args list, sub string) (string, bool) {
 	return "", false
 }
 
-// gitPrograms follows options that name a program or a file to write.
+// gitPrograms rates options that name a program or an output file.
 func gitPrograms(sub string, g *command) {
 	runs := func(value string) {
 		g.hit("git-program")
@@ -303,7 +302,7 @@ func gitCheckout(g *command) string {
 	return g.passedOn()
 }
 
-// gitRemove is git rm and git mv.
+// gitRemove handles git rm and git mv.
 func gitRemove(g *command) string {
 	ops := g.operandsAfter()
 	for i, a := range ops {
@@ -347,7 +346,7 @@ func settingFits(list, key string) bool {
 	return false
 }
 
-// gitSetting rates one setting, key=value. lasting says it is stored.
+// gitSetting rates one setting, key=value. lasting means that it is stored.
 func gitSetting(c *command, kv string, lasting bool) {
 	key, value, _ := strings.Cut(kv, "=")
 	k := strings.ToLower(key)
@@ -460,8 +459,7 @@ func gitPush(g *command) string {
 	return g.passedOn()
 }
 
-// toOwnBranch reports whether a push adds commits to the branch that the session
-// works on, and does nothing else.
+// toOwnBranch reports whether a push only adds commits to the session's branch.
 func toOwnBranch(g *command) bool {
 	var words []string
 	for _, a := range g.list {
@@ -518,7 +516,7 @@ func keepsSecret(sub string, g *command) {
 		g.found.leaked = true
 	}
 	if oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") && (g.holdsSecret() || readsSecret(sub, g)) {
-		g.hit("secret-sent") // what is committed is published
+		g.hit("secret-sent") // commits are published
 	}
 }
 

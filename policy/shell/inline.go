@@ -8,23 +8,23 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// foreign is a program text of another language on its way through the rules.
+// foreign is the state of analyzing a program text in another language.
 type foreign struct {
 	*command
 	program *code.Program
-	runs    bool // it executes something
-	opaque  bool // what it executes is not plain
+	runs    bool // it runs commands
+	opaque  bool // a command that it runs is not plain
 	socket  bool
 	network bool
 	secrets bool // it reads a credential
 }
 
-// dataCall is a call of a database's library that destroys data.
+// dataCall matches calls of database libraries that destroy data.
 var dataCall = lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`)
 
-// scanCode looks at the text of a program in another language: at the calls
-// in it that execute, delete, write, send or read the environment. A call that
-// the table does not have makes it a program that no rule knows.
+// scanCode rates the calls in a program text in another language that execute, delete,
+// write, send, or read the environment. With a call that the table does not have, it
+// counts as an unknown program.
 func scanCode(c *command, text string) string {
 	defer c.enter(len(text))()
 	if strings.Contains(text, elided) {
@@ -35,7 +35,7 @@ func scanCode(c *command, text string) string {
 	if strings.Contains(text, remote) {
 		c.found.hit("remote-code", c.name)
 	}
-	if strings.ContainsAny(text, unknown+secret) && !awk { // there it is mostly a pattern or a number
+	if strings.ContainsAny(text, unknown+secret) && !awk { // in awk, marks are mostly in a pattern or a number
 		c.found.hit("opaque-code", c.name+" "+text)
 	}
 	c.found.changes = c.found.changes || !awk
@@ -43,7 +43,7 @@ func scanCode(c *command, text string) string {
 	if lang == "other" || len(x.program.Unknown) > 0 || x.program.Opaque {
 		c.found.unlisted(strings.TrimSpace(c.name + " " + strings.Join(x.program.Unknown, " ")))
 	}
-	if lang == "powershell" { // its short names are those of a shell
+	if lang == "powershell" { // its aliases resemble shell commands
 		c.mayRun([]string{shortNames.Replace(strings.ToLower(text))})
 	}
 	if x.program.Endless && !strings.Contains(text, "sleep") && !strings.Contains(text, "imeout") && !awk {
@@ -68,7 +68,7 @@ func scanCode(c *command, text string) string {
 	})
 }
 
-// shortNames says what the commands of PowerShell do in those of a shell.
+// shortNames translates PowerShell commands to shell commands.
 var shortNames = strings.NewReplacer("get-childitem", "find", "gci", "find", "get-item", "find", "remove-item", "rm -rf", "| del", "| xargs rm -rf", "| ri", "| xargs rm -rf",
 	"foreach-object {", "xargs", "-recurse", "-r", "-force", "-f", "stop-computer", "shutdown now", "format-volume", "mkfs /dev/sda", "clear-disk", "wipefs -a /dev/sda", "$_", "")
 
@@ -85,7 +85,7 @@ func (x *foreign) call(call code.Call) {
 		if !plain || code.LanguageOf(x.name) == "awk" && call.Name == "system" {
 			x.hit("program-runs")
 		}
-		x.opaque = x.opaque || !plain || known.In("shells", words[0].s) // which reads what is printed
+		x.opaque = x.opaque || !plain || known.In("shells", words[0].s) // a shell runs its input
 		x.execute(call, words)
 	case code.Eval:
 		x.opaque = true
@@ -122,8 +122,8 @@ func (x *foreign) call(call code.Call) {
 	}
 }
 
-// deletes rates what the text deletes. When that is not plain, any of its
-// strings may be it.
+// deletes rates a deletion. If its arguments are not plain, any string of the program may
+// be the path.
 func (x *foreign) deletes(words list, plain, tree bool) {
 	for _, w := range words {
 		whole := tree || globIn(w.s) != "" || strings.HasSuffix(w.s, "/") || w.s != "" && x.resolve(w.s) == "."
@@ -157,11 +157,11 @@ func (x *foreign) execute(call code.Call, words list) {
 	}
 }
 
-// reach rates what goes over the network.
+// reach rates network access.
 func (x *foreign) reach(kind code.Kind, words list) {
 	address := strings.Join(words.words(), "")
 	if x.is("php") && kind == code.Fetch && !strings.Contains(address, "://") && isKnown(address) {
-		return // the same functions read files
+		return // the same functions also read local files
 	}
 	for _, w := range words {
 		if metadata(w.s) {
@@ -190,7 +190,7 @@ func (x *foreign) variable(words list) {
 	}
 }
 
-// together rates what the calls do together with the texts of the program.
+// together rates the calls in combination with each other and the program's strings.
 func (x *foreign) together() {
 	for _, l := range x.program.Strings {
 		for _, p := range pathsIn(l) {
@@ -221,7 +221,7 @@ func (x *foreign) together() {
 	}
 }
 
-// codeFile looks at a program file of another language, as far as it is known.
+// codeFile rates a program file in another language, as far as it is known.
 func codeFile(c *command, name string) {
 	switch p := c.resolve(name); {
 	case strings.Contains(name, remote) || strings.Contains(name, "://"):
@@ -230,7 +230,7 @@ func codeFile(c *command, name string) {
 	case strings.HasPrefix(name, unknown) || strings.HasPrefix(name, "found-"+unknown) || strings.HasSuffix(name, "/found-"+unknown):
 		c.hit("unknown-code")
 	case globIn(name) != "":
-		if !c.is("node") || !c.exactly("--test") { // which is for many
+		if !c.is("node") || !c.exactly("--test") { // made for several files
 			c.hit("many-scripts")
 		}
 	case strings.HasPrefix(name, "/dev/stdin") && c.given():

@@ -9,7 +9,7 @@ import (
 
 var shellTakes = []string{"o", "O", "rcfile", "init-file"}
 
-// runShell follows a shell: its program text, its script, or its input.
+// runShell follows a shell: its program text, its script file, or its input.
 func runShell(c *command) string {
 	if c.asksHelp() {
 		return unknown
@@ -63,7 +63,7 @@ func shellText(c *command, ops list) string {
 	if len(ops) > 1 {
 		c.zero = ops[1].s
 	}
-	if c.is("fish", "nu", "elvish", "xonsh") { // which are written otherwise
+	if c.is("fish", "nu", "elvish", "xonsh") { // have another syntax
 		c.found.unlisted(c.name)
 	}
 	out := c.withPositions(ops.from(2), len(ops) < 3, func() string { return c.nested(ops[0].s) })
@@ -196,7 +196,7 @@ func pythonModule(c *command, mod string) string {
 	case "pip", "twine", "poetry", "build", "pipx", "uv", "hatch", "flit", "conda":
 		return ruleOf(m)(m)
 	case "base64":
-		return converted(m, c.stdin())
+		return convertText(m, c.stdin())
 	case "timeit", "trace", "pdb", "cProfile", "profile", "runpy":
 		for _, text := range m.settings() {
 			scanCode(c.with("python", nil), text)
@@ -218,8 +218,9 @@ func commandTexts(c *command) string {
 	return unknown
 }
 
-// scripted is for editors, debuggers and their like: what their commands and their input run stands behind a sign.
-func scripted(c *command) string {
+// scriptableTool handles editors, debuggers and similar programs. Their commands and input can
+// run programs after a special sign.
+func scriptableTool(c *command) string {
 	args := c.list
 	if at := c.index("--args"); at >= 0 {
 		c.exec(c.list[at+1:])

@@ -11,10 +11,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// target is where a redirection sends what a command prints.
+// target is the destination of a redirection.
 type target struct {
 	path string
-	runs []*syntax.Stmt // statements that read it, instead of a file
+	runs []*syntax.Stmt // statements that read the output instead of a file
 }
 
 // redirected follows a command with redirections.
@@ -27,7 +27,7 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 	}
 	own := movesOwn(s.Cmd)
 	for _, t := range to {
-		if own && t.runs != nil { // they read what is printed from now on
+		if own && t.runs != nil { // they read all output from now on
 			w.subshell(func() string { w.in = &input{text: unknown}; return w.stmts(t.runs) })
 		}
 	}
@@ -54,8 +54,8 @@ func (w *walk) redirected(s *syntax.Stmt) string {
 	return out
 }
 
-// movesOwn reports whether the redirections of a command are those of the
-// shell itself, which stay: an exec without a program.
+// movesOwn reports whether redirections apply permanently to the shell itself, as in an
+// exec without a program.
 func movesOwn(c syntax.Command) bool {
 	call, ok := c.(*syntax.CallExpr)
 	return ok && len(call.Args) > 0 && len(call.Args) < 3 && call.Args[len(call.Args)-1].Lit() == "exec"
@@ -72,7 +72,7 @@ func (w *walk) redirect(to []target, rd *syntax.Redirect, c syntax.Command) []ta
 		w.read(rd, w.wordText(rd.Word)+"\n")
 		return to
 	case syntax.DplIn:
-		if n := w.wordText(rd.Word); n != "0" && n != "0-" && n != "-" { // opened elsewhere
+		if n := w.wordText(rd.Word); n != "0" && n != "0-" && n != "-" { // a descriptor opened elsewhere
 			w.read(rd, unknown)
 		}
 		return to
@@ -169,7 +169,7 @@ func (w *walk) hereDocument(rd *syntax.Redirect) string {
 	return text
 }
 
-// opens stands before the text of a process substitution in its name.
+// opens is the prefix of the name of a process substitution.
 const opens = "/dev/fd/"
 
 func (w *walk) openProcess(p *syntax.ProcSubst) string {
@@ -187,7 +187,7 @@ func (w *walk) openProcess(p *syntax.ProcSubst) string {
 	return name
 }
 
-// deliver writes what a command printed to where it was redirected.
+// deliver writes a command's output to a redirection target.
 func (w *walk) deliver(t target, out string) {
 	switch {
 	case t.runs != nil:
@@ -199,7 +199,7 @@ func (w *walk) deliver(t target, out string) {
 		}
 		return
 	case strings.Contains(out, secret) && strings.HasPrefix(t.path, runnerFiles):
-		w.found.hit("secret-sent", t.path) // what a step says is shown
+		w.found.hit("secret-sent", t.path) // step outputs are visible
 	case strings.Contains(out, secret) && zoneOf(t.path) != nowhere:
 		w.found.hit("secret-stored", t.path)
 	}
@@ -280,8 +280,7 @@ func globIn(s string) string {
 	return ""
 }
 
-// readFile is the content of a file, as marks. Reading a credential is a
-// finding.
+// readFile returns the content of a file, as marks. It rates reading a credential.
 func (w *walk) readFile(name string) string {
 	p := w.resolve(name)
 	if rest, ok := strings.CutPrefix(p, "/proc/self/fd/"); ok {
@@ -308,7 +307,7 @@ func (w *walk) readFile(name string) string {
 
 func endlessDevice(p string) bool { return oneOf(p, "/dev/zero", "/dev/urandom", "/dev/random") }
 
-// remoteDir marks a directory that was downloaded as a whole.
+// remoteDir marks a downloaded directory.
 const remoteDir = remote + "/"
 
 func (w *walk) readSecret(p string) string {
@@ -327,7 +326,7 @@ func (w *walk) readSecret(p string) string {
 }
 
 func (w *walk) downloaded(p string) bool {
-	if len(w.made) == 0 || len(p) > 4096 { // longer than any path
+	if len(w.made) == 0 || len(p) > 4096 { // not a valid path
 		return false
 	}
 	for ; p != "/" && p != ""; p = path.Dir(p) {
@@ -341,8 +340,8 @@ func (w *walk) downloaded(p string) bool {
 	return false
 }
 
-// runsFile rates a file that a shell or an interpreter runs: one that came
-// from elsewhere, and one that the line itself wrote.
+// runsFile rates a file that a shell or an interpreter runs: a downloaded one, or one
+// that the line itself wrote.
 func (c *command) runsFile(p string) {
 	marks, own := c.made[p]
 	switch {

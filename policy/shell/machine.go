@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// format is for programs that write a file system: on an image file in the
-// workspace it only costs the image.
-func format(c *command) string {
+// makeFilesystem handles programs that create a file system. In an image file in the workspace,
+// only the image is lost.
+func makeFilesystem(c *command) string {
 	if c.asksHelp() {
 		return unknown
 	}
@@ -38,7 +38,7 @@ func kill(c *command) string {
 		if t == "-1" || t == "1" || t == "0" && hard || strings.Contains(t, everyProcess) || strings.HasPrefix(t, "[0-9]") {
 			c.hit("machine-stop")
 		}
-		own = own && strings.HasPrefix(t, "%") // a job of this shell
+		own = own && strings.HasPrefix(t, "%") // jobs of this shell only
 	}
 	switch {
 	case hard:
@@ -94,8 +94,8 @@ func fuser(c *command) string {
 	return unknown
 }
 
-// namespaces is ip: what it runs in another namespace is a command.
-func namespaces(c *command) string {
+// ipTool handles ip, which can run a command in another namespace.
+func ipTool(c *command) string {
 	if len(c.list) > 3 && c.at(0) == "netns" && c.at(1) == "exec" {
 		c.hit("namespace")
 		return c.exec(c.list[3:])
@@ -103,8 +103,8 @@ func namespaces(c *command) string {
 	return tabled(c)
 }
 
-// sessions is loginctl: without root's the machine is of no use.
-func sessions(c *command) string {
+// loginctlTool handles loginctl. Ending root's sessions makes the machine unusable.
+func loginctlTool(c *command) string {
 	if c.exactly("terminate-user", "kill-user") && (c.exactly("root", "0", "") || c.contains(unknown)) {
 		c.hit("machine-stop")
 	}
@@ -118,7 +118,7 @@ func initScript(c *command) string {
 	return unknown
 }
 
-// crontab follows the table a crontab command installs.
+// crontab follows the table that a crontab command installs.
 func crontab(c *command) string {
 	if c.exactly("-l", "--help") {
 		return unknown
@@ -168,7 +168,7 @@ func dd(c *command) string {
 		text = c.stdin()
 	}
 	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") || strings.Contains(conv, "ascii") || strings.Contains(conv, "ebcdic") || strings.Contains(conv, "ibm") {
-		text = opaque(text)
+		text = opaqueMarks(text)
 	}
 	if to == "" {
 		return text
@@ -196,7 +196,7 @@ func engine(c *command) string {
 	return subcommands(c)
 }
 
-// container follows the options of a container, and the command in it.
+// container rates the options of a container, and follows the command in it.
 func container(c *command, ops list) {
 	for i, a := range c.list {
 		option, value, _ := strings.Cut(a.s, "=")
@@ -280,8 +280,8 @@ func containerCommand(c *command) {
 	}
 }
 
-// fromOutside is the command in a container, with the paths of what is
-// mounted as they are on the machine.
+// fromOutside returns the command in a container, with mounted paths replaced by those of
+// the host.
 func fromOutside(args list, at int) (list, bool) {
 	out := slices.Clone(args[at:])
 	found := false
@@ -316,7 +316,7 @@ func deleteInfrastructure(c *command) {
 	}
 }
 
-// cloud is for the clients of cloud providers.
+// cloud handles the clients of cloud providers.
 func cloud(c *command) string {
 	if out, ok := subcommand(c); ok || c.asksHelp() {
 		return out
@@ -342,12 +342,12 @@ func cloud(c *command) string {
 		sendsSecret(c, "")
 		c.hit("infrastructure")
 	}
-	return stored(c)
+	return storedObject(c)
 }
 
-// stored is what a client prints of an object in cloud storage, after the
-// file that it is copied to is remembered.
-func stored(c *command) string {
+// storedObject returns a client's output for an object in cloud storage, and records the file
+// to which the object is copied.
+func storedObject(c *command) string {
 	if file, ok := c.option("f", "file"); ok && c.exactly("download") {
 		c.hit("download")
 		c.write(file)
@@ -392,7 +392,7 @@ var (
 	sqlUpdates  = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
 
-// database follows the clients of databases, by the text they are given.
+// database rates the statements passed to database clients.
 func database(c *command) string {
 	databaseTask(c)
 	text := sqlShows().ReplaceAllString(strings.Join(c.words(), " "), "show ") + "\n" + c.givenText()
@@ -424,7 +424,7 @@ func database(c *command) string {
 	case sqlChanges().MatchString(text), c.is("pg_restore") && !c.has("l", "list"), c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
 		c.found.changes = true
 		switch {
-		case fileDatabase(c): // changed like any other
+		case fileDatabase(c): // a change like that of any file
 		case !isKnown(text) && c.exactly("del", "DEL", "unlink", "UNLINK"):
 			c.hit("database-destroy")
 		case sqlUpdates().MatchString(text) && !strings.Contains(strings.ToLower(text), "where"):
@@ -464,8 +464,8 @@ func destroysData(c *command) {
 	}
 }
 
-// databaseAway reports whether a database is on another machine, as far as the
-// command says: a name with a dot.
+// databaseAway reports whether the command names a database on another machine: a host
+// name with a dot.
 func databaseAway(c *command) bool {
 	host, _ := c.option("h", "host", "S", "server")
 	hosts := []string{host}

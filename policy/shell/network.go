@@ -35,7 +35,7 @@ func mail(c *command) string {
 	return unknown
 }
 
-// download is for programs that fetch addresses.
+// download handles programs that fetch URLs.
 func download(c *command) string {
 	if c.asksHelp() || len(c.list) == 0 || c.at(0) == "--help" && len(c.list) == 2 {
 		return unknown
@@ -47,7 +47,7 @@ func download(c *command) string {
 	}
 	urls := c.operandsAfter(takes...)
 	if c.is("http", "https", "xh") {
-		urls = requested(urls)
+		urls = requestURL(urls)
 	}
 	here := len(urls) > 0
 	for _, u := range urls {
@@ -67,19 +67,19 @@ func download(c *command) string {
 	if v, ok := c.option("config", "K"); ok && c.is("curl") && v != "" {
 		c.found.hit("opaque-request", v)
 	}
-	return saved(c, urls)
+	return saveDownload(c, urls)
 }
 
-// requested is the address among the operands of httpie: one that a method may
-// precede, and fields follow.
-func requested(ops list) list {
+// requestURL returns the URL among the operands of httpie, which may follow a method and
+// precede fields.
+func requestURL(ops list) list {
 	if len(ops) > 1 && strings.ToUpper(ops[0].s) == ops[0].s && strings.Trim(ops[0].s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		ops = ops[1:]
 	}
 	return ops[:min(1, len(ops))]
 }
 
-// rateRequest rates what a request takes along.
+// rateRequest rates a request and the data that it sends.
 func rateRequest(c *command, local bool) {
 	sendsSecret(c, "")
 	if !sends(c) {
@@ -93,7 +93,7 @@ func rateRequest(c *command, local bool) {
 		text = c.givenText()
 	}
 	switch secret := sendsSecret(c, text); {
-	case local: // a test of what is being built; but some services hold data
+	case local: // probably a test of the project, but some services hold data
 		if c.says("DELETE") && (c.says("_all", "*") || c.says(":9200")) {
 			c.hit("local-send")
 		}
@@ -102,7 +102,7 @@ func rateRequest(c *command, local bool) {
 	}
 }
 
-// sends reports whether a request carries something out.
+// sends reports whether a request sends data.
 func sends(c *command) bool {
 	if method, ok := c.option("X", "request", "method"); ok && strings.Contains("POST PUT PATCH DELETE", strings.ToUpper(method)) {
 		return true
@@ -127,8 +127,8 @@ func sends(c *command) bool {
 	return false
 }
 
-// saved is what a download prints, after its files are remembered.
-func saved(c *command, urls list) string {
+// saveDownload records the files written by a download, and returns its output.
+func saveDownload(c *command, urls list) string {
 	keep := func(name string) {
 		p := c.resolve(name)
 		c.found.write(p)
@@ -160,7 +160,7 @@ func saved(c *command, urls list) string {
 	return remote
 }
 
-// shellSession is what an interactive shell prints.
+// shellSession is the output of an interactive shell.
 const shellSession = "\x01$ "
 
 func netcat(c *command) string {
@@ -206,7 +206,7 @@ func isShellText(s string) bool { return known.In("shells", programName(firstWor
 func openssl(c *command) string {
 	switch {
 	case c.exactly("base64", "-base64", "enc") && c.has("d") && c.exactly("base64", "-base64", "-a"):
-		return converted(c.with("base64", argsOf("-d")), c.stdin())
+		return convertText(c.with("base64", argsOf("-d")), c.stdin())
 	case c.exactly("s_client", "s_server"):
 		return netcat(c)
 	}
@@ -279,7 +279,7 @@ func copyBetween(c *command, ops list) string {
 	sshPrograms(c)
 	c.hit("remote-copy")
 	sent := false
-	arrive(c)
+	recordFetched(c)
 	for i, a := range ops {
 		last := i == len(ops)-1
 		if last && i > 0 && strings.Contains(ops[0].s, ":") {
@@ -303,9 +303,9 @@ func copyBetween(c *command, ops list) string {
 	return unknown
 }
 
-// arrive remembers the files that a copying program may fetch: those that its
-// arguments name behind the name of a machine, or among the words of a script.
-func arrive(c *command) {
+// recordFetched records the files that a copying program may fetch: those named in its arguments
+// after a host name, or in its script.
+func recordFetched(c *command) {
 	text := strings.Join(c.words(), " ") + " " + c.waiting()
 	if !strings.Contains(text, ":") && !c.is("ftp", "lftp", "tftp", "sftp") || c.is("rcp", "croc", "wormhole", "magic-wormhole") {
 		return
@@ -332,7 +332,7 @@ func copiesSecret(c *command) bool {
 	return strings.Contains(text, secret)
 }
 
-// forge follows the clients of forges.
+// forge handles the clients of forges.
 func forge(c *command) string {
 	if !c.exactly("api") {
 		return subcommands(c)

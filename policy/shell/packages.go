@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// goTool is go.
+// goTool handles go.
 func goTool(c *command) string {
 	for _, v := range c.values("-exec", "--exec", "-toolexec", "--toolexec", "-vettool", "--vettool") {
 		if v != "" {
@@ -31,8 +31,8 @@ func goTool(c *command) string {
 	return subcommands(c)
 }
 
-// packageTool is for package managers with scripts. What a script does is
-// unknown: its name says what it is for.
+// packageTool handles package managers with scripts. Scripts are unknown and are rated by
+// their names.
 func packageTool(c *command) string {
 	if at, ok := projectTool(c); ok {
 		return c.exec(c.list[at:])
@@ -73,7 +73,7 @@ func rateScriptName(c *command, name string) {
 	}
 }
 
-// build is make and its relatives.
+// build handles make and similar tools.
 func build(c *command) string {
 	databaseTask(c)
 	for _, code := range c.values("--eval", "-E") {
@@ -105,7 +105,7 @@ func build(c *command) string {
 	return unknown
 }
 
-// assignments follows the variables that make is given.
+// assignments rates the variables passed to make.
 func assignments(c *command) {
 	for _, a := range c.list {
 		name, value, _ := strings.Cut(a.s, "=")
@@ -126,7 +126,7 @@ func assignments(c *command) {
 	}
 }
 
-// makeText follows the recipes and $(shell …) calls of a make file.
+// makeText follows the recipes and $(shell …) calls of a makefile.
 func makeText(c *command, text string) {
 	if strings.Contains(text, remote) {
 		c.found.hit("remote-code", "make")
@@ -149,7 +149,7 @@ func makeText(c *command, text string) {
 	}
 }
 
-// cmake follows what cmake runs under names of its own.
+// cmake follows the commands that cmake -E runs under its own names.
 func cmake(c *command) string {
 	at := c.index("-E") + 1
 	if at == 0 || at >= len(c.list) {
@@ -170,7 +170,7 @@ func cmake(c *command) string {
 	return unknown
 }
 
-// runner follows tools whose run or exec sub-command runs a command.
+// taskRunner handles tools with a run or exec sub-command that runs a command.
 func taskRunner(c *command) string {
 	if at, ok := projectTool(c); ok {
 		return c.exec(c.list[at:])
@@ -245,8 +245,8 @@ func runnerCommand(c *command, i int) string {
 	return unknown
 }
 
-// projectTool is the place of the tool's name in a command that runs a tool
-// which a project has among its own packages.
+// projectTool returns the index of the tool's name in a command that runs one of the
+// project's own packages.
 func projectTool(c *command) (int, bool) {
 	start := 0
 	switch {
@@ -267,7 +267,7 @@ func projectTool(c *command) (int, bool) {
 	return 0, false
 }
 
-// packageSource looks for packages from places nobody vouches for.
+// packageSource rates packages from unverified sources.
 func packageSource(c *command) {
 	doubt := false
 	for i, a := range c.list {

@@ -11,34 +11,33 @@ import (
 	"mvdan.cc/sh/v3/pattern"
 )
 
-// zone is where a path lies.
+// zone is the location of a path.
 type zone int
 
 // The zones of the file system.
 const (
 	workspace   zone = iota // in the working directory
-	nowhere                 // /dev/null and the like
-	temp                    // in a directory for temporary files
-	zoneRoot                // the working directory itself, or all in it
+	nowhere                 // /dev/null and similar
+	temp                    // in a temporary directory
+	zoneRoot                // the working directory itself, or all files in it
 	git                     // git's own directory
-	runner                  // workflow files and what later steps read
-	obeyed                  // settings that tools read without being asked
+	runner                  // workflow files, and files read by later steps
+	obeyed                  // settings that tools apply automatically
 	above                   // above the working directory
 	home                    // in a home directory
-	startup                 // read by programs when they start
+	startup                 // read by programs at startup
 	outside                 // elsewhere on the machine
-	system                  // a directory the system needs
-	vital                   // a file or directory the system cannot do without
+	system                  // a system directory
+	vital                   // a file or directory that the system needs to run
 	device                  // a raw device
-	zoneUnknown             // only known when it runs
+	zoneUnknown             // known only at run time
 )
 
-// runnerFiles is the directory of the files through which a step tells a
-// runner something.
+// runnerFiles is the directory of the files by which a step communicates with the runner.
 const runnerFiles = "/github/file_commands/"
 
-// clean makes one spelling of a path: "~" for every home directory, no
-// doubled slashes or dots, "." for the workspace.
+// clean normalizes a path: "~" for every home directory, "." for the workspace, and no
+// redundant slashes or dots.
 func clean(p string) string {
 	p = strings.ReplaceAll(strings.TrimPrefix(p, "file://"), "\\", "/")
 	for _, alias := range []string{"/proc/self/cwd", "/github/workspace", "/workspace"} {
@@ -64,7 +63,7 @@ func clean(p string) string {
 	return homeShort(p)
 }
 
-// homeShort replaces the home directory at the start of an absolute path.
+// homeShort replaces a leading home directory of an absolute path with "~".
 func homeShort(p string) string {
 	for _, base := range []string{"/home/", "/Users/", "/export/home/"} {
 		rest, ok := strings.CutPrefix(p, base)
@@ -92,7 +91,7 @@ func under(p string, dirs ...string) bool {
 	})
 }
 
-// Of says where a clean path lies.
+// zoneOf returns the zone of a clean path.
 func zoneOf(p string) zone {
 	switch {
 	case !isKnown(p) && strings.IndexAny(p, all) < 2:
@@ -196,7 +195,7 @@ func workspacePlace(p string) zone {
 	return workspace
 }
 
-// couldBe lists the paths of the system that a glob may stand for.
+// couldBe lists the system paths that a glob may match.
 func couldBe(pat string) []string {
 	if pat == "" {
 		return nil
@@ -230,9 +229,9 @@ func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 	return re, err == nil
 }
 
-// obeyedFiles are the names of files, in lower case, that tools read and obey
-// without being asked, wherever they lie in a project: settings of agents and
-// editors, of package managers and their wrappers, of shells and interpreters.
+// obeyedFiles are the names, in lower case, of files that tools apply automatically,
+// anywhere in a project: settings of agents and editors, of package managers and their
+// wrappers, of shells and interpreters.
 var obeyedFiles = words(`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
 	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md claude.local.md gemini.md copilot-instructions.md
 	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml .overcommit.yml conftest.py sitecustomize.py usercustomize.py
@@ -266,19 +265,18 @@ func isObeyed(p string) bool {
 	return false
 }
 
-// secretTier is how much a path or a file holds of credentials.
+// secretTier is the sensitivity of the credentials in a file.
 type secretTier int
 
 // The tiers of secrets.
 const (
 	noSecret      secretTier = iota
 	ownSecret                // environment and key files of the workspace
-	machineSecret            // keys and tokens of the person or the machine
+	machineSecret            // keys and tokens of the user or the machine
 )
 
-// secretOf rates a path by the credentials in it: the highest for keys and
-// tokens of the person or the machine, high for environment and key files
-// of the workspace.
+// secretOf returns the tier of a path: machineSecret for keys and tokens of the user or
+// the machine, ownSecret for environment and key files of the workspace.
 func secretOf(p string) secretTier {
 	p = clean(p)
 	if strings.HasPrefix(p, "/proc/") && baseIs(p, "environ", "mem", "maps") {
@@ -319,7 +317,7 @@ func homeSecret(rest string) bool {
 		rest != ".ssh/config"
 }
 
-// secretBase rates a file by its name alone.
+// secretBase returns the tier of a file by its base name.
 func secretBase(base string, tier secretTier) secretTier {
 	switch {
 	case base == ".env" || strings.HasPrefix(base, ".env."):
@@ -365,11 +363,11 @@ func secretName(name string) bool {
 		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
 }
 
-// secretVariables are variables with credentials that many environments have.
+// secretVariables are common environment variables that hold credentials.
 var secretVariables = []string{"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY", "TOKEN"}
 
-// secretsBy are names of variables that begin with a prefix: one that is not
-// known, and those of credentials.
+// secretsBy returns the names of variables with a prefix: an unknown one, and those that
+// hold credentials.
 func secretsBy(prefix string) []string {
 	names := []string{prefix + unknown}
 	for _, n := range secretVariables {
@@ -380,9 +378,9 @@ func secretsBy(prefix string) []string {
 	return names
 }
 
-// metadata reports whether an address is one of the services that
-// hand a machine of a cloud its credentials, however it is spelled: a name, a
-// dotted, decimal, octal or hexadecimal number, or a mapped IPv6 address.
+// metadata reports whether an address is a cloud metadata service, which hands out
+// credentials to a machine, in any notation: a name, a dotted, decimal, octal or
+// hexadecimal number, or a mapped IPv6 address.
 func metadata(address string) bool {
 	host := hostOf(address)
 	switch host {
@@ -400,7 +398,7 @@ func metadata(address string) bool {
 	return false
 }
 
-// hostOf is the host in an address or a URL, in small letters.
+// hostOf returns the host of an address or a URL, in lower case.
 func hostOf(address string) string {
 	_, rest, ok := strings.Cut(address, "://")
 	if !ok {
@@ -420,8 +418,8 @@ func hostOf(address string) string {
 	return strings.TrimSuffix(rest, ".")
 }
 
-// looseAddress reads an address the way the C library does: 1 to 4 numbers,
-// of which the last fills what is left, each decimal, octal or hexadecimal.
+// looseAddress parses an address like the C library: 1 to 4 decimal, octal or hexadecimal
+// numbers, of which the last fills the remaining bytes.
 func looseAddress(host string) (netip.Addr, bool) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.Unmap(), true

@@ -8,9 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/known"
 )
 
-// families says which rule follows a program: a rule of its own goes here. What
-// a program does by its sub-command alone needs no rule of its own but a line
-// in tables.txt, see rulesByProgram.
+// families maps programs to rules of their own. A program needs no rule if its effect
+// depends only on its sub-command, but a line in tables.txt, see rulesByProgram.
 func families() map[string]rule {
 	return map[string]rule{
 		// The shell itself.
@@ -22,10 +21,10 @@ func families() map[string]rule {
 		"cat zcat gzcat tac rev head tail sort uniq nl fold bat pv base64 base32 basenc xxd tr cut strings dos2unix paste": textTool,
 		"less more": pager, "awk gawk mawk nawk": awk, "sed gsed": sed, "grep egrep fgrep rg": grep, "tee sponge": tee,
 		"yes": yes, "ps pgrep pidof": processes,
-		// Interpreters, and commands in commands.
-		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scripted, "tmux screen expect hyperfine pee": commandTexts,
+		// Interpreters, and wrappers of commands.
+		"vi vim nvim view ex ed emacs gdb lldb dc m4 man info fzf sk": scriptableTool, "tmux screen expect hyperfine pee": commandTexts,
 		"gcc cc clang g++ tcc clang++ rustc javac java kotlinc dotnet zig swiftc ocamlopt dmd": builder, "at batch": later,
-		// Texts.
+		// Text processing.
 		"jq gojq jaq": jq, "basename dirname realpath readlink": pathTool, "mktemp": makeTemp,
 		// Files.
 		"rm unlink rmdir srm trash del rimraf trash-put shred scrub wipe": removeFiles, "mv": move, "cp install ln link gcp ditto": copyFiles, "rsync": rsync,
@@ -33,7 +32,7 @@ func families() map[string]rule {
 		"tar gtar bsdtar unzip 7z 7za 7zr 7zz cpio unrar zip gzip gunzip bzip2 xz zstd ar": archive,
 		"find gfind": searchFiles, "fd fdfind": fd, "ls dir exa eza lsd": listFiles, "locate plocate mlocate": locate,
 		// The machine.
-		"mkfs mke2fs mkswap mkntfs newfs": format, "ip": namespaces, "loginctl": sessions, "crontab": crontab,
+		"mkfs mke2fs mkswap mkntfs newfs": makeFilesystem, "ip": ipTool, "loginctl": loginctlTool, "crontab": crontab,
 		"kill": kill, "pkill killall killall5 skill slay xkill taskkill": killByName, "fuser": fuser, "dmesg": plain,
 		// The network.
 		"curl wget wget2 http https xh aria2c axel fetch lwp-download lwp-request GET HEAD POST wsget lynx w3m links elinks curlie youtube-dl yt-dlp gdown gallery-dl you-get": download,
@@ -51,7 +50,7 @@ func families() map[string]rule {
 	}
 }
 
-// rulesByProgram is every program that is known.
+// rulesByProgram returns the rules of all known programs.
 func rulesByProgram() map[string]rule {
 	t := known.Tables()
 	rules := map[string]rule{}
@@ -100,15 +99,15 @@ func programRule(c *command) rule {
 }
 
 func unlisted(c *command) string {
-	if !strings.HasPrefix(c.name, "-") && !c.completes() { // which is no program
+	if !strings.HasPrefix(c.name, "-") && !c.completes() { // not a program
 		c.found.unlisted(c.name)
 	}
-	if c.has("r", "R", "recursive") && c.has("f", "force") { // as rm has them
+	if c.has("r", "R", "recursive") && c.has("f", "force") { // the options of rm
 		c.onlyCritical(append(argsOf("rm"), c.list...), c.line())
 	}
 	c.mayRun(append(c.settings(), c.waiting())) //control:said-texts
 	statements(c)
-	destroying(c)
+	rateDestructive(c)
 	return plain(c)
 }
 
@@ -132,10 +131,10 @@ func finds(c *command) []string {
 	return nil
 }
 
-// destroying rates a sub-command that destroys something, of a client whose
-// sub-commands are not in the tables, and calls over D-Bus that stop the
-// machine. What a program of the project deletes is the project's own.
-func destroying(c *command) {
+// rateDestructive rates destructive sub-commands of clients without sub-commands in the
+// tables, and D-Bus calls that stop the machine. A program of the project may delete the
+// project's own data.
+func rateDestructive(c *command) {
 	if c.is("dbus-send", "busctl", "gdbus", "qdbus", "dbus") {
 		busCall(c)
 		return
@@ -178,15 +177,14 @@ func anyIn(list string, words []string) bool {
 
 var wordEnd = lazily(`[a-z][A-Z]`)
 
-// verbWords are the words that a sub-command is made of: db:drop, drop-table,
-// dropTable.
+// verbWords splits a sub-command into words: db:drop, drop-table, dropTable.
 func verbWords(s string) []string {
 	s = wordEnd().ReplaceAllStringFunc(s, func(two string) string { return two[:1] + "-" + two[1:] })
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return strings.ContainsRune("-_:.", r) })
 }
 
-// plain is the rule of programs that are unknown or harmless. They may be
-// wrappers: of a command in their arguments only what would be critical counts.
+// plain is the rule of unknown or harmless programs. They may be wrappers: in a command
+// in their arguments, only critical findings count.
 func plain(c *command) string {
 	finds(c)
 	if known.In("word-arguments", c.name) {
@@ -218,7 +216,7 @@ func subcommands(c *command) string {
 		return out
 	}
 	if known.In("remote-clients", c.name) {
-		destroying(c)
+		rateDestructive(c)
 	}
 	return plain(c)
 }
@@ -236,7 +234,7 @@ func subcommand(c *command) (string, bool) {
 			if len(r.Rule) == 0 || c.exactly(r.Unless...) {
 				return c.passedOn(), true
 			}
-			return implied(c, r.Rule[0], ops), true
+			return applySubRule(c, r.Rule[0], ops), true
 		}
 	}
 	if readings[0].at(0) == unknown {
@@ -261,7 +259,7 @@ func operandReadings(c *command) []list {
 
 // fitsAny reports whether the operands begin with one of the sub-commands.
 func fitsAny(subs []string, ops list, c *command) bool {
-	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // any operand may be one
+	goals := c.is("mvn", "mvnw", "gradle", "gradlew", "sbt", "lein") // may be any operand
 	for _, s := range subs {
 		switch {
 		case s == "-":
@@ -282,7 +280,7 @@ func fitsAny(subs []string, ops list, c *command) bool {
 	return false
 }
 
-// fitsWord compares the operands with one sub-command.
+// fitsWord reports whether the operands match one sub-command.
 func fitsWord(s string, ops list, anywhere bool) bool {
 	first, second, two := strings.Cut(s, ":")
 	if two && len(ops) > 1 && first == ops[0].s && (second == "*" || second == ops[1].s) {
@@ -302,9 +300,9 @@ func fitsWord(s string, ops list, anywhere bool) bool {
 	return false
 }
 
-// implied records the rule of a sub-command, and looks at what else the
-// command asks for.
-func implied(c *command, name string, ops list) string {
+// applySubRule records the rule of a sub-command, and rates the other arguments of the
+// command.
+func applySubRule(c *command, name string, ops list) string {
 	c.found.network = c.found.network || known.In("network-rules", name)
 	switch name {
 	case "infrastructure-delete":
@@ -346,7 +344,7 @@ func implied(c *command, name string, ops list) string {
 	return unknown
 }
 
-// runPackage follows the command that a package runner is given.
+// runPackage follows the command passed to a package runner.
 func runPackage(c *command, name string, ops list) {
 	runs := oneOf(ops.at(0), "exec", "x", "dlx")
 	if name != "package-run" && !runs {

@@ -1,12 +1,12 @@
-// Package shell says what a command line can do. It reads the line as a POSIX
-// or bash program, follows its plain variables, functions and substitutions
-// without running anything, and asks a rule for each program that would run. It is
-// pure. There are two verdicts: in the open, whatever is not known to be harmless
-// asks; behind a wall without a network, only what is critical does.
+// Package shell analyzes the possible effects of a command line. It parses the line as a
+// POSIX or bash program, follows its plain variables, functions and substitutions without
+// running anything, and applies a rule to each program that would run. It is pure. There
+// are two verdicts: in the open, everything that is not known to be harmless asks; behind
+// a wall without network access, only critical findings do.
 //
-// A walk goes through the syntax tree and expands its words. Each command it
-// meets goes to the rule of its program; what is known as data is in known, program
-// texts of other languages are read by code. What they find is a finding.
+// A walk traverses the syntax tree and expands its words. Each command is passed to the
+// rule of its program. Package known has the tables, package code reads program texts in
+// other languages. The results are collected in a finding.
 package shell
 
 import (
@@ -16,16 +16,16 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// HoldsSecrets reports whether a path is that of a file with credentials: a command that
-// prints it is of high severity.
+// HoldsSecrets reports whether path is a file with credentials: a command that prints it
+// is of high severity.
 func HoldsSecrets(path string) bool { return secretOf(path) > noSecret }
 
-// Analyze reads a command line as a POSIX or bash program and says what it
-// can do. What it cannot resolve counts up, never down.
+// Analyze parses a command line as a POSIX or bash program and returns its possible
+// effects. Unresolved parts only increase the severity.
 func Analyze(line string) Analysis { return AnalyzeOn("", line) }
 
-// AnalyzeOn is [Analyze] in a session whose work goes to a branch: adding
-// commits to that branch publishes nothing that the session would not.
+// AnalyzeOn is [Analyze] for a session that works on a branch: adding commits to that
+// branch publishes no more than the session itself does.
 func AnalyzeOn(branch, line string) (a Analysis) {
 	f := &finding{}
 	defer func() {
@@ -56,17 +56,16 @@ func ruleOf(c *command) rule {
 	return programRule(c)
 }
 
-// rulesOf is the rules by program. They are joined when the first command is
-// looked at.
+// rulesOf returns the rules by program, built on first use.
 var rulesOf = sync.OnceValue(rulesByProgram)
 
 const (
-	maxWhole = 4 << 20 // bytes of a line whose here-documents are left out
-	maxHere  = 4 << 10 // bytes of a here-document that stays
+	maxWhole = 4 << 20 // maximum size of a line before here-documents are elided, in bytes
+	maxHere  = 4 << 10 // size from which a here-document is elided, in bytes
 )
 
-// elide leaves out long here-documents in which nothing is expanded. What they
-// hold is not known then, and must not run.
+// elide replaces long here-documents without expansions. Their content is unknown then
+// and must not run.
 func elide(line string) (string, bool) {
 	if len(line) > maxWhole || !strings.Contains(line, "<<") {
 		return "", false

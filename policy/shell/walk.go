@@ -12,61 +12,61 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/code"
 )
 
-// The limits of one analysis. A line that exceeds one is critical.
+// The limits of one analysis. Exceeding one is critical.
 const (
-	maxLine  = 64 << 10 // bytes of one command line or nested program
-	maxText  = 64 << 10 // bytes of one value
+	maxLine  = 64 << 10 // size of a command line or nested program, in bytes
+	maxText  = 64 << 10 // size of a value, in bytes
 	maxDepth = 100      // nesting of programs, blocks and expansions
 )
 
-// elided stands for a long text that was left out. No program may hold it.
+// elided replaces a long text. No program may contain it.
 const elided = "%elided"
 
-// rule follows a command of a program that it knows, records what it finds,
-// and returns what the command prints.
+// rule follows a command of a known program, records its findings, and returns the
+// command's output.
 type rule func(c *command) string
 
-// function is a shell function and whether it was called.
+// function is a shell function and the state of its calls.
 type function struct {
 	body    *syntax.Stmt
 	called  bool
 	running int
 }
 
-// input is what a command reads from its standard input.
+// input is the standard input of a command.
 type input struct {
 	text string
 	pos  int
 }
 
-// walk follows a program over values that are known, and over marks where
-// they are not. Every branch is taken.
+// walk follows a program, with known values or with marks for unknown ones. It takes
+// every branch.
 type walk struct {
 	found    *finding
 	rules    map[string]rule
-	branch   string              // that the work goes to; "" when it is not known
-	vars     map[string][]string // a plain variable is a list of one
+	branch   string              // branch of the session; "" if unknown
+	vars     map[string][]string // a scalar variable is a list of one
 	pos      []string            // positional parameters
-	foreign  bool                // the positional parameters come from elsewhere
+	foreign  bool                // positional parameters are unknown
 	last     string              // $_
 	zero     string              // $0
 	funcs    map[string]*function
 	aliases  map[string]string
-	made     map[string]string // marks of the files that the line made
-	links    map[string]string // what the line made links to
-	in       *input            // nil: not given by the line
-	calls    []string          // functions being run
+	made     map[string]string // marks of the files created by the line
+	links    map[string]string // targets of the links created by the line
+	in       *input            // nil if the line does not redirect it
+	calls    []string          // functions and aliases being run
 	depth    int
-	parallel int      // pipes and background jobs around this command
-	endless  int      // loops without an end around this command
-	decided  int      // conditions around this command in a function
-	quiet    bool     // the standard output is not shown
-	filed    bool     // the standard output goes to a file
-	exports  bool     // each variable is passed on to programs
-	atExit   []string // what runs when the shell ends
-	texts    []string // the texts in the line itself
-	unsure   bool     // what the line wrote may run
-	leaves   bool     // the function returns when something holds
+	parallel int      // number of enclosing pipes and background jobs
+	endless  int      // number of enclosing endless loops
+	decided  int      // number of enclosing conditions in a function
+	quiet    bool     // standard output is not shown
+	filed    bool     // standard output goes to a file
+	exports  bool     // each variable is exported
+	atExit   []string // programs to run on exit of the shell
+	texts    []string // literal texts of the line itself
+	unsure   bool     // text written by the line may run
+	leaves   bool     // the function returns under some condition
 }
 
 func newWalk(f *finding, branch string) *walk {
@@ -85,7 +85,7 @@ func (w *walk) enter(bytes int) (leave func()) {
 	return func() { w.depth-- }
 }
 
-// program parses and follows the text of a program and returns its output.
+// program parses and follows a program text and returns its output.
 func (w *walk) program(text string) string {
 	defer w.enter(0)()
 	if len(text) > maxLine || strings.Contains(text, elided) && w.depth > 1 { //control:elided-text
@@ -104,11 +104,11 @@ func (w *walk) program(text string) string {
 	return w.stmts(file.Stmts)
 }
 
-// parsers are those of bash: one is used again and again.
+// parsers are reusable bash parsers.
 var parsers = sync.Pool{New: func() any { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }}
 
-// parse parses a text as bash, or else as another shell reads it. What looks
-// like arithmetic may also be a subshell in a substitution.
+// parse parses a text as bash, or else as another shell. Arithmetic syntax may also be a
+// subshell in a substitution.
 func parse(text string) (*syntax.File, error) {
 	try := func(v syntax.LangVariant, text string) (*syntax.File, error) {
 		if v == syntax.LangBash {
@@ -122,7 +122,7 @@ func parse(text string) (*syntax.File, error) {
 	if err == nil {
 		return file, nil
 	}
-	if _, end, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // the end of the text ends it
+	if _, end, ok := strings.Cut(err.Error(), "unclosed here-document "); ok { // it ends at the end of the text
 		if file, err := try(syntax.LangBash, text+"\n"+strings.Trim(end, "`'\"\\ ")+"\n"); err == nil {
 			return file, nil
 		}
@@ -140,7 +140,7 @@ func parse(text string) (*syntax.File, error) {
 	return nil, err
 }
 
-// crude looks at a text that no parser reads as if it were separate commands.
+// crude follows a text that cannot be parsed as if it were separate commands.
 func (w *walk) crude(text string) {
 	if dense := strings.Join(strings.Fields(text), ""); strings.Contains(dense, "(){") {
 		name, body, _ := strings.Cut(dense, "(){")
@@ -159,8 +159,8 @@ func (w *walk) crude(text string) {
 	}
 }
 
-// literals are the texts in a program: the words of each command together, and
-// each text in quotes.
+// literals returns the texts in a program: each quoted text, and the joined words of each
+// command.
 func literals(file *syntax.File) []string {
 	var out []string
 	syntax.Walk(file, func(n syntax.Node) bool {
@@ -236,9 +236,8 @@ func (w *walk) runProgram(c *command, text string) {
 	w.nested(text)
 }
 
-// finish follows the functions that were defined and never called: a later
-// command of the same shell can call them. When the line ran what is not
-// known, any text in it may be that.
+// finish follows functions that were defined but not called: a later command of the same
+// shell can call them. If the line ran unknown code, that may be any text in the line.
 func (w *walk) finish() {
 	w.exit()
 	for range maxDepth {
@@ -258,7 +257,7 @@ func (w *walk) finish() {
 	}
 }
 
-// subshell runs f in a copy of the shell: what it assigns is lost.
+// subshell runs f in a copy of the shell. Its assignments are discarded.
 func (w *walk) subshell(f func() string) string {
 	saved := *w
 	w.vars, w.atExit = maps.Clone(w.vars), nil
@@ -277,8 +276,8 @@ func (w *walk) exit() {
 	}
 }
 
-// maybe runs f, which may or may not run in reality: a variable that has
-// another value then is not known.
+// maybe runs f for code that may or may not run: variables that it changes are unknown
+// afterwards.
 func (w *walk) maybe(f func() string) string {
 	before := maps.Clone(w.vars)
 	w.decided++
@@ -286,9 +285,9 @@ func (w *walk) maybe(f func() string) string {
 	w.decided--
 	for name, old := range before {
 		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
-			w.vars[name] = []string{opaque(strings.Join(old, "") + strings.Join(now, ""))}
+			w.vars[name] = []string{opaqueMarks(strings.Join(old, "") + strings.Join(now, ""))}
 			if all := append(slices.Clone(old), now...); len(all) == 2 && slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
-				w.vars[name] = []string{all[0] + unknown} // the worse of both
+				w.vars[name] = []string{all[0] + unknown} // keep the more dangerous value
 				if zoneOf(clean(all[1])) == vital {
 					w.vars[name] = []string{all[1] + unknown}
 				}
@@ -318,13 +317,13 @@ func (w *walk) get(name string) ([]string, bool) {
 	return []string{s}, ok
 }
 
-// ownJob stands for the number of a background job of this shell.
+// ownJob represents the id of a background job of this shell.
 const ownJob = "%!"
 
 const systemPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// environment is the values that variables have on any machine, or what
-// stands for them.
+// environment has the values, or substitutes for the values, of variables that exist on
+// any machine.
 var environment = map[string]string{
 	"HOME": "~", "PATH": systemPath, "IFS": " \t\n", "SHELL": "/bin/bash", "BASH": "/bin/bash", "OSTYPE": "linux-gnu", "HOSTTYPE": "x86_64",
 	"PWD": ".", "GITHUB_WORKSPACE": ".", "CI_PROJECT_DIR": ".", "WORKSPACE": ".", "TMPDIR": "/tmp", "TMP": "/tmp", "TEMP": "/tmp", "RUNNER_TEMP": "/tmp",
@@ -333,7 +332,7 @@ var environment = map[string]string{
 	"GOPATH": "~/go", "CARGO_HOME": "~/.cargo", "XDG_CONFIG_HOME": "~/.config", "XDG_CACHE_HOME": "~/.cache",
 }
 
-// holds is what a variable or a special parameter holds.
+// holds returns the value of a variable or a special parameter.
 func (w *walk) holds(name string) ([]string, bool) {
 	switch n, err := strconv.Atoi(name); {
 	case name == "!":
@@ -385,12 +384,12 @@ func (w *walk) assign(a *syntax.Assign) {
 	switch {
 	case a.Append && len(old) > 0:
 		value = old[0] + value
-	case a.Append && secretName(name): // the environment has it
+	case a.Append && secretName(name): // it is set in the environment
 		value = secret + value
 	}
 	if a.Index != nil {
-		w.evaluated(a.Index)
-		if name == "BASH_CMDS" || name == "BASH_ALIASES" { // where the shell looks for programs
+		w.evaluate(a.Index)
+		if name == "BASH_CMDS" || name == "BASH_ALIASES" { // the shell looks up programs there
 			w.found.hit("shadow", name+"="+value)
 		}
 		n, err := strconv.Atoi(literalIndex(a.Index))
@@ -398,7 +397,7 @@ func (w *walk) assign(a *syntax.Assign) {
 		for len(list) <= n && n < maxItems {
 			list = append(list, "")
 		}
-		if err != nil || n < 0 || n >= len(list) { // a key: any element may be it
+		if err != nil || n < 0 || n >= len(list) { // an unknown index: it may be any element
 			w.set(name, append(list, value)...)
 			return
 		}
@@ -409,7 +408,7 @@ func (w *walk) assign(a *syntax.Assign) {
 	w.assignText(name, value)
 }
 
-// maxItems is how many elements of a list are followed.
+// maxItems is the maximum length of a list that is followed.
 const maxItems = 256
 
 func (w *walk) assignText(name, value string) {
@@ -420,8 +419,8 @@ func (w *walk) assignText(name, value string) {
 	w.set(name, value)
 }
 
-// nameRuns follows a text with a substitution in a subscript: bash runs it where
-// it takes the text for a number or for the name of a variable.
+// nameRuns follows a text with a substitution in a subscript: bash runs it if it
+// evaluates the text as a number or as the name of a variable.
 func (w *walk) nameRuns(text string) {
 	if _, sub, ok := strings.Cut(text, "["); ok && (strings.Contains(sub, "$(") || strings.Contains(sub, "`")) { //control:evaluated-names
 		w.subshell(func() string { return w.program(": \"" + strings.ReplaceAll(text, `"`, `\"`) + "\"") })
@@ -493,7 +492,7 @@ func (w *walk) stmt(s *syntax.Stmt) string {
 	return w.redirected(s)
 }
 
-// clause follows one command of the syntax.
+// clause follows one command.
 func (w *walk) clause(c syntax.Command) string {
 	switch c := c.(type) {
 	case *syntax.CallExpr:
@@ -536,7 +535,7 @@ func (w *walk) clause(c syntax.Command) string {
 	case *syntax.TestDecl:
 		return w.stmt(c.Body)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
-		w.evaluated(c)
+		w.evaluate(c)
 	}
 	return ""
 }
@@ -567,7 +566,7 @@ func (w *walk) both(c *syntax.BinaryCmd) string {
 	w.in = &input{text: out}
 	defer func() { w.in, w.quiet = in, quiet }()
 	if _, simple := c.X.Cmd.(*syntax.CallExpr); out == "" && !simple {
-		w.in.text = unknown // a loop or a group may print what was not computed
+		w.in.text = unknown // a loop or a group may print uncomputed text
 	}
 	w.quiet = quiet
 	out = w.stmt(c.Y)
@@ -637,7 +636,7 @@ func printed(n syntax.Node) string {
 	return b.String()
 }
 
-// forClause follows the body of a loop once for each word that it is given.
+// forClause follows the body of a loop once for each of its words.
 func (w *walk) forClause(c *syntax.ForClause) string {
 	var b strings.Builder
 	body := func() string { return w.maybe(func() string { return w.stmts(c.Do) }) }
@@ -713,9 +712,8 @@ func (w *walk) output(p *syntax.CmdSubst) string {
 	})
 }
 
-// invoke runs the body of a function. One that calls itself is not followed
-// again: with a pipe or a background job in between it is a fork bomb, and
-// when nothing decides about it, it does not end.
+// invoke runs the body of a function. It does not follow recursion: with a pipe or a
+// background job in between that is a fork bomb, and without a condition it is endless.
 func (w *walk) invoke(name string, pos []string) string {
 	f := w.funcs[name]
 	f.called = true
@@ -756,8 +754,8 @@ func doubles(name string, body *syntax.Stmt) bool {
 	return found
 }
 
-// passedOn is the output of a program about which nothing is known: unknown,
-// and as secret or remote as what it was given.
+// passedOn returns the output of an unknown program: unknown, with the marks of its
+// arguments and input.
 func (c *command) passedOn() string {
 	marks := unknown
 	for _, a := range c.list {
@@ -769,8 +767,8 @@ func (c *command) passedOn() string {
 	return of(marks)
 }
 
-// fitsAll reports whether the arguments of the command are as the words of a
-// table say: tables.txt tells their forms.
+// fitsAll reports whether the arguments of the command match the words of a table line.
+// tables.txt describes their forms.
 func (c *command) fitsAll(words []string) bool {
 	asked, fits := false, false
 	for _, w := range words {

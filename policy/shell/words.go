@@ -12,19 +12,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/shell/code"
 )
 
-// maxBraces is how many words a brace expansion may become.
+// maxBraces is the maximum number of words from a brace expansion.
 const maxBraces = 1024
 
 // piece is a part of a word after expansion.
 type piece struct {
 	s      string
-	quoted bool // it stands for itself
-	split  bool // fields are split in it
-	ends   bool // a field ends here
+	quoted bool // not subject to patterns or splitting
+	split  bool // subject to field splitting
+	ends   bool // the end of a field
 }
 
-// fields expands words into the arguments of a command: braces, parameters,
-// substitutions, field splitting, and patterns that are left for the rules.
+// fields expands words into the arguments of a command: braces, parameters, substitutions
+// and field splitting. Patterns are left to the rules.
 func (w *walk) fields(words ...*syntax.Word) list {
 	out := make(list, 0, len(words))
 	for _, word := range words {
@@ -70,7 +70,7 @@ func (w *walk) document(word *syntax.Word) string {
 	return b.String()
 }
 
-// split joins pieces to fields.
+// split joins pieces into fields.
 func (w *walk) split(pieces []piece) list {
 	var out list
 	var s, pat strings.Builder
@@ -166,7 +166,7 @@ func (w *walk) pieces(out []piece, parts []syntax.WordPart, quoted bool) []piece
 		case *syntax.CmdSubst:
 			out = append(out, piece{s: w.output(p), quoted: quoted, split: !quoted})
 		case *syntax.ArithmExp:
-			w.evaluated(p.X)
+			w.evaluate(p.X)
 			out = append(out, piece{s: aNumber, quoted: true})
 		case *syntax.ProcSubst:
 			out = append(out, piece{s: w.openProcess(p), quoted: true})
@@ -179,10 +179,10 @@ func (w *walk) pieces(out []piece, parts []syntax.WordPart, quoted bool) []piece
 	return out
 }
 
-// aNumber stands for a number that is not known.
+// aNumber represents an unknown number.
 const aNumber = "\x06"
 
-// literal adds literal text. A backslash in it quotes what follows.
+// literal adds literal text, in which a backslash quotes the next character.
 func literal(out []piece, s string, quoted, first bool) []piece {
 	if !quoted && first && strings.HasPrefix(s, "~") {
 		user, rest, slash := strings.Cut(s[1:], "/")
@@ -222,8 +222,7 @@ func literal(out []piece, s string, quoted, first bool) []piece {
 	return append(out, piece{s: s, quoted: quoted})
 }
 
-// parameter is the value of ${…}: one text, or a list that is asked for by
-// "@" or "*".
+// parameter returns the value of ${…}: one text, or a list if the byte is "@" or "*".
 func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 	w.found.step(0)
 	switch {
@@ -249,10 +248,10 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 	case p.Length:
 		return []string{strconv.Itoa(len([]rune(strings.Join(vals, ""))))}, 0
 	case p.Exp != nil && p.Exp.Op <= syntax.AssignUnsetOrNull:
-		out, list := w.defaulted(p.Exp, name, vals, list, set)
+		out, list := w.expandDefault(p.Exp, name, vals, list, set)
 		odd := p.Exp.Word != nil && strings.ContainsAny(printed(p.Exp.Word), `'"\`)
-		if odd && (quoted || strings.Contains(strings.Join(out, ""), " ")) { // quotes mean something else there
-			return []string{opaque(strings.Join(out, ""))}, 0
+		if odd && (quoted || strings.Contains(strings.Join(out, ""), " ")) { // quotes have another meaning there
+			return []string{opaqueMarks(strings.Join(out, ""))}, 0
 		}
 		return out, list
 	case !set && isPosition(name):
@@ -260,17 +259,17 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 	case !set:
 		return []string{unsetValue(name)}, 0
 	case p.Slice != nil || p.Repl != nil || p.Exp != nil:
-		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // fields are joined in a way of their own
-			return []string{opaque(strings.Join(vals, ""))}, 0
+		if _, own := w.vars["IFS"]; list != 0 && (own || quoted && list == '*') { // the fields are joined differently
+			return []string{opaqueMarks(strings.Join(vals, ""))}, 0
 		}
-		return w.changed(p, name, vals, list != 0), list
+		return w.applyExpansion(p, name, vals, list != 0), list
 	}
 	return vals, list
 }
 
-// defaulted is a parameter behind an operator such as ${a:-b}. What is not set
-// here, the environment may have set.
-func (w *walk) defaulted(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
+// expandDefault returns a parameter with an operator such as ${a:-b}. A parameter that the
+// line does not set may be set in the environment.
+func (w *walk) expandDefault(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
 	set = set && (list == 0 || len(vals) > 0)
 	null := strings.Join(vals, "") == "" && (e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
 	word := w.wordText(e.Word)
@@ -310,8 +309,8 @@ func unsetValue(name string) string {
 	return unknown
 }
 
-// lookup is the value of a parameter, and whether it is set here: a list for
-// $@, $* and whole arrays.
+// lookup returns the value of a parameter, and whether the line sets it. The byte is "@"
+// or "*" for the lists $@, $* and whole arrays, or else 0.
 func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, bool) {
 	if name == "@" || name == "*" {
 		if w.foreign {
@@ -323,7 +322,7 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 	if !ok || index == nil {
 		return vals[:min(1, len(vals))], 0, ok
 	}
-	w.evaluated(index)
+	w.evaluate(index)
 	key := literalIndex(index)
 	if key == "@" || key == "*" {
 		return vals, key[0], true
@@ -333,7 +332,7 @@ func (w *walk) lookup(name string, index syntax.ArithmExpr) ([]string, byte, boo
 		n += len(vals)
 	}
 	if err != nil || n < 0 || n >= len(vals) {
-		return []string{opaque(strings.Join(vals, ""))}, 0, true
+		return []string{opaqueMarks(strings.Join(vals, ""))}, 0, true
 	}
 	return vals[n : n+1], 0, true
 }
@@ -350,7 +349,7 @@ func literalIndex(x syntax.ArithmExpr) string {
 	return ""
 }
 
-// substitutions follows what runs inside of an expression.
+// substitutions follows the command and process substitutions in an expression.
 func (w *walk) substitutions(n syntax.Node) {
 	if n == nil {
 		return
@@ -368,9 +367,9 @@ func (w *walk) substitutions(n syntax.Node) {
 	})
 }
 
-// evaluated follows an expression: what runs inside of it, and in the texts of variables that bash
-// takes for numbers.
-func (w *walk) evaluated(n syntax.Node) {
+// evaluate follows an expression: its substitutions, and those in texts that bash
+// evaluates as numbers.
+func (w *walk) evaluate(n syntax.Node) {
 	w.substitutions(n)
 	numbers := true
 	syntax.Walk(n, func(n syntax.Node) bool {
@@ -396,9 +395,9 @@ func (w *walk) evaluated(n syntax.Node) {
 	})
 }
 
-// changed applies the operator of an expansion to known values, with the library; of others
-// only the marks are left.
-func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool) []string {
+// applyExpansion applies the operator of an expansion to known values, using the library. Of
+// other values, only the marks remain.
+func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string, list bool) []string {
 	all, plain := strings.Join(vals, ""), true
 	word := func(word *syntax.Word) *syntax.Word {
 		s := w.wordText(word)
@@ -412,7 +411,7 @@ func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool
 		if x == nil {
 			return nil
 		}
-		w.evaluated(x)
+		w.evaluate(x)
 		s := literalIndex(x)
 		_, err := strconv.Atoi(s)
 		plain = plain && err == nil
@@ -436,20 +435,20 @@ func (w *walk) changed(p *syntax.ParamExp, name string, vals []string, list bool
 		q.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: word(p.Exp.Word)}
 	}
 	if !plain || !isKnown(all) {
-		return []string{opaque(all)}
+		return []string{opaqueMarks(all)}
 	}
 	out := make([]string, len(vals))
 	for i, s := range spelledOut(name, vals) {
 		w.found.step(len(s) * 64)
-		out[i] = operated(q, s)
+		out[i] = expandWith(q, s)
 		w.found.step(len(out[i]))
 	}
 	return out
 }
 
-// operated is what the library makes of a text and an operator: it panics on some words, and its
-// patterns end at lines.
-func operated(q *syntax.ParamExp, s string) (out string) {
+// expandWith applies an operator to a text with the library, which panics on some words and
+// has patterns that end at newlines. The result is unknown then.
+func expandWith(q *syntax.ParamExp, s string) (out string) {
 	defer func() {
 		if p := recover(); p != nil {
 			out = unknown

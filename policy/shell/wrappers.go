@@ -19,8 +19,8 @@ func wrapperOf(program string) (rule, bool) {
 	return wrapper, wraps(program)
 }
 
-// wrapper finds and follows the command of a program of the table of wrappers. The value of
-// an option may be the command itself, in a version whose option has none.
+// wrapper finds and follows the command of a program in the table of wrappers. The value
+// of an option may be the command itself, in versions in which that option has no value.
 func wrapper(c *command) string {
 	t := known.Tables().Wraps[c.name]
 	if t.Rule != "privilege" && c.asksHelp() || c.is("sudo") && len(c.list) == 1 && c.exactly("-V", "--version", "--help", "-h") {
@@ -65,12 +65,11 @@ func wrapper(c *command) string {
 	return out + bare(c)
 }
 
-// wrapped runs the command at an argument. If an option before it was not
-// known, that option's value may have been taken for the command: what
-// follows is looked at too.
+// wrapped runs the command at index i. If the option before it is unknown, that may be
+// the option's value, so the next arguments are checked too.
 func wrapped(c *command, i int) string {
 	out := c.exec(c.list[i:])
-	if text := c.at(i); i == len(c.list)-1 && strings.Contains(text, " ") { // some give it to a shell
+	if text := c.at(i); i == len(c.list)-1 && strings.Contains(text, " ") { // some pass it to a shell
 		out += c.nested(text)
 	}
 	if strings.HasPrefix(c.at(i-1), "-") {
@@ -84,8 +83,8 @@ func wrapped(c *command, i int) string {
 	return out
 }
 
-// bare is a wrapper without a command: env prints the environment, sudo -i
-// starts a shell.
+// bare handles a wrapper without a command: env prints the environment, sudo -i starts a
+// shell.
 func bare(c *command) string {
 	switch {
 	case c.is("env"):
@@ -140,7 +139,7 @@ func xargs(c *command) string {
 	if !replaces {
 		out := ""
 		if !isKnown(in) {
-			out = c.exec(args) // the input may be empty
+			out = c.exec(args) // runs once even if the input is empty
 		}
 		return out + c.exec(append(slices.Clone(args), argsOf(items...)...))
 	}

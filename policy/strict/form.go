@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// typeAt returns the type of what stands at a path in a struct, nil for none.
+// typeAt returns the type of the value at a path in a struct, or nil if there is none.
 func typeAt(t reflect.Type, path []any) reflect.Type {
 	for t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -27,8 +27,7 @@ func typeAt(t reflect.Type, path []any) reflect.Type {
 	return nil
 }
 
-// formOf shows how a value of a type is written: with the keys that it must have, "" where
-// it has none of these.
+// formOf returns the notation of a type with its required keys, or "" if it has none.
 func formOf(t reflect.Type) string {
 	if t != nil && t.Kind() == reflect.Slice {
 		if item := formOf(t.Elem()); item != "" {
@@ -45,7 +44,7 @@ func formOf(t reflect.Type) string {
 		for _, tag := range strings.Split(f.Tag.Get("jsonschema"), ",") {
 			required = required || tag == "required"
 			if one, ok := strings.CutPrefix(tag, "enum="); ok {
-				value = one // the last one is the careful one
+				value = one // the last value is the cautious one
 			}
 		}
 		if required {

@@ -7,9 +7,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Idle returns the keys of a file that say nothing, though it was read without a fault:
-// those without a value, and those with a 0 or an empty text that counts as not set and
-// leaves the default. Of is what the file was read into.
+// Idle returns the keys of a file that are valid but have no effect: those without a
+// value, and those with a 0 or an empty text that counts as unset and keeps the default.
+// of is a value of the type that the file was read into.
 func (d *Document) Idle(of any) Faults {
 	if d == nil || d.root == nil {
 		return nil
@@ -40,7 +40,7 @@ func idle(n *yaml.Node, t reflect.Type, path []any, out *Faults) {
 				continue
 			}
 			below := append(path[:len(path):len(path)], key.Value)
-			if text := says(value, f); text != "" {
+			if text := idleMessage(value, f); text != "" {
 				one := At(text, below...)
 				one.Line, one.Column = key.Line, key.Column
 				*out = append(*out, one)
@@ -51,8 +51,8 @@ func idle(n *yaml.Node, t reflect.Type, path []any, out *Faults) {
 	}
 }
 
-// says returns what is wrong with a value that says nothing, or "".
-func says(n *yaml.Node, f reflect.StructField) string {
+// idleMessage returns a message if a value has no effect, or "".
+func idleMessage(n *yaml.Node, f reflect.StructField) string {
 	if n.Kind != yaml.ScalarNode {
 		return ""
 	}
@@ -69,7 +69,7 @@ func says(n *yaml.Node, f reflect.StructField) string {
 	return ""
 }
 
-// Default returns the default of a key as its tag has it, "" for none.
+// Default returns the default in a field's tag, or "".
 func Default(f reflect.StructField) string {
 	for _, part := range strings.Split(f.Tag.Get("jsonschema"), ",") {
 		if is, ok := strings.CutPrefix(part, "default="); ok {

@@ -13,13 +13,13 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// maxFile is the largest file that is read, in bytes.
+// maxFile is the maximum size of a file, in bytes.
 const maxFile = 128 << 10
 
-// Read reads one YAML document into the struct that into points to. An unknown key, a
-// value of the wrong type, a tag, a merge key or a second document is a fault; all of
-// them are in the error, which is [Faults]. Then into holds what could be read, and the
-// document knows where it stands. An empty document changes nothing.
+// Read decodes one YAML document into the struct that into points to. An unknown key, a
+// value of the wrong type, a tag, a merge key or a second document is a fault; the error
+// contains all of them, as [Faults]. In that case into holds the readable values, and the
+// document still provides locations. An empty document changes nothing.
 func Read(data []byte, into any) (*Document, error) {
 	if len(data) > maxFile {
 		return &Document{}, Faults{{Text: fmt.Sprintf("the file has %d bytes, at most %d are read", len(data), maxFile)}}
@@ -39,13 +39,13 @@ func Read(data []byte, into any) (*Document, error) {
 	}
 	err = found.faults.Err()
 	options := []yaml.Option{yaml.WithKnownFields()}
-	if err != nil { // the keys that are not known are told already
+	if err != nil { // unknown keys are reported already
 		options = nil
 	}
 	return doc, Both(err, doc.paths(plain(yaml.Load(data, into, options...)), reflect.TypeOf(into)))
 }
 
-// Single returns the root of the only document, or nil when there is none.
+// Single returns the root of the only document, or nil if there is none.
 func Single(data []byte) (*yaml.Node, error) {
 	loader, err := yaml.NewLoader(strings.NewReader(string(data)))
 	if err != nil {
@@ -55,11 +55,11 @@ func Single(data []byte) (*yaml.Node, error) {
 	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
 		return nil, nil
 	} else if err != nil {
-		return nil, placed(err, data)
+		return nil, adviseOn(err, data)
 	}
 	if err := loader.Load(&second); !errors.Is(err, io.EOF) {
 		if err != nil {
-			return nil, placed(err, data)
+			return nil, adviseOn(err, data)
 		}
 		return nil, Faults{on(&second, nil, "a second document begins; put everything into one")}
 	}
@@ -73,7 +73,7 @@ func on(n *yaml.Node, path []any, format string, args ...any) Fault {
 	return Fault{Path: path, Line: n.Line, Column: n.Column, Text: fmt.Sprintf(format, args...)}
 }
 
-// plain returns an error of the decoder in the words of a person who wrote the file.
+// plain rewords a decoder error for the author of the file.
 func plain(err error) error {
 	var many *yaml.LoadErrors
 	if errors.As(err, &many) && len(many.Errors) > 0 {
@@ -90,11 +90,11 @@ func plain(err error) error {
 	return err
 }
 
-// startless is what the decoder says of a character that nothing begins with.
+// startless is the decoder's message about a character that cannot begin a token.
 const startless = "found character that cannot start any token"
 
-// placed says of a fault in the form of a text what to do about the character there.
-func placed(err error, data []byte) error {
+// adviseOn adds advice to syntax errors about the character at their location.
+func adviseOn(err error, data []byte) error {
 	err = plain(err)
 	var all Faults
 	if !errors.As(err, &all) {
@@ -116,7 +116,8 @@ func placed(err error, data []byte) error {
 	return all
 }
 
-// quoted is a number or a switch in quotes, which YAML takes for a text.
+// quoted matches the decoder's message about a quoted number or boolean, which YAML reads
+// as text.
 var quoted = pattern.Lazy("!!str (`(?:-?[0-9.]+|true|false)`) into (?:u?int|float|bool)")
 
 func plainType(message string) string {
@@ -132,8 +133,8 @@ func plainType(message string) string {
 
 var structName = pattern.Lazy(`into (\[\])?\*?[a-z]+\.[A-Z]?[a-zA-Z]+$`)
 
-// plainStruct returns a message of the decoder without the name of a struct, which
-// means nothing to a person who writes a configuration.
+// plainStruct removes the name of a struct from a decoder message, because it is
+// meaningless to the author of a configuration.
 func plainStruct(message string) string {
 	return structName().ReplaceAllStringFunc(message, func(m string) string {
 		if strings.HasPrefix(m, "into []") {
@@ -143,8 +144,8 @@ func plainStruct(message string) string {
 	})
 }
 
-// paths returns an error of the decoder with the paths of the nodes where its faults
-// are. One that lacks keys shows the form that is read into a value of its type.
+// paths adds the paths of the faulty nodes to a decoder error. If keys are expected, it
+// shows the form of the value.
 func (d *Document) paths(err error, t reflect.Type) error {
 	if err == nil {
 		return nil
@@ -178,15 +179,15 @@ func pathTo(n *yaml.Node, line, column int) []any {
 	return nil
 }
 
-// reader walks a document beside the type that it is read into. It does not follow
-// aliases, so a bomb of them costs nothing here; the decoder counts them.
+// reader walks a document in parallel with the type that it is read into. It does not
+// follow aliases, so an alias bomb costs nothing here; the decoder counts them.
 type reader struct {
 	faults Faults
-	deep   bool                  // nested so deeply that it is not read
-	listed map[reflect.Type]bool // whose keys were told
+	deep   bool                  // nested too deeply to be read
+	listed map[reflect.Type]bool // types with keys that were already listed
 }
 
-// node checks that keys are known and tags YAML's own.
+// node checks for unknown keys, tags and excessive nesting.
 func (r *reader) node(n *yaml.Node, t reflect.Type, path []any) {
 	if len(path) > 20 {
 		r.deep = true
@@ -223,14 +224,14 @@ func (r *reader) mapping(n *yaml.Node, t reflect.Type, path []any) {
 		case key.Value == "<<":
 			r.faults = append(r.faults, on(key, below, "merge keys (<<) are not supported; write the keys out"))
 		case !ok:
-			r.faults = append(r.faults, on(key, below, "unknown key %q%s", key.Value, r.meant(key.Value, t)))
+			r.faults = append(r.faults, on(key, below, "unknown key %q%s", key.Value, r.suggestion(key.Value, t)))
 		default:
 			r.node(n.Content[i+1], field, below)
 		}
 	}
 }
 
-// Key is a key of a configuration struct, and the field that it is read into.
+// Key is a key of a configuration struct and the name of its field.
 type Key struct{ Name, Field string }
 
 // Keys lists the keys of a configuration struct in their declared order.
@@ -244,13 +245,13 @@ func Keys(t reflect.Type) []Key {
 	return out
 }
 
-// renamed are keys that other programs have for the same thing.
+// renamed are the names of keys in other programs, with hints.
 var renamed = map[string]string{
 	"sensitivefilepatterns": `did you mean "sensitive_files"? Its entries are {pattern, approve: auto|required}`,
 }
 
-// meant says which key was probably meant.
-func (r *reader) meant(word string, t reflect.Type) string {
+// suggestion returns a suggestion for an unknown key.
+func (r *reader) suggestion(word string, t reflect.Type) string {
 	var names []string
 	for _, k := range Keys(t) {
 		names = append(names, k.Name)

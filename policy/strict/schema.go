@@ -10,16 +10,15 @@ import (
 	"github.com/invopop/jsonschema"
 )
 
-// Words says how a type is written that is one word: the pattern of the word, what it
-// means, and whether it may also be a whole number from 0 up.
+// Words describes a type that is written as one word: a pattern, a description, and
+// whether a non-negative integer is also allowed.
 type Words struct {
 	Pattern, Means string
 	Number         bool
 }
 
-// Schema returns the JSON schema of a configuration, made from the struct that it is
-// read into. It knows what editors need: keys, types and choices; [Read] and the checks of
-// what was read know more.
+// Schema returns the JSON schema of a configuration, derived from its struct. It covers
+// the needs of editors: keys, types and choices. [Read] and later checks are stricter.
 func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, error) {
 	r := jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
@@ -32,7 +31,7 @@ func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, 
 		}
 		return &jsonschema.Schema{Type: "string", Pattern: w.Pattern, Description: w.Means}
 	}
-	r.Namer = func(t reflect.Type) string { // two packages may have the same name
+	r.Namer = func(t reflect.Type) string { // packages may have types of the same name
 		if t.PkgPath() == "" {
 			return ""
 		}

@@ -1,6 +1,5 @@
-// Package strict reads YAML as people get it wrong: it finds every fault of a file, with
-// its line and column and what was probably meant, and takes no key that it does not
-// know.
+// Package strict reads YAML written by hand: it reports every fault of a file with its
+// line, its column and a suggestion, and rejects unknown keys.
 package strict
 
 import (
@@ -14,10 +13,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Fault is one thing that is wrong with a file, or that will not work. Line and Column
-// count from 1; 0 is for a place that is not known. Path leads to the key, by names and
-// indexes; Key is that as people write it, such as "commands.allow[1]", or "" where the
-// text itself says what it is about.
+// Fault is an error in a file, or a setting that will not work. Line and Column start at
+// 1; 0 means unknown. Path leads to the key, by names and indexes. Key is the path in
+// text form, such as "commands.allow[1]", or "" if Text itself names its subject.
 type Fault struct {
 	Path         []any  `json:"-"`
 	Line, Column int    `json:"-"`
@@ -25,10 +23,10 @@ type Fault struct {
 	Text         string `json:"-"`
 }
 
-// At returns a fault of the key at a path.
+// At returns a fault for the key at a path.
 func At(text string, path ...any) Fault { return Fault{Path: path, Key: Join(path), Text: text} }
 
-// Join writes a path as people do.
+// Join returns a path in text form.
 func Join(path []any) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -57,10 +55,10 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("line %d, column %d: %s", f.Line, f.Column, text)
 }
 
-// Faults are all that were found, in the order of the file.
+// Faults are all faults found, in the order of the file.
 type Faults []Fault
 
-// Error returns a line for each.
+// Error returns one line per fault.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, one := range f {
@@ -69,7 +67,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Err returns f, and nil when there is none.
+// Err returns f, or nil if f is empty.
 func (f Faults) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -77,7 +75,7 @@ func (f Faults) Err() error {
 	return f
 }
 
-// Of returns the faults in an error; one without a place for any other error.
+// Of returns the faults in an error. Any other error becomes a fault without a location.
 func Of(err error) Faults {
 	if err == nil {
 		return nil
@@ -100,9 +98,9 @@ func Of(err error) Faults {
 	return Faults{{Text: err.Error()}}
 }
 
-// Both joins what was found in two looks at one file, in its order; what has no place in it
-// is last. Of the second, what only follows
-// from the first is left out: a part that could not be read lacks what it needs.
+// Both merges the faults of two passes over a file, in its order; those without a
+// location come last. It drops faults of the second pass that merely follow from the
+// first: a part that could not be read is incomplete.
 func Both(first, second error) error {
 	was := Of(first)
 	out := slices.Clone(was)
@@ -116,21 +114,21 @@ func Both(first, second error) error {
 	return out.Err()
 }
 
-// follows reports whether a fault is about the part of the file that another is about, or
-// about what that is in or consists of.
+// follows reports whether f is about the same part of the file as was, or about a part
+// that contains it or is contained in it.
 func (f Fault) follows(was Fault) bool {
 	n := min(len(f.Path), len(was.Path))
 	return n > 0 && slices.Equal(f.Path[:n], was.Path[:n])
 }
 
-// Document is a file that was read. It knows where its keys are.
+// Document is a parsed file. It knows the locations of its keys.
 type Document struct{ root *yaml.Node }
 
-// Empty reports whether nothing was read.
+// Empty reports whether the document has no content.
 func (d *Document) Empty() bool { return d.root == nil }
 
-// Locate returns an error whose faults have their places, where they had none. Under is the path to the part
-// of the document that the faults are about.
+// Locate adds locations to the faults in an error that have none. under is the path to
+// the part of the document that the faults are about.
 func (d *Document) Locate(err error, under ...any) error {
 	if err == nil {
 		return nil
@@ -146,8 +144,8 @@ func (d *Document) Locate(err error, under ...any) error {
 	return out
 }
 
-// Has reports whether the file says something at a path, and on which line; a key
-// without a value counts as well.
+// Has reports whether the file sets a path, and on which line. A key without a value
+// counts too.
 func (d *Document) Has(path ...any) (line int, ok bool) {
 	n, ok := d.find(path)
 	if !ok {
@@ -156,8 +154,8 @@ func (d *Document) Has(path ...any) (line int, ok bool) {
 	return n.Line, true
 }
 
-// place returns where the nearest part of a path stands: of a key that is missing, that
-// is what it would be in, if that is not the whole file.
+// place returns the location of a path. For a missing key, it returns that of the nearest
+// existing parent, unless that is the whole file.
 func (d *Document) place(path []any) (line, column int) {
 	n, ok := d.find(path)
 	if n == nil || len(path) == 0 || !ok && n == d.root {
@@ -166,7 +164,7 @@ func (d *Document) place(path []any) (line, column int) {
 	return n.Line, n.Column
 }
 
-// find returns the node at a path, or the last one on the way.
+// find returns the node at a path, or the last existing node on the way.
 func (d *Document) find(path []any) (n *yaml.Node, ok bool) {
 	if d == nil || d.root == nil {
 		return nil, false
@@ -182,7 +180,7 @@ func (d *Document) find(path []any) (n *yaml.Node, ok bool) {
 	return n, true
 }
 
-// Child returns the value of a key or the item of a list, nil when there is none.
+// Child returns the value of a key or the item of a list, or nil if there is none.
 func Child(n *yaml.Node, step any) *yaml.Node {
 	switch s := step.(type) {
 	case int:

@@ -1,16 +1,15 @@
-// Package typo counts the errors that somebody makes in a word.
+// Package typo counts typing errors in a word.
 package typo
 
-// longest is how long words may be that are compared, in bytes.
-const longest = 64
+// maxWord is the maximum length of words that are compared, in bytes.
+const maxWord = 64
 
-// Nearest returns the candidate closest to word by the errors in it, or "" when none is
-// close enough for a typing error. Of two that are equally close, it returns the one
-// as long as word.
+// Nearest returns the candidate with the fewest typing errors relative to word, or "" if
+// none is close enough. Of equally close ones, it prefers one of the same length.
 func Nearest(word string, candidates []string) string {
 	best, least := "", 2*(1+max(1, len(word)/3))
 	for _, c := range candidates {
-		if len(word) > longest || len(c) > longest {
+		if len(word) > maxWord || len(c) > maxWord {
 			continue
 		}
 		d := 2 * Errors(word, c)
@@ -24,8 +23,8 @@ func Nearest(word string, candidates []string) string {
 	return best
 }
 
-// Errors returns how many letters of a and b are missing, too many, wrong, or in the
-// place of their neighbors.
+// Errors returns the number of insertions, deletions, substitutions and transpositions of
+// neighbors between a and b, in characters.
 func Errors(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	rows := make([][]int, len(x)+1)

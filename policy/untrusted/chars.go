@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// cleanChars removes the characters that show nothing or reorder what is shown, and
-// counts them by category. Those that an emoji or a script needs stay.
+// cleanChars removes characters that are invisible or reorder others, and counts them by
+// category. It keeps those that an emoji or a script needs.
 func cleanChars(s string, n *Removed) string {
 	s = cleanEscapes(s, n)
 	lines := strings.SplitAfter(s, "\n")
@@ -29,8 +29,8 @@ func plainASCII(s string) bool {
 	return true
 }
 
-// cleanEscapes removes terminal sequences whole and evens out line ends and
-// bytes that are no text.
+// cleanEscapes removes complete terminal sequences, and normalizes line ends and invalid
+// UTF-8.
 func cleanEscapes(s string, n *Removed) string {
 	if !utf8.ValidString(s) {
 		n.Controls += strings.Count(strings.ToValidUTF8(s, "\x00"), "\x00")
@@ -49,7 +49,7 @@ func cleanEscapes(s string, n *Removed) string {
 	return s
 }
 
-// cleanLine removes what must go from one line.
+// cleanLine removes all disallowed characters from one line.
 func cleanLine(line string, n *Removed) string {
 	rs := []rune(line)
 	bidi := allowedBidi(rs)
@@ -70,7 +70,7 @@ func cleanLine(line string, n *Removed) string {
 	return string(out)
 }
 
-// count adds one removed character to its category.
+// count counts one removed character in its category.
 func (n *Removed) count(r rune) {
 	switch {
 	case r >= 0xE0000 && r <= 0xE007F:
@@ -94,9 +94,8 @@ func isBidi(r rune) bool {
 	return r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069 || r == 0x200E || r == 0x200F || r == 0x061C
 }
 
-// hidden reports whether a character is removed unless its neighbours need
-// it. Format characters that draw something, such as Arabic number signs,
-// are not hidden.
+// hidden reports whether a character is removed unless its neighbors need it. Visible
+// format characters, such as Arabic number signs, are not hidden.
 func hidden(r rune) bool {
 	switch {
 	case r < 0x80:
@@ -113,7 +112,7 @@ func hidden(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r)
 }
 
-// allowedRune reports whether rs[i] stays, after the characters in out.
+// allowedRune reports whether rs[i] is kept after the characters in out.
 func allowedRune(out, rs []rune, i int) bool {
 	r := rs[i]
 	if !hidden(r) {
@@ -137,8 +136,7 @@ func allowedRune(out, rs []rune, i int) bool {
 	return allowedVariant(r, prev)
 }
 
-// allowedVariant reports whether a variation selector stays: prev must be a character
-// that has variants.
+// allowedVariant reports whether a variation selector is kept: prev must have variants.
 func allowedVariant(r, prev rune) bool {
 	switch {
 	case r >= 0xFE00 && r <= 0xFE02:
@@ -151,8 +149,8 @@ func allowedVariant(r, prev rune) bool {
 	return false
 }
 
-// allowedJoiner reports whether a zero-width joiner stays: between two emoji, and
-// after a letter of a script whose letters join.
+// allowedJoiner reports whether a zero-width joiner is kept: between two emoji, and after
+// a letter of a joining script.
 func allowedJoiner(out []rune, prev, next rune) bool {
 	base := prev
 	if prev == 0xFE0F && len(out) > 1 {
@@ -168,7 +166,7 @@ func skinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 
 func keycapBase(r rune) bool { return r >= '0' && r <= '9' || r == '#' || r == '*' }
 
-// emojiBase reports whether r is a symbol that emoji are made of.
+// emojiBase reports whether r can be the base of an emoji.
 func emojiBase(r rune) bool {
 	switch {
 	case r < 0xA9:
@@ -183,8 +181,8 @@ func emojiBase(r rune) bool {
 	return r == 0x3297 || r == 0x3299
 }
 
-// joiningScript reports whether r is a letter or mark of a script in which
-// joiners and non-joiners are part of the spelling.
+// joiningScript reports whether r is a letter or mark of a script that uses joiners and
+// non-joiners in its spelling.
 func joiningScript(r rune) bool {
 	if !unicode.IsLetter(r) && !unicode.IsMark(r) {
 		return false
@@ -195,16 +193,15 @@ func joiningScript(r rune) bool {
 		unicode.Tibetan, unicode.Tai_Tham, unicode.Javanese, unicode.Balinese, unicode.Newa, unicode.Adlam)
 }
 
-// subdivisions are the regions whose flags are written as tag sequences: the
-// parts of the United Kingdom, the states of the United States and the
-// provinces of Canada.
+// subdivisions are the regions with flags written as tag sequences: the parts of the
+// United Kingdom, the states of the United States and the provinces of Canada.
 const subdivisions = " gbeng gbsct gbwls gbnir " +
 	"usal usak usaz usar usca usco usct usde usfl usga ushi usid usil usin usia usks usky usla usme usmd usma usmi " +
 	"usmn usms usmo usmt usne usnv usnh usnj usnm usny usnc usnd usoh usok usor uspa usri ussc ussd ustn ustx usut " +
 	"usvt usva uswa uswv uswi uswy usdc caab cabc camb canb canl cans cant canu caon cape caqc cask cayt "
 
-// flagEnd returns the index after a flag sequence that begins at i: a black
-// flag, the tag letters of a known region, a cancel tag. Zero means none.
+// flagEnd returns the index after a flag sequence at i: a black flag, the tag letters of
+// a known region, a cancel tag. Zero means that there is none.
 func flagEnd(rs []rune, i int) int {
 	if rs[i] != 0x1F3F4 {
 		return 0
@@ -226,9 +223,9 @@ func flagEnd(rs []rune, i int) int {
 	return 0
 }
 
-// allowedBidi returns the indexes of the bidirectional controls of a line that stay.
-// On a line with right-to-left letters these are marks, and isolates and embeddings
-// when all of them are balanced. Overrides never stay.
+// allowedBidi returns the indexes of the bidirectional controls of a line that are kept.
+// On a line with right-to-left letters, marks are kept, and isolates and embeddings if
+// all of them are balanced. Overrides are never kept.
 func allowedBidi(rs []rune) map[int]bool {
 	if !slices.ContainsFunc(rs, rtlLetter) {
 		return nil
@@ -244,8 +241,8 @@ func allowedBidi(rs []rune) map[int]bool {
 	return stays
 }
 
-// balancedBidi reports whether each isolate and embedding of a line ends, in
-// order and no more than four deep, and no override is among them.
+// balancedBidi reports whether all isolates and embeddings of a line are closed in order,
+// at most four deep, and there is no override.
 func balancedBidi(rs []rune) bool {
 	var open []rune
 	for _, r := range rs {

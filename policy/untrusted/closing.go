@@ -9,14 +9,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// GitHub closes an issue that a text names behind one of these words, in what a pull
-// request says and in commit messages, which a merge may make of it.
+// closingWord matches the words before an issue that make GitHub close it. They work in
+// pull requests and in commit messages, which a merge may create from other texts.
 const closingWord = `(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)\s*:?\s*`
 
 var (
 	closingNumber = pattern.Lazy(`(?i)(` + closingWord + `(?:[\w.-]+/[\w.-]+)?#|` + closingWord + `GH-)(\d)`)
 	closingURL    = pattern.Lazy(`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
-	// closingFlat reads prose whose markup has become \x01.
+	// closingFlat matches closing references in prose with markup replaced by \x01.
 	closingFlat = sync.OnceValue(func() *regexp.Regexp {
 		var words []string
 		for _, w := range []string{"close", "closes", "closed", "fix", "fixes", "fixed", "resolve", "resolves", "resolved"} {
@@ -27,8 +27,8 @@ var (
 	})
 )
 
-// parted puts a space into references that close something.
-func parted(s string) string {
+// spaceClosing inserts a space into closing references.
+func spaceClosing(s string) string {
 	if !strings.ContainsAny(s, "#-/") {
 		return s
 	}
@@ -42,8 +42,8 @@ var (
 	onGitHub   = pattern.Lazy("(?i)(?:https?://|www\\.)[^\\s<>\"'`)\\]\x00\x01]+")
 )
 
-// flat is what a reader sees of the tokens, with markup as \x01 and code as \x00, and the
-// token that each byte comes from.
+// flat returns the visible text of the tokens, with markup as \x01 and code as \x00, and
+// the token index of each byte.
 func (w *writer) flat() (string, []int) {
 	var b strings.Builder
 	var from []int
@@ -62,9 +62,9 @@ func (w *writer) flat() (string, []int) {
 	return b.String(), from
 }
 
-// neutralize shows as code what would have an effect on GitHub: what makes a note in the
-// timeline of another repository, tells a person, or closes an issue. Markup in between and
-// the end of a line change nothing about that.
+// neutralize shows text as code if it would have an effect on GitHub: a link in the
+// timeline of another repository, a mention, or closing an issue. Interleaved markup and
+// line ends do not prevent such effects.
 func (w *writer) neutralize() {
 	flat, from := w.flat()
 	for _, m := range onGitHub().FindAllStringIndex(flat, -1) {
@@ -79,13 +79,13 @@ func (w *writer) neutralize() {
 		}
 	}
 	flat, from = w.flat()
-	flat = strings.Map(func(r rune) rune { // what may have been markup
+	flat = strings.Map(func(r rune) rune { // possible markup
 		if strings.ContainsRune("*_~\\[]()<>|\"'{}!", r) {
 			return 1
 		}
 		return r
 	}, flat)
-	for at := 0; ; { // behind what is shown as code another word may begin
+	for at := 0; ; { // another word may begin after text shown as code
 		m := closingFlat().FindStringSubmatchIndex(flat[at:])
 		if m == nil {
 			break
@@ -96,8 +96,8 @@ func (w *writer) neutralize() {
 	w.mentions()
 }
 
-// mentions shows names as code that GitHub would tell. Behind code and addresses a name
-// begins a word of its own, so this comes after all that is shown as code.
+// mentions shows account names as code that GitHub would notify. A name can begin after
+// code or an address, so this runs after everything else was shown as code.
 func (w *writer) mentions() {
 	flat, from := w.flat()
 	for at, c := range flat {
@@ -115,8 +115,8 @@ func (w *writer) mentions() {
 
 func alnum(b byte) bool { return letter(b) || b >= '0' && b <= '9' }
 
-// show writes some tokens as code. If there is markup among them, a space takes their
-// effect.
+// show writes tokens as code. If there is markup among them, it disables them with a
+// space instead.
 func (w *writer) show(first, last int) {
 	var words strings.Builder
 	mark := first
@@ -124,7 +124,7 @@ func (w *writer) show(first, last int) {
 		t := w.tokens[i]
 		switch {
 		case t.kind == code && i == first:
-			return // it is shown already
+			return // already shown as code
 		case t.kind == code:
 			last = i - 1
 			continue

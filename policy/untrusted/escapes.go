@@ -6,11 +6,10 @@ import (
 	"github.com/charmbracelet/x/ansi/parser"
 )
 
-// StripEscapes removes terminal escape sequences (colors, cursor moves,
-// titles, links and every other string a terminal would swallow) from valid
-// UTF-8, whole or cut off at the end. Control characters outside of sequences
-// stay. The state machine is the library's; its width tables, which cost
-// every start 50 ms, are not linked in.
+// StripEscapes removes terminal escape sequences (colors, cursor moves, titles, links and
+// all other strings that a terminal swallows) from valid UTF-8, complete or cut off at
+// the end. Other control characters are kept. It uses only the library's state machine,
+// because linking its width tables would add 50 ms to every start.
 func StripEscapes(s string) string {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r == 0x1B || r >= 0x80 && r <= 0x9F }) {
 		return s
@@ -20,7 +19,7 @@ func StripEscapes(s string) string {
 	state := parser.GroundState
 	for _, r := range s {
 		if r > 0x9F {
-			// Text outside of a sequence; swallowed inside a string.
+			// Text outside of sequences. Inside a string, it is swallowed.
 			if state == parser.GroundState {
 				b.WriteRune(r)
 			}

@@ -2,21 +2,21 @@ package untrusted
 
 import "io"
 
-// InertWriter passes text on and makes inert what an Actions runner would take for a
-// command, whoever wrote it: a model, a file, a program. A runner reads both streams
-// of a step and trims a line before it reads it. The text may come in pieces of any
-// size. In JSON no line starts with a colon, and a string is only spelled in another
-// way, so its value stays the same. It is not safe for concurrent use.
+// InertWriter passes text on and makes Actions runner commands in it inert, regardless of
+// their origin: a model, a file, a program. A runner reads both output streams of a step
+// and trims each line first. Writes may split the text anywhere. In JSON, no line starts
+// with a colon, and escaping a character in a string does not change its value. An
+// InertWriter is not safe for concurrent use.
 type InertWriter struct {
 	To   io.Writer
-	JSON bool // what passes is JSON
+	JSON bool // the text is JSON
 
-	midLine bool // something other than blanks was written on this line
-	colon   bool // the line's first character was a colon, just now
-	hashes  int  // number signs just before, at most two
+	midLine bool // the line has characters other than blanks
+	colon   bool // the last byte was a colon, the first of its line
+	hashes  int  // number of preceding number signs, at most two
 }
 
-// Write reports the length of p when all of what it became was written.
+// Write returns the length of p if the converted text was written completely.
 func (l *InertWriter) Write(p []byte) (int, error) {
 	out := make([]byte, 0, len(p)+8)
 	for _, b := range p {
@@ -34,7 +34,7 @@ func (l *InertWriter) Write(p []byte) (int, error) {
 		switch {
 		case b == '\n' || b == '\r':
 			l.midLine = false
-		case b > ' ' && b < 0x80: // there are blanks beyond ASCII, and a runner trims them
+		case b > ' ' && b < 0x80: // beyond ASCII there may be blanks, which a runner trims
 			l.midLine = true
 		}
 		if b == '#' {

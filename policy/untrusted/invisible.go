@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Invisible reports whether r shows nothing or changes how its neighbours
-// are shown: control and format characters, variation selectors, fillers.
+// Invisible reports whether r is invisible or changes the display of its neighbors:
+// control and format characters, variation selectors, fillers.
 func Invisible(r rune) bool {
 	switch {
 	case r >= 0xE0000 && r <= 0xE0FFF, unicode.Is(unicode.Variation_Selector, r):
@@ -18,7 +18,7 @@ func Invisible(r rune) bool {
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }
 
-// StripInvisible removes every invisible character, for comparing.
+// StripInvisible removes every invisible character, for comparisons.
 func StripInvisible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if Invisible(r) {
@@ -28,10 +28,10 @@ func StripInvisible(s string) string {
 	}, s)
 }
 
-// EscapeVisible shows every control, invisible and bidirectional character
-// of s, and every space that is not the ordinary one, as \u202e or \U000e0041, so that a person sees what is there. Newlines
-// stay; a tab becomes \t, bytes that are no text become \xff. A backslash that could be mistaken for the
-// beginning of such an escape is doubled.
+// EscapeVisible escapes every control, invisible and bidirectional character of s, and
+// every space other than the ordinary one, as \u202e or \U000e0041, to make it visible.
+// Newlines are kept, a tab becomes \t, and a byte of invalid UTF-8 becomes \xff. A
+// backslash that could be mistaken for the start of an escape is doubled.
 func EscapeVisible(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -55,8 +55,8 @@ func EscapeVisible(s string) string {
 	return b.String()
 }
 
-// EscapeLine is like [EscapeVisible], for what has to stay on the line that it is
-// put into, such as the name of a file: a newline becomes \n.
+// EscapeLine is like [EscapeVisible], for text that must stay on one line, such as a file
+// name: a newline becomes \n.
 func EscapeLine(s string) string {
 	return strings.ReplaceAll(EscapeVisible(s), "\n", `\n`) //control:names-on-their-line
 }

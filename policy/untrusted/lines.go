@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// MarkLines marks lines of the paragraphs of a page, which are in nothing else. Begins
-// returns how much of a line is to be marked, 0 for none; mark is written instead of the
-// i-th. A mention may begin a line, and no other markup. It returns the page with its
-// marks, and how many there are.
+// MarkLines marks lines of a page's top-level paragraphs. begins returns the length of
+// the prefix of a line to be marked, or 0; mark(i) replaces the i-th prefix. A line may
+// begin with a mention, but with no other markup. MarkLines returns the marked page and
+// the number of marks.
 func MarkLines(page string, begins func(line string) int, mark func(i int) string) (marked string, n int) {
 	root, err := fragment(page)
 	if err != nil {
@@ -46,8 +46,8 @@ func MarkLines(page string, begins func(line string) int, mark func(i int) strin
 	return b.String(), n
 }
 
-// linesOf returns the plain text with which each line of a paragraph begins. A text node
-// of several lines becomes one for each.
+// linesOf returns the plain text at the beginning of each line of a paragraph. It splits
+// text nodes of several lines.
 func linesOf(p *html.Node) (lines [][]*html.Node) {
 	var line []*html.Node
 	plain := true

@@ -20,14 +20,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// markdown reads and renders texts as GitHub does, as far as a library can. It is made
-// when it is first needed: most runs of the program need none.
+// markdown parses and renders text like GitHub, as far as a library can. It is created on
+// first use, because most runs of the program do not need it.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(extensions(extension.Strikethrough), rendering)
 })
 
-// unmarked takes no emphasis, whose parser is slow if there is a lot of it.
-var unmarked = sync.OnceValue(func() goldmark.Markdown {
+// withoutEmphasis parses no emphasis, because that parser is slow if there is a lot of it.
+var withoutEmphasis = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(parser.DefaultBlockParsers()...),
 		parser.WithInlineParsers(slices.DeleteFunc(parser.DefaultInlineParsers(), func(p util.PrioritizedValue) bool {
@@ -44,40 +44,40 @@ func extensions(more ...goldmark.Extender) goldmark.Option {
 	return goldmark.WithExtensions(append(more, extension.Table, extension.Linkify, extension.TaskList, notes)...)
 }
 
-// manyMarks reports whether s has more marks of emphasis than are read.
+// manyMarks reports whether s has too many emphasis characters to parse them.
 func manyMarks(s string) bool {
 	return strings.Count(s, "*")+strings.Count(s, "_")+strings.Count(s, "~") > 4000
 }
 
-// markdownOf chooses what reads s.
+// markdownOf returns the parser for s.
 func markdownOf(s string) goldmark.Markdown {
 	if manyMarks(s) {
-		return unmarked()
+		return withoutEmphasis()
 	}
 	return markdown()
 }
 
-// Page returns the HTML that GitHub would make of a Markdown text. It stands in for
-// GitHub's own where there is none.
+// Page renders a Markdown text to HTML like GitHub. It is a substitute if GitHub's own
+// HTML is not available.
 func Page(s string) string {
 	root, _, ok := rendered(s)
 	if !ok {
-		return leftOut
+		return leftOutText
 	}
 	var b strings.Builder
 	for c := range root.ChildNodes() {
-		if err := dom.Render(&b, c); err != nil { // of a tree that nobody writes, such as text in a void element
-			return leftOut
+		if err := dom.Render(&b, c); err != nil { // a malformed tree, such as text in a void element
+			return leftOutText
 		}
 	}
 	return b.String()
 }
 
-// rendered makes the page of a text, and counts what it does not show. It reports false
-// for a text that nobody wrote by hand and that would take unreasonable time.
+// rendered renders a text, and counts its hidden parts. It reports false for an
+// artificial text that would take unreasonable time.
 func rendered(s string) (root *dom.Node, hidden Removed, ok bool) {
 	defer func() {
-		if recover() != nil { // in the parser: nothing is known of the text
+		if recover() != nil { // a bug in the parser: the text is unknown
 			root, hidden, ok = nil, Removed{Definitions: 1}, false
 		}
 	}()
@@ -109,23 +109,23 @@ func rendered(s string) (root *dom.Node, hidden Removed, ok bool) {
 }
 
 var (
-	// shownTag begins a tag that GitHub shows instead of obeying it.
+	// shownTag matches the start of a tag that GitHub shows as text.
 	shownTag = pattern.Lazy(`(?i)<(/?(?:title|textarea|style|xmp|iframe|noembed|noframes|script|plaintext)(?:[\s\v>]|/>)` +
 		`|!\[CDATA\[|![a-ce-z]|[/?]\s)`)
-	// GitHub's parser keeps to older rules than the library: a backslash at the end of a
-	// title may belong to it, and a comment does not end where it begins.
+	// GitHub's parser follows older rules than the library: a backslash at the end of a
+	// title may belong to it, and a comment does not end at its beginning.
 	titleEnd     = pattern.Lazy(`(?m)\\(["')][ \t]*(?:\)|$))`)
 	shortComment = pattern.Lazy(`<!--(-?>)`)
-	// pageEnd ends the page around a text, and nothing behind it is shown.
+	// pageEnd matches a tag that ends the page; GitHub shows nothing after it.
 	pageEnd = pattern.Lazy(`(?i)</(?:html|body)[\s/>]|<(?:html|head|body)[^<>]*/\s*>`)
-	// noteBack leads from a footnote back to the text.
+	// noteBack matches the link from a footnote back to the text.
 	noteBack   = pattern.Lazy(`&#160;<a href="#fnref\d*:\d+" class="footnote-backref" role="doc-backlink"></a>`)
 	noteBegins = pattern.Lazy(`(?m)^ {0,3}\[\^[^\]\s]+\]:`)
 )
 
-// behindFences counts fences with more than one word behind them: GitHub shows none.
+// behindFences counts fences followed by text that GitHub does not show.
 func behindFences(doc ast.Node, src []byte) (n int) {
-	_ = ast.Walk(doc, func(c ast.Node, entering bool) (ast.WalkStatus, error) { // nothing fails
+	_ = ast.Walk(doc, func(c ast.Node, entering bool) (ast.WalkStatus, error) { // cannot fail
 		f, is := c.(*ast.FencedCodeBlock)
 		if !is || !entering || f.Info == nil {
 			return ast.WalkContinue, nil
@@ -138,13 +138,13 @@ func behindFences(doc ast.Node, src []byte) (n int) {
 	return n
 }
 
-// keeps are the attributes that GitHub lets a text have and that show something.
+// keeps are the visible attributes that GitHub allows, with their element; "" means any.
 var keeps = map[string]string{
 	"href": "a", "src": "img", "alt": "img", "title": "", "start": "ol", "open": "details",
 	"type": "input", "checked": "input", "disabled": "input", "align": "",
 }
 
-// sanitize removes from a page what GitHub's filters do, and counts what is hidden.
+// sanitize removes everything that GitHub's filters remove, and counts the hidden parts.
 func sanitize(n *dom.Node, hidden *Removed, notes *int) {
 	for c := n.FirstChild; c != nil; {
 		next := c.NextSibling
@@ -175,7 +175,7 @@ func sanitize(n *dom.Node, hidden *Removed, notes *int) {
 	}
 }
 
-// count adds what an element hides.
+// count counts the hidden parts of an element.
 func count(n *dom.Node, hidden *Removed) {
 	if _, ok := lookup(n, "title"); ok {
 		hidden.Titles++
@@ -214,20 +214,20 @@ func count(n *dom.Node, hidden *Removed) {
 	}
 }
 
-// maxText is the longest text that is parsed as Markdown, in bytes: GitHub takes no
-// longer one.
+// maxText is the maximum size of text that is parsed as Markdown, in bytes. GitHub
+// accepts no longer text.
 const maxText = 256 << 10
 
-// deep is a line that begins with more quotations and lists than a person writes, and
-// than the parser reads in reasonable time: it reads each level again.
+// deep matches a line that starts with an unreasonable number of quotations and lists.
+// The parser is slow then, because it reads each level again.
 var deep = pattern.Lazy(`(?m)^(?:[ \t]*(?:>|(?:[-+*]|\d{1,9}[.)])[ \t])){64}`)
 
-// maxCells is how many cells a table may have. Each row has as many as the line below the
-// head, whatever the row says.
+// maxCells is the maximum number of cells in a table. Each row has as many cells as the
+// delimiter line below the head, regardless of its own text.
 const maxCells = 100_000
 
-// largeTable reports whether a line that could stand below the head of a table makes more
-// cells of the lines behind it than are read.
+// largeTable reports whether a possible delimiter line would turn the lines after it into
+// more than maxCells cells.
 func largeTable(s string) bool {
 	below := strings.Count(s, "\n")
 	for line := range strings.Lines(s) {
@@ -239,8 +239,8 @@ func largeTable(s string) bool {
 	return false
 }
 
-// tooSlow reports whether the parser would take unreasonable time. It also reads every
-// destination to its end, even if there is no link.
+// tooSlow reports whether parsing would take unreasonable time. The parser also reads
+// every destination to its end, even if there is no link.
 func tooSlow(s string) bool {
 	if len(s) > maxText || deep().MatchString(s) || largeTable(s) {
 		return true

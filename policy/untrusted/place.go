@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Place says in what a piece of a text stands, in words for people.
+// Place is the kind of Markdown that surrounds a piece of text, as words for messages.
 type Place string
 
-// Places that the rules of callers name. Others are what GitHub makes of Markdown: a
-// list, a heading, a table.
+// Places used by callers. Others are further Markdown constructs: a list, a heading, a
+// table.
 const (
-	Paragraph Place = "" // and in nothing else
+	Paragraph Place = "" // a top-level paragraph
 	Code      Place = "code"
-	Nowhere   Place = "nowhere" // a reader does not see it
+	Nowhere   Place = "nowhere" // not visible to a reader
 	Quotation Place = "a quotation"
-	HTML      Place = "HTML" // where a reader sees it, or does not
+	HTML      Place = "HTML" // which may be visible or not
 )
 
 var placeOf = map[ast.NodeKind]Place{
@@ -41,12 +41,12 @@ var placeOf = map[ast.NodeKind]Place{
 	extended.KindStrikethrough: "struck text",
 }
 
-// Places returns where the words at some offsets of a text stand on GitHub's page. The
-// offsets rise, and lines end with a line feed. It reports false for a text that nobody
-// wrote by hand and that would take unreasonable time.
+// Places returns the places of the words at some offsets of a text on GitHub's page.
+// Offsets are in ascending order, and lines end with a line feed. It reports false for
+// invalid UTF-8 and for an artificial text that would take unreasonable time.
 func Places(s string, at []int) (places []Place, ok bool) {
 	defer func() {
-		if recover() != nil { // in the parser: nothing is known of the text
+		if recover() != nil { // a bug in the parser: the text is unknown
 			places, ok = nil, false
 		}
 	}()
@@ -58,7 +58,7 @@ func Places(s string, at []int) (places []Place, ok bool) {
 	return p.places, true
 }
 
-// placing finds the places in a tree.
+// placing is the state of [Places].
 type placing struct {
 	src    string
 	at     []int
@@ -66,7 +66,7 @@ type placing struct {
 	html   balance
 }
 
-// walk looks through a node that stands at a place.
+// walk visits a node inside the given place.
 func (p *placing) walk(n ast.Node, place Place) {
 	if own := placeOf[n.Kind()]; own != "" && place != Code && place != Nowhere {
 		place = own
@@ -80,7 +80,7 @@ func (p *placing) walk(n ast.Node, place Place) {
 		p.markup(first.Start, last.Stop)
 		raw := n.Segments.Value([]byte(p.src))
 		if p.html.read(string(raw)); inWords().Match(raw) {
-			return // the paragraph's end tells whether it is closed
+			return // the end of the paragraph shows whether it is closed
 		}
 	case *ast.HTMLBlock:
 		lines := n.Lines()
@@ -100,12 +100,12 @@ func (p *placing) walk(n ast.Node, place Place) {
 		p.walk(c, place)
 	}
 	if len(p.html.open) != open {
-		p.html.broken = true // what opens in one block and ends in another is nobody's tree
+		p.html.broken = true // opened in one block and closed in another: readers disagree
 	}
 }
 
-// markup notes what stands in HTML. A comment is one for readers, too, if nothing
-// before it can be open.
+// markup records the place of HTML. A comment is certainly hidden only if the HTML before
+// it is balanced.
 func (p *placing) markup(from, to int) {
 	raw := p.src[from:to]
 	p.put(from, to, HTML)
@@ -118,7 +118,7 @@ func (p *placing) markup(from, to int) {
 	}
 }
 
-// put notes where what stands between two offsets is.
+// put records the place of the text between two offsets.
 func (p *placing) put(from, to int, place Place) {
 	switch {
 	case place != Paragraph:
@@ -132,8 +132,8 @@ func (p *placing) put(from, to int, place Place) {
 	}
 }
 
-// balance follows HTML through a text. Where it is not balanced in the simplest way,
-// readers of HTML disagree about what comes behind it.
+// balance follows the HTML of a text. If it is not balanced in the simplest way, HTML
+// parsers disagree about the text after it.
 type balance struct {
 	open   []string
 	broken bool
@@ -143,21 +143,20 @@ var (
 	commentEnd = pattern.Lazy(`--!?>`)
 	tagToken   = pattern.Lazy(`^(?:<!--(?s:.*?)-->|<(/?)([a-zA-Z][a-zA-Z0-9-]*)` +
 		`((?:\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'=<>` + "`" + `]+))?)*)\s*(/?)>|[^<]+)`)
-	// inWords is a tag of an element that stands among words and does not end
-	// their paragraph.
+	// inWords matches an inline tag, which does not end its paragraph.
 	inWords = pattern.Lazy(`^(?i)</?(?:a|b|i|em|strong|kbd|sub|sup|del|s|ins|samp|tt|var|q|abbr|mark|small|cite|` +
 		`dfn|span)[\s>]`)
 )
 
-// void are elements that have no end, unlike those whose content browsers read in
-// another way.
+// void are elements without an end tag, unlike are elements with content that browsers
+// parse differently.
 const (
 	void   = " area br col hr img input wbr "
 	unlike = " script style title textarea plaintext xmp iframe noembed noframes noscript svg math template select " +
 		"option html head body frameset form button "
 )
 
-// read follows one piece of HTML.
+// read follows a piece of HTML.
 func (t *balance) read(piece string) {
 	for piece != "" && !t.broken {
 		m := tagToken().FindStringSubmatch(piece)

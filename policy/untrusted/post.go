@@ -10,30 +10,30 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// The longest texts that GitHub takes, in characters. A body leaves room for the hidden
-// mark by which it is found again.
+// The maximum lengths of texts on GitHub, in characters. A body leaves room for the
+// hidden mark that identifies it.
 const (
 	maxPost  = 65536 - 256
 	maxTitle = 256
 )
 
-// Post is a text for GitHub together with what only the bot itself may say, and no text
-// of a model: who is told, that an issue is closed, and HTML.
+// Post is a text for GitHub with additions that only the bot itself may make, never the
+// text of a model: mentions, closing an issue, and HTML.
 type Post struct {
-	Mentions []string // accounts and teams ("org/team") that GitHub tells of it
+	Mentions []string // accounts and teams ("org/team") to notify
 	Text     string
-	Closes   int // the issue that it closes; 0 for none
+	Closes   int // the issue to close; 0 means none
 	Folds    []Fold
 }
 
-// Fold is a part of a post that a reader opens.
+// Fold is a collapsed part of a post.
 type Fold struct {
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// Post returns what goes to GitHub: cut to the length that it takes, and then cleaned.
-// Every Markdown text of the bot passes here last. A text that has passed stays as it is.
+// Post returns the text to send to GitHub: cut to the maximum length, then cleaned. Every
+// Markdown text of the bot passes through it last. It is idempotent.
 func (o OutputOptions) Post(p Post) string {
 	var end strings.Builder
 	if p.Closes > 0 {
@@ -60,18 +60,18 @@ func (o OutputOptions) Post(p Post) string {
 	return whom + text + end.String()
 }
 
-// mostMentioned is how many a post may tell.
-const mostMentioned = 20
+// maxMentions is the maximum number of mentions in a post.
+const maxMentions = 20
 
 var account = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?:/[A-Za-z0-9][A-Za-z0-9_.-]{0,99})?$`)
 
-// mentions is the line that tells accounts and teams, each once. What cannot be the
-// name of one is left out.
+// mentions returns the line that mentions accounts and teams, each once. Invalid names
+// are left out.
 func mentions(list []string) string {
 	var out []string
 	for _, name := range list {
 		at := "@" + strings.ToLower(name)
-		if account().MatchString(name) && !slices.Contains(out, at) && len(out) < mostMentioned { //control:mention-names
+		if account().MatchString(name) && !slices.Contains(out, at) && len(out) < maxMentions { //control:mention-names
 			out = append(out, at)
 		}
 	}
@@ -83,12 +83,12 @@ func mentions(list []string) string {
 
 const cutNote = "\n\n… (cut here: the rest is longer than a comment)\n"
 
-// fit cleans s and cuts it to at most room characters. Cleaning can make a text longer,
-// and comes last: half of a clean text need not be clean.
+// fit cleans s and cuts it to at most room characters. It cleans last, because cleaning
+// can make a text longer, and half of a clean text need not be clean.
 func (o OutputOptions) fit(s string, room int) string {
 	out := CleanOutput(s, o)
 	if utf8.RuneCountInString(out) > room && !isAsCode(out) {
-		s = out // what is cut may be definitions of links
+		s = out // the part cut off may be link definitions
 	}
 	for n := room; utf8.RuneCountInString(out) > room && n > 0; {
 		n -= utf8.RuneCountInString(cutNote) + 16
@@ -106,7 +106,7 @@ func (o OutputOptions) fit(s string, room int) string {
 	return out
 }
 
-// firstRunes is at most n characters of s, to the end of a line where one is near.
+// firstRunes returns at most n characters of s, up to a line end if there is one nearby.
 func firstRunes(s string, n int) string {
 	at := 0
 	for i := range s {
@@ -127,17 +127,17 @@ var plainMention = pattern.Lazy(`(^|[^A-Za-z0-9])@([A-Za-z0-9])`)
 
 var otherRepo = pattern.Lazy(`([\w.-]+/[\w.-]+#)(\d)`)
 
-// Message makes a commit message safe to push. There is no markup in one: a space takes
-// the effect from mentions, closing words and references to other repositories.
+// Message makes a commit message safe to push. Messages have no markup, so a space
+// disables mentions, closing words and references to other repositories.
 func Message(s string) string {
 	s, _ = CleanPlain(s)
 	s = plainMention().ReplaceAllString(s, "$1@ $2") //control:post-message
-	s = otherRepo().ReplaceAllString(parted(s), "$1 $2")
+	s = otherRepo().ReplaceAllString(spaceClosing(s), "$1 $2")
 	return NoRunnerCommands(s)
 }
 
-// Title makes a line for GitHub that is no Markdown: the title of an issue, a pull
-// request or a check run, which a merge may make a commit message.
+// Title makes a plain-text line safe for GitHub: the title of an issue, a pull request or
+// a check run, which a merge may use as commit message.
 func Title(s string) string {
 	s, _ = CleanPlain(s)
 	s = Message(strings.Join(strings.Fields(s), " "))

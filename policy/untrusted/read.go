@@ -9,17 +9,18 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// seen is what a reader of GitHub sees of a text. Quotations are marked as in Markdown.
+// seen is the part of a text that a reader of GitHub sees. Quotations are marked as in
+// Markdown.
 type seen struct {
-	text  string   // Markdown where that shows the same; code byte for byte
-	links []string // where links lead
+	text  string   // equivalent Markdown, with code byte for byte
+	links []string // link destinations
 }
 
-// readPage returns what a reader sees of a page, which is the HTML that GitHub makes of a text.
+// readPage extracts the visible text from the HTML that GitHub renders.
 func readPage(page string) seen {
 	root, err := fragment(page)
-	if err != nil { // a reader of memory fails only for HTML that is nested too deeply
-		return seen{text: leftOut}
+	if err != nil { // happens only if the HTML is nested too deeply
+		return seen{text: leftOutText}
 	}
 	return read(root)
 }
@@ -41,8 +42,9 @@ func read(root *html.Node) seen {
 	return seen{text: text, links: w.links}
 }
 
-// Marks stand for Markdown in a line until it is known what stands beside them. They are
-// no characters of any text. A mark at an odd place ends what the one before it begins.
+// Marks represent Markdown in a line until its neighbors are known. They are
+// noncharacters, which occur in no text. A mark with an odd offset ends the previous
+// kind.
 const (
 	codeMark rune = 0xFDD0 + 2*iota
 	strongMark
@@ -69,18 +71,17 @@ func dropMarks(s string) string {
 	}, s)
 }
 
-// reader makes text of a page: Markdown where that shows the same, without what is not
-// seen.
+// reader converts a page to text: Markdown that shows the same, without hidden parts.
 type reader struct {
 	out    strings.Builder
-	line   strings.Builder // what will be the next block
-	lists  []int           // number of the next item of each open list, 0 without numbers
+	line   strings.Builder // text of the next block
+	lists  []int           // number of the next item of each open list, 0 if unordered
 	quotes int
-	last   int    // quotes around the line before
-	marker string // of the item that begins
-	blank  bool   // an empty line is due
-	lang   string // of code that may follow
-	cells  int    // of the row
+	last   int    // quotation depth of the previous line
+	marker string // marker of the item that begins
+	blank  bool   // an empty line is pending
+	lang   string // language of the next code block
+	cells  int    // number of cells in the row
 	header bool   // the row is a header
 	links  []string
 }
@@ -91,7 +92,8 @@ func (w *reader) inside(n *html.Node) {
 	}
 }
 
-// node reads one node. GitHub lets no text have classes or styles: those are its own.
+// node reads one node. Classes and styles are GitHub's own, because texts cannot have
+// any.
 func (w *reader) node(n *html.Node) {
 	class := " " + attr(n, "class") + " "
 	has := func(name string) bool { return strings.Contains(class, " "+name+" ") }
@@ -190,7 +192,7 @@ func (w *reader) element(n *html.Node) {
 	}
 }
 
-// block reads what has lines of its own, with an empty line around it if blank.
+// block reads a block-level element, surrounded by empty lines if blank is set.
 func (w *reader) block(n *html.Node, blank bool) {
 	w.end(blank)
 	w.inside(n)
@@ -211,7 +213,7 @@ func (w *reader) end(blank bool) {
 	w.blank = w.blank || blank && (wrote || w.out.Len() > 0)
 }
 
-// put writes one line with what stands before it.
+// put writes one line with its list indent and marker.
 func (w *reader) put(line string) {
 	w.next()
 	if n := len(w.lists); n > 0 {
@@ -225,7 +227,7 @@ func (w *reader) put(line string) {
 	w.out.WriteString(line)
 }
 
-// next begins a line, after an empty one if that is due.
+// next begins a line, after an empty line if one is pending.
 func (w *reader) next() {
 	if w.out.Len() > 0 {
 		w.out.WriteByte('\n')
@@ -245,7 +247,7 @@ func (w *reader) quotation(n *html.Node) {
 	w.quotes--
 }
 
-// folded marks text that a reader sees after a click.
+// folded marks text that readers see only after a click.
 func (w *reader) folded(n *html.Node) {
 	w.end(true)
 	w.put("[collapsed text]")
@@ -255,8 +257,8 @@ func (w *reader) folded(n *html.Node) {
 	w.blank = true
 }
 
-// code writes a block of code as it is, at the left margin of its quotation, between
-// fences that it cannot close.
+// code writes a code block unchanged, at the left margin of its quotation, between fences
+// that it cannot close.
 func (w *reader) code(n *html.Node) {
 	w.end(true)
 	lang := w.lang
@@ -290,7 +292,7 @@ func (w *reader) code(n *html.Node) {
 	w.blank = true
 }
 
-// longestRun is the length of the longest run of backticks.
+// longestRun returns the length of the longest run of backticks.
 func longestRun(s string) int {
 	longest, run := 0, 0
 	for i := range len(s) {
@@ -359,15 +361,15 @@ func (w *reader) cell(n *html.Node) {
 	w.inside(n)
 }
 
-// languages are the names of languages that may stand behind a fence. A reader does not
-// see that word, so no other passes.
+// languages are the language names allowed after a fence. Readers do not see that word,
+// so all others are dropped.
 const languages = " bash c clojure console cpp cs csharp css cxx dart diff docker dockerfile elixir erlang fsharp go golang " +
 	"graphql groovy haskell hcl html ini java javascript js json jsonc jsx julia kotlin latex less lisp log " +
 	"lua make makefile markdown md mermaid nginx nix objc ocaml patch perl php plaintext powershell proto " +
 	"protobuf ps1 py python r rb ruby rs rust sass scala scss sh shell sql suggestion svelte swift terraform " +
 	"tex text toml ts tsx txt typescript vb vim vue xml yaml yml zig zsh "
 
-// language is the first of the words in a class, if it is the name of a language.
+// language returns the first word of a class if it is the name of a language, or "".
 func language(class string) string {
 	name, _, _ := strings.Cut(strings.ToLower(class), " ")
 	name, _, _ = strings.Cut(name, "-") // html-basic
@@ -377,8 +379,8 @@ func language(class string) string {
 	return ""
 }
 
-// resolve writes the marks of a block as Markdown if they stand between words. Inside a
-// word they would change what a reader reads, and go.
+// resolve converts the marks of a block to Markdown if they are at word boundaries.
+// Inside a word, they would change the visible text, and are dropped.
 func resolve(s string) string {
 	if !strings.ContainsFunc(s, isMark) {
 		return s
@@ -397,7 +399,7 @@ func resolve(s string) string {
 			open[r] = append(open[r], i)
 		default:
 			n := len(open[r-1])
-			if n == 0 { // it begins in another block
+			if n == 0 { // it began in another block
 				continue
 			}
 			from := open[r-1][n-1]
@@ -419,7 +421,7 @@ func resolve(s string) string {
 	return b.String()
 }
 
-// delimiters returns what stands before and behind a text in Markdown.
+// delimiters returns the Markdown delimiters before and after a text.
 func delimiters(mark rune, text string) (before, behind string) {
 	switch mark {
 	case strongMark:
@@ -437,8 +439,8 @@ func delimiters(mark rune, text string) (before, behind string) {
 	return ticks + " ", " " + ticks
 }
 
-// wordAt reports whether the next character of the text from i on, in the direction of
-// step, belongs to a word.
+// wordAt reports whether the next character from i in the direction of step, ignoring
+// marks, belongs to a word.
 func wordAt(rs []rune, i, step int) bool {
 	for i += step; i >= 0 && i < len(rs); i += step {
 		if r := rs[i]; !isMark(r) {

@@ -2,9 +2,8 @@ package untrusted
 
 import "strings"
 
-// Screen turns what a terminal would be sent into the text it would show:
-// without escape sequences, with the last state of lines that were written
-// over, in valid UTF-8.
+// Screen converts terminal output to the text that a terminal would show: valid UTF-8,
+// without escape sequences, with the final state of overwritten lines.
 func Screen(p []byte) string {
 	text := strings.ToValidUTF8(string(p), "\uFFFD")
 	if !strings.ContainsFunc(text, isControl) {

@@ -1,13 +1,12 @@
-// Package untrusted makes foreign text safe to read and our text safe to
-// post. [Clean] and [CleanPlain] take out what a reader of the page would not
-// see, [Fence] marks what nobody vouches for, [CleanOutput] makes inert what a
-// model wrote for GitHub. It is pure.
+// Package untrusted makes foreign text safe to read and our text safe to post. [Clean]
+// and [CleanPlain] remove text that readers of the page do not see, [Fence] marks foreign
+// text, [CleanOutput] makes a model's text inert on GitHub. The package is pure.
 //
 //	read.go   the text of a page
-//	page.go   a page where GitHub gives none
+//	page.go   a substitute for GitHub's page
 //	lines.go  marks on lines of a page
-//	place.go  in what a piece of a text stands
-//	write.go, closing.go  a text written anew from its tree
+//	place.go  the Markdown around a piece of a text
+//	write.go, closing.go  a text rewritten from its tree
 //	post.go   whole posts, titles and messages
 //	chars.go, invisible.go, screen.go, escapes.go, inert.go  characters
 package untrusted
@@ -23,23 +22,23 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Removed counts what cleaning took out, by category.
+// Removed holds the number of removed parts in each category.
 type Removed struct {
 	Tags        int `json:"tags,omitempty"`        // tag characters
 	Selectors   int `json:"selectors,omitempty"`   // variation selectors
 	Bidi        int `json:"bidi,omitempty"`        // bidirectional controls
 	ZeroWidth   int `json:"zero_width,omitempty"`  // zero-width and other invisible characters
-	Controls    int `json:"controls,omitempty"`    // control characters, terminal sequences, bytes that are no text
-	Comments    int `json:"comments,omitempty"`    // HTML comments, declarations, instructions
-	Attributes  int `json:"attributes,omitempty"`  // HTML tags that carried attributes
+	Controls    int `json:"controls,omitempty"`    // control characters, terminal sequences, invalid UTF-8
+	Comments    int `json:"comments,omitempty"`    // HTML comments, declarations, processing instructions
+	Attributes  int `json:"attributes,omitempty"`  // HTML tags with attributes
 	AltTexts    int `json:"alt_texts,omitempty"`   // alternative texts of images
 	Titles      int `json:"titles,omitempty"`      // titles of links and images
-	Addresses   int `json:"addresses,omitempty"`   // where links lead that show other words
-	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, cells beyond a table, words behind a fence
-	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, marked and not removed
+	Addresses   int `json:"addresses,omitempty"`   // destinations of links with another text
+	Definitions int `json:"definitions,omitempty"` // link definitions, unused footnotes, cells beyond a table, words after a fence
+	Collapsed   int `json:"collapsed,omitempty"`   // collapsed blocks, which are marked, not removed
 }
 
-// Total returns the number of things removed.
+// Total returns the number of removed parts.
 func (n Removed) Total() int {
 	return n.Tags + n.Selectors + n.Bidi + n.ZeroWidth + n.Controls + n.Comments +
 		n.Attributes + n.AltTexts + n.Titles + n.Addresses + n.Definitions
@@ -55,7 +54,7 @@ func (n Removed) Plus(m Removed) Removed {
 	}
 }
 
-// String lists the categories that are not zero, for a log or a label.
+// String lists the non-zero categories, for a log or a label.
 func (n Removed) String() string {
 	var parts []string
 	for _, c := range []struct {
@@ -76,13 +75,13 @@ func (n Removed) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// leftOut stands for a text that no person wrote.
-const leftOut = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
+// leftOutText replaces an artificial text that cannot be read in reasonable time.
+const leftOutText = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
 
-// Clean returns what a reader of the rendered page sees of s, Markdown from a
-// person nobody vouches for. Invisible characters go too. Collapsed blocks are marked,
-// code stays byte for byte but for invisible characters. Page is the HTML that GitHub
-// made of s; without it, [Page] stands in for GitHub.
+// Clean returns the text that a reader of the rendered page sees of s, which is untrusted
+// Markdown. It removes invisible characters too, and marks collapsed blocks. Code is kept
+// byte for byte, except for invisible characters. page is GitHub's HTML of s; if it is
+// empty, [Page] is used instead.
 func Clean(s, page string) (string, Removed) {
 	root, hidden, ok := rendered(s)
 	var got seen
@@ -92,13 +91,13 @@ func Clean(s, page string) (string, Removed) {
 	case ok:
 		got = read(root) //control:what-a-reader-sees
 	default:
-		got.text = leftOut
+		got.text = leftOutText
 	}
 	text, n := CleanPlain(got.text)
 	return text, n.Plus(hidden)
 }
 
-// Links returns where the links of s lead, which [Clean] leaves out.
+// Links returns the destinations of the links in s, which [Clean] removes.
 func Links(s, page string) []string {
 	if page == "" {
 		page = Page(s)
@@ -106,11 +105,11 @@ func Links(s, page string) []string {
 	return readPage(page).links
 }
 
-// maxPasses is how often cleaning is repeated at most. Honest text needs two passes.
+// maxPasses is the maximum number of cleaning passes. Honest text needs two.
 const maxPasses = 24
 
-// CleanPlain removes only invisible and control characters. It is for file
-// content and tool output, where markup is data and must stay as it is.
+// CleanPlain removes only invisible and control characters. It is for file content and
+// tool output, in which markup is data and must not change.
 func CleanPlain(s string) (string, Removed) {
 	var n Removed
 	for range maxPasses {
@@ -131,11 +130,10 @@ func CleanPlain(s string) (string, Removed) {
 
 var fenceWord = pattern.Lazy(`(?i)<(\s*/?\s*untrusted)`)
 
-// Fence puts untrusted text between marks that carry the nonce of the
-// session. The text cannot close them: it is cleaned of invisible characters,
-// its own look-alikes of the marks are broken, and the nonce is taken out. A
-// nonce that is shorter than eight letters or digits is replaced by a digest
-// of the text. label says what the text is, for example "issue body".
+// Fence puts untrusted text between marks that contain the session's nonce. The text
+// cannot close them: invisible characters are removed, look-alikes of the marks are
+// broken, and the nonce is replaced. A nonce of fewer than eight letters or digits is
+// replaced by a digest of the text. label describes the text, for example "issue body".
 func Fence(nonce, label, text string) string {
 	text, _ = CleanPlain(text)
 	if !goodNonce(nonce) {

@@ -16,25 +16,26 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// OutputOptions say where a text goes.
+// OutputOptions describe the destination of a text.
 type OutputOptions struct {
 	Repo string // "owner/name" of the thread; references to other repositories are made inert
-	Home string // the repository's page; links to its commits may show the commit instead
+	Home string // URL of the repository; links to its commits may be shown as the commit
 
-	// Inert makes the bot's own commands inert; nil changes nothing.
+	// Inert makes the bot's own commands inert. A nil Inert changes nothing.
 	Inert func(string) string
 }
 
-// CleanOutput makes Markdown safe to post, whoever wrote it: it mentions nobody, closes
-// nothing, starts no bot or runner command, links no other repository's timeline, shows
-// where each link leads, fetches no image, holds no HTML and no terminal or invisible
-// characters, and leaves no code fence open. What would have had an effect is shown as
-// code or as text, so a reader sees what was meant. Code keeps its content, except for
-// what a bot, a runner or a merge would act on.
+// CleanOutput makes Markdown safe to post, regardless of its author: the result mentions
+// no account, closes no issue, starts no bot or runner command, creates no link in
+// another repository's timeline, shows the destination of each link, fetches no image,
+// contains no HTML and no terminal or invisible characters, and leaves no code fence
+// open. Text that would have had an effect is shown as code or as plain text, so that its
+// intent remains visible. Code keeps its content, except for text that a bot, a runner or
+// a merge would act on.
 //
-// The text is parsed, and written anew from its tree with nodes that are allowed. What
-// renderers read in different ways is written so that all of them show it. A text that
-// takes too long to parse is shown as code.
+// The text is parsed, and rewritten from the allowed nodes of its tree. Ambiguous
+// constructs are written such that all renderers agree. A text that takes too long to
+// parse is shown as code.
 func CleanOutput(s string, o OutputOptions) string {
 	s, _ = CleanPlain(s)
 	if isAsCode(s) {
@@ -50,13 +51,13 @@ func CleanOutput(s string, o OutputOptions) string {
 	return NoRunnerCommands(out)
 }
 
-// asCode shows a text as it is, whatever it contains.
+// asCode shows any text unchanged as a code block.
 func asCode(s string) string {
 	fence := strings.Repeat("`", max(3, longestRun(s)+1))
 	return fence + "\n" + cleanCode(strings.Trim(s, "\n")) + "\n" + fence
 }
 
-// isAsCode reports whether s is what asCode makes of some text.
+// isAsCode reports whether s is a result of asCode.
 func isAsCode(s string) bool {
 	fence := s[:len(s)-len(strings.TrimLeft(s, "`"))]
 	inner, begins := strings.CutPrefix(s, fence+"\n")
@@ -69,15 +70,15 @@ var (
 	runnerLine = pattern.Lazy(`(^|[\r\n])([\t\v\f\p{Z}\x{85}\x{feff}]*)(::)`)
 )
 
-// cleanCode makes inert what has an effect in code: lines that bots and runners take as
-// commands, and words that close an issue when the text becomes a commit message.
+// cleanCode disables text that has an effect even in code: bot and runner commands, and
+// words that close an issue if the text becomes a commit message.
 func cleanCode(s string) string {
 	s = botCommand().ReplaceAllString(s, " /$1")
-	return NoRunnerCommands(parted(s))
+	return NoRunnerCommands(spaceClosing(s))
 }
 
-// NoRunnerCommands makes lines inert that an Actions runner would take for a
-// command if it ever saw them. It changes nothing else.
+// NoRunnerCommands makes lines inert that an Actions runner would interpret as commands.
+// It changes nothing else.
 func NoRunnerCommands(s string) string {
 	if !strings.Contains(s, "::") && !strings.Contains(s, "##[") {
 		return s
@@ -86,10 +87,10 @@ func NoRunnerCommands(s string) string {
 	return strings.ReplaceAll(s, "##[", "## [")
 }
 
-// write writes a text anew from its tree. It reports false for one that cannot be read.
+// write rewrites a text from its tree. It reports false if the text cannot be parsed.
 func (o OutputOptions) write(s string) (out string, ok bool) {
 	defer func() {
-		if recover() != nil { // in the parser: nothing is known of the text
+		if recover() != nil { // a bug in the parser: the text is unknown
 			out, ok = "", false
 		}
 	}()
@@ -108,44 +109,44 @@ func (o OutputOptions) write(s string) (out string, ok bool) {
 	return out, true
 }
 
-// kind is what a token is.
+// kind is the kind of a token.
 type kind int
 
 const (
-	prose   kind = iota // one character that a reader sees
-	markup              // is no part of the words
+	prose   kind = iota // one visible character
+	markup              // not part of the words
 	code                // a code span
-	address             // that a reader sees and that leads there
+	address             // a visible URL that is also the destination
 	newline             // the end of a line or a block
 )
 
-// token is a piece of the text that is written.
+// token is a piece of the output.
 type token struct {
 	kind  kind
-	out   string // as it is written; "" for prose, which depends on what stands beside it
-	seen  string // what a reader sees of it
-	src   string // how a character was spelled, if it was escaped
-	begin bool   // the first of a line of a paragraph
-	cell  bool   // it stands in a table
+	out   string // output; "" for prose, which depends on its neighbors
+	seen  string // text visible to a reader
+	src   string // original spelling of an escaped character
+	begin bool   // first token of a line of a paragraph
+	cell  bool   // in a table
 	space bool   // a space follows
 }
 
-// writer writes a tree as Markdown with allowed nodes only.
+// writer writes the allowed nodes of a tree as Markdown.
 type writer struct {
 	OutputOptions
 	src     []byte
-	used    map[string]bool // destinations of links
-	notes   map[int]string  // labels of footnotes
-	prefix  string          // of each line
+	used    map[string]bool // link destinations
+	notes   map[int]string  // footnote labels
+	prefix  string          // prefix of each line
 	cell    bool
 	heading bool
 	begin   bool // the next token begins a line
 	tokens  []token
 }
 
-// survey notes where links lead, and the labels of footnotes.
+// survey collects link destinations and footnote labels.
 func (w *writer) survey(doc ast.Node) {
-	_ = ast.Walk(doc, func(n ast.Node, _ bool) (ast.WalkStatus, error) { // nothing fails
+	_ = ast.Walk(doc, func(n ast.Node, _ bool) (ast.WalkStatus, error) { // cannot fail
 		switch n := n.(type) {
 		case *ast.Link:
 			w.used[string(n.Destination)] = true
@@ -161,7 +162,8 @@ func (w *writer) survey(doc ast.Node) {
 	})
 }
 
-// host is an address behind its scheme, of characters that all renderers take for it.
+// host matches a URL after its scheme, limited to characters on which all renderers
+// agree.
 const host = `[A-Za-z0-9][A-Za-z0-9.-]*(?::\d+)?(?:[/?#][A-Za-z0-9\-._~/?#=&%+:,;@$!'()*]*)?`
 
 var (
@@ -176,7 +178,7 @@ var (
 		`(?:issues|pull|discussions|commit|compare)\b`)
 	gitHubHost   = pattern.Lazy(`(?i)(?:^|\.)github`)
 	languageWord = pattern.Lazy(`^[\w+#./-]+$`)
-	// drawn are the words behind a fence that GitHub draws.
+	// drawn matches the words after a fence that GitHub renders as drawings.
 	drawn = pattern.Lazy(`^(?i:mermaid|math|geojson|topojson|stl)$`)
 )
 
@@ -187,7 +189,7 @@ func (w *writer) add(k kind, out, seen string) {
 
 func (w *writer) markup(out string) { w.add(markup, out, "\x01") }
 
-// line begins a line, below an empty one if blank.
+// line begins a line, after an empty line if blank is set.
 func (w *writer) line(blank bool) {
 	out := "\n"
 	if blank {
@@ -196,7 +198,7 @@ func (w *writer) line(blank bool) {
 	w.add(newline, out+w.prefix, "\n")
 }
 
-// within writes what stands behind a mark, and below that at a prefix.
+// within writes a mark, and then a block with a prefix on its further lines.
 func (w *writer) within(mark, prefix string, write func()) {
 	w.add(newline, mark, "\n")
 	before := w.prefix
@@ -205,7 +207,8 @@ func (w *writer) within(mark, prefix string, write func()) {
 	w.prefix = before
 }
 
-// blocks writes the blocks in a node. Those of a tight list have no empty lines between.
+// blocks writes the child blocks of a node, without empty lines between them if tight is
+// set.
 func (w *writer) blocks(parent ast.Node, tight bool) {
 	first := true
 	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
@@ -221,8 +224,8 @@ func (w *writer) blocks(parent ast.Node, tight bool) {
 	}
 }
 
-// unseen reports whether a block shows nothing: a definition, of which links say the
-// address, or the way back from a footnote.
+// unseen reports whether a block shows nothing: a definition with an address that its
+// links show, or the link back from a footnote.
 func (w *writer) unseen(n ast.Node) bool {
 	if def, is := n.(*ast.LinkReferenceDefinition); is {
 		return w.used[string(def.Destination)] || addressLike().Match(def.Destination)
@@ -241,7 +244,7 @@ func (w *writer) unseen(n ast.Node) bool {
 func (w *writer) block(n, parent ast.Node) {
 	switch n := n.(type) {
 	case *ast.Heading:
-		if n.Level <= 2 && n.Lines().Len() > 1 { // only such a heading has several lines
+		if n.Level <= 2 && n.Lines().Len() > 1 { // only setext headings have several lines
 			w.inlines(n)
 			w.line(false)
 			w.add(newline, map[int]string{1: "===", 2: "---"}[n.Level], "\n")
@@ -291,7 +294,7 @@ func (w *writer) block(n, parent ast.Node) {
 	}
 }
 
-// endHeading keeps number signs at the end of a heading from being its end.
+// endHeading escapes a number sign at the end of a heading, which would end it.
 func (w *writer) endHeading() {
 	if last := &w.tokens[len(w.tokens)-1]; last.kind == prose && last.seen == "#" {
 		last.src = `\#`
@@ -317,7 +320,7 @@ func (w *writer) list(n *ast.List) {
 	}
 }
 
-// fence writes a block of code.
+// fence writes a code block.
 func (w *writer) fence(lang string, n ast.Node) {
 	var b strings.Builder
 	for _, line := range n.Lines().Sliced(0, n.Lines().Len()) {
@@ -376,7 +379,7 @@ func (w *writer) inline(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.Text:
 		w.text(string(n.Segment.Value(w.src)))
-		switch breaks := n.SoftLineBreak() || n.HardLineBreak(); { // GitHub shows both alike
+		switch breaks := n.SoftLineBreak() || n.HardLineBreak(); { // GitHub shows both in the same way
 		case !breaks || w.begin:
 		case w.heading:
 			w.add(prose, "", " ")
@@ -417,7 +420,7 @@ func (w *writer) around(n ast.Node, mark string) {
 	w.markup(mark)
 }
 
-// text writes words, in which a backslash and an entity stand for a character.
+// text writes words, resolving backslash escapes and entities.
 func (w *writer) text(s string) {
 	for s != "" {
 		src := ""
@@ -440,7 +443,7 @@ func (w *writer) text(s string) {
 
 func punctuation(b byte) bool { return b > ' ' && b < 0x7f && !alnum(b) }
 
-// literal writes what is no Markdown, so that a reader sees it as it is.
+// literal writes text that is not Markdown, so that it is shown unchanged.
 func (w *writer) literal(s string) {
 	wrote := false
 	for line := range strings.Lines(s) {
@@ -464,15 +467,15 @@ func (w *writer) literal(s string) {
 func (w *writer) codeSpan(n ast.Node) {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		b.Write(c.(*ast.Text).Segment.Value(w.src)) // nothing else is in code
+		b.Write(c.(*ast.Text).Segment.Value(w.src)) // a code span has no other children
 	}
-	w.code(parted(strings.ReplaceAll(b.String(), "\n", " ")))
+	w.code(spaceClosing(strings.ReplaceAll(b.String(), "\n", " ")))
 }
 
 // code writes a code span.
 func (w *writer) code(s string) { w.add(code, span(s, w.cell), "\x00") }
 
-// span is a text as code among words.
+// span formats a text as an inline code span.
 func span(s string, cell bool) string {
 	if cell {
 		s = strings.ReplaceAll(strings.ReplaceAll(s, `\|`, "|"), "|", `\|`)
@@ -484,8 +487,8 @@ func span(s string, cell bool) string {
 	return mark + s + mark
 }
 
-// link writes a link, or an image as one. A link stays only if it shows where it leads;
-// an image never does.
+// link writes a link, or an image as a link. A link is kept only if its text shows its
+// destination; an image never does.
 func (w *writer) link(n ast.Node, to string, image bool) {
 	begin := len(w.tokens)
 	w.markup("[")
@@ -517,7 +520,7 @@ func (w *writer) link(n ast.Node, to string, image bool) {
 	}
 }
 
-// showsItself reports whether a link may stay as it is: its text says where it leads, or
+// showsItself reports whether a link can be kept: its text shows its destination, or
 // names a commit of the repository.
 func (w *writer) showsItself(shown, to string) bool {
 	commit, ok := strings.CutPrefix(to, w.Home+"/commit/")
@@ -525,19 +528,19 @@ func (w *writer) showsItself(shown, to string) bool {
 		return strings.Trim(commit, "0123456789abcdef") == ""
 	}
 	if strings.Contains(to, "://") {
-		shown, to = strings.TrimSuffix(shown, "/"), strings.TrimSuffix(to, "/") // the same page with it
+		shown, to = strings.TrimSuffix(shown, "/"), strings.TrimSuffix(to, "/") // a trailing slash does not matter
 	}
 	return relative().MatchString(shown) && (to == shown || to == "https://"+shown || to == "http://"+shown)
 }
 
-// destination writes an address so that a reader sees all of it.
+// destination writes a URL so that all of it is visible.
 func (w *writer) destination(to string) {
 	switch {
 	case to == "":
 	case angleAddress().MatchString(to):
 		w.add(address, "<"+to+">", to)
 	default:
-		w.code(parted(to))
+		w.code(spaceClosing(to))
 	}
 }
 
@@ -557,12 +560,12 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 		w.destination(to)
 	default:
 		bare := bareAddress().FindString(to)
-		if ref := entity().FindStringIndex(bare); ref != nil { // what it ends at in all readings
+		if ref := entity().FindStringIndex(bare); ref != nil { // it ends there for all renderers
 			bare = bare[:ref[0]]
 		}
 		switch {
 		case bare == "":
-		case strings.ContainsAny(bare, "@#"): // renderers differ in where such a one ends
+		case strings.ContainsAny(bare, "@#"): // renderers disagree about its end
 			w.destination(bare)
 		default:
 			w.add(address, bare, bare)
@@ -571,14 +574,13 @@ func (w *writer) autoLink(n *ast.AutoLink) {
 	}
 }
 
-// elsewhere reports whether an address makes a note in the timeline of something in
-// another repository.
+// elsewhere reports whether a URL creates a link in another repository's timeline.
 func (o OutputOptions) elsewhere(address string) bool {
 	m := threadURL().FindStringSubmatch(address)
 	return m != nil && !strings.EqualFold(m[2], o.Repo) && (gitHubHost().MatchString(m[1]) || o.own(m[1]))
 }
 
-// own reports whether a host is the one that a text goes to: it need not have
+// own reports whether a host is the destination's own GitHub server, which need not have
 // GitHub in its name.
 func (o OutputOptions) own(host string) bool {
 	home, err := url.Parse(o.Home)
@@ -587,7 +589,7 @@ func (o OutputOptions) own(host string) bool {
 
 var reference = pattern.Lazy(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});`)
 
-// print puts the tokens together.
+// print concatenates the tokens.
 func (w *writer) print() string {
 	var b []byte
 	last := func() byte {
@@ -599,7 +601,7 @@ func (w *writer) print() string {
 	for i, t := range w.tokens {
 		out := t.out
 		if t.kind == prose && out == "" {
-			out = w.spelled(i)
+			out = w.spelling(i)
 		}
 		if strings.HasPrefix(out, "\n") {
 			b = bytes.TrimRight(b, " \t")
@@ -614,8 +616,8 @@ func (w *writer) print() string {
 	return string(b)
 }
 
-// behindAddress reports whether what stands behind an address without a blank would be
-// taken for a part of it.
+// behindAddress reports whether token i directly follows a URL, so that it would be read
+// as a part of it.
 func (w *writer) behindAddress(i int) bool {
 	var word strings.Builder
 	for k := i - 1; k >= 0 && i-k < 2048; k-- {
@@ -632,7 +634,7 @@ func (w *writer) behindAddress(i int) bool {
 	return strings.Contains(backwards, "//:") || strings.Contains(backwards, ".www")
 }
 
-// next is what is seen behind a token on its line, as far as it is words.
+// next returns the visible text after a token on its line, up to other tokens than prose.
 func (w *writer) next(i int) string {
 	var b strings.Builder
 	for _, t := range w.tokens[i+1:] {
@@ -644,7 +646,7 @@ func (w *writer) next(i int) string {
 	return b.String()
 }
 
-// after is the first byte that is written behind a token, 0 for none that could be markup.
+// after returns the first byte written after a token, or a newline at the end.
 func (w *writer) after(i int) byte {
 	for k := i + 1; k < len(w.tokens); k++ {
 		if t := w.tokens[k]; t.out+t.seen != "" {
@@ -655,14 +657,14 @@ func (w *writer) after(i int) byte {
 }
 
 var (
-	// lineMark is what begins a line and could begin a block, or be a command of a bot.
+	// lineMark matches the beginning of a line that could begin a block or be a bot command.
 	lineMark = pattern.Lazy(`^(?:#{1,6}(?:[\s\[]|$)|[-+*](?:\s|$)|>|[=-]+\s*$|(?:[*_-][ \t]*){3,}$|~~~|` +
 		`[|:\-][|:\- \t]*$|/[A-Za-z])`)
 	lineNumber = pattern.Lazy(`^\d{1,9}[.)](?:\s|$)`)
 )
 
-// spelled is a character so that every renderer shows it as it is.
-func (w *writer) spelled(i int) string {
+// spelling returns a character such that every renderer shows it unchanged.
+func (w *writer) spelling(i int) string {
 	t := w.tokens[i]
 	r, _ := utf8.DecodeRuneInString(t.seen)
 	next := w.after(i)
@@ -696,7 +698,7 @@ func (w *writer) spelled(i int) string {
 	return t.seen
 }
 
-// endsNumber reports whether a character ends what begins a line like a number of a list.
+// endsNumber reports whether a character ends a list number at the beginning of a line.
 func (w *writer) endsNumber(i int) bool {
 	k := i
 	for k > 0 && !w.tokens[k].begin && strings.Trim(w.tokens[k-1].seen, "0123456789") == "" && i-k < 10 {

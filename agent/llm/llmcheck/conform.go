@@ -1,7 +1,6 @@
-// Package llmcheck is what a test does with the scripted model of package
-// llmtest: it serves a script for the length of the test, asks in one line, and
-// checks that an adapter keeps the contract of [llm.Model]. Nothing of this is
-// in the program.
+// Package llmcheck contains test helpers for the scripted model of package llmtest: it
+// serves a script for the duration of a test, asks in one line, and checks that an
+// adapter fulfills the contract of [llm.Model]. The program does not use it.
 package llmcheck
 
 import (
@@ -18,9 +17,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
-// Conform checks that what open returns for a server's address keeps the
-// contract of [llm.Model]. The model must have the name "scripted" and the key
-// "sesame" and must have been told that it calls tools, thinks and sees.
+// Conform checks that the models returned by open fulfill the contract of [llm.Model].
+// open gets the address of a server. The model must have the name "scripted" and the key
+// "sesame", and be configured with tool calls, thinking and vision.
 func Conform(t *testing.T, open func(url string) llm.Model) {
 	t.Helper()
 	for _, c := range conformance() {
@@ -44,7 +43,7 @@ func FullModel() llmtest.ModelSpec {
 	return llmtest.ModelSpec{Name: "scripted", Tools: true, Thinking: true, Vision: true, Context: 32768, Key: "sesame"}
 }
 
-// Answer is a whole answer, as [Collect] puts it together.
+// Answer is a whole answer, assembled by [Collect].
 type Answer struct {
 	Thinking, Content string
 	Calls             []llm.ToolCall
@@ -86,7 +85,7 @@ func conformance() []conformCase {
 	return append(conformAnswers(), conformErrors()...)
 }
 
-// Ask is a request with one message of a user.
+// Ask returns a request with one user message.
 func Ask(text string, tools ...llm.ToolSpec) llm.Request {
 	return llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}, Tools: tools, Think: true, Context: 8192}
 }
@@ -96,7 +95,7 @@ func readTool() llm.ToolSpec {
 		Parameters: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}
 }
 
-// arg is an object whose numbers and order are easily damaged on the way.
+// arg is an object with numbers and an order that are easily damaged in transit.
 const arg = `{"path":"größe.go","lines":9007199254740993,"a":{"b":[1,2.50]}}`
 
 func conformAnswers() []conformCase {

@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
-// conformErrors are the answers that must end in an error of the right kind,
-// and after each temporary one the same request must succeed.
+// conformErrors returns the cases that must end in an error of the right kind. After a
+// temporary error, the same request must succeed.
 func conformErrors() []conformCase {
 	long := strings.Repeat("some words ", 40)
 	cases := []conformCase{
@@ -49,8 +49,8 @@ func conformErrors() []conformCase {
 	return cases
 }
 
-// checkKind wants one error of the kind, the last thing in the stream, with a
-// sentence for the person; then an answer.
+// checkKind expects exactly one error of the given kind at the end of the stream, with a
+// sentence for the user, and then an answer.
 func checkKind(want llm.Kind, retryAfter int) func(context.Context, *llmtest.Server, llm.Model) error {
 	return func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
 		var failed error

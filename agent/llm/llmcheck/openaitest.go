@@ -1,5 +1,4 @@
-// Openaitest has the scripted model speak as an OpenAI-compatible server does:
-// /v1/chat/completions and /v1/models.
+// The scripted model as an OpenAI-compatible server: /v1/chat/completions and /v1/models.
 
 package llmcheck
 
@@ -15,14 +14,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
-// probeTool is the tool that the openai adapter offers, alone, to find out
-// whether a model takes tools. The answer to that is not part of a script.
+// probeTool is the only tool in the openai adapter's probe for tool support. The answer
+// to that probe is not part of a script.
 const probeTool = "noop"
 
-// server is the scripted model, as it is spoken to here.
+// server is the scripted model with the OpenAI routes.
 type server struct{ *llmtest.Server }
 
-// Dialect is an [llmtest.Dialect].
+// Dialect is an [llmtest.Dialect] that adds the OpenAI-compatible API.
 func Dialect(of *llmtest.Server, mux *http.ServeMux) {
 	s := server{of}
 	mux.HandleFunc("POST /v1/chat/completions", s.openaiChat)
@@ -48,7 +47,7 @@ func (s server) openaiModel(name string) map[string]any {
 	return map[string]any{"id": name, "object": "model", "created": 1767225600, "owned_by": "library"}
 }
 
-// locked refuses a request without the key and says so.
+// locked rejects a request without the key and reports whether it did.
 func (s server) locked(w http.ResponseWriter, r *http.Request) bool {
 	key := s.Script().Model.Key
 	if key == "" || r.Header.Get("Authorization") == "Bearer "+key {
@@ -188,16 +187,16 @@ func openaiContent(raw json.RawMessage) (string, [][]byte) {
 	return b.String(), images
 }
 
-// openaiEncoder writes events of /v1/chat/completions. With size the arguments
-// of a call come in pieces, as from most servers; without, a call comes whole,
-// as from Ollama.
+// openaiEncoder writes events of /v1/chat/completions. If size is set, the arguments of a
+// call are split into pieces, as by most servers; otherwise a call is sent whole, as by
+// Ollama.
 type openaiEncoder struct {
 	model  string
 	stream bool
 	usage  bool
 	size   int
-	calls  int      // made so far
-	whole  llm.Part // the answer, when it is not streamed
+	calls  int      // number of calls so far
+	whole  llm.Part // the answer, if it is not streamed
 }
 
 type openaiDelta struct {
@@ -311,7 +310,7 @@ func (e *openaiEncoder) Status(code int, text string) []byte {
 	return llmtest.MarshalLine(openaiError(code, text))
 }
 
-// dataURL is the content of a data: address, or the address itself.
+// dataURL returns the content of a data: URL, or the URL itself if it is not one.
 func dataURL(u string) []byte {
 	if _, encoded, ok := strings.Cut(u, ";base64,"); ok {
 		if b, err := base64.StdEncoding.DecodeString(encoded); err == nil {

@@ -4,14 +4,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 )
 
-// TB is what of testing.TB is needed to serve a script.
+// TB is the part of testing.TB that a scripted server needs.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Cleanup(func())
 }
 
-// Check reports to t what [llmtest.Server.Err] finds.
+// Check reports the error of [llmtest.Server.Err] to t.
 func Check(t TB, s *llmtest.Server) {
 	t.Helper()
 	if err := s.Err(); err != nil {
@@ -19,15 +19,14 @@ func Check(t TB, s *llmtest.Server) {
 	}
 }
 
-// Serve starts the script and, when the test ends, stops it and checks it. A
-// script that cannot be served fails the test and is answered by a server
-// without an address.
+// Serve starts the script, and stops and checks it when the test ends. If the script is
+// invalid, the test fails and Serve returns a server without an address.
 func Serve(t TB, script llmtest.Script) *llmtest.Server {
 	t.Helper()
 	s, err := llmtest.Start(script, Dialect)
 	if err != nil {
 		t.Errorf("%v", err)
-		nowhere, _ := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Say: "nothing", Optional: true}}}) // can be served
+		nowhere, _ := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Say: "nothing", Optional: true}}}) // this script is valid
 		return nowhere
 	}
 	t.Cleanup(func() {

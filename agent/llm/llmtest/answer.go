@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// Encoder writes one answer in one wire. Its methods return the bytes of one
+// Encoder encodes one answer for a wire protocol. Its methods return the bytes of one
 // message of the stream.
 type Encoder interface {
 	ContentType() string
@@ -21,7 +21,7 @@ type Encoder interface {
 	Status(code int, text string) []byte
 }
 
-// reply is one answer under way.
+// reply is one answer in progress.
 type reply struct {
 	s    *Server
 	t    *Turn
@@ -32,7 +32,7 @@ type reply struct {
 	sent int
 }
 
-// run serves the turn, with whatever is to go wrong.
+// run serves the turn, including its scripted failure.
 func (r *reply) run() {
 	m := r.t.Misdo
 	switch {
@@ -67,10 +67,10 @@ func (r *reply) run() {
 	}
 }
 
-// bytesPerToken is how long a token is taken to be.
+// bytesPerToken is the assumed length of a token.
 const bytesPerToken = 4
 
-// TooLongText is what a server says of a request that has no room.
+// TooLongText is the server's error for a request that exceeds the context.
 const TooLongText = "the input length exceeds the context length"
 
 func (m Misdeed) statusText() string {
@@ -89,7 +89,7 @@ func (r *reply) writeStatus(code int, text string) {
 	r.send(r.enc.Status(code, text))
 }
 
-// sendAll sends the parts, and says whether the answer shall be ended.
+// sendAll sends the parts and reports whether the answer should be ended normally.
 func (r *reply) sendAll(parts []llm.Part) bool {
 	delay := time.Duration(orElse(r.t.Delay, r.s.script.Delay)) * time.Millisecond
 	for {
@@ -125,7 +125,7 @@ func (r *reply) stall() bool {
 	return false
 }
 
-// wait lets the delay pass and says whether the client is still there.
+// wait waits for the delay and reports whether the client is still connected.
 func (r *reply) wait(delay time.Duration) bool {
 	if delay > 0 {
 		timer := time.NewTimer(delay)
@@ -144,7 +144,7 @@ func (r *reply) wait(delay time.Duration) bool {
 	}
 }
 
-// send writes and flushes b, and dies where the turn shall die.
+// send writes and flushes b, or aborts the connection at the scripted offset.
 func (r *reply) send(b []byte) {
 	limit := r.t.Misdo.DieAfter
 	die := limit > 0 && r.sent+len(b) >= limit
@@ -161,9 +161,9 @@ func (r *reply) send(b []byte) {
 	}
 }
 
-// parts are the pieces of the answer and its last message.
+// parts returns the pieces of the answer and its last message.
 func (r *reply) parts() ([]llm.Part, llm.Part) {
-	think, content, calls := r.said()
+	think, content, calls := r.turnParts()
 	size := orElse(r.t.Chunk, r.s.script.Chunk)
 	var parts []llm.Part
 	for _, piece := range Pieces(think, size) {
@@ -194,9 +194,9 @@ func (r *reply) parts() ([]llm.Part, llm.Part) {
 	return parts, last
 }
 
-// said is what the turn says to this request: thinking only from a model that
-// thinks and was not told not to.
-func (r *reply) said() (think, content string, calls []llm.ToolCall) {
+// turnParts returns the content of the turn for this request. Thinking is included only if the
+// model supports it and the request did not disable it.
+func (r *reply) turnParts() (think, content string, calls []llm.ToolCall) {
 	if r.s.script.Model.Thinking && (r.req.Think == nil || *r.req.Think) {
 		think = r.t.Think
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// WireOpenAI is the other dialect, see [Dialect].
+// WireOpenAI is the other wire; see [Dialect].
 const (
 	wireOllama = "ollama"
 	WireOpenAI = "openai"
 )
 
-// MaxBody bounds a request; a conversation with images is a few megabytes.
+// MaxBody is the maximum size of a request in bytes; one with images has a few megabytes.
 const MaxBody = 256 << 20
 
 func (s *Server) routeOllama(mux *http.ServeMux) {
@@ -32,7 +32,7 @@ func (s *Server) routeOllama(mux *http.ServeMux) {
 		running := s.listed()
 		running["expires_at"] = "2318-01-01T00:00:00Z"
 		running["context_length"] = s.contextLength()
-		if asked := s.Requests(); len(asked) > 0 { // it was loaded anew for that
+		if asked := s.Requests(); len(asked) > 0 { // the model was reloaded for that size
 			running["context_length"] = asked[len(asked)-1].Context
 		}
 		WriteJSON(w, http.StatusOK, map[string]any{"models": []any{running}})
@@ -48,7 +48,7 @@ func (s *Server) version() string {
 
 func (s *Server) contextLength() int { return orElse(s.script.Model.Context, 32768) }
 
-// ModelName is the name of the model that the server has.
+// ModelName returns the name of the server's model.
 func (s *Server) ModelName() string {
 	if n := s.script.Model.Name; n != "" {
 		return n
@@ -57,7 +57,7 @@ func (s *Server) ModelName() string {
 }
 
 func (s *Server) listed() map[string]any {
-	name := tagged(s.ModelName())
+	name := withTag(s.ModelName())
 	return map[string]any{
 		"name": name, "model": name, "modified_at": "2026-01-01T00:00:00Z", "size": 1,
 		"digest": strings.Repeat("0", 64), "details": details(),
@@ -69,18 +69,18 @@ func details() map[string]any {
 		"families": []string{"scripted"}, "parameter_size": "0", "quantization_level": "unknown"}
 }
 
-// tagged is a model's name with its tag, which is latest when not said.
-func tagged(name string) string {
+// withTag returns a model's name with its tag, which defaults to latest.
+func withTag(name string) string {
 	if strings.Contains(name[strings.LastIndexByte(name, '/')+1:], ":") {
 		return name
 	}
 	return name + ":latest"
 }
 
-// Has reports whether a model is the one that the server has.
+// Has reports whether the server has a model of that name.
 func (s *Server) Has(model string) bool {
 	name := s.script.Model.Name
-	return name == "" || tagged(name) == tagged(model)
+	return name == "" || withTag(name) == withTag(model)
 }
 
 func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
@@ -127,11 +127,11 @@ func (s *Server) ollamaShow(w http.ResponseWriter, r *http.Request) {
 
 func ollamaError(text string) map[string]string { return map[string]string{"error": text} }
 
-// WriteJSON answers a request.
+// WriteJSON answers a request with a JSON value.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that left does not read it
+	_ = json.NewEncoder(w).Encode(v) // fails only if the client has left
 }
 
 // ollamaRequest is the body of /api/chat.
@@ -179,7 +179,7 @@ type ollamaCall struct {
 	} `json:"function"`
 }
 
-// WireTool is a tool as a request offers it.
+// WireTool is a tool in a request.
 type WireTool struct {
 	Function struct {
 		Name        string          `json:"name"`
@@ -188,7 +188,7 @@ type WireTool struct {
 	} `json:"function"`
 }
 
-// ToolSpecs are the tools of a request.
+// ToolSpecs converts the tools of a request.
 func ToolSpecs(tools []WireTool) []llm.ToolSpec {
 	out := make([]llm.ToolSpec, len(tools))
 	for i, t := range tools {
@@ -197,8 +197,8 @@ func ToolSpecs(tools []WireTool) []llm.ToolSpec {
 	return out
 }
 
-// isObject says whether a call's arguments are a JSON object. Ollama takes only
-// such in a history and makes only such.
+// isObject reports whether a call's arguments are a JSON object. Ollama neither accepts
+// nor produces anything else.
 func isObject(raw json.RawMessage) bool {
 	return json.Valid(raw) && strings.HasPrefix(strings.TrimSpace(string(raw)), "{")
 }
@@ -213,7 +213,7 @@ func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
 		WriteJSON(w, http.StatusBadRequest, ollamaError(err.Error()))
 		return
 	}
-	if len(in.Messages) == 0 && string(in.KeepAlive) == "0" { // ends the model's runner
+	if len(in.Messages) == 0 && string(in.KeepAlive) == "0" { // unloads the model
 		WriteJSON(w, http.StatusOK, ollamaLine{Model: in.Model, CreatedAt: "2026-01-01T00:00:00Z", Message: ollamaMessage{Role: llm.RoleAssistant}, Done: true, DoneReason: "unload"})
 		return
 	}
@@ -228,14 +228,14 @@ func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
 	s.Serve(w, hr, req, &ollamaEncoder{model: in.Model, stream: req.Stream})
 }
 
-// ollamaRefuses is what the real server refuses before its model is asked.
+// ollamaRefuses returns the error for a request that the real server rejects outright.
 func (s *Server) ollamaRefuses(in *ollamaRequest) (int, string) {
 	m := s.script.Model
 	switch {
 	case !s.Has(in.Model):
 		return http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)
 	case len(in.Tools) > 0 && !m.Tools:
-		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", tagged(in.Model))
+		return http.StatusBadRequest, fmt.Sprintf("registry.ollama.ai/library/%s does not support tools", withTag(in.Model))
 	case in.Think != nil && bool(*in.Think) && !m.Thinking:
 		return http.StatusBadRequest, fmt.Sprintf("%q does not support thinking", in.Model)
 	}
@@ -269,13 +269,13 @@ func (in *ollamaRequest) request() *Request {
 	return req
 }
 
-// Answer serves a turn that is not of the script.
+// Answer serves a turn that is not part of the script.
 func (s *Server) Answer(w http.ResponseWriter, hr *http.Request, req *Request, enc Encoder) {
 	r := &reply{s: s, t: &Turn{Say: "ok"}, req: req, enc: enc, w: w, ctx: hr.Context}
 	r.run()
 }
 
-// Serve answers req with the turn that fits it.
+// Serve answers req with the matching turn.
 func (s *Server) Serve(w http.ResponseWriter, hr *http.Request, req *Request, enc Encoder) {
 	s.serving.Add(1)
 	defer s.serving.Done()
@@ -293,7 +293,7 @@ func (s *Server) Serve(w http.ResponseWriter, hr *http.Request, req *Request, en
 type ollamaEncoder struct {
 	model  string
 	stream bool
-	whole  ollamaLine // the one line of an answer that is not streamed
+	whole  ollamaLine // the only line of an answer that is not streamed
 }
 
 type ollamaLine struct {
@@ -319,7 +319,7 @@ func (e *ollamaEncoder) line(p llm.Part) ollamaLine {
 		Message: ollamaMessage{Role: llm.RoleAssistant, Content: p.Content, Thinking: p.Thinking}}
 	for i, c := range p.Calls {
 		if !isObject(c.Arguments) {
-			continue // the server's parser drops what is not JSON
+			continue // the real server drops such calls
 		}
 		call := ollamaCall{ID: c.ID}
 		call.Function.Index, call.Function.Name, call.Function.Arguments = i, c.Name, c.Arguments
@@ -354,10 +354,10 @@ func (e *ollamaEncoder) Failure(text string) []byte { return MarshalLine(ollamaE
 
 func (e *ollamaEncoder) Status(_ int, text string) []byte { return MarshalLine(ollamaError(text)) }
 
-// MarshalLine is a value as JSON, with the end of its line.
+// MarshalLine returns a value as a line of JSON.
 func MarshalLine(v any) []byte {
 	b, err := json.Marshal(v)
-	if err != nil { // arguments were checked; nothing else can fail
+	if err != nil { // arguments are already checked; nothing else can fail
 		b = []byte(`{"error":"scripted model: ` + err.Error() + `"}`)
 	}
 	return append(b, '\n')

@@ -15,13 +15,13 @@ import (
 // Request is a chat request as the server received it, the same for both wires.
 type Request struct {
 	Wire         string // "ollama" or "openai"
-	Conversation string // of the script, empty for its own turns
-	Turn         int    // index of the turn that answered, -1 when none did
+	Conversation string // name in the script, empty for its own turns
+	Turn         int    // index of the turn that answered, or -1
 	Model        string
 	Messages     []llm.Message
 	Tools        []llm.ToolSpec
-	Think        *bool // nil when not said
-	Context      int   // options.num_ctx, 0 when not said
+	Think        *bool // nil if unset
+	Context      int   // options.num_ctx, 0 if unset
 	MaxTokens    int
 	Temperature  *float64
 	Truncate     *bool
@@ -32,7 +32,7 @@ type Request struct {
 	number int // counted from 1, for the ids of calls
 }
 
-// last is the last message, or an empty one.
+// last returns the last message, or an empty one.
 func (r *Request) last() llm.Message {
 	if len(r.Messages) == 0 {
 		return llm.Message{}
@@ -40,18 +40,18 @@ func (r *Request) last() llm.Message {
 	return r.Messages[len(r.Messages)-1]
 }
 
-// Conditions on a request. All that are set must hold.
+// Conditions are conditions on a request. All that are set must hold.
 type Conditions struct {
-	Turn           *int   `yaml:"turn"`                 // answers of the model in the conversation so far
-	Contains       Texts  `yaml:"contains"`             // each somewhere in a message
-	Lacks          Texts  `yaml:"lacks"`                // none of them in any message
-	Last           Texts  `yaml:"last_contains"`        // each in the last message
-	System         Texts  `yaml:"system_contains"`      // each in a system message
-	User           Texts  `yaml:"user_contains"`        // each in one and the same user message
-	ToolResult     Texts  `yaml:"tool_result_contains"` // each in the results after the last answer
-	HasTool        Texts  `yaml:"has_tool"`             // offered
-	LacksTool      Texts  `yaml:"lacks_tool"`           // not offered
-	NoTools        bool   `yaml:"no_tools"`             // none offered, as in text mode
+	Turn           *int   `yaml:"turn"`                 // number of the model's answers in the conversation so far
+	Contains       Texts  `yaml:"contains"`             // each occurs in a message
+	Lacks          Texts  `yaml:"lacks"`                // none occurs in any message
+	Last           Texts  `yaml:"last_contains"`        // each occurs in the last message
+	System         Texts  `yaml:"system_contains"`      // each occurs in a system message
+	User           Texts  `yaml:"user_contains"`        // each occurs in a user message
+	ToolResult     Texts  `yaml:"tool_result_contains"` // each occurs in the results after the last answer
+	HasTool        Texts  `yaml:"has_tool"`             // all are offered
+	LacksTool      Texts  `yaml:"lacks_tool"`           // none is offered
+	NoTools        bool   `yaml:"no_tools"`             // no tools are offered, as in text mode
 	Think          *bool  `yaml:"think"`
 	Images         *int   `yaml:"images"` // number of images in all messages
 	ContextAtLeast int    `yaml:"context_at_least"`
@@ -86,7 +86,7 @@ func (c *Conditions) check() error {
 	return fmt.Errorf("when: wire %q is neither %q nor %q", c.Wire, wireOllama, WireOpenAI)
 }
 
-// unmet says which condition r does not meet, or nothing.
+// unmet returns a condition that r does not meet, or "".
 func (c *Conditions) unmet(r *Request) string {
 	for _, check := range []func(*Request) string{c.unmetText, c.unmetTool, c.unmetNumber} {
 		if why := check(r); why != "" {
@@ -129,7 +129,7 @@ func (c *Conditions) unmetText(r *Request) string {
 	return ""
 }
 
-// holds says whether text stands in what m says, thinks or calls.
+// holds reports whether text occurs in the content, thinking or calls of m.
 func holds(m llm.Message, text string) bool {
 	if strings.Contains(m.Content, text) || strings.Contains(m.Thinking, text) {
 		return true
@@ -139,8 +139,8 @@ func holds(m llm.Message, text string) bool {
 	})
 }
 
-// resultsAfterLastAnswer joins what came after the model's last answer: tool
-// messages in native mode, a user message in text mode.
+// resultsAfterLastAnswer joins the messages after the model's last answer: tool messages
+// in native mode, a user message in text mode.
 func resultsAfterLastAnswer(messages []llm.Message) string {
 	var b strings.Builder
 	seen := false
@@ -201,7 +201,7 @@ func (c *Conditions) unmetNumber(r *Request) string {
 	return ""
 }
 
-// describe is r in one line, for a person who wonders why a turn did not fit.
+// describe summarizes r in one line, to explain why no turn matched.
 func (r *Request) describe() string {
 	last := r.last()
 	tools := make([]string, len(r.Tools))

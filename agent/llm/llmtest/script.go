@@ -11,18 +11,17 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Script is what a scripted model says, turn by turn. A turn is the answer to
+// Script defines the answers of a scripted model, turn by turn. A turn is the answer to
 // one chat request.
 type Script struct {
 	Model  ModelSpec `yaml:"model"`
-	Select Selection `yaml:"select"`   // how the next turn is found, inOrder when empty
-	Delay  int       `yaml:"delay_ms"` // before each chunk of a stream
-	Chunk  int       `yaml:"chunk"`    // characters in a chunk, 0 for everything at once
-	Forget bool      `yaml:"forget"`   // keep no requests, for long runs; Server.Requests is then empty
+	Select Selection `yaml:"select"`   // selection of the next turn, inOrder if empty
+	Delay  int       `yaml:"delay_ms"` // delay before each chunk of a stream
+	Chunk  int       `yaml:"chunk"`    // characters per chunk, 0 for a single chunk
+	Forget bool      `yaml:"forget"`   // store no requests, for long runs; Server.Requests is then empty
 	Turns  []Turn    `yaml:"turns"`
-	// Conversations split a server between sessions that run at the same time:
-	// a request belongs to the first one whose When holds, and each goes
-	// through its own turns. A request that fits none is answered by Turns.
+	// Conversations separate concurrent sessions: a request belongs to the first one with a
+	// When that holds, and each has its own sequence of turns. Turns answers other requests.
 	Conversations []Conversation `yaml:"conversations"`
 }
 
@@ -33,27 +32,27 @@ type Conversation struct {
 	Turns []Turn     `yaml:"turns"`
 }
 
-// ModelSpec is what the server says of its model.
+// ModelSpec describes the model that the server reports.
 type ModelSpec struct {
-	Name          string `yaml:"name"`            // other names get 404; any is answered when empty
-	Tools         bool   `yaml:"tools"`           // without it a request with tools gets 400, as from Ollama
-	Thinking      bool   `yaml:"thinking"`        // without it think:true gets 400, as from Ollama
-	Vision        bool   `yaml:"vision"`          //
-	Context       int    `yaml:"context"`         // context length the model was made for, 32768 when 0
+	Name          string `yaml:"name"`     // other names get 404; empty accepts any name
+	Tools         bool   `yaml:"tools"`    // if false, requests with tools get 400, as from Ollama
+	Thinking      bool   `yaml:"thinking"` // if false, think:true gets 400, as from Ollama
+	Vision        bool   `yaml:"vision"`
+	Context       int    `yaml:"context"`         // maximum context length, 32768 if 0
 	ContextSet    int    `yaml:"context_set"`     // num_ctx in the model's parameters
-	Parameters    int64  `yaml:"parameters"`      // size of the model, unknown when 0
-	Template      string `yaml:"template"`        // that turns a conversation into a prompt, one that knows roles when empty
-	Enforce       bool   `yaml:"enforce_context"` // refuse prompts estimated longer than num_ctx, as Ollama does with truncate:false
-	ServerVersion string `yaml:"server_version"`  // of Ollama, 0.17.4 when empty
-	Key           string `yaml:"key"`             // other keys get 401; none is asked for when empty
+	Parameters    int64  `yaml:"parameters"`      // number of parameters, unknown if 0
+	Template      string `yaml:"template"`        // prompt template; the default has roles
+	Enforce       bool   `yaml:"enforce_context"` // reject prompts estimated longer than num_ctx, as Ollama does with truncate:false
+	ServerVersion string `yaml:"server_version"`  // version of Ollama, 0.17.4 if empty
+	Key           string `yaml:"key"`             // other keys get 401; empty requires no key
 }
 
-// Selection says which turn answers a request.
+// Selection is the method of selecting the turn for a request.
 type Selection string
 
-// The selections. inOrder serves the next turn and fails when its conditions do
-// not hold. byConditions serves the first unused turn whose conditions hold,
-// for models that are asked other things in between, such as summaries.
+// inOrder serves the next turn and fails if its conditions do not hold. byConditions
+// serves the first unused turn with matching conditions, for models that get other
+// requests in between, such as summaries.
 const (
 	inOrder      Selection = "in-order"
 	byConditions Selection = "by-conditions"
@@ -64,54 +63,54 @@ type Turn struct {
 	When     Conditions `yaml:"when"`
 	Think    string     `yaml:"think"`
 	Say      string     `yaml:"say"`
-	Times    int        `yaml:"say_times"` // Say is written so often, with the number for {n}, and a word of its own for {word}
-	Text     string     `yaml:"text"`      // content after Say, for calls printed as text
+	Times    int        `yaml:"say_times"` // number of repetitions of Say; {n} is the number, {word} a different word each time
+	Text     string     `yaml:"text"`      // content after Say, for calls written as text
 	Calls    []Call     `yaml:"calls"`
-	Print    bool       `yaml:"print"`  // print Calls as <tool_call> text instead of making them
-	Reason   string     `yaml:"reason"` // why the answer ends, "stop" or "tool_calls" when empty
-	Tokens   Tokens     `yaml:"tokens"` // reported counts, estimated when 0
+	Print    bool       `yaml:"print"`  // write Calls as <tool_call> text instead of native calls
+	Reason   string     `yaml:"reason"` // done reason; the default is "stop" or "tool_calls"
+	Tokens   Tokens     `yaml:"tokens"` // reported counts, estimated if 0
 	Misdo    Misdeed    `yaml:"misbehave"`
-	Repeat   bool       `yaml:"repeat"`   // serves for ever
-	Optional bool       `yaml:"optional"` // need not be served
-	Delay    int        `yaml:"delay_ms"` // instead of the script's
-	Chunk    int        `yaml:"chunk"`    // instead of the script's
+	Repeat   bool       `yaml:"repeat"`   // may be served any number of times
+	Optional bool       `yaml:"optional"` // may remain unused
+	Delay    int        `yaml:"delay_ms"` // overrides the script's delay
+	Chunk    int        `yaml:"chunk"`    // overrides the script's chunk size
 }
 
-// Call is a tool call. Arguments is anything that has a JSON form; a string is
-// taken as the text that the model wrote, valid or not.
+// Call is a tool call. Arguments is any value with a JSON form; a string is the model's
+// text as written, valid or not.
 type Call struct {
-	ID        string `yaml:"id"` // made up when empty
+	ID        string `yaml:"id"` // generated if empty
 	Name      string `yaml:"name"`
 	Arguments any    `yaml:"arguments"`
 }
 
-// Tokens are the counts with which an answer ends.
+// Tokens are the counts reported at the end of an answer.
 type Tokens struct {
 	Prompt int `yaml:"prompt"`
 	Answer int `yaml:"answer"`
 }
 
-// Misdeed is what goes wrong with an answer. The turn counts as served, so the
-// next request, a retry, gets the next turn.
+// Misdeed is a scripted failure. The turn counts as served, so the next request, a retry,
+// gets the next turn.
 type Misdeed struct {
-	Status     int    `yaml:"status"`      // answer with this status and Error as its text
-	Error      string `yaml:"error"`       // without Status: an error object after what was said
-	RetryAfter int    `yaml:"retry_after"` // seconds, with Status
-	TooLong    bool   `yaml:"too_long"`    // refuse the prompt as longer than the context
+	Status     int    `yaml:"status"`      // answer with this status and the text of Error
+	Error      string `yaml:"error"`       // without Status: send an error object after the content
+	RetryAfter int    `yaml:"retry_after"` // in seconds, with Status
+	TooLong    bool   `yaml:"too_long"`    // reject the prompt as too long
 	Drop       bool   `yaml:"drop"`        // close the connection without an answer
 	DieAfter   int    `yaml:"die_after_bytes"`
 	NoDone     bool   `yaml:"missing_done"` // end the stream without its last message
-	WrongJSON  bool   `yaml:"wrong_json"`   // a line that is not JSON after what was said
-	Stall      bool   `yaml:"stall"`        // send half, then wait for Server.Release or for the client to leave
-	DropCalls  bool   `yaml:"drop_calls"`   // count the calls and do not send them, as Ollama does with what it cannot read
-	Loop       bool   `yaml:"loop"`         // say it again and again until the client leaves
+	WrongJSON  bool   `yaml:"wrong_json"`   // send a line that is not JSON after the content
+	Stall      bool   `yaml:"stall"`        // send half, then wait for Server.Release or the client's departure
+	DropCalls  bool   `yaml:"drop_calls"`   // count the calls but do not send them, as Ollama does with invalid ones
+	Loop       bool   `yaml:"loop"`         // repeat the answer until the client leaves
 	Redirect   string `yaml:"redirect"`     // answer with 307 to this address
 }
 
 func (m Misdeed) any() bool { return m != Misdeed{} }
 
-// ParseScript reads a script in YAML or JSON. Unknown fields are errors, and so
-// is a script that could never be served.
+// ParseScript reads a script in YAML or JSON. It rejects unknown fields, and scripts that
+// cannot be served.
 func ParseScript(text []byte) (Script, error) {
 	var s Script
 	if len(bytes.TrimSpace(text)) == 0 {
@@ -123,15 +122,15 @@ func ParseScript(text []byte) (Script, error) {
 	if err := s.check(); err != nil {
 		return Script{}, fmt.Errorf("parse model script: %w", err)
 	}
-	sayOften(s.Turns)
+	expandRepeats(s.Turns)
 	for _, c := range s.Conversations {
-		sayOften(c.Turns)
+		expandRepeats(c.Turns)
 	}
 	return s, nil
 }
 
-// sayOften writes out what a turn says several times.
-func sayOften(turns []Turn) {
+// expandRepeats expands the repetitions of a turn.
+func expandRepeats(turns []Turn) {
 	for i, t := range turns {
 		var b strings.Builder
 		for n := range t.Times {
@@ -202,7 +201,7 @@ func (t *Turn) check() error {
 	return t.When.check()
 }
 
-// text is the arguments as the model wrote them.
+// text returns the arguments as the model wrote them.
 func (c Call) text() (string, error) {
 	switch a := c.Arguments.(type) {
 	case nil:
@@ -217,7 +216,7 @@ func (c Call) text() (string, error) {
 	return string(b), nil
 }
 
-// word returns another word for each number.
+// word returns a different word for each number.
 func word(n int) string {
 	const syllables = "bacedifoguhajekilomunaperisotuvawexiyoza"
 	out := ""

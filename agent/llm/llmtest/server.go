@@ -1,9 +1,8 @@
-// Package llmtest is a scripted model server: a small real HTTP server that
-// speaks the wire of Ollama (/api/chat, /api/show, /api/version, /api/tags,
-// /api/ps), streaming or not, and says what a [Script] tells it to; openaitest has
-// it speak as OpenAI-compatible servers do, too. It stands in for a
-// model in tests, in whole-program stories and in the demo, so it does not
-// import testing.
+// Package llmtest is a scripted model server: a small real HTTP server with Ollama's API
+// (/api/chat, /api/show, /api/version, /api/tags, /api/ps), streaming or not, that
+// answers according to a [Script]. A [Dialect] adds another API; llmcheck.Dialect is the
+// one of OpenAI-compatible servers. The server replaces a model in tests, in
+// whole-program stories and in the demo, so it does not import testing.
 //
 // A script is written in YAML:
 //
@@ -19,11 +18,11 @@
 //	- misbehave: {die_after_bytes: 40}
 //	- say: Done. [TASK_COMPLETE]
 //
-// A request that no turn fits is answered with status 400 and counts as a
-// failure, and so does a turn that was never served: [Server.Err] tells both.
+// A request without a matching turn is answered with status 400 and counts as a failure,
+// and so does a turn that is never served: [Server.Err] reports both.
 //
-// What it sends is modeled on what was recorded from Ollama 0.17.4, for its own
-// API and for its OpenAI-compatible one.
+// The output imitates recordings of Ollama 0.17.4, for its own API and for its
+// OpenAI-compatible one.
 package llmtest
 
 import (
@@ -49,30 +48,29 @@ type Server struct {
 	release chan struct{}
 	stalled chan struct{}
 
-	serving sync.WaitGroup // answers under way
+	serving sync.WaitGroup // answers in progress
 
 	mu       sync.Mutex
 	convs    []*progress // one per conversation, the script's own turns last
 	requests []*Request
-	count    int // of requests received
+	count    int // number of requests received
 	faults   []error
 }
 
-// progress is how far a conversation has come.
+// progress is the progress of a conversation.
 type progress struct {
 	conv Conversation
 	next int
-	used []int // how often each turn was served
+	used []int // number of times that each turn was served
 }
 
-// Dialect adds the routes of another API than Ollama's to those of a server.
+// Dialect adds the routes of another API to a server.
 type Dialect func(s *Server, mux *http.ServeMux)
 
-// Script is what the server does.
+// Script returns the server's script.
 func (s *Server) Script() Script { return s.script }
 
-// Start serves the script on a port of its own on the loopback interface until
-// Close.
+// Start serves the script on a free port of the loopback interface until Close.
 func Start(script Script, more ...Dialect) (*Server, error) {
 	s, err := New(script, more...)
 	if err != nil {
@@ -95,7 +93,7 @@ func Start(script Script, more ...Dialect) (*Server, error) {
 	return s, nil
 }
 
-// New returns a server that is not listening, for its Handler.
+// New returns a server that does not listen; use its Handler.
 func New(script Script, more ...Dialect) (*Server, error) {
 	if err := script.check(); err != nil {
 		return nil, fmt.Errorf("start scripted model: %w", err)
@@ -117,11 +115,11 @@ func New(script Script, more ...Dialect) (*Server, error) {
 	return s, nil
 }
 
-// URL is the server's address, without a path; an OpenAI client adds /v1.
+// URL returns the server's address without a path; an OpenAI client adds /v1.
 func (s *Server) URL() string { return s.url }
 
-// Handler is what the server does, to be mounted elsewhere. It ends some
-// answers by panicking with [http.ErrAbortHandler], as net/http wants it.
+// Handler returns the server's handler, to be mounted elsewhere. It aborts some answers
+// by panicking with [http.ErrAbortHandler], as net/http expects.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) })
@@ -132,8 +130,7 @@ func (s *Server) Handler() http.Handler {
 	return mux
 }
 
-// Close stops the server, cuts the answers that are under way and waits until
-// it has stopped.
+// Close aborts the answers in progress, stops the server and waits until it has stopped.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closing)
@@ -147,8 +144,7 @@ func (s *Server) Close() {
 	})
 }
 
-// Release lets one stalled answer go on; it waits until there is one or ctx
-// ends.
+// Release resumes one stalled answer; it waits until there is one or ctx ends.
 func (s *Server) Release(ctx context.Context) error {
 	select {
 	case s.release <- struct{}{}:
@@ -169,7 +165,7 @@ func (s *Server) WaitStalled(ctx context.Context) error {
 	}
 }
 
-// Idle waits until no answer is under way.
+// Idle waits until no answer is in progress.
 func (s *Server) Idle(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
@@ -184,16 +180,16 @@ func (s *Server) Idle(ctx context.Context) error {
 	}
 }
 
-// Requests are the chat requests received so far, oldest first. The caller must
-// not change what they point to.
+// Requests returns the chat requests received so far, oldest first. The caller must not
+// modify them.
 func (s *Server) Requests() []*Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Err says what did not go as the script has it: requests that no turn fitted
-// and turns that were not served. nil when all went as written.
+// Err reports deviations from the script: requests without a matching turn, and turns
+// that were not served. It returns nil if there are none.
 func (s *Server) Err() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -211,7 +207,7 @@ func (s *Server) Err() error {
 	return fmt.Errorf("scripted model, %d requests: %w", s.count, errors.Join(faults...))
 }
 
-// Refused returns the number of requests that no turn fitted.
+// Refused returns the number of requests without a matching turn.
 func (s *Server) Refused() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,8 +220,8 @@ func (s *Server) fault(err error) {
 	s.faults = append(s.faults, err)
 }
 
-// take records r and finds the turn that answers it. The error is for the
-// client, too.
+// take records r and returns the turn that answers it. The error is also sent to the
+// client.
 func (s *Server) take(r *Request) (*Turn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,8 +234,7 @@ func (s *Server) take(r *Request) (*Turn, error) {
 	return t, err
 }
 
-// Reject records a request that is answered without a turn, as a real server
-// would.
+// Reject records a request that is answered without a turn, as by a real server.
 func (s *Server) Reject(r *Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,11 +1,11 @@
 package mend
 
-// mostArguments bounds how many arguments a call has.
-const mostArguments = 200
+// maxArguments is the maximum number of arguments of a call.
+const maxArguments = 200
 
-// Arguments reads the arguments of a call as in Python, from behind its
-// opening parenthesis. Those without a name have an empty Key; the members of
-// a first one that is an object stand for themselves.
+// Arguments reads call arguments in Python syntax from after the opening parenthesis.
+// Positional arguments have an empty Key; if the first one is an object, its members take
+// its place.
 func Arguments(s string, i int) ([]Field, Value) {
 	r := &reader{s: s, i: i, stack: []byte{'('}}
 	args, ok := r.arguments()
@@ -16,7 +16,7 @@ func Arguments(s string, i int) ([]Field, Value) {
 
 func (r *reader) arguments() ([]Field, bool) {
 	var args []Field
-	for len(args) <= mostArguments {
+	for len(args) <= maxArguments {
 		r.space()
 		if r.atEnd() {
 			return args, true
@@ -32,7 +32,7 @@ func (r *reader) arguments() ([]Field, bool) {
 			r.i += 2
 		}
 		key := r.keyword()
-		if r.atEnd() { // neither name nor value is known
+		if r.atEnd() { // the text ended inside the name
 			return args, true
 		}
 		r.out = nil
@@ -48,7 +48,7 @@ func (r *reader) arguments() ([]Field, bool) {
 	return args, false
 }
 
-// keyword skips "name =" and returns the name, "" when none stands here.
+// keyword skips "name =" and returns the name, or "" if there is none.
 func (r *reader) keyword() string {
 	n := r.nameLength(r.i)
 	k := skipBlank(r.s, r.i+n)

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// LookAhead is how far a quote looks to tell whether it closes its string. A
-// value that cannot be read may be readable when the text goes on within it.
+// LookAhead is the number of bytes inspected to decide whether a quote closes its string.
+// An unreadable value may become readable if the text grows within this distance.
 const LookAhead = 256
 
-// follows reports whether what stands at i can follow a string that was just
-// closed. It is how a quote that was not escaped is told from a closing one.
+// follows reports whether the text at i can follow a closed string. It distinguishes a
+// closing quote from an unescaped quote in the string.
 func (r *reader) follows(i int, key bool) bool {
 	i = skipBlank(r.s, i)
 	switch {
@@ -30,7 +30,7 @@ func (r *reader) follows(i int, key bool) bool {
 	case '/', '#':
 		return strings.HasPrefix(r.s[i:], "//") || strings.HasPrefix(r.s[i:], "/*") || c == '#' && in != '('
 	case '<', '[', '`':
-		return r.marked(i) || r.marks != nil && c == '<' && r.marks.Cut(r.s, i)
+		return r.markAt(i) || r.marks != nil && c == '<' && r.marks.Cut(r.s, i)
 	case '+':
 		_, ok := r.joins(i)
 		return ok
@@ -41,7 +41,7 @@ func (r *reader) follows(i int, key bool) bool {
 	return in == '{' && keyAt(r.s, i)
 }
 
-// followsComma: in an object a key must come next.
+// followsComma reports whether the text after a comma continues the container in.
 func (r *reader) followsComma(i int, in byte) bool {
 	i = skipBlank(r.s, i)
 	if i >= len(r.s) {
@@ -60,8 +60,8 @@ func (r *reader) followsComma(i int, in byte) bool {
 	return strings.IndexByte("\"'`{[-(0123456789tfnTFN", c) >= 0 || c >= 0x80
 }
 
-// keyAt reports whether a member's name and a colon (or an equals sign) stand
-// here, or may as far as the text goes.
+// keyAt reports whether a member's name and a colon or an equals sign are at i, possibly
+// cut off by the end of the text.
 func keyAt(s string, i int) bool {
 	stop := min(len(s), i+LookAhead)
 	if i >= stop {
@@ -80,7 +80,7 @@ func keyAt(s string, i int) bool {
 		i++
 	}
 	if i == len(s) {
-		return true // cut: it may be one
+		return true // cut off: it may be one
 	}
 	if quoted {
 		n := quoteLength(s[i:])
@@ -95,8 +95,7 @@ func keyAt(s string, i int) bool {
 	return i >= len(s) || colonAt(s, i) > 0
 }
 
-// quoteLength returns the length of the quote that s begins with, 0 when it
-// begins with none.
+// quoteLength returns the length of the quote at the start of s, or 0.
 func quoteLength(s string) int {
 	for _, q := range [...]string{`"`, "'", `\"`, "“", "”", "‘", "’", "`"} {
 		if strings.HasPrefix(s, q) {
@@ -106,8 +105,8 @@ func quoteLength(s string) int {
 	return 0
 }
 
-// followsClosers: after the brackets that close here the text goes on in the
-// container around them, or the value is over.
+// followsClosers reports whether the text after the closing brackets at i continues the
+// enclosing container, or the value is complete.
 func (r *reader) followsClosers(i int) bool {
 	depth := len(r.stack)
 	for stop := min(len(r.s), i+LookAhead); i < stop; i++ {
@@ -130,5 +129,5 @@ func (r *reader) followsClosers(i int) bool {
 	return true
 }
 
-// skipBlank skips white space, not further than a quote looks.
+// skipBlank skips at most LookAhead bytes of white space.
 func skipBlank(s string, i int) int { return skipSpace(s[:min(len(s), i+LookAhead)], i) }

@@ -1,6 +1,6 @@
-// Package mend reads JSON as small models write it: with quotes, commas, colons
-// and brackets of any kind or missing, cut off, with comments, raw line breaks
-// and the words of Python. What is valid JSON is never changed.
+// Package mend reads JSON as small models write it: with wrong or missing quotes, commas,
+// colons and brackets, cut off, with comments, raw line breaks and Python keywords. Valid
+// JSON is never changed.
 package mend
 
 import (
@@ -9,37 +9,35 @@ import (
 	"unicode/utf8"
 )
 
-// Marks tells the reader what markup a value may stand in, whose end also ends
-// what was left open. A nil one stands for none.
+// Marks recognizes the markup around a value, which also ends unclosed parts of the
+// value. Nil means no markup.
 type Marks interface {
-	// At reports whether a mark stands at s[i:].
+	// At reports whether there is a mark at s[i:].
 	At(s string, i int) bool
 	// Cut reports whether s ends within a mark that begins at i.
 	Cut(s string, i int) bool
-	// Closing returns where the first closing mark at or after from begins,
-	// -1 when none does. With an end to, one counts only when an opening mark
-	// follows it before to; -1 stands for no end.
+	// Closing returns the offset of the first closing mark at or after from, or -1. If to is
+	// not negative, the mark must be followed by an opening mark before to.
 	Closing(s string, from, to int) int
-	// Trailing returns where the closing marks begin that s ends with, -1 when
-	// it ends with none.
+	// Trailing returns the offset of the closing marks at the end of s, or -1.
 	Trailing(s string) int
 }
 
-// Reading says how a value was read.
+// Reading describes how a value was read.
 type Reading struct {
-	Mended   bool // it was no valid JSON
+	Mended   bool // the value was not valid JSON
 	End      bool // the text ended inside the value
-	Growing  bool // what was read may be different when the text goes on
-	Open     int  // containers that were open when the text ended
+	Growing  bool // the value may change if the text grows
+	Open     int  // number of containers left open by the end of the text
 	CutText  bool // the text ended inside a string
 	Ellipsis bool // failed at a placeholder such as "..." or <name>
 }
 
-// Value is a value that was read. JSON is valid when OK is set.
+// Value is the result of reading a value. JSON is valid if OK is set.
 type Value struct {
 	Reading
 	JSON []byte
-	Next int // offset after the value, or where it could not be read
+	Next int // offset after the value, or of the error
 	OK   bool
 }
 
@@ -54,24 +52,24 @@ func Read(s string, i int, m Marks) Value {
 	return r.result(r.value())
 }
 
-// ReadMembers reads an object whose opening brace is missing.
+// ReadMembers reads an object without its opening brace.
 func ReadMembers(s string, i int, m Marks) Value {
 	r := &reader{s: s, i: i, marks: m}
 	return r.result(r.container('{', '}', r.member))
 }
 
-// reader turns JSON as small models write it into JSON. It reads one value at
-// a time, left to right, and writes what it understood to out, so its memory
-// is bounded by the text that it read.
+// reader converts JSON as small models write it into valid JSON. It reads one value from
+// left to right and appends it to out, so its memory is bounded by the length of the
+// text.
 type reader struct {
 	s   string
 	i   int
 	out []byte
 	Reading
 
-	embedded int    // times that JSON in quotes was looked for
+	embedded int    // number of attempts to find JSON in quotes
 	stack    []byte // open containers: '{', '[' or '('
-	marks    Marks  // markup that ends containers which were left open
+	marks    Marks  // markup that ends unclosed containers
 }
 
 func (r *reader) result(ok bool) Value {
@@ -118,14 +116,14 @@ func lineEnd(s string, i int) int {
 	return len(s)
 }
 
-// atEnd notes that the text ended with a container open.
+// atEnd reports whether the text ended, and records it.
 func (r *reader) atEnd() bool {
 	r.End = r.End || r.i >= len(r.s)
 	return r.End
 }
 
-// value reads one value. false means that there is none here, or, with end
-// set, that the text ended before it began.
+// value reads one value. It returns false if there is none, or, with End set, if the text
+// ended before it.
 func (r *reader) value() bool {
 	r.space()
 	if r.atEnd() || len(r.stack) >= maxDepth {
@@ -167,8 +165,8 @@ func (r *reader) object() bool {
 	return ok
 }
 
-// container reads members or elements up to closer, or to where the text or
-// the markup around the value ends.
+// container reads members or elements up to closer, or up to the end of the text or of
+// the surrounding markup.
 func (r *reader) container(opener, closer byte, one func(mark int) bool) bool {
 	brackets := "[]"
 	if opener == '{' {
@@ -216,7 +214,7 @@ func (r *reader) container(opener, closer byte, one func(mark int) bool) bool {
 	return true
 }
 
-// comma returns the length of what separates members at the start of s.
+// comma returns the length of the separator at the start of s, or 0.
 func comma(s string) int {
 	switch {
 	case s[0] == ',' || s[0] == ';':
@@ -229,8 +227,7 @@ func comma(s string) int {
 
 func (r *reader) element(int) bool { return r.value() }
 
-// member reads `Key: value`. A key whose value is missing is dropped: out is
-// cut at mark.
+// member reads `Key: value`. A key without a value is dropped by truncating out to mark.
 func (r *reader) member(mark int) bool {
 	colon := true
 	if !r.key(&colon) {
@@ -258,10 +255,10 @@ func (r *reader) member(mark int) bool {
 	return r.value()
 }
 
-// marked reports whether a mark stands at i.
-func (r *reader) marked(i int) bool { return r.marks != nil && r.marks.At(r.s, i) }
+// markAt reports whether there is a mark at i.
+func (r *reader) markAt(i int) bool { return r.marks != nil && r.marks.At(r.s, i) }
 
-// cutMark skips a mark that the text ends within.
+// cutMark skips a mark that is cut off by the end of the text.
 func (r *reader) cutMark() bool {
 	rest := r.s[r.i:]
 	if r.peek() != '<' || r.marks != nil && !r.marks.Cut(r.s, r.i) || r.marks == nil && strings.ContainsAny(rest, ">![ \n") {
@@ -271,9 +268,8 @@ func (r *reader) cutMark() bool {
 	return true
 }
 
-// closedOutside reports whether c closes a container further out, or the
-// markup around the value ends here: then what is open was left open by
-// mistake.
+// closedOutside reports whether c closes an outer container, or the surrounding markup
+// ends here: then the current container was left open by mistake.
 func (r *reader) closedOutside(c byte) bool {
 	opener := byte(0)
 	switch c {
@@ -282,18 +278,18 @@ func (r *reader) closedOutside(c byte) bool {
 	case ')':
 		opener = '('
 	case '<', '`', '[':
-		return r.marked(r.i)
+		return r.markAt(r.i)
 	default:
 		return false
 	}
 	return strings.IndexByte(string(r.stack[:len(r.stack)-1]), opener) >= 0
 }
 
-// maxKey bounds the name of a member that is not quoted as it should be.
+// maxKey is the maximum length of a member's name without proper quotes.
 const maxKey = 128
 
-// key reads a member's name, quoted or not. colon is made false when no colon
-// stands between the name and its value.
+// key reads a member's name, quoted or not. colon is set to false if there is no colon
+// between the name and its value.
 func (r *reader) key(colon *bool) bool {
 	if q, ok := r.quote(); ok {
 		if len(q.open) == 1 && r.oddKey(q.open[0], colon) {
@@ -316,7 +312,7 @@ func (r *reader) key(colon *bool) bool {
 	return true
 }
 
-// nameLength counts the bytes of an unquoted name.
+// nameLength returns the length of an unquoted name.
 func (r *reader) nameLength(i int) int {
 	n := 0
 	for i+n < len(r.s) && n < maxKey && (isWord(r.s[i+n]) || r.s[i+n] == '-' || r.s[i+n] == '.') {
@@ -325,7 +321,7 @@ func (r *reader) nameLength(i int) int {
 	return n
 }
 
-// colonAt returns the length of what stands between a name and its value.
+// colonAt returns the length of the separator between a name and its value, or 0.
 func colonAt(s string, i int) int {
 	switch {
 	case i >= len(s):
@@ -337,8 +333,8 @@ func colonAt(s string, i int) int {
 	return 0
 }
 
-// oddKey reads a name whose closing quote is missing, or that no colon
-// follows: {"path: "a.go"}, {"path" "a.go"}.
+// oddKey reads a name without its closing quote, or without a colon after it: {"path:
+// "a.go"}, {"path" "a.go"}.
 func (r *reader) oddKey(quote byte, colon *bool) bool {
 	from := r.i + 1
 	to := from + r.nameLength(from)
@@ -361,8 +357,8 @@ func (r *reader) oddKey(quote byte, colon *bool) bool {
 	return true
 }
 
-// number reads a number, whose text is kept. What only begins like one
-// ("1-50", "3rd") is a string.
+// number reads a number and keeps its text. Text that only begins like a number ("1-50",
+// "3rd") becomes a string.
 func (r *reader) number() bool {
 	start := r.i
 	for r.i < len(r.s) && (isWord(r.s[r.i]) || strings.IndexByte("+-.:/", r.s[r.i]) >= 0) {
@@ -402,14 +398,14 @@ func (r *reader) number() bool {
 	return true
 }
 
-// keywords are the words that stand for values, with what they mean.
+// keywords maps the words for literal values to JSON.
 var keywords = [...][2]string{
 	{"true", "true"}, {"false", "false"}, {"null", "null"},
 	{"True", "true"}, {"False", "false"}, {"None", "null"},
 	{"TRUE", "true"}, {"FALSE", "false"}, {"NULL", "null"}, {"undefined", "null"}, {"NaN", "null"}, {"nil", "null"},
 }
 
-// word reads a keyword or a string that was not quoted.
+// word reads a keyword or an unquoted string.
 func (r *reader) word() bool {
 	n := 0
 	for r.i+n < len(r.s) && isWord(r.s[r.i+n]) {
@@ -461,8 +457,8 @@ func (r *reader) bare() bool {
 	return true
 }
 
-// placeholder reports whether something like ... or <path> stands here, as in
-// an explanation of what a call looks like.
+// placeholder reports whether there is something like ... or <path> here, as in an
+// explanation of a call.
 func (r *reader) placeholder() bool {
-	return r.has("...") || r.has("…") || r.has("<") && !r.marked(r.i)
+	return r.has("...") || r.has("…") || r.has("<") && !r.markAt(r.i)
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// IsShell reports whether a code fence with that language holds commands.
+// IsShell reports whether code fences of a language contain shell commands.
 func IsShell(lang string) bool {
 	return slices.Contains([]string{"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "shellscript"}, lang)
 }
 
-// placeholder is a name that a reader is to fill in.
+// placeholder matches a name to be filled in by the reader.
 var placeholder = pattern.Lazy(`<[a-z][a-z _-]*>|path/to/|\byour[-_]`)
 
-// Commands returns the lines of a block of shell without the prompts before them. What
-// has the output of commands in it, or names to be filled in, is none.
+// Commands returns the lines of a shell block without their prompts. It returns false if
+// the block also contains command output, or placeholders to be filled in.
 func Commands(text string) (string, bool) {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	prompts, code := 0, 0

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// quoteMark is one way to delimit a string. Raw ones know no escapes.
+// quoteMark is a kind of string delimiter. Raw strings have no escapes.
 type quoteMark struct {
 	open  string
 	close []string
@@ -30,8 +30,8 @@ var quoteMarks = [...]quoteMark{
 	{`<|"|>`, []string{`<|"|>`}, true},
 }
 
-// quote returns the mark of the string that begins here. A Python prefix
-// (r"…", f"…") is skipped.
+// quote returns the delimiter of the string that begins here. It skips a Python prefix
+// (r"…", f"…").
 func (r *reader) quote() (quoteMark, bool) {
 	c := r.peek()
 	if strings.IndexByte("rfbuR", c) >= 0 && r.i+1 < len(r.s) && (r.s[r.i+1] == '"' || r.s[r.i+1] == '\'') {
@@ -48,7 +48,7 @@ func (r *reader) quote() (quoteMark, bool) {
 	return quoteMark{}, false
 }
 
-// tripled tells """text""" from an empty string that a quote follows.
+// tripled distinguishes """text""" from an empty string followed by a quote.
 func (r *reader) tripled(mark string) bool {
 	rest := r.s[r.i+len(mark):]
 	if strings.IndexByte(rest, '"') < 0 && mark[0] == '"' {
@@ -57,7 +57,7 @@ func (r *reader) tripled(mark string) bool {
 	return len(rest) >= 1<<16 || strings.Contains(rest, mark) || strings.IndexByte(rest, '\n') >= 0
 }
 
-// text reads a string and writes it as JSON.
+// text reads a string and encodes it as JSON.
 func (r *reader) text(q quoteMark, key bool) bool {
 	r.i += len(q.open)
 	if end := r.unescapedJSON(q, key); end > 0 {
@@ -67,7 +67,7 @@ func (r *reader) text(q quoteMark, key bool) bool {
 	}
 	r.out = append(r.out, '"')
 	start, mark := r.i, len(r.out)
-	badEscape, looked := false, start // looked: how far for the end of the markup, at quotes inside
+	badEscape, looked := false, start // looked: up to here the markup was searched for its end
 	for r.i < len(r.s) {
 		c, n := r.s[r.i], 0
 		if special[c] {
@@ -114,8 +114,8 @@ func (r *reader) text(q quoteMark, key bool) bool {
 	return r.unclosed(q, start, mark, looked > start)
 }
 
-// joins reports whether a plus sign and a further string, or the end of the
-// text, follow the string that closes before i, and where that begins.
+// joins reports whether the closed string before i is continued by a plus sign and
+// another string, or the end of the text, and returns the offset after the plus sign.
 func (r *reader) joins(i int) (int, bool) {
 	i = skipBlank(r.s, i)
 	if i >= len(r.s) || r.s[i] != '+' {
@@ -125,8 +125,8 @@ func (r *reader) joins(i int) (int, bool) {
 	return i, i >= len(r.s) || (r.s[i] == '"' || r.s[i] == '\'')
 }
 
-// missedQuote ends a short string whose closing quote is missing, when at
-// this quote the next member begins: "a.go, "lines": ….
+// missedQuote ends a short string without a closing quote if the next member begins at
+// this quote: "a.go, "lines": ….
 func (r *reader) missedQuote(start int) bool {
 	text := r.s[start:r.i]
 	if len(text) > maxKey || len(r.stack) == 0 || r.stack[len(r.stack)-1] != '{' || strings.ContainsAny(text, "\"{}[]()\n\\") {
@@ -142,8 +142,8 @@ func (r *reader) missedQuote(start int) bool {
 	return true
 }
 
-// unescapedJSON returns where an object or array ends that stands in quotes
-// without being escaped, 0 when there is none. Few are looked for, and not far.
+// unescapedJSON returns the end of an object or array that is quoted without escapes, or
+// 0. The number of attempts and their length are bounded.
 func (r *reader) unescapedJSON(q quoteMark, key bool) int {
 	if q.open != `"` || key || r.peek() != '{' && r.peek() != '[' || r.embedded >= 4 {
 		return 0
@@ -159,8 +159,8 @@ func (r *reader) unescapedJSON(q quoteMark, key bool) int {
 	return end
 }
 
-// closing returns the length of the mark that closes the string here, else 0.
-// A quote inside the text that was not escaped does not close it.
+// closing returns the length of the mark that closes the string here, or 0. An unescaped
+// quote inside the text does not close it.
 func (r *reader) closing(q quoteMark, key bool) int {
 	for _, m := range q.close {
 		if r.has(m) && (q.raw || r.follows(r.i+len(m), key)) {
@@ -170,7 +170,7 @@ func (r *reader) closing(q quoteMark, key bool) int {
 	return 0
 }
 
-// plain copies text up to the next byte that may matter.
+// plain copies text up to the next special byte.
 func (r *reader) plain() {
 	start := r.i
 	if c := r.s[r.i]; c == '"' || c == '\\' || c < 0x20 {
@@ -186,15 +186,15 @@ func (r *reader) plain() {
 	r.out = append(r.out, r.s[start:r.i]...)
 }
 
-// special are the bytes that may end a string, or that JSON escapes.
+// special are the bytes that may end a string or need an escape.
 var special = [256]bool{'"': true, '\'': true, '`': true, '\\': true, '<': true, 0xe2: true, 0xc2: true}
 
-// escape copies an escape sequence; false when it is none that JSON knows, so
-// that the backslash stands for itself.
+// escape copies an escape sequence. It returns false if JSON does not have the sequence,
+// so that the backslash is copied literally.
 func (r *reader) escape() bool {
 	if r.i+1 >= len(r.s) {
 		r.i++
-		return true // cut within the escape: what it would have been is not known
+		return true // cut off within the escape, so its meaning is unknown
 	}
 	c := r.s[r.i+1]
 	want := 0
@@ -227,8 +227,8 @@ func (r *reader) escape() bool {
 	return false
 }
 
-// backslashes writes a string again that has an escape JSON does not know and
-// looks like a path: then \t and \n in it are no escapes either.
+// backslashes rewrites a string that looks like a path and has an invalid escape: then \t
+// and \n in it are not escapes either.
 func (r *reader) backslashes(start, mark int) {
 	raw := r.s[start:r.i]
 	if len(raw) > 4096 || strings.ContainsAny(raw, " \t\n\r\"(){}[]<>|^$*+?") && !drive(raw) || strings.Contains(raw, `\\`) {
@@ -248,8 +248,8 @@ func drive(s string) bool {
 	return len(s) > 2 && s[1] == ':' && s[2] == '\\' && isWord(s[0]) && !strings.Contains(s, "\n")
 }
 
-// unclosed ends a string that the text ended in. When quotes stand inside, the
-// text may have gone on after the call.
+// unclosed ends a string at the end of the text. If it contains quotes, the text may have
+// continued after the call.
 func (r *reader) unclosed(q quoteMark, start, mark int, quotes bool) bool {
 	at := -1
 	if r.marks != nil && quotes {
@@ -277,8 +277,8 @@ func (r *reader) unclosed(q quoteMark, start, mark int, quotes bool) bool {
 	return true
 }
 
-// cutAt ends a string whose closing quote is missing at the markup that
-// follows it. Exactly as many braces as are open are not part of the text.
+// cutAt ends a string without a closing quote at the markup after it. Trailing brackets
+// are removed from the text if there are exactly as many as open containers.
 func (r *reader) cutAt(start, at, mark int) {
 	text := strings.TrimRight(r.s[start:at], " \t\r\n")
 	if bare := strings.TrimRight(text, "}])"); len(text)-len(bare) == len(r.stack) {
@@ -296,7 +296,7 @@ func (r *reader) cutAt(start, at, mark int) {
 	r.i = at
 }
 
-// trimRune drops a rune that was cut in the middle.
+// trimRune drops an incomplete rune at the end.
 func trimRune(b []byte) []byte {
 	for n := 1; n <= 3 && n <= len(b); n++ {
 		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {

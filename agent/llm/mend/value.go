@@ -8,18 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds nesting, and with it recursion. No tool takes arguments that
-// come near it.
+// maxDepth limits nesting and thus recursion. No tool needs arguments nearly as deep.
 const maxDepth = 100
 
-// What is returned in place of an end: there is no valid JSON, or the text ends
-// within what may be some.
+// Results in place of an offset: invalid JSON, or JSON that may be cut off by the end of
+// the text.
 const (
 	invalid  = -1
 	cutShort = -2
 )
 
-// failed tells the two apart at the place where reading ended.
+// failed returns the result for an error at offset i.
 func failed[T string | []byte](s T, i int) int {
 	if i >= len(s) {
 		return cutShort
@@ -27,8 +26,8 @@ func failed[T string | []byte](s T, i int) int {
 	return invalid
 }
 
-// valueEnd returns the offset after the JSON value at i of s. One that nests
-// too deeply is not valid.
+// valueEnd returns the offset after the JSON value at i of s. A value that nests too
+// deeply is invalid.
 func valueEnd[T string | []byte](s T, i, depth int) int {
 	i = skipSpace(s, i)
 	if i >= len(s) || depth >= maxDepth {
@@ -82,10 +81,10 @@ func containerEnd[T string | []byte](s T, i, depth int) int {
 	}
 }
 
-// plainEscape are the bytes that follow a backslash in JSON, except u.
+// plainEscape are the bytes that can follow a backslash in JSON, except u.
 var plainEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// stringEnd returns the offset after the string whose text begins at i.
+// stringEnd returns the offset after a string; i is the offset after its opening quote.
 func stringEnd[T string | []byte](s T, i int) int {
 	for ; i < len(s); i++ {
 		c := s[i]
@@ -156,11 +155,11 @@ func each(v []byte, visit func(key string, value []byte)) {
 type Field struct {
 	Key   string
 	Value json.RawMessage
-	many  bool // value is an array that repeated elements grew
+	many  bool // value is an array of repeated elements
 }
 
-// Fields lists the members of a valid JSON object in their order; of equal
-// keys the last value counts. ok is false for anything but an object.
+// Fields lists the members of a valid JSON object in order; the last of equal keys wins.
+// ok is false if obj is not an object.
 func Fields(obj []byte) (list []Field, ok bool) {
 	obj = bytes.TrimSpace(obj)
 	if len(obj) == 0 || obj[0] != '{' {
@@ -185,19 +184,19 @@ func Elements(arr []byte) []json.RawMessage {
 	return list
 }
 
-// Find returns the index of a member, -1 when there is none.
+// Find returns the index of a member, or -1.
 func Find(list []Field, key string) int {
 	return slices.IndexFunc(list, func(f Field) bool { return f.Key == key })
 }
 
-// Put adds a member; repeated ones become an array.
+// Put adds a member; a repeated key makes the value an array.
 func Put(list []Field, f Field) []Field {
 	i := Find(list, f.Key)
 	if i < 0 {
 		return append(list, f)
 	}
 	old := list[i].Value
-	if list[i].many { // the array is ours and can grow in place
+	if list[i].many { // the array was allocated here and can grow in place
 		list[i].Value = append(append(append(old[:len(old)-1], ','), f.Value...), ']')
 		return list
 	}
@@ -217,7 +216,7 @@ func unquote(raw []byte) string {
 	return s
 }
 
-// Text returns the string that raw is.
+// Text returns the string value of raw.
 func Text(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
@@ -228,7 +227,7 @@ func Text(raw []byte) (string, bool) {
 // IsNull reports whether raw is null or missing.
 func IsNull(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// Object writes members as a JSON object without needless space.
+// Object encodes members as a JSON object without unnecessary space.
 func Object(list []Field) json.RawMessage {
 	out := []byte{'{'}
 	for i, f := range list {
@@ -262,10 +261,10 @@ func appendCompact(out, v []byte) []byte {
 	return out
 }
 
-// Quote writes s as a JSON string.
+// Quote encodes s as a JSON string.
 func Quote(s string) json.RawMessage { return appendQuoted(nil, s) }
 
-// appendQuoted writes s as a JSON string.
+// appendQuoted appends s as a JSON string.
 func appendQuoted(out []byte, s string) []byte {
 	out = append(out, '"')
 	from := 0
@@ -278,7 +277,7 @@ func appendQuoted(out []byte, s string) []byte {
 	return append(append(out, s[from:]...), '"')
 }
 
-// appendByte writes one byte of a JSON string.
+// appendByte appends one byte of a JSON string, escaped if necessary.
 func appendByte(out []byte, c byte) []byte {
 	const hex = "0123456789abcdef"
 	switch {

@@ -18,7 +18,7 @@ import (
 
 func sortedKeys(m map[string]json.RawMessage) []string { return slices.Sorted(maps.Keys(m)) }
 
-// statusError returns the error for an answer with another status than 200.
+// statusError returns the error for a response with a status other than 200.
 func (m *Model) statusError(resp *http.Response) error {
 	body := wire.Excerpt(resp.Body)
 	var obj struct {
@@ -33,8 +33,7 @@ func (m *Model) statusError(resp *http.Response) error {
 	return err
 }
 
-// errorText returns the text of an error, which is a string or an object with a
-// message.
+// errorText returns the text of an error, which is a string or an object with a message.
 func errorText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -63,9 +62,9 @@ func (m *Model) classify(status int, text string) *llm.Error {
 	return wire.StatusFailure(status, detail)
 }
 
-// textError returns the error for an error text in the middle of a stream, which
-// has no status. An unknown text is taken for a runner that died; a parser's words
-// about a call may be those of a dead runner as well: "unexpected EOF".
+// textError returns the error for an error text within a stream, which has no status. An
+// unknown text means a dead runner. The text of a call parser is checked first, because
+// it can look like that of a dead runner: "unexpected EOF".
 func (m *Model) textError(text string) error {
 	detail := fmt.Errorf("error in the stream: %s", text)
 	if e := wire.Garbled(text); e != nil { //control:garbled-before-dead
@@ -77,9 +76,9 @@ func (m *Model) textError(text string) error {
 	return m.end.Died(detail)
 }
 
-// known returns the error that the server's text stands for, or nil when the text
-// is unknown. The texts are from recordings and from the server's sources
-// (server/routes.go, server/sched.go, llm/server.go).
+// known returns the error for a known text of the server, or nil. The texts are from
+// recordings and from the server's sources (server/routes.go, server/sched.go,
+// llm/server.go).
 func (m *Model) known(text string, detail error) *llm.Error {
 	has := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(strings.ToLower(text), p) })
@@ -132,8 +131,8 @@ func (m *Model) endError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// lineError returns the error for a line that is not JSON: the stream was cut in
-// the line, the line is an error in plain text, or the server is not Ollama.
+// lineError returns the error for a line that is not JSON: the stream was cut off in the
+// line, the line is an error in plain text, or the server is not Ollama.
 func (m *Model) lineError(line []byte, whole bool) error {
 	detail := fmt.Errorf("line in the stream: %.200q", line)
 	var text string

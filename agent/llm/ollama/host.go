@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// errHost does not repeat the address, which may hold a password.
+// errHost does not repeat the address because it may contain a password.
 var errHost = errors.New("not an address like http://127.0.0.1:11434")
 
-// ParseHost reads OLLAMA_HOST as Ollama's own clients do: scheme, port and
-// path are optional. A bare address means port 11434, one with a scheme the
-// scheme's port. An invalid port is left out. 0.0.0.0 and :: are addresses to
-// listen on, so they become the loopback address.
+// ParseHost reads OLLAMA_HOST like Ollama's own clients: scheme, port and path are
+// optional. The default port is 11434 without a scheme, and that of the scheme otherwise.
+// An invalid port is ignored. 0.0.0.0 and :: are addresses to listen on, so they become
+// the loopback address.
 func ParseHost(host string) (*url.URL, error) {
 	given := strings.TrimSpace(strings.Trim(strings.TrimSpace(host), `"'`))
 	scheme, rest, ok := strings.Cut(given, "://")
@@ -56,7 +56,7 @@ func hostAndPort(s, fallback string) (host, port string) {
 	if err != nil {
 		host, port = strings.Trim(s, "[]"), fallback
 		if net.ParseIP(host) == nil {
-			host = s // not an address with colons in it
+			host = s // not an IPv6 address
 		}
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {

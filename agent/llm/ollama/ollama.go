@@ -1,38 +1,35 @@
-// Package ollama is the [llm.Model] behind an Ollama server's own API.
+// Package ollama implements [llm.Model] with the native API of an Ollama server.
 //
-// The native API is used and not the server's OpenAI-compatible one because
-// only it lets a client set the context length (options.num_ctx), forbid that
-// old messages are cut (truncate) and switch thinking.
+// The OpenAI-compatible API of the server is not used, because only the native one lets a
+// client set the context length (options.num_ctx), disable the truncation of old messages
+// (truncate) and switch thinking.
 //
-// Facts of the wire it is built on, recorded from servers of version 0.17.4,
-// 0.11.10 and 0.6.5 (testdata) and from the API documentation in Ollama's
-// repository (docs/api.md):
+// It relies on these facts, recorded from servers of version 0.17.4, 0.11.10 and 0.6.5
+// (testdata) or taken from the API documentation in Ollama's repository (docs/api.md):
 //
-//   - /api/chat streams one JSON object a line. The last has done:true. A stream
-//     can end without it and without an error: the server gives up silently
-//     after 30 equal tokens, and so does a proxy that dies.
-//   - An error after the first byte comes with status 200 as {"error":"…"} in
-//     its own line, for example when the runner was killed.
-//   - A prompt longer than the context loses its oldest messages silently.
-//     0.17.4 answers truncate:false with 400 instead; 0.11.10 and 0.6.5 ignore
-//     it, so for versions before 0.12.6 the length is estimated beforehand.
-//   - Without options.num_ctx the server's default of a few thousand tokens
-//     counts, whatever the model was made for. It is always sent.
-//   - Calls come complete, in one object; their id is there since 0.12 or so.
-//     Arguments are a JSON object. In the history of a conversation they must be
-//     one, or the server answers 400.
-//   - A call to a tool that was not offered, or one in broken JSON, is dropped
-//     by the server without a word: the answer is then empty, and only the count of
-//     its tokens (eval_count) tells.
-//   - A runner that hangs keeps hanging for the next request; a request with
-//     keep_alive:0 and no messages ends it.
-//   - A thinking model thinks unless think:false is sent; a model without the
-//     capability answers think:true with 400. 0.11.10 leaves <think> in the
-//     content unless think is sent.
-//   - Images sent to a model without vision are ignored silently. They are
-//     refused here.
-//   - Where the server parses calls itself (qwen3-coder, gpt-oss), one that it
-//     cannot read ends the answer with the parser's bare words: {"error":"EOF"}.
+//   - /api/chat streams one JSON object per line. The last has done:true. A stream can
+//     end without it and without an error: the server gives up silently after 30 equal
+//     tokens, and so does a proxy that dies.
+//   - An error after the first byte comes with status 200 as {"error":"…"} in a separate
+//     line, for example when the runner was killed.
+//   - A prompt longer than the context silently loses its oldest messages. 0.17.4 answers
+//     truncate:false with 400 instead; 0.11.10 and 0.6.5 ignore it, so for versions
+//     before 0.12.6 the length is estimated beforehand.
+//   - Without options.num_ctx the server uses its default of a few thousand tokens,
+//     regardless of the model. It is always sent.
+//   - Calls come complete, in one object, with an id since about 0.12. Their arguments
+//     are a JSON object. In the history of a conversation they must be one, or the server
+//     answers 400.
+//   - The server silently drops a call to an unknown tool, or one in broken JSON: the
+//     answer is then empty, and only its token count (eval_count) reveals the call.
+//   - A runner that hangs keeps hanging for the next request; a request with keep_alive:0
+//     and no messages ends it.
+//   - A thinking model thinks unless think:false is sent; a model without the capability
+//     answers think:true with 400. 0.11.10 leaves <think> in the content unless think is
+//     sent.
+//   - Images for a model without vision are silently ignored, so they are refused here.
+//   - If the server parses calls itself (qwen3-coder, gpt-oss), an unreadable call ends
+//     the answer with the parser's raw error: {"error":"EOF"}.
 //   - 503 means that the queue is full, 404 that the model is missing.
 package ollama
 
@@ -57,13 +54,13 @@ import (
 
 // Config configures a [Model]. URL and Model are required.
 type Config struct {
-	URL       *url.URL      // of the server, without /api
-	HTTP      *http.Client  // nil for a client of its own
+	URL       *url.URL      // without /api
+	HTTP      *http.Client  // nil uses a new client
 	Model     string        // as the server lists it, for example qwen3:8b
-	KeepAlive time.Duration // how long the server keeps the model loaded: 0 its default, negative for ever
-	Effort    string        // how hard a model thinks that knows levels: low, medium, high; "" for its default
-	Idle      time.Duration // silence after which a stream counts as cut, 0 for as long as the prompt and the server's speed have it
-	Log       *slog.Logger  // nil to discard
+	KeepAlive time.Duration // time that the server keeps the model loaded: 0 its default, negative forever
+	Effort    string        // thinking level if the model has levels: low, medium, high; "" for its default
+	Idle      time.Duration // silence that ends a stream; 0 derives it from the prompt and the server's speed
+	Log       *slog.Logger  // nil discards the log
 }
 
 // Model is one model on one Ollama server. It is safe for concurrent use.
@@ -73,12 +70,12 @@ type Model struct {
 	api       *api.Client
 	keepAlive *api.Duration
 	effort    string
-	noLevels  atomic.Bool  // the model takes no levels of thinking, as most do
-	asked     atomic.Int64 // requests under way
+	noLevels  atomic.Bool  // the model has no thinking levels, like most models
+	asked     atomic.Int64 // number of requests in progress
 	window    window
 	shown     shown
-	learned   bool // loaded is known; both are for who has the turn of shown
-	loaded    int  // window that the server gives the model by itself, see ownWindow
+	learned   bool // loaded is valid; both are guarded by shown.turn
+	loaded    int  // context size that the server itself gives the model, see ownWindow
 }
 
 // New returns the model of cfg. It does not call the server.
@@ -106,9 +103,8 @@ func New(cfg Config) (*Model, error) {
 // Name implements [llm.Model].
 func (m *Model) Name() string { return m.end.Model }
 
-// Capabilities implements [llm.Model]. The server is asked once; it is asked
-// again after a request failed in a way that another server or another model
-// under the same name would explain.
+// Capabilities implements [llm.Model]. The result is cached until a request fails in a
+// way that suggests another server, or another model under the same name.
 func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 	info, err := m.info(ctx)
 	if err != nil {
@@ -141,11 +137,11 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part,
 	}
 }
 
-// freeing is how long it may take to have a runner end.
+// freeing is the maximum time for ending a runner.
 const freeing = 20 * time.Second
 
-// free has the server end the model's runner, which hangs: another request would wait
-// for it as long again. The server starts a new one for that.
+// free makes the server end the model's runner, which hangs and would block the next
+// request as well. The server starts a new runner on demand.
 func (m *Model) free(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, freeing)
 	defer cancel()
@@ -157,14 +153,14 @@ func (m *Model) free(ctx context.Context) {
 	m.end.Log.WarnContext(ctx, "model server was silent: its runner is ended", "model", m.end.Model, "err", err)
 }
 
-// isLevelError reports whether a server refuses a level of thinking. The model may
-// think all the same.
+// isLevelError reports whether the server rejected the thinking level. The model may
+// support thinking nevertheless.
 func isLevelError(err error) bool {
 	return llm.KindOf(err) == llm.Unsupported && strings.Contains(err.Error(), "think value")
 }
 
-// chat sends one request and passes the parts on. It returns nil when the
-// answer is complete or yield wants no more.
+// chat sends one request and yields the parts of the answer. It returns nil if the answer
+// is complete or yield returns false.
 func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, error) bool) error {
 	m.asked.Add(1)
 	defer m.asked.Add(-1)
@@ -188,9 +184,9 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	return m.read(ctx, resp, numCtx, yield)
 }
 
-// chunk is one line of an answer. It is not [api.ChatResponse] because that
-// turns the numbers in arguments into floats, and with them large integers into
-// others, and fails as a whole when one server sends arguments as text.
+// chunk is one line of an answer. [api.ChatResponse] is not used because it converts
+// numbers in arguments to floats, which damages large integers, and fails if a server
+// sends arguments as text.
 type chunk struct {
 	Error   json.RawMessage `json:"error"`
 	Message struct {
@@ -228,7 +224,7 @@ func (c *chunk) part() llm.Part {
 
 func (m *Model) read(ctx context.Context, resp *http.Response, numCtx int, yield func(llm.Part, error) bool) error {
 	lines := wire.NewLines(resp.Body)
-	var heard wire.Heard
+	var heard wire.Received
 	for {
 		line, whole, err := lines.Next()
 		if err != nil {

@@ -10,24 +10,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// defaultContext is the context length when neither the request nor the model's
-// operator gives one. It is enough for some turns of an agent, and it fits into the
-// memory of a small machine.
+// defaultContext is the context length if neither the request nor the model's operator
+// sets one. It is enough for a few turns of an agent and fits into the memory of a small
+// machine.
 const defaultContext = 16384
 
-// answerShare is the part of the context that an answer may take where nobody says
-// how long it may be: the server itself would go on until the context is full.
+// answerShare is the divisor of the context that limits an answer by default: without a
+// limit the server would continue until the context is full.
 const (
 	answerShare = 4
-	leastAnswer = 4096 // tokens; a file that is written whole needs some
+	minAnswer   = 4096 // in tokens; enough for a whole file
 )
 
-// lowTemperature is for models whose Modelfile says nothing: the server's own 0.8 is
-// for talk, and a call has to be exact.
+// lowTemperature is the default for models without one in their Modelfile: the server's
+// own default, 0.8, is meant for conversation, but a call has to be exact.
 const lowTemperature = 0.2
 
-// contextFor returns the context length to ask for, at most what the model was
-// made for.
+// contextFor returns the context length to request, at most the model's maximum.
 func (i info) contextFor(ask int) int {
 	n := ask
 	if n <= 0 {
@@ -42,7 +41,7 @@ func (i info) contextFor(ask int) int {
 	return n
 }
 
-// request renders req and returns the context length that it asks for.
+// request encodes req and returns the requested context length.
 func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	numCtx := m.window.widen(i.contextFor(req.Context)) //control:one-window
 	no := false
@@ -52,7 +51,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 		KeepAlive: m.keepAlive,
 		Options:   map[string]any{"num_ctx": numCtx},
 		Truncate:  &no,
-		Shift:     &no, // an answer that outgrows the context ends with "length" and loses no history
+		Shift:     &no, // an answer that outgrows the context ends with "length" and keeps the history
 	}
 	for _, msg := range req.Messages {
 		if len(msg.Images) > 0 && !i.caps.Vision {
@@ -69,7 +68,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 			chat.Think.Value = m.effort
 		}
 	}
-	chat.Options["num_predict"] = min(max(numCtx/answerShare, leastAnswer), numCtx) //control:bounded-answer
+	chat.Options["num_predict"] = min(max(numCtx/answerShare, minAnswer), numCtx) //control:bounded-answer
 	if req.MaxTokens > 0 {
 		chat.Options["num_predict"] = req.MaxTokens
 	}
@@ -89,7 +88,7 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 	return body, numCtx, nil
 }
 
-// bytesPerToken is what common tokenizers make of source code and English.
+// bytesPerToken is the typical length of a token in source code and English.
 const bytesPerToken = 4
 
 func textSize(req llm.Request) int {
@@ -126,9 +125,9 @@ func message(msg llm.Message) api.Message {
 	return out
 }
 
-// arguments renders a call's arguments as the object that the server insists on,
-// each value as it was written. What is not an object, nor a string that holds one,
-// is put under one key, so that the model still sees its mistake.
+// arguments encodes a call's arguments as the object that the server requires, with each
+// value as written. Anything else but a string with an object is stored under one key, so
+// that the model still sees its mistake.
 func arguments(raw json.RawMessage) api.ToolCallFunctionArguments {
 	args := api.NewToolCallFunctionArguments()
 	if len(bytes.TrimSpace(raw)) == 0 {
@@ -147,8 +146,8 @@ func arguments(raw json.RawMessage) api.ToolCallFunctionArguments {
 	return args
 }
 
-// fill adds the members of the JSON object raw in their order. It reports whether
-// raw is an object.
+// fill adds the members of the JSON object raw in order. It reports whether raw is an
+// object.
 func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
@@ -169,9 +168,9 @@ func fill(args *api.ToolCallFunctionArguments, raw []byte) bool {
 	return err == nil && !dec.More()
 }
 
-// tool renders a tool the way the server reads it. The server refuses the whole
-// request when one schema does not fit its types. A property that does not fit is
-// therefore offered with its description only.
+// tool encodes a tool for the server's types. The server rejects the whole request if one
+// schema does not fit them, so a property that does not fit is reduced to its
+// description.
 func tool(spec llm.ToolSpec) api.Tool {
 	t := api.Tool{Type: "function", Function: api.ToolFunction{Name: spec.Name, Description: spec.Description}}
 	if json.Unmarshal(spec.Parameters, &t.Function.Parameters) != nil {

@@ -15,16 +15,16 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// info is what a server says of its model and itself.
+// info is the server's description of its model and itself.
 type info struct {
 	caps      llm.Capabilities
-	truncates bool // knows truncate:false, so a prompt that is too long is an error
+	truncates bool // knows truncate:false and rejects a prompt that is too long
 
-	temperature bool // the Modelfile sets one
+	temperature bool // the Modelfile sets a temperature
 }
 
-// shown caches info. turn is full while somebody asks the server, so that many
-// sessions which start at once ask once.
+// shown caches info. turn is full while a request to the server is in progress, so that
+// concurrent sessions ask only once.
 type shown struct {
 	turn chan struct{}
 	info atomic.Pointer[info]
@@ -32,8 +32,7 @@ type shown struct {
 
 func (s *shown) forget() { s.info.Store(nil) }
 
-// info returns what the server says of the model, asking it when nothing is
-// known yet.
+// info returns the cached description of the model, or asks the server.
 func (m *Model) info(ctx context.Context) (info, error) {
 	if i := m.shown.info.Load(); i != nil {
 		return *i, nil
@@ -87,8 +86,8 @@ func (m *Model) showError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// read returns the info in an answer of /api/show. Servers before 0.6.4 name no
-// capabilities; then the template tells.
+// read extracts the info from a response of /api/show. Servers before 0.6.4 do not list
+// capabilities; then the template reveals them.
 func read(resp *api.ShowResponse) info {
 	var i info
 	if len(resp.Capabilities) > 0 {
@@ -114,9 +113,9 @@ func read(resp *api.ShowResponse) info {
 	return i
 }
 
-// contextLength finds the model's own context length, for example in
-// "llama.context_length". A vision model may have a second, smaller one of its
-// projector, so the one of the named architecture comes first.
+// contextLength finds the model's maximum context length, for example in
+// "llama.context_length". The value of the named architecture takes precedence, because a
+// vision model may have a second, smaller one for its projector.
 func contextLength(info map[string]any) int {
 	arch, _ := info["general.architecture"].(string)
 	if n, ok := info[arch+".context_length"].(float64); ok && n > 0 {
@@ -131,8 +130,8 @@ func contextLength(info map[string]any) int {
 	return longest
 }
 
-// parameterCount is the size of the model: as counted, or as its label says it, such as
-// 7.6B.
+// parameterCount returns the number of parameters: the exact count, or else that of the
+// label, such as 7.6B.
 func parameterCount(resp *api.ShowResponse) int64 {
 	if n, ok := resp.ModelInfo["general.parameter_count"].(float64); ok && n > 0 {
 		return int64(n)
@@ -149,8 +148,8 @@ func parameterCount(resp *api.ShowResponse) int64 {
 	return int64(n * unit)
 }
 
-// digest names exactly the weights that the server has under the model's name, "" where
-// it does not tell.
+// digest identifies the weights that the server has under the model's name, or returns ""
+// if the server does not list them.
 func (m *Model) digest(ctx context.Context) string {
 	list, err := m.api.List(ctx)
 	if err != nil {
@@ -165,8 +164,8 @@ func (m *Model) digest(ctx context.Context) string {
 	return ""
 }
 
-// parameter finds the value of one in a Modelfile's parameters, one "name value" a
-// line; "" when it is not set.
+// parameter returns a value from a Modelfile's parameters, one "name value" per line, or
+// "".
 func parameter(parameters, name string) string {
 	for line := range strings.Lines(parameters) {
 		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
@@ -176,11 +175,11 @@ func parameter(parameters, name string) string {
 	return ""
 }
 
-// firstTruncate is the first version taken to honor truncate in /api/chat.
+// firstTruncate is the first version known to honor truncate in /api/chat.
 const firstTruncate = "0.12.6"
 
-// knowsTruncate reports whether a server of this version knows truncate. A server
-// built from source without a version says 0.0.0 and counts as new.
+// knowsTruncate reports whether a server of this version supports truncate. A server
+// built from source without a version reports 0.0.0 and counts as new.
 func knowsTruncate(version string) bool {
 	have, ok := numbers(version)
 	if !ok {
@@ -190,8 +189,8 @@ func knowsTruncate(version string) bool {
 	return have == [3]int{} || slices.Compare(have[:], want[:]) >= 0
 }
 
-// numbers returns the three numbers of a version. It ignores what follows a dash or
-// a plus.
+// numbers returns the three numbers of a version, without any suffix after a dash or a
+// plus.
 func numbers(version string) (n [3]int, ok bool) {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
 	version, _, _ = strings.Cut(version, "-")

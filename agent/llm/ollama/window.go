@@ -16,66 +16,66 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// window is the num_ctx of all requests for a model: a server loads the model anew for
-// each other one, and has lost what it had computed. It grows with who needs most. It
-// is safe for concurrent use.
+// window is the num_ctx of all requests for a model: a different value makes the server
+// reload the model and lose its cache. It grows to the largest requested value. It is
+// safe for concurrent use.
 type window struct {
-	mu    sync.Mutex
-	asked int // largest that was asked for
-	had   int // largest that the server had memory for
-	most  int // that it has memory for, 0 while that is not known
+	mu          sync.Mutex
+	requested   int // largest size requested
+	fitted      int // largest size that fitted into the server's memory
+	memoryLimit int // limit set by the server's memory, 0 if unknown
 }
 
-// of returns what a model can do with the window that it has.
+// of adjusts the capabilities of a model to its current window.
 func (w *window) of(caps llm.Capabilities) llm.Capabilities {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.asked > llm.FirstWindow {
-		caps.ContextSet = max(caps.ContextSet, w.asked)
+	if w.requested > llm.FirstWindow {
+		caps.ContextSet = max(caps.ContextSet, w.requested)
 	}
-	if w.most > 0 {
-		caps.ContextSet, caps.ContextLength = w.most, w.most
+	if w.memoryLimit > 0 {
+		caps.ContextSet, caps.ContextLength = w.memoryLimit, w.memoryLimit
 	}
 	return caps
 }
 
-// widen takes in that somebody needs a window, and returns the one for all.
+// widen requests a window of at least the given size and returns the common one.
 func (w *window) widen(tokens int) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.asked = max(w.asked, tokens); w.most > 0 {
-		w.asked = w.most
+	if w.requested = max(w.requested, tokens); w.memoryLimit > 0 {
+		w.requested = w.memoryLimit
 	}
-	return w.asked
+	return w.requested
 }
 
 func (w *window) loaded(tokens int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.had = max(w.had, tokens)
+	w.fitted = max(w.fitted, tokens)
 }
 
-// outgrown takes the window back to one that the server had memory for, and reports
-// whether there was a smaller one.
+// outgrown shrinks the window to the largest one that fitted into the server's memory,
+// and reports whether that is smaller. size is the window before.
 func (w *window) outgrown() (size int, less bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if size = w.asked; w.had > 0 && w.had < size {
-		w.asked, w.most = w.had, w.had
+	if size = w.requested; w.fitted > 0 && w.fitted < size {
+		w.requested, w.memoryLimit = w.fitted, w.fitted
 		return size, true
 	}
 	return size, false
 }
 
-// ownDefault is the window of a server on which nobody set another. It is too small for
-// a session, and no choice of anybody.
+// ownDefault is the window of a server without a configured one. It is too small for a
+// session and does not express a choice of the operator.
 const ownDefault = 4096
 
-// ownWindow returns the window that the server gives the model by itself, when it is
-// first asked: as it has it loaded, or else by loading it, because its
-// OLLAMA_CONTEXT_LENGTH shows in nothing else. It is 0 where that says nothing of what
-// the operator wants: the server's own default, or all that the model was made for.
-// Later ones are of our own choice. It is not known to a caller who has no time for that.
+// ownWindow returns the window that the server gives the model without num_ctx, that is,
+// its OLLAMA_CONTEXT_LENGTH. If the model is not loaded yet, it is loaded to find out.
+// The result is 0 if it does not reveal the operator's intention: it is the server's own
+// default or the model's maximum. It is determined once, because later windows result
+// from our own requests. known is false if ctx leaves no time for loading.
 func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool) {
 	if m.learned {
 		return m.loaded, true
@@ -104,20 +104,20 @@ func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool
 	return m.loaded, true
 }
 
-// loading is how long that may take.
+// loading is the maximum time for loading a model.
 const loading = 10 * time.Minute
 
-// load has the server load the model as it does by itself.
+// load makes the server load the model with its own defaults.
 func (m *Model) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, loading)
 	defer cancel()
 	err := m.api.Generate(ctx, &api.GenerateRequest{Model: m.end.Model, KeepAlive: m.keepAlive}, func(api.GenerateResponse) error { return nil })
-	if err != nil { // the first request says more of it
+	if err != nil { // the first request will report details
 		m.end.Log.WarnContext(ctx, "the model was not loaded", "model", m.end.Model, "err", err)
 	}
 }
 
-// running lists the models that the server has loaded.
+// running lists the models loaded by the server.
 func (m *Model) running(ctx context.Context) ([]api.ProcessModelResponse, error) {
 	list, err := m.api.ListRunning(ctx)
 	if err != nil {
@@ -128,18 +128,18 @@ func (m *Model) running(ctx context.Context) ([]api.ProcessModelResponse, error)
 
 func (m *Model) is(r api.ProcessModelResponse) bool { return m.named(r.Model, r.Name) }
 
-// named reports whether a server that lists a model under these names means this one.
+// named reports whether a model with these names in a server's list is this one.
 func (m *Model) named(model, name string) bool {
 	return strings.TrimSuffix(cmp.Or(model, name), ":latest") == strings.TrimSuffix(m.end.Model, ":latest")
 }
 
-// errMemory is in the chain of an error when the server has too little memory.
+// errMemory is in the error chain if the server has too little memory.
 var errMemory = errors.New("too little memory")
 
-// noMemory says of a server with too little memory whether waiting can help: other
-// models are loaded, and it may end them.
+// noMemory returns the error for a server with too little memory. Waiting can help if
+// other models are loaded that the server may unload.
 func (m *Model) noMemory(ctx context.Context, cause error) error {
-	running, _ := m.running(ctx)                                      // none where it does not tell
+	running, _ := m.running(ctx)                                      // empty on error
 	if running = slices.DeleteFunc(running, m.is); len(running) > 0 { //control:memory-is-waited-for
 		var names []string
 		for _, r := range running {

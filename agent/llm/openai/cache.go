@@ -8,18 +8,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// Cache is the field of requests by which a server that does not see it by itself is
-// told what it can use again.
+// Cache is the request field for prompt caching, for servers that do not detect common
+// prefixes by themselves.
 type Cache string
 
-// The fields that servers know.
+// The supported fields.
 const (
 	CacheKey     Cache = "prompt_cache_key" // OpenAI: requests with the same key go to the same machine
-	CacheControl Cache = "cache_control"    // Claude behind OpenRouter or LiteLLM: parts up to which to keep
+	CacheControl Cache = "cache_control"    // Claude behind OpenRouter or LiteLLM: marks the end of a cached prefix
 )
 
-// conversation names the conversation that a request belongs to: all of them begin with
-// the same words.
+// conversation returns an identifier of a conversation, derived from its first messages.
 func conversation(messages []llm.Message) string {
 	h := sha256.New()
 	for _, msg := range messages {
@@ -31,7 +30,7 @@ func conversation(messages []llm.Message) string {
 	return "handrail-" + hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// markedPart is a text up to which a server keeps what it has computed.
+// markedPart is a text that ends a cached prefix.
 type markedPart struct {
 	Type  string `json:"type"`
 	Text  string `json:"text"`
@@ -40,8 +39,8 @@ type markedPart struct {
 	} `json:"cache_control"`
 }
 
-// markForCache marks the first text and the last one: the beginning of all sessions of
-// a kind, and that of the next request.
+// markForCache marks the first and the last text: the common prefix of similar sessions,
+// and that of the next request.
 func markForCache(messages []message) {
 	mark := func(i int) bool {
 		text, ok := messages[i].Content.(string)

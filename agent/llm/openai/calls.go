@@ -17,7 +17,7 @@ type callDelta struct {
 
 type function struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a string, or from some servers an object
+	Arguments json.RawMessage `json:"arguments"` // a string, or an object from some servers
 }
 
 func (d *callDelta) text() string {
@@ -37,13 +37,13 @@ type call struct {
 	args     strings.Builder
 }
 
-// complete reports whether the arguments are a whole JSON object.
+// complete reports whether the arguments are a complete JSON object.
 func (c *call) complete() bool {
 	s := strings.TrimSpace(c.args.String())
 	return strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// arguments returns the arguments as JSON. What is not JSON becomes a string.
+// arguments returns the arguments as JSON; text that is not JSON becomes a string.
 func (c *call) arguments() json.RawMessage {
 	s := strings.TrimSpace(c.args.String())
 	if s == "" {
@@ -53,13 +53,13 @@ func (c *call) arguments() json.RawMessage {
 		return json.RawMessage(s)
 	}
 	quoted, err := json.Marshal(s)
-	if err != nil { // a string always renders
+	if err != nil { // cannot happen for a string
 		return json.RawMessage("{}")
 	}
 	return quoted
 }
 
-// calls puts the pieces together.
+// calls assembles calls from their pieces.
 type calls struct{ list []*call }
 
 func (cs *calls) add(d callDelta) {
@@ -85,7 +85,7 @@ func (cs *calls) add(d callDelta) {
 	c.args.WriteString(args)
 }
 
-// find returns the call that a piece belongs to, or nil when it begins one.
+// find returns the call that a piece belongs to, or nil if the piece begins a new one.
 func (cs *calls) find(d callDelta, args string) *call {
 	for i := len(cs.list) - 1; i >= 0; i-- {
 		c := cs.list[i]
@@ -96,9 +96,9 @@ func (cs *calls) find(d callDelta, args string) *call {
 			if d.Index == nil {
 				continue
 			}
-			return cs.byID(d.ID) // one index for all calls, told apart by id
+			return cs.byID(d.ID) // one index for all calls, distinguished by id
 		case d.ID == "" || c.id == "":
-			// Without ids a name after complete arguments begins another call.
+			// Without ids, a name after complete arguments begins another call.
 			if d.Function.Name != "" && c.complete() && (args != "" || d.Function.Name != c.name) {
 				return nil
 			}
@@ -117,8 +117,8 @@ func (cs *calls) byID(id string) *call {
 	return nil
 }
 
-// all returns the calls in the order in which they began. A call without a name is
-// left out. Ids that are missing or given twice are made up.
+// all returns the calls in the order of their beginnings, without those that have no
+// name. Missing and duplicate ids are replaced by generated ones.
 func (cs *calls) all() []llm.ToolCall {
 	var out []llm.ToolCall
 	taken := map[string]bool{}

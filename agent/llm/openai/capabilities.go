@@ -15,17 +15,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// probed caches what the server was found to do. turn is full while somebody asks.
+// probed caches the detected capabilities. turn is full while a probe is in progress.
 type probed struct {
 	turn chan struct{}
 	caps atomic.Pointer[llm.Capabilities]
 }
 
-// Capabilities implements [llm.Model]. What the configuration states is final.
-// Otherwise the server is asked once, in two steps, because this API has no request
-// for what a model can do. The first is /models, where many servers add the context
-// length and some the parameters that the model takes. If that does not tell, the
-// second is a request that offers a tool and wants an answer of a few tokens.
+// Capabilities implements [llm.Model]. Configured capabilities take precedence. Otherwise
+// the server is asked once, in two steps, because this API has no request for
+// capabilities. The first is /models, to which many servers add the context length, and
+// some the supported parameters. If those are missing, the second is a request that
+// offers a tool and asks for an answer of a few tokens.
 func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 	if m.cfg.Capabilities != nil {
 		return *m.cfg.Capabilities, nil
@@ -54,10 +54,9 @@ func (m *Model) Capabilities(ctx context.Context) (llm.Capabilities, error) {
 	return caps, nil
 }
 
-// listing is an entry of /models with what servers add to it: vLLM
-// max_model_len, OpenRouter context_length, supported_parameters and
-// architecture, Groq context_window, LM Studio max_context_length, llama.cpp
-// meta.
+// listing is an entry of /models with the extensions of servers: max_model_len of vLLM;
+// context_length, supported_parameters and architecture of OpenRouter; context_window of
+// Groq; max_context_length of LM Studio; meta of llama.cpp.
 type listing struct {
 	ID               string `json:"id"`
 	MaxModelLen      int    `json:"max_model_len"`
@@ -87,12 +86,12 @@ func (l *listing) caps() llm.Capabilities {
 	return c
 }
 
-// maxListing is the longest list of models, in bytes. The longest seen is half a
-// megabyte.
+// maxListing is the maximum size of a list of models in bytes. The largest one seen has
+// half a megabyte.
 const maxListing = 16 << 20
 
-// listed asks /models. settled reports whether the list told if the model calls
-// tools. It is no error when there is no list or the model is not in it.
+// listed asks /models. settled reports whether the list reveals if the model calls tools.
+// A missing list, or a list without the model, is not an error.
 func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.cfg.URL.JoinPath("models").String(), nil)
 	if err != nil {
@@ -126,14 +125,13 @@ func (m *Model) listed(ctx context.Context) (caps llm.Capabilities, settled bool
 	return caps, false, nil
 }
 
-// Reach asks the server for its models, which uses none of them.
+// Reach checks the server by listing its models, without running one.
 func (m *Model) Reach(ctx context.Context) error {
 	_, _, err := m.listed(ctx)
 	return err
 }
 
-// probeTool is the name of the tool that is offered to find out whether tools
-// may be offered.
+// probeTool is the name of the tool in a probe for tool support.
 const probeTool = "noop"
 
 func (m *Model) callsTools(ctx context.Context) (bool, error) {

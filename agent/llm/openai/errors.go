@@ -16,11 +16,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// problem is an error object, in whichever form.
+// problem is an error object in any of its formats.
 type problem struct {
 	status int
 	text   string // message
-	code   string // code and type, for what the message does not say
+	code   string // code and type, in addition to the message
 }
 
 func (p problem) err() error {
@@ -81,8 +81,8 @@ func (m *Model) statusError(resp *http.Response) error {
 	return err
 }
 
-// streamError returns the error for an error object in the middle of a stream. An
-// unknown one is taken for a server that broke down.
+// streamError returns the error for an error object within a stream. An unknown one means
+// that the server failed.
 func (m *Model) streamError(raw []byte) error {
 	p := readProblem(http.StatusOK, raw)
 	if p.status >= http.StatusBadRequest {
@@ -119,8 +119,7 @@ func (m *Model) classify(p problem) *llm.Error {
 	return e
 }
 
-// known returns the error that the server's words stand for, or nil when they are
-// unknown.
+// known returns the error for a known text of the server, or nil.
 func (m *Model) known(p problem) *llm.Error {
 	all := strings.ToLower(p.text + " " + p.code)
 	has := func(parts ...string) bool {
@@ -159,7 +158,7 @@ func (m *Model) notCompatible(err error) *llm.Error {
 		Public: "what answers at the model server's address does not speak the API that was expected; whoever runs this bot must check the address"}
 }
 
-// endError returns the error for a stream that ends before the answer does.
+// endError returns the error for a stream that ends before its answer is complete.
 func (m *Model) endError(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, io.EOF):
@@ -170,8 +169,8 @@ func (m *Model) endError(ctx context.Context, err error) error {
 	return wire.Failure(ctx, err)
 }
 
-// lineError returns the error for a line that cannot be read: the stream was cut in
-// the line, or the server speaks another protocol.
+// lineError returns the error for an unreadable line: the stream was cut off in the line,
+// or the server uses another protocol.
 func (m *Model) lineError(line []byte, whole bool) error {
 	detail := fmt.Errorf("line in the stream: %.200q", line)
 	if e := m.known(problem{status: http.StatusOK, text: string(line)}); e != nil {

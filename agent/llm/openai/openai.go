@@ -1,27 +1,25 @@
-// Package openai is the [llm.Model] behind any server with an OpenAI-compatible
-// /chat/completions: OpenAI itself, vLLM, llama.cpp, LM Studio, OpenRouter,
-// Ollama's /v1 and others. The words of the wire are those of
-// github.com/sashabaranov/go-openai; reading the stream is done here, because
-// servers differ in more than that library reads (the name of the reasoning
-// field, comments between events, arguments as objects, answers that are not
-// streamed) and because silence, Retry-After and cut streams must be told apart.
+// Package openai implements [llm.Model] for servers with an OpenAI-compatible
+// /chat/completions: OpenAI itself, vLLM, llama.cpp, LM Studio, OpenRouter, Ollama's /v1
+// and others. The wire types are those of github.com/sashabaranov/go-openai. Streams are
+// read here, because servers vary more than that library supports (the name of the
+// reasoning field, comments between events, arguments as objects, answers that are not
+// streamed), and because silence, Retry-After and cut streams must be distinguished.
 //
-// Facts of the wire, from OpenAI's API reference, the documentation of the
-// servers named, and a recording of Ollama 0.17.4's /v1 (testdata):
+// Facts about the API, from OpenAI's API reference, the documentation of the servers
+// named, and a recording of Ollama 0.17.4's /v1 (testdata):
 //
-//   - The stream is server-sent events, ended by "data: [DONE]". An answer is
-//     complete when a finish_reason or [DONE] came; without either it was cut.
-//   - A call comes in deltas joined by index: id and name once, the arguments in
-//     pieces. Ollama sends it whole. Some servers send no index, or the same for
-//     every call with another id, or no id: calls are told apart by what there
-//     is, and an id is made up when none came.
-//   - Reasoning comes as reasoning_content (DeepSeek, vLLM, llama.cpp) or
-//     reasoning (Ollama, OpenRouter); it is sent back under the name that the
-//     server used.
-//   - An error in mid-stream is an event with an error object.
-//   - Servers refuse parameters they do not know with 400 or 422. Those that are
-//     not essential (stream_options, temperature, reasoning, what concerns the cache,
-//     the older name of max_tokens) are then left out or renamed, and that is remembered.
+//   - The stream consists of server-sent events, ended by "data: [DONE]". An answer is
+//     complete after a finish_reason or [DONE]; without either it was cut off.
+//   - A call comes in deltas joined by index: id and name once, the arguments in pieces.
+//     Ollama sends it whole. Some servers send no index, or the same index for calls with
+//     different ids, or no id: calls are distinguished by the available fields, and a
+//     missing id is generated.
+//   - Reasoning comes as reasoning_content (DeepSeek, vLLM, llama.cpp) or reasoning
+//     (Ollama, OpenRouter); it is sent back under the name used by the server.
+//   - An error within a stream is an event with an error object.
+//   - Servers reject unknown parameters with 400 or 422. Optional ones (stream_options,
+//     temperature, reasoning, caching, the older name of max_tokens) are then omitted or
+//     renamed for all later requests.
 package openai
 
 import (
@@ -42,7 +40,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// Key is the secret that the server wants. It prints as a placeholder.
+// Key is the secret API key. It prints as a placeholder.
 type Key string
 
 // String implements [fmt.Stringer].
@@ -57,16 +55,16 @@ func (Key) LogValue() slog.Value { return slog.StringValue("[key]") }
 // Config configures a [Model]. URL and Model are required.
 type Config struct {
 	URL          *url.URL          // base address with its version, for example https://api.openai.com/v1
-	HTTP         *http.Client      // nil for a client of its own
+	HTTP         *http.Client      // nil uses a new client
 	Model        string            // as the server lists it
-	Key          Key               // empty for servers that want none
-	Temperature  *float64          // for requests that do not say
-	MaxTokens    int               // for requests that do not say, 0 for the server's
-	Effort       string            // reasoning_effort when a request wants thinking, empty to send none
-	Cache        Cache             // how the server is told what to keep of a prompt, "" for not at all
-	Capabilities *llm.Capabilities // what the operator knows; nil to ask the server
-	Idle         time.Duration     // silence after which a stream counts as cut, 0 for as long as the prompt and the server's speed have it
-	Log          *slog.Logger      // nil to discard
+	Key          Key               // empty if none is required
+	Temperature  *float64          // default for requests
+	MaxTokens    int               // default for requests, 0 for the server's
+	Effort       string            // reasoning_effort of requests with thinking, empty to omit it
+	Cache        Cache             // request field for prompt caching, or ""
+	Capabilities *llm.Capabilities // configured by the operator; nil asks the server
+	Idle         time.Duration     // silence that ends a stream; 0 derives it from the prompt and the server's speed
+	Log          *slog.Logger      // nil discards the log
 }
 
 // Model is one model on one server. It is safe for concurrent use.
@@ -96,8 +94,8 @@ func New(cfg Config) (*Model, error) {
 // Name implements [llm.Model].
 func (m *Model) Name() string { return m.end.Model }
 
-// Stream implements [llm.Model]. Request.Context is not sent: no server of this
-// kind lets a client choose it. Calls come together, with the last part.
+// Stream implements [llm.Model]. Request.Context is ignored, because these servers do not
+// let a client choose it. All calls come with the last part.
 func (m *Model) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Part, error] {
 	return func(yield func(llm.Part, error) bool) {
 		if err := m.chat(ctx, req, yield); err != nil {
@@ -126,9 +124,8 @@ func (m *Model) chat(ctx context.Context, req llm.Request, yield func(llm.Part, 
 	return m.readEvents(ctx, resp, yield)
 }
 
-// send posts the request and returns the answer with status 200. When the server
-// refuses a parameter that is not essential, send asks again without it, at most
-// once for each parameter.
+// send posts the request and returns the response with status 200. If the server rejects
+// an optional parameter, send repeats the request without it, at most once per parameter.
 func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, error) {
 	for {
 		d := *m.dialect.Load()
@@ -162,18 +159,18 @@ func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
 	return nil, m.statusError(resp)
 }
 
-// dialect is what was learned about a server.
+// dialect records the peculiarities of a server.
 type dialect struct {
-	noUsage       bool   // refuses stream_options
-	newMaxTokens  bool   // wants max_completion_tokens for max_tokens
-	noTemperature bool   // refuses another temperature than its own
-	noEffort      bool   // refuses reasoning_effort
-	reasoning     string // field of the reasoning in messages, empty when it refuses both
-	cache         Cache  // empty when it refuses that
+	noUsage       bool   // rejects stream_options
+	newMaxTokens  bool   // requires max_completion_tokens instead of max_tokens
+	noTemperature bool   // rejects any temperature but its own
+	noEffort      bool   // rejects reasoning_effort
+	reasoning     string // name of the reasoning field in messages, empty if rejected
+	cache         Cache  // empty if rejected
 }
 
-// learn finds in a refusal the name of a parameter that was sent, and returns
-// the dialect without it.
+// learn finds the rejected parameter in an error message and returns the dialect without
+// it.
 func (d dialect) learn(body []byte, refusal string) (dialect, bool) {
 	names := func(param string) bool {
 		return bytes.Contains(body, []byte(`"`+param+`":`)) && strings.Contains(refusal, param)
@@ -201,7 +198,7 @@ func (m *Model) invalidRequest(err error) error {
 	return &llm.Error{Kind: llm.Invalid, Public: "the request to the model could not be written", Err: err}
 }
 
-// marshal renders a request. It fails only for a tool whose schema is not JSON.
+// marshal encodes a request. It fails only for a tool with a schema that is not JSON.
 func (m *Model) marshal(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// request is [goopenai.ChatCompletionRequest] with what that cannot say: a
-// temperature of 0, an empty content, the reasoning field by its own name.
+// request extends [goopenai.ChatCompletionRequest], which cannot express a temperature of
+// 0, an empty content, or the name of the reasoning field.
 type request struct {
 	Model               string                  `json:"model"`
 	Messages            []message               `json:"messages"`
@@ -36,7 +36,7 @@ type message struct {
 	ToolCallID       string              `json:"tool_call_id,omitempty"`
 }
 
-// body renders req in the dialect d.
+// body encodes req in the dialect d.
 func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 	if c := m.cfg.Capabilities; c != nil && !c.Vision {
 		for _, msg := range req.Messages {
@@ -84,12 +84,12 @@ func (m *Model) body(d dialect, req llm.Request) ([]byte, error) {
 	return m.marshal(out)
 }
 
-// messages renders a conversation. Servers insist that each result names its call.
-// Calls without an id, as older Ollama servers made them, therefore get one, and
-// results without an id belong to the calls in their order.
+// messages converts a conversation. Servers require that each result refers to its call.
+// Calls without an id, as from older Ollama servers, get one, and results without an id
+// are assigned to the calls in order.
 func messages(d dialect, in []llm.Message) []message {
 	out := make([]message, 0, len(in))
-	var waiting []string // ids of the last answer's calls without a result
+	var waiting []string // ids of calls in the last answer without a result
 	for i, msg := range in {
 		w := message{Role: msg.Role, Content: content(msg), ToolCallID: msg.ToolCallID}
 		switch d.reasoning {
@@ -117,8 +117,8 @@ func messages(d dialect, in []llm.Message) []message {
 	return out
 }
 
-// answered returns the id of the call that a result with this id belongs to, and
-// the ids of the calls that still wait.
+// answered returns the id of the call that a result with the given id belongs to, and the
+// ids of the calls still without a result.
 func answered(id string, waiting []string) (string, []string) {
 	if id == "" {
 		if len(waiting) == 0 {
@@ -134,8 +134,8 @@ func answered(id string, waiting []string) (string, []string) {
 	return id, waiting
 }
 
-// argumentText returns what the model wrote as the JSON object that servers want.
-// What is no object is put under one key, so that the model sees its mistake.
+// argumentText returns the arguments of a call as the JSON object that servers require.
+// Any other value is stored under one key, so that the model sees its mistake.
 func argumentText(raw json.RawMessage) string {
 	text := string(raw)
 	if json.Unmarshal(raw, &text) != nil {
@@ -148,7 +148,7 @@ func argumentText(raw json.RawMessage) string {
 		return text
 	}
 	b, err := json.Marshal(map[string]string{"arguments": text})
-	if err != nil { // a map of strings always renders
+	if err != nil { // cannot happen for a map of strings
 		return "{}"
 	}
 	return string(b)

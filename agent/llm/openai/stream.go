@@ -16,8 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/wire"
 )
 
-// chunk is one event of a stream, or a whole answer. A whole answer has message
-// where events have delta.
+// chunk is one event of a stream, or a whole answer, which has message in place of delta.
 type chunk struct {
 	Error   json.RawMessage `json:"error"`
 	Choices []struct {
@@ -36,10 +35,10 @@ type delta struct {
 	Reasoning        text        `json:"reasoning"`
 	Refusal          text        `json:"refusal"`
 	ToolCalls        []callDelta `json:"tool_calls"`
-	FunctionCall     *function   `json:"function_call"` // the one call of older servers
+	FunctionCall     *function   `json:"function_call"` // the single call of older servers
 }
 
-// text is a string, null, or a list of parts with texts.
+// text is a string, null, or a list of text parts.
 type text string
 
 // UnmarshalJSON implements [json.Unmarshaler].
@@ -61,17 +60,17 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// answer is what has come so far.
+// answer is the answer received so far.
 type answer struct {
 	m      *Model
 	calls  calls
 	reason string
 	usage  goopenai.Usage
-	heard  wire.Heard
-	drops  bool // the server is one that leaves out calls: Ollama
+	heard  wire.Received
+	drops  bool // the server is Ollama, which silently drops some calls
 }
 
-// take reads one event and returns what it adds.
+// take reads one event and returns its new content.
 func (a *answer) take(c *chunk) llm.Part {
 	var p llm.Part
 	if c.Usage != nil {
@@ -106,7 +105,7 @@ func (a *answer) take(c *chunk) llm.Part {
 	return p
 }
 
-// useReasoning remembers that the server calls the field reasoning.
+// useReasoning records that the server calls the field reasoning.
 func (m *Model) useReasoning() {
 	d := *m.dialect.Load()
 	if d.reasoning == "reasoning_content" {
@@ -115,7 +114,7 @@ func (m *Model) useReasoning() {
 	}
 }
 
-// last returns the part that ends the answer.
+// last returns the last part of the answer.
 func (a *answer) last() llm.Part {
 	p := llm.Part{Calls: a.calls.all(), Done: true, DoneReason: a.reason,
 		PromptTokens: a.usage.PromptTokens, AnswerTokens: a.usage.CompletionTokens}
@@ -130,8 +129,8 @@ func (a *answer) last() llm.Part {
 	return p
 }
 
-// readEvents reads a stream. It returns nil when the answer is complete or yield
-// wants no more.
+// readEvents reads a stream. It returns nil if the answer is complete or yield returns
+// false.
 func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(llm.Part, error) bool) error {
 	a := answer{m: m}
 	lines := wire.NewLines(resp.Body)
@@ -139,7 +138,7 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 	for {
 		line, whole, err := lines.Next()
 		if err != nil && a.reason != "" && ctx.Err() == nil {
-			break // complete; the server only failed to say [DONE]
+			break // complete, only [DONE] is missing
 		}
 		if err != nil {
 			return m.endError(ctx, err)
@@ -175,8 +174,8 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 	return nil
 }
 
-// event reads the data of one event and returns what it adds to the answer. Some
-// servers name their events.
+// event decodes the data of one event and returns its new content. name is the event's
+// name, which some servers send.
 func (a *answer) event(data []byte, whole bool, name string) (llm.Part, error) {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Extensions of the languages that an info string names; of another word nothing follows.
+// extensions maps the languages in info strings to file extensions.
 var extensions = map[string][]string{
 	"python": {".py"}, "py": {".py"}, "python3": {".py"}, "go": {".go"}, "golang": {".go"}, "ruby": {".rb"}, "rb": {".rb"},
 	"javascript": {".js", ".mjs", ".cjs", ".jsx"}, "js": {".js", ".mjs", ".cjs", ".jsx"}, "jsx": {".jsx", ".js"},
@@ -23,7 +23,7 @@ var shells = []string{"sh", "bash", "shell", "zsh", "console", "terminal", "shel
 
 func isShell(lang string) bool { return slices.Contains(shells, lang) }
 
-// language returns the first word of an info string, in lower case, "" if it is a path.
+// language returns the first word of an info string in lower case, or "" if it is a path.
 func language(info string) string {
 	word, _, _ := strings.Cut(strings.TrimLeft(info, "{. "), " ")
 	word, _, _ = strings.Cut(word, ":")
@@ -33,7 +33,7 @@ func language(info string) string {
 	return strings.ToLower(strings.TrimRight(word, "}"))
 }
 
-// fits reports whether a file may be in a language. An unknown language fits every file.
+// fits reports whether a file can be in a language. An unknown language fits every file.
 func fits(name, lang string) bool {
 	ext := extensions[lang]
 	return len(ext) == 0 || slices.Contains(ext, strings.ToLower(path.Ext(name)))
@@ -41,11 +41,11 @@ func fits(name, lang string) bool {
 
 var pathWord = pattern.Lazy(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)*$`)
 
-// plain names files that have no extension.
+// plain lists names of files without an extension.
 var plain = []string{"makefile", "dockerfile", "rakefile", "gemfile", "readme", "license", "changelog", "procfile", "justfile"}
 
 // looksLikePath reports whether a word can be the path of a file: it has an extension
-// with a letter in it, or directories, or one of the usual names.
+// that contains a letter, it is one of the usual names, or its name begins with a dot.
 func looksLikePath(word string) bool {
 	word = strings.Trim(word, "`*\"'()[]<>,;: ")
 	if !pathWord().MatchString(word) || len(word) > 200 {
@@ -60,13 +60,13 @@ func looksLikePath(word string) bool {
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
-// labels stand in front of the path in a line that only names a file.
+// labels match the words before the path in a line that only names a file.
 var labels = pattern.Lazy(`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`)
 
-// afterPath is the rest of a line that only names a file: "(already provided …)", "(4 lines)".
+// afterPath matches the rest of such a line: "(already provided …)", "(4 lines)".
 var afterPath = pattern.Lazy(`^\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[:.]?\s*$`)
 
-// pathLike returns the path of a line that names a file and says no more, "" for another.
+// pathLike returns the path in a line that only names a file, or "".
 func pathLike(line string) string {
 	s := strings.TrimSpace(line)
 	s = strings.TrimLeft(s, "#*->0123456789.) ")
@@ -88,12 +88,12 @@ func pathLike(line string) string {
 }
 
 // startsWithDigitPath reports whether a line is a path that begins with a digit, such as
-// 01-intro.md, and no item of a list.
+// 01-intro.md, and not an item of a list.
 func startsWithDigitPath(s string) bool {
 	return s != "" && s[0] >= '0' && s[0] <= '9' && !strings.ContainsAny(s, " ") && looksLikePath(s)
 }
 
-// infoPath returns the path that an info string gives.
+// infoPath returns the path in an info string, or "".
 func infoPath(info string) string {
 	for _, word := range strings.FieldsFunc(info, func(c rune) bool { return c == ' ' || c == '{' || c == '}' || c == ',' }) {
 		if _, value, ok := strings.Cut(word, "="); ok {
@@ -112,7 +112,7 @@ func infoPath(info string) string {
 
 var comment = pattern.Lazy(`^\s*(?:#|//|--|;|%|/\*+|<!--|"""|')\s*(.*?)\s*(?:\*/|-->|""")?\s*$`)
 
-// inComment returns the path in a comment that says no more.
+// inComment returns the path in a comment that contains nothing else, or "".
 func inComment(line string) string {
 	m := comment().FindStringSubmatch(line)
 	if m == nil {
@@ -121,7 +121,7 @@ func inComment(line string) string {
 	return pathLike(m[1])
 }
 
-// diffPath returns the path that the head of a unified diff names.
+// diffPath returns the path in the head of a unified diff, or "".
 func diffPath(body []string) string {
 	for _, line := range body[:min(len(body), 8)] {
 		if rest, ok := strings.CutPrefix(line, "+++ "); ok {
@@ -134,12 +134,12 @@ func diffPath(body []string) string {
 	return ""
 }
 
-// maxAbove is how many lines with words above a block may name its file.
+// maxAbove is the maximum number of nonempty lines above a block that may name its file.
 const maxAbove = 2
 
-// heading returns the path of the file that the next block is about: by its info string,
-// by a line above that names a file and says no more, or by the words above, if they name
-// just one file in view.
+// heading returns the path for the next block: from its info string, from a line above
+// that contains only a path, or from the line above if it mentions exactly one file in
+// view.
 func (r *reader) heading(info string) string {
 	if p := infoPath(info); p != "" {
 		return p
@@ -166,7 +166,7 @@ func (r *reader) heading(info string) string {
 	return found
 }
 
-// above returns the lines with words right above the present one, the nearest first.
+// above returns the nonempty lines right above the current one, the nearest first.
 func (r *reader) above() (out []string) {
 	for i := r.at - 1; i >= 0 && len(out) < maxAbove && i >= r.at-4; i-- {
 		line := strings.TrimSpace(r.lines[i])
@@ -180,7 +180,7 @@ func (r *reader) above() (out []string) {
 	return out
 }
 
-// mentions reports whether a line has a path, or its last part, as a word.
+// mentions reports whether a line contains a path, or its last part, as a word.
 func mentions(line, name string) bool {
 	for _, word := range strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(" `*\"'(),;:", c) }) {
 		word = strings.TrimRight(word, ".!?")
@@ -191,20 +191,20 @@ func mentions(line, name string) bool {
 	return false
 }
 
-// example is how a block is announced that is not the file itself.
+// example matches the announcement of a block that is not the file itself.
 var example = pattern.Lazy(`(?i)\b(examples?|e\.g\.|for instance|usage|how (?:to|you can) (?:use|call|run|test)|you can (?:use|call|run|test)|would (?:look|print|output)|the output|sample)\b`)
 
 func isExample(line string) bool { return example().MatchString(line) }
 
-// announcesExample reports whether the line above says that a block is an example.
+// announcesExample reports whether the line above announces an example.
 func (r *reader) announcesExample() bool {
 	lines := r.above()
 	return len(lines) > 0 && isExample(lines[0])
 }
 
-// spelled returns the path in view that name means: the path itself, one that differs in
-// its directories from the only file of that name, or name as it is.
-func (r *reader) spelled(name string) string {
+// resolvePath returns the path in view that name means: the path itself, or the only path in
+// view with the same base name. Otherwise it returns name.
+func (r *reader) resolvePath(name string) string {
 	name = strings.TrimPrefix(path.Clean(strings.Trim(name, "`*\"' ")), "/")
 	if _, ok := r.view.file(name); ok {
 		return name
@@ -221,7 +221,7 @@ func (r *reader) spelled(name string) string {
 	return first(found, name)
 }
 
-// only returns the only file in view that fits a language, "" if there are others.
+// only returns the only file in view that fits a language, or "".
 func (r *reader) only(lang string) string { return r.view.fitting(lang) }
 
 func (v View) fitting(lang string) string {
@@ -238,24 +238,24 @@ func (v View) fitting(lang string) string {
 	return found
 }
 
-// Shares of the lines of a file that a block must have to be taken for it without a path:
-// for the only file in view, and for one of several, which must also be twice as like as
-// the next.
+// Minimum shares of a file's lines that a block without a path must contain to be taken
+// as that file: if it is the only one in view, and if there are several. In the second
+// case the share must also be twice that of the next file.
 const (
 	minOnly    = 0.25
 	minSeveral = 0.5
-	tinyLines  = 3 // the lines of such a file are too few to compare
+	tinyLines  = 3 // files below this number of lines are too short to compare
 )
 
-// alike returns the file in view that text is a version of.
-func (v View) alike(text, lang string) string {
+// closestFile returns the file in view of which text is a version, or "".
+func (v View) closestFile(text, lang string) string {
 	best, second, found, fitting := 0.0, 0.0, "", 0
 	for _, f := range v {
 		if !fits(f.Path, lang) {
 			continue
 		}
 		fitting++
-		share := shared(f.Text, text)
+		share := sharedLines(f.Text, text)
 		if share > best {
 			best, second, found = share, best, f.Path
 		} else if share > second {
@@ -276,8 +276,8 @@ func (v View) alike(text, lang string) string {
 	return ""
 }
 
-// shared is the share of the lines of old that text has too.
-func shared(old, text string) float64 {
+// sharedLines returns the share of the lines of old that are also in text.
+func sharedLines(old, text string) float64 {
 	have := map[string]bool{}
 	for line := range strings.Lines(text) {
 		have[strings.TrimSpace(line)] = true

@@ -1,10 +1,10 @@
-// Package prose reads the answers of models that call no tools: words with whole files,
+// Package prose reads the answers of models that call no tools: text with whole files,
 // SEARCH/REPLACE blocks and diffs in code fences, each under the path of its file, and
-// lines that ask for more (READ path, SEARCH words, a command in a sh fence).
+// requests for more (READ path, SEARCH words, a command in a sh fence).
 //
-// A block is taken only if its file is known. An example, a block without a path and a
-// second version of a file are not taken, and the answer says so. Package prose knows no
-// workspace: [View] tells it the files in front of the model.
+// A block is accepted only if its file is known. Examples, blocks without a path and
+// superseded versions of a file are not accepted, and the answer reports them. The
+// package does not access the workspace: [View] holds the files visible to the model.
 package prose
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Kind is one way to act.
+// Kind is a kind of action.
 type Kind string
 
-// The ways to act.
+// The kinds of actions.
 const (
 	Whole  Kind = "whole"  // Text is the new content of the file at Path, or a definition of it
 	Blocks Kind = "blocks" // Text is SEARCH/REPLACE blocks or a unified diff for the file at Path
-	Read   Kind = "read"   // the file at Path is asked for
-	Search Kind = "search" // the words in Text are to be searched for
-	Run    Kind = "run"    // the command in Text is to be run
+	Read   Kind = "read"   // a request to read the file at Path
+	Search Kind = "search" // a request to search for the words in Text
+	Run    Kind = "run"    // a request to run the command in Text
 )
 
-// Act is one thing that an answer asks for.
+// Act is one action in an answer.
 type Act struct {
 	Kind Kind
 	Path string
@@ -39,16 +39,16 @@ type Act struct {
 // edits reports whether the act changes a file.
 func (a Act) edits() bool { return a.Kind == Whole || a.Kind == Blocks }
 
-// File is a file in front of the model.
+// File is a file visible to the model.
 type File struct {
 	Path, Text string
 }
 
-// View is the files in front of the model, in the order shown.
+// View is the files visible to the model, in the order shown.
 type View []File
 
-// Answer is an answer taken apart. Text is its words without the blocks that were taken.
-// Doubts say which blocks were not taken, and the reason.
+// Answer is a parsed answer. Text is the answer without its accepted blocks. Doubts
+// explain the rejected ones.
 type Answer struct {
 	Acts   []Act
 	Text   string
@@ -58,22 +58,22 @@ type Answer struct {
 // Edits reports whether the answer changes a file.
 func (a Answer) Edits() bool { return slices.ContainsFunc(a.Acts, Act.edits) }
 
-// Parse takes an answer apart. It is linear in the length of text, and never panics.
+// Parse parses an answer. Its time is linear in the length of text, and it never panics.
 func Parse(text string, view View) Answer {
 	r := reader{view: view, lines: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
 	r.read()
 	return r.answer()
 }
 
-// reader walks the lines of an answer.
+// reader walks through the lines of an answer.
 type reader struct {
 	view  View
 	lines []string
 	at    int
 
-	outer  string // marks of a fence around paths and their fences, whose end is still to come
+	outer  string // marks of an enclosing fence around the whole answer that is still open
 	acts   []Act
-	words  []string // lines that belong to no act
+	words  []string // lines outside of actions
 	doubts []string
 }
 
@@ -100,10 +100,10 @@ type block struct {
 	cut  bool // the answer ended inside it
 }
 
-// maxIndent is the deepest indentation of a fence, as of one in a list.
+// maxIndent is the maximum indentation of a fence, for example in a list.
 const maxIndent = 12
 
-// fence reads a fenced block at the present line.
+// fence reads a fenced block at the current line.
 func (r *reader) fence() bool {
 	marks, info, indent, ok := openFence(r.lines[r.at])
 	if !ok {
@@ -134,9 +134,9 @@ func (r *reader) fence() bool {
 	return true
 }
 
-// wraps reports whether the fence that opens at the present line has paths and fences of
-// their own in it, instead of a text: the whole answer was put into a fence. An end of it
-// that is still to come is an odd one out among the fences below.
+// wraps reports whether the fence at the current line encloses the whole answer: it
+// contains a path and a fence instead of text. An odd number of fences below means that
+// its end is among them.
 func (r *reader) wraps(marks, info string) bool {
 	r.outer = ""
 	at := r.at + 1
@@ -161,7 +161,7 @@ func (r *reader) wraps(marks, info string) bool {
 	return true
 }
 
-// openFence returns the marks and the info string of a line that opens a fence.
+// openFence returns the marks, the info string and the indentation of an opening fence.
 func openFence(line string) (marks, info string, indent int, ok bool) {
 	s := strings.TrimLeft(line, " ")
 	if indent = len(line) - len(s); indent > maxIndent || s == "" || s[0] != '`' && s[0] != '~' {
@@ -187,13 +187,13 @@ func unindent(line string, n int) string {
 	return line
 }
 
-// SEARCH/REPLACE marks, as in conflicts of a merge.
+// SEARCH/REPLACE marks, as in merge conflicts.
 const (
 	searchMark  = "<<<<<<< SEARCH"
 	replaceMark = ">>>>>>> REPLACE"
 )
 
-// take decides about a fenced block.
+// take handles a fenced block.
 func (r *reader) take(b block) {
 	body := b.body
 	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
@@ -224,17 +224,17 @@ func (r *reader) take(b block) {
 	}
 }
 
-// whole takes a block as the content of a file.
+// whole accepts a block as the content of a file.
 func (r *reader) whole(b block, body []string, name, lang string) {
-	if p := inComment(body[0]); p != "" && (name == "" || r.spelled(p) == r.spelled(name)) {
+	if p := inComment(body[0]); p != "" && (name == "" || r.resolvePath(p) == r.resolvePath(name)) {
 		name = first(name, p)
-		if had, ok := r.view.file(r.spelled(name)); !ok || firstLine(had.Text) != body[0] {
+		if had, ok := r.view.file(r.resolvePath(name)); !ok || firstLine(had.Text) != body[0] {
 			body = body[1:]
 		}
 	}
 	text := strings.Join(body, "\n") + "\n"
 	if name == "" && !r.announcesExample() {
-		name = r.view.alike(text, lang)
+		name = r.view.closestFile(text, lang)
 	}
 	switch {
 	case r.announcesExample() && name == "":
@@ -251,13 +251,13 @@ func (r *reader) whole(b block, body []string, name, lang string) {
 	r.words = append(append(r.words, body...), "```")
 }
 
-// edit adds a change of a file. Of two whole versions the last one counts.
+// edit adds a change of a file. It replaces an earlier whole version of the same file.
 func (r *reader) edit(a Act) {
 	if a.Path == "" {
 		r.doubts = append(r.doubts, "an edit without the path of its file was not taken")
 		return
 	}
-	a.Path = r.spelled(a.Path)
+	a.Path = r.resolvePath(a.Path)
 	if a.Kind == Whole {
 		before := len(r.acts)
 		r.acts = slices.DeleteFunc(r.acts, func(old Act) bool { return old.Kind == Whole && old.Path == a.Path })
@@ -269,7 +269,7 @@ func (r *reader) edit(a Act) {
 	r.acts = append(r.acts, a)
 }
 
-// dropHeading takes the line that names a file out of the words, if it says no more.
+// dropHeading removes the line that only names a file from the words.
 func (r *reader) dropHeading() {
 	for n := len(r.words); n > 0; n-- {
 		line := r.words[n-1]
@@ -283,7 +283,7 @@ func (r *reader) dropHeading() {
 	}
 }
 
-// bareBlocks reads SEARCH/REPLACE blocks that stand in no fence.
+// bareBlocks reads SEARCH/REPLACE blocks outside of fences.
 func (r *reader) bareBlocks() {
 	name, from := r.heading(""), r.at
 	cut := true
@@ -302,13 +302,13 @@ var (
 	searchLine = pattern.Lazy("^[\\s>*-]*`?SEARCH:?\\s+(\\S.*)$")
 )
 
-// request takes a line that asks for a file or for a search.
+// request accepts a line that asks for a file or for a search.
 func (r *reader) request(line string) bool {
 	if m := readLine().FindStringSubmatch(line); m != nil {
 		found := false
 		for _, w := range strings.FieldsFunc(m[1], func(c rune) bool { return c == ' ' || c == ',' || c == '`' }) {
 			if p := strings.Trim(w, "\"'*."); p != "" && looksLikePath(w) {
-				r.acts = append(r.acts, Act{Kind: Read, Path: r.spelled(p)})
+				r.acts = append(r.acts, Act{Kind: Read, Path: r.resolvePath(p)})
 				found = true
 			}
 		}
@@ -321,7 +321,7 @@ func (r *reader) request(line string) bool {
 	return false
 }
 
-// asks takes a block that holds nothing but requests.
+// asks accepts a block that consists of requests.
 func (r *reader) asks(body []string) bool {
 	n := len(r.acts)
 	for _, line := range body {
@@ -333,7 +333,8 @@ func (r *reader) asks(body []string) bool {
 	return true
 }
 
-// command takes a block of shell lines. Prompts tell commands from their output.
+// command accepts a block of shell lines. If there are prompts, the other lines are
+// output.
 func (r *reader) command(body []string) {
 	var prompted []string
 	for _, line := range body {
@@ -350,8 +351,8 @@ func (r *reader) command(body []string) {
 	r.acts = append(r.acts, Act{Kind: Run, Text: strings.TrimSpace(strings.Join(body, "\n"))})
 }
 
-// answer puts together the outcome. A command beside an edit is advice: the tests are run
-// after an edit anyway.
+// answer returns the result. Requests beside an edit are dropped: the tests run after an
+// edit anyway.
 func (r *reader) answer() Answer {
 	a := Answer{Acts: r.acts, Doubts: r.doubts, Text: strings.TrimSpace(strings.Join(r.words, "\n"))}
 	if a.Edits() {
@@ -380,8 +381,8 @@ func (v View) Has(name string) bool {
 	return ok
 }
 
-// EndsLike reports whether a text has the last line of the file in view at a path. It is
-// true for a file that is not in view.
+// EndsLike reports whether a text has the same last line as the file in view at a path.
+// It returns true if the file is not in view.
 func (v View) EndsLike(name, text string) bool {
 	f, ok := v.file(name)
 	return !ok || lastLine(f.Text) == lastLine(text)
@@ -392,7 +393,7 @@ func lastLine(s string) string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// file returns the file of the view at a path.
+// file returns the file in view at a path.
 func (v View) file(name string) (File, bool) {
 	for _, f := range v {
 		if f.Path == name {

@@ -7,8 +7,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// bareJSON reads a call that stands without any markup at the start of a line.
-// It counts only for known tools, and only when nothing but calls follows.
+// bareJSON reads a call without any markup at the start of a line. It counts only for
+// known tools, and only if no prose follows.
 func bareJSON(s *scanner, i int) (segment, bool) {
 	if s.exhausted() || !s.fieldFirst(i) && (s.s[i] != '[' || !s.pythonList(i)) {
 		return segment{}, false
@@ -29,8 +29,8 @@ func bareJSON(s *scanner, i int) (segment, bool) {
 	return seg, true
 }
 
-// bareItem reads JSON or a list of calls as in Python that is not in markup;
-// announced says that it was said to be a call.
+// bareItem reads JSON or a Python list of calls outside of markup; announced means that
+// the text introduced it as a call.
 func (g *grammar) bareItem(i int, announced bool) item {
 	if g.s[i] == '[' && g.pythonList(i) {
 		return g.pythonCalls(i+1, true)
@@ -43,7 +43,7 @@ func (g *grammar) bareItem(i int, announced bool) item {
 	return item{calls: f.calls, err: f.err, next: in.Next, ok: announced || f.strict || g.shaped(f.calls)}
 }
 
-// shaped accepts arguments beside the name when the tool takes all of them.
+// shaped accepts arguments beside the name if the tool knows all of them.
 func (g *grammar) shaped(calls []Call) bool {
 	for _, c := range calls {
 		t := g.p.tools[c.Name]
@@ -55,9 +55,8 @@ func (g *grammar) shaped(calls []Call) bool {
 	return len(calls) > 0
 }
 
-// bareSegment takes calls that stand without markup, unless they are an
-// example. What goes on in prose is none, but where the model said that it
-// acts.
+// bareSegment accepts calls without markup unless they are an example. If prose follows,
+// they count only if the model announced an action.
 func (s *scanner) bareSegment(i int, it item) (segment, bool) {
 	seg := segment{start: i, end: it.next, calls: it.calls}
 	if !it.ok || it.err != "" || !s.p.allKnown(it.calls) || s.exampleBefore(i) {
@@ -68,12 +67,12 @@ func (s *scanner) bareSegment(i int, it item) (segment, bool) {
 	return seg, true
 }
 
-// fieldFirst reports whether the object at i, or the first one in the list at
-// i, begins with a mend.Field that a call has.
+// fieldFirst reports whether the object at i, or the first one in the list at i, begins
+// with a field of a call.
 func (x *text) fieldFirst(i int) bool {
 	for range 3 {
 		j := x.space(i + 1)
-		if x.over(j) {
+		if x.pastEnd(j) {
 			return false
 		}
 		if x.s[i] == '[' || x.s[j] == '{' {
@@ -84,7 +83,7 @@ func (x *text) fieldFirst(i int) bool {
 			continue
 		}
 		for n := 1; n > 0; j += n {
-			if n = 0; x.over(j) {
+			if n = 0; x.pastEnd(j) {
 				return false
 			}
 			for _, q := range [...]string{`"`, "'", "“", "‘"} {
@@ -98,7 +97,7 @@ func (x *text) fieldFirst(i int) bool {
 			end++
 		}
 		word := x.s[j:end]
-		return !x.over(end) && (named(word, nameFields[:]) || named(word, argFields[:]) ||
+		return !x.pastEnd(end) && (named(word, nameFields[:]) || named(word, argFields[:]) ||
 			named(word, metaFields[:]) || named(word, wrapFields[:]) || slices.Contains(talkFields[:], word))
 	}
 	return false
@@ -107,22 +106,22 @@ func (x *text) fieldFirst(i int) bool {
 // barePython reads name(…) of a known tool.
 func barePython(s *scanner, i int) (segment, bool) {
 	name, j := s.word(i)
-	if !s.is(j, '(') || !s.spelled(name) {
+	if !s.is(j, '(') || !s.isProperName(name) {
 		return segment{}, false
 	}
 	return s.bareSegment(i, s.pythonCalls(i, false))
 }
 
-// bareNamed reads the name of a tool and then its arguments as an object, as
-// it is left when the tokens of a format were stripped: read_file{…}, or the
-// object on the next line. As the whole message it may be name(…), too.
+// bareNamed reads the name of a tool followed by its arguments as an object, the
+// remainder of a format without its tokens: read_file{…}, or the object on the next line.
+// At the start of the message it also accepts name(…).
 func bareNamed(s *scanner, i int) (segment, bool) {
 	name, j := s.word(i)
-	if s.over(j) {
+	if s.pastEnd(j) {
 		s.cut = s.mayBeTool(name)
 		return segment{}, false
 	}
-	if !s.spelled(name) || s.exhausted() {
+	if !s.isProperName(name) || s.exhausted() {
 		return segment{}, false
 	}
 	if s.s[j] == '(' && strings.TrimSpace(s.s[:i]) == "" {
@@ -138,7 +137,7 @@ func bareNamed(s *scanner, i int) (segment, bool) {
 	return s.bareSegment(i, it)
 }
 
-// mayBeTool reports whether the name of a tool begins with word.
+// mayBeTool reports whether word is a prefix of a tool's name.
 func (g *grammar) mayBeTool(word string) bool {
 	for name := range g.p.folded {
 		if strings.HasPrefix(name, fold(word)) {

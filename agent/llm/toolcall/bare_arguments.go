@@ -7,9 +7,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// ByArguments returns the call that is meant by a text that holds just one object, bare or
-// in a code fence, which fits the arguments of exactly one of the tools named in offered:
-// it has all that are required, and no other. An object without any argument fits none.
+// ByArguments returns the call meant by a text that consists of one object, bare or in a
+// code fence. The object must match exactly one of the offered tools: it has all required
+// arguments and no unknown ones. An empty object does not match.
 func (p *Parser) ByArguments(text string, offered []string) (Call, bool) {
 	in, ok := onlyObject(text)
 	if !ok {
@@ -36,8 +36,8 @@ func (p *Parser) ByArguments(text string, offered []string) (Call, bool) {
 	return Call{Name: found, Arguments: mend.Object(fields), Repaired: in.Mended, Truncated: in.Open > 0}, true
 }
 
-// onlyObject reads the one object of a text: the text itself, or all of one code fence
-// with at most a sentence around it.
+// onlyObject reads the only object of a text: the whole text, or the content of its only
+// code fence.
 func onlyObject(text string) (mend.Value, bool) {
 	s := strings.TrimSpace(text)
 	if i := strings.Index(s, "```"); i >= 0 && strings.Count(s, "```") <= 2 {

@@ -1,29 +1,26 @@
 package toolcall
 
-// dialect is how one family of models writes its calls: what a call begins
-// with, and the function that reads it. Marks are written in the form that
-// [lexMark] returns: tags without namespace and in lower case, tokens with
-// plain bars and underscores. A new dialect is one row in the table, where the
-// grammar between marks does not do a function in a file of its own, and its
-// cases in testdata.
+// dialect is the call format of a family of models: the marks that begin a call, and the
+// function that reads it. Marks are written in the form returned by [lexMark]: tags
+// without namespace and in lower case, tokens with plain bars and underscores. A new
+// dialect is one row in the table, a function in a separate file if the common grammar is
+// not enough, and cases in testdata.
 type dialect struct {
 	name   string
-	opens  []string // marks; a call, or a list of them, follows
-	closes []string // beside the closing form of opens: </tool_call>, [/TOOL_CALLS]
-	inside []string // separates the parts of a call
-	line   string   // the bytes that a call can begin with at the start of a line
+	opens  []string // marks before a call or a list of calls
+	closes []string // in addition to the closing forms of opens: </tool_call>, [/TOOL_CALLS]
+	inside []string // separators between the parts of a call
+	line   string   // possible first bytes of a call at the start of a line
 	read   readFunc
 }
 
-// readFunc reads the calls at an offset. ok is false when there are none. It
-// does not have to tell whether more text could make some: the text that it
-// asks notes that (see [text]).
+// readFunc reads the calls at an offset. ok is false if there are none. It need not
+// report whether more text could complete a call: the text records that (see [text]).
 type readFunc func(s *scanner, at int) (seg segment, ok bool)
 
-// dialects is the table. Those that begin a line are tried in its order. Two
-// forms are found by the walk itself (scan.go): a tool's own tag, which begins
-// with a name that only the parser knows, and markup that is written with HTML
-// entities.
+// dialects returns the table. Dialects that begin a line are tried in its order. Two
+// forms are found by the scanner itself (scan.go): a tag named like a tool, since only
+// the parser knows the names, and markup written with HTML entities.
 func dialects() []dialect {
 	region := region
 	return []dialect{
@@ -54,7 +51,7 @@ func dialects() []dialect {
 		{name: "functionary", read: recipients, line: ">"},
 		{name: "qwen agent", read: qwenAgent, line: "\xe2"},
 		{name: "functools (phi, firefunction)", read: functools, line: "f"},
-		{name: "react, labels", read: labelled, line: "AaCcFfTt*"},
+		{name: "react, labels", read: labeledCall, line: "AaCcFfTt*"},
 		{name: "bare JSON (llama 3)", read: bareJSON, line: "{["},
 		{name: "name and JSON (glm 4), python (llama 4, gemma)", read: bareNamed, line: letters},
 		{name: "code fences", read: callFence, line: "`~"},
@@ -63,13 +60,13 @@ func dialects() []dialect {
 
 const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 
-// thinkTags enclose thinking; a call that stands inside is none.
+// thinkTags enclose thinking; calls inside do not count.
 var thinkTags = [...][2]string{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
 	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
 }
 
-// roleTokens say that a message of the assistant begins.
+// roleTokens begin a message of the assistant.
 var roleTokens = [...]string{"<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>", "<|header_start|>assistant<|header_end|>",
 	"<|start_of_role|>assistant<|end_of_role|>", "<|im_assistant|>assistant<|im_middle|>", "<|assistant|>", "<start_of_turn>model\n", "<｜Assistant｜>"}
 

@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// element reads a call inside markup that begins with a tag: a named tag, the
-// tag of a tool, or elements for the name and the arguments.
+// element reads a call that begins with a tag: a tag that names a tool, a tag named like
+// a tool, or elements for the name and the arguments.
 func (g *grammar) element(i int) item {
 	m := g.mark(i)
 	switch {
@@ -33,11 +33,11 @@ func (g *grammar) element(i int) item {
 	if ps.bad {
 		return item{}
 	}
-	return g.one(m.tag, ps.args, ps.next).marked(ps.repaired, ps.cut)
+	return g.oneCall(m.tag, ps.args, ps.next).withFlags(ps.repaired, ps.cut)
 }
 
-// namedTag reads <function=name>…, <invoke name="…">… and their like. The
-// second result reports whether m is such a tag.
+// namedTag reads <function=name>…, <invoke name="…">… and similar tags. The second result
+// reports whether m is such a tag.
 func (g *grammar) namedTag(m mark) (item, bool) {
 	name := m.tagName()
 	if !isName(name) {
@@ -49,7 +49,7 @@ func (g *grammar) namedTag(m mark) (item, bool) {
 		args := slices.DeleteFunc(attributeArguments(m, t), func(a mend.Field) bool {
 			return named(a.Key, nameFields[:]) || named(a.Key, metaFields[:])
 		})
-		return g.one(n, args, m.next), true
+		return g.oneCall(n, args, m.next), true
 	}
 	if it, closed := g.jsonBody(m, n); it.ok || g.is(g.space(m.next), '{') {
 		it.next = closed
@@ -59,7 +59,7 @@ func (g *grammar) namedTag(m mark) (item, bool) {
 	if ps.bad && len(ps.args) == 0 {
 		return g.lineElement(m, n), true
 	}
-	return g.one(n, ps.args, ps.next).marked(ps.repaired, ps.cut), true
+	return g.oneCall(n, ps.args, ps.next).withFlags(ps.repaired, ps.cut), true
 }
 
 // attributeArguments reads the attributes of a tag as arguments.
@@ -72,8 +72,8 @@ func attributeArguments(m mark, t *tool) []mend.Field {
 	return list
 }
 
-// nameThenArguments reads <function>x</function><arguments>…</arguments>: the
-// mark k opens a call in other dialects.
+// nameThenArguments reads <function>x</function><arguments>…</arguments>. The mark k also
+// opens calls of other dialects.
 func (g *grammar) nameThenArguments(k mark) item {
 	if !k.opening() || k.selfEnd || k.named() || !named(k.word(), nameFields[:]) {
 		return item{}
@@ -103,23 +103,23 @@ func (g *grammar) nameElement(m mark) item {
 	n, _ := g.p.Canonical(name)
 	// The rest is the body of the element around the name.
 	ps := g.params(mark{name: "<>", next: v.next}, frame{tool: g.p.tools[n]})
-	return g.one(n, ps.args, ps.next).marked(false, ps.cut)
+	return g.oneCall(n, ps.args, ps.next).withFlags(false, ps.cut)
 }
 
-// toolElement reads a call in the form <tool_name>…</tool_name>, where
-// arguments, or nothing that could be prose, follow the tag m of a known tool.
+// toolElement reads <tool_name>…</tool_name>, the element m of a known tool, if its
+// content is arguments or at least not prose.
 func (g *grammar) toolElement(m mark, ownLine bool) item {
 	name := g.known(m.tag)
-	t, own := g.p.tools[name], g.spelled(m.tag)
+	t, own := g.p.tools[name], g.isProperName(m.tag)
 	attrs := attributeArguments(m, t)
-	foreign := func(key string) bool { return !own && !t.has(key) && !pathKey(key) } // an element of that name in HTML
+	foreign := func(key string) bool { return !own && !t.has(key) && !pathKey(key) } // e.g. an HTML element of that name
 	pos := g.space(m.next)
 	k := g.mark(pos)
 	switch {
 	case m.selfEnd && slices.ContainsFunc(attrs, func(a mend.Field) bool { return foreign(a.Key) }):
 		return item{}
 	case m.selfEnd, m.closedBy(k):
-		it := g.one(name, attrs, m.next)
+		it := g.oneCall(name, attrs, m.next)
 		it.ok = len(attrs) > 0 || t.required == 0 && ownLine
 		if !m.selfEnd {
 			it.next = k.next
@@ -127,7 +127,7 @@ func (g *grammar) toolElement(m mark, ownLine bool) item {
 		return it
 	case g.is(pos, '{'):
 		it, closed := g.jsonBody(m, name)
-		it.ok = it.ok && it.err == "" && (closed > it.next || g.over(g.space(it.next)))
+		it.ok = it.ok && it.err == "" && (closed > it.next || g.pastEnd(g.space(it.next)))
 		it.next = closed
 		return it
 	case !k.opening():
@@ -141,8 +141,7 @@ func (g *grammar) toolElement(m mark, ownLine bool) item {
 	return g.elementArguments(m, name, attrs)
 }
 
-// elementArguments reads the arguments in the element m of a tool, which may
-// have some as attributes.
+// elementArguments reads the arguments in the element m of a tool and in its attributes.
 func (g *grammar) elementArguments(m mark, name string, attrs []mend.Field) item {
 	ps := g.params(m, frame{tool: g.p.tools[name]})
 	if len(ps.args) == 0 {
@@ -156,11 +155,11 @@ func (g *grammar) elementArguments(m mark, name string, attrs []mend.Field) item
 			ps.next = end + len(m.raw) + 3
 		}
 	}
-	return g.one(name, ps.args, ps.next).marked(ps.repaired || ps.bad, ps.cut)
+	return g.oneCall(name, ps.args, ps.next).withFlags(ps.repaired || ps.bad, ps.cut)
 }
 
-// jsonBody reads the element m of a tool that holds the arguments as JSON. It
-// returns where the element ends, or the call when it is not closed.
+// jsonBody reads the element m of a tool with JSON arguments. closed is the end of the
+// element, or of the call if the element is not closed.
 func (g *grammar) jsonBody(m mark, name string) (it item, closed int) {
 	it = g.jsonArguments(name, g.space(m.next))
 	if k := g.mark(g.space(it.next)); m.closedBy(k) {
@@ -169,8 +168,8 @@ func (g *grammar) jsonBody(m mark, name string) (it item, closed int) {
 	return it, it.next
 }
 
-// lineElement reads the element m of a tool that needs exactly one argument and
-// has it as text: <tool_name>value</tool_name>.
+// lineElement reads the element m of a tool with exactly one required argument, given as
+// text: <tool_name>value</tool_name>.
 func (g *grammar) lineElement(m mark, name string) item {
 	t := g.p.tools[name]
 	only, ok := t.only()
@@ -178,13 +177,13 @@ func (g *grammar) lineElement(m mark, name string) item {
 		return item{}
 	}
 	stop := g.line(m.next)
-	if stop == m.next || m.named() { // the value may stand on lines of its own
+	if stop == m.next || m.named() { // the value may be on separate lines
 		stop = min(len(g.s), m.next+2000)
 	}
 	closing := "</" + m.raw + ">"
 	value, _, ok := strings.Cut(g.s[m.next:stop], closing)
 	if !ok {
-		g.over(stop)
+		g.pastEnd(stop)
 	}
 	if !ok || strings.TrimSpace(value) == "" {
 		return item{}
@@ -192,5 +191,5 @@ func (g *grammar) lineElement(m mark, name string) item {
 	if m.named() && strings.Contains(value, "<param") {
 		return item{err: fmt.Sprintf("The parameters of %s could not be understood; send the call again.", name), next: m.next + len(value) + len(closing), ok: true}
 	}
-	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
+	return g.oneCall(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
 }

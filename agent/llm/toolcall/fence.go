@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// fence is a code fence that was opened.
+// fence is an open code fence.
 type fence struct {
 	start, body int
 	ticks, info string
-	oneLine     bool // it closes on its line; Markdown takes it for inline code
+	oneLine     bool // closed on the same line; inline code in Markdown
 }
 
-// fenceAt reads the opening of the fence at i.
+// fenceAt reads the opening line of the fence at i.
 func (x *text) fenceAt(i int) (fence, bool) {
 	n := x.run(i)
-	if x.over(i+n) || n < 3 {
+	if x.pastEnd(i+n) || n < 3 {
 		return fence{}, false
 	}
 	eol := lineEnd(x.s, i+n)
@@ -28,13 +28,12 @@ func (x *text) fenceAt(i int) (fence, bool) {
 		f.info, _, _ = strings.Cut(info, " ")
 	}
 	if !f.oneLine || f.callable() {
-		x.over(eol)
+		x.pastEnd(eol)
 	}
 	return f, true
 }
 
-// announces are the info strings that announce a call, codes those of a fence
-// that may hold one.
+// announces are the info strings that announce a call, codes those that permit one.
 var (
 	announces = [...]string{"tool_call", "tool_calls", "tool_code", "tool", "tool_use", "toolcall", "function_call", "function", "tool-call"}
 	codes     = [...]string{"", "json", "json5", "jsonc", "xml", "html", "python", "py", "text", "txt", "plaintext"}
@@ -44,8 +43,7 @@ func (f fence) announced() bool { return slices.Contains(announces[:], f.info) }
 
 func (f fence) callable() bool { return f.announced() || slices.Contains(codes[:], f.info) }
 
-// fenceEnd returns where to go on after the code at i, or the backticks, that
-// hold no call.
+// fenceEnd skips the fence or inline code at i, which contains no call.
 func (s *scanner) fenceEnd(i int) int {
 	f, ok := s.fenceAt(i)
 	if s.s[i] == '`' && (!ok || f.oneLine) {
@@ -69,9 +67,9 @@ func closesFence(line, ticks string) bool {
 	return len(line) >= len(ticks) && strings.Trim(line, ticks[:1]) == ""
 }
 
-// callFence reads a fence that holds nothing but calls of known tools. It is a
-// call when nothing but calls follows it; every other fence is code, and what
-// it holds is none.
+// callFence reads a fence that contains only calls of known tools. It counts only if no
+// prose follows, unless its info string or the text announces a call. Any other fence is
+// code.
 func callFence(s *scanner, i int) (segment, bool) {
 	seg := segment{start: i}
 	f, ok := s.fenceAt(i)
@@ -82,7 +80,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 		return s.lineFence(f)
 	}
 	pos := s.fenceGap(f, f.body)
-	for ; !s.over(pos) && !s.has(pos, f.ticks); pos = s.fenceGap(f, pos) {
+	for ; !s.pastEnd(pos) && !s.has(pos, f.ticks); pos = s.fenceGap(f, pos) {
 		it := s.fenceItem(f, pos)
 		cut := it.err != "" && it.next >= len(s.s) // the last call of a list was cut off
 		if !it.ok || it.err != "" && !cut || !s.p.allKnown(it.calls) {
@@ -110,7 +108,7 @@ func callFence(s *scanner, i int) (segment, bool) {
 	return seg, !example
 }
 
-// lineFence reads a fence that opens and closes on one line and holds a call.
+// lineFence reads a fence on one line that contains a call.
 func (s *scanner) lineFence(f fence) (segment, bool) {
 	line := strings.TrimRight(s.s[f.start:f.body], " \t\r\n")
 	b := strings.IndexByte(line, '{')
@@ -123,8 +121,8 @@ func (s *scanner) lineFence(f fence) (segment, bool) {
 	return seg, ok
 }
 
-// fenceGap skips what stands between the calls in a fence: comments, and in one
-// that announces a call the printing of its result.
+// fenceGap skips the text between the calls in a fence: comments, and the printing of a
+// result if the fence announces a call.
 func (g *grammar) fenceGap(f fence, pos int) int {
 	for {
 		pos = g.separators(pos)
@@ -158,13 +156,13 @@ func (s *scanner) fenceItem(f fence, pos int) item {
 	return item{}
 }
 
-// fencedCode reads a call that begins with a word: name(…), variable =
-// name(…), or in a fence that announces a call its name and arguments.
+// fencedCode reads a call that begins with a word: name(…), variable = name(…), or its
+// name and arguments if the fence announces a call.
 func (g *grammar) fencedCode(f fence, pos int) item {
 	name, k := g.word(pos)
 	k = g.indent(k)
 	assigned := g.is(k, '=') && f.announced()
-	called := g.known(name) != "" && !g.over(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 && (f.announced() || g.spelled(name))
+	called := g.known(name) != "" && !g.pastEnd(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 && (f.announced() || g.isProperName(name))
 	switch {
 	case assigned || called || name == "print":
 		return g.pythonCalls(pos, false)

@@ -10,19 +10,18 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// forms are what other programs than this one take for calls, and models send to it
-// too. A tool that cannot be called is "", and what means it stays text.
+// forms configures the call formats of other programs, which models also use here. A tool
+// that cannot be called is "", and its calls stay text.
 type forms struct {
 	on, guess   bool
 	diff, shell string
 	may         func(tool, command string) bool
 }
 
-// Forms returns a parser that also takes for calls what other programs do: a patch
-// between *** Begin Patch and *** End Patch, SEARCH/REPLACE blocks under the name of
-// their file, a block of shell that is the whole answer, an object behind the prose of
-// its line, the editors that are known as str_replace. May reports whether a tool can
-// be called.
+// Forms returns a parser that also accepts call formats of other programs: a patch
+// between *** Begin Patch and *** End Patch, SEARCH/REPLACE blocks under a file name, a
+// shell block as the whole answer, an object after prose on the same line, and the
+// editors known as str_replace. may reports whether a tool can be called.
 func (p *Parser) Forms(foreign []llm.ToolSpec, may func(tool, command string) bool) *Parser {
 	q := *p
 	tool := func(alias string) string {
@@ -42,8 +41,8 @@ func (p *Parser) Forms(foreign []llm.ToolSpec, may func(tool, command string) bo
 	return &q
 }
 
-// Guess returns the first call that a text may mean, whatever stands around it. It is
-// for telling a model how to send it.
+// Guess returns the first possible call in a text, regardless of its surroundings. It is
+// used to show a model the correct format.
 func (p *Parser) Guess(text string) (Call, bool) {
 	q := p.Forms(nil, func(string, string) bool { return true })
 	q.forms.guess = true
@@ -57,8 +56,8 @@ func (p *Parser) Guess(text string) (Call, bool) {
 	return Call{}, false
 }
 
-// form puts a call into a segment that is in one of these forms; cut says that the text
-// ends in it. It is none where prose follows, or where an example was announced.
+// form adds a call in one of these forms to a segment; cut means that the text ended in
+// it. It does not count if prose follows or if an example was announced.
 func (s *scanner) form(seg segment, cut bool, tool string, args ...mend.Field) (segment, bool) {
 	example, maybe := s.announced(seg.start)
 	if tool == "" || !s.p.forms.guess && (example || maybe || s.exampleBefore(seg.start)) { //control:forms-no-example
@@ -88,14 +87,14 @@ func envelope(s *scanner, i int) (segment, bool) {
 	return s.form(segment{start: i, end: end}, cut, s.p.forms.diff, field("diff", s.s[i:end]))
 }
 
-// fileBlocks reads SEARCH/REPLACE blocks behind a line that names their file, in a
-// fence or not.
+// fileBlocks reads SEARCH/REPLACE blocks after a line with a file name, with or without a
+// fence.
 func fileBlocks(s *scanner, i int) (segment, bool) {
 	name, pos := s.fileName(i)
 	if s.p.forms.guess && s.has(i, searchMark) {
 		name, pos = "NAME OF THE FILE", i
 	}
-	if name == "" || s.over(pos) {
+	if name == "" || s.pastEnd(pos) {
 		return segment{}, false
 	}
 	ticks := ""
@@ -123,22 +122,22 @@ func fileBlocks(s *scanner, i int) (segment, bool) {
 
 var fileLine = pattern.Lazy("^[#*` ]*(?:(?i:file|filename|path) ?[:=][*` ]*)?([\\w@+./-]*[\\w@+-])[*`: \r]*$")
 
-// fileName reads the line at i that is the name of a file, and returns where the next
-// line with text begins.
+// fileName reads the file name on the line at i, and returns the start of the next
+// nonempty line.
 func (x *text) fileName(i int) (name string, next int) {
 	eol := lineEnd(x.s, i)
 	if strings.Count(x.s[i:min(eol, i+maxMark)], " ") > 3 || eol-i > maxLine {
 		return "", i
 	}
 	m := fileLine().FindStringSubmatch(x.s[i:eol])
-	if x.over(eol) || m == nil {
+	if x.pastEnd(eol) || m == nil {
 		return "", i
 	}
 	return m[1], x.space(eol)
 }
 
-// formFence reads a fence that holds a patch, blocks under the name of their file, or,
-// where it is the whole answer, commands.
+// formFence reads a fence that contains a patch, blocks under a file name, or commands if
+// it is the whole answer.
 func formFence(s *scanner, i int) (segment, bool) {
 	f, ok := s.fenceAt(i)
 	if !ok || f.oneLine || s.s[i] != '`' && s.s[i] != '~' {
@@ -153,7 +152,7 @@ func formFence(s *scanner, i int) (segment, bool) {
 	}
 	seg := segment{start: i, end: s.fenceEnd(i)}
 	last := strings.LastIndexByte(s.s[:seg.end], '\n') + 1
-	if s.over(seg.end) && (last <= i || !closesFence(s.s[last:seg.end], f.ticks)) {
+	if s.pastEnd(seg.end) && (last <= i || !closesFence(s.s[last:seg.end], f.ticks)) {
 		return segment{}, false // not closed
 	}
 	text := s.s[body:max(body, last)]
@@ -168,7 +167,7 @@ func formFence(s *scanner, i int) (segment, bool) {
 	return segment{}, false
 }
 
-// commands takes a block of shell that nothing was said before but what the model does.
+// commands accepts a shell block that only an announcement of an action may precede.
 func (s *scanner) commands(seg segment, text string) (segment, bool) {
 	line, ok := mend.Commands(text)
 	if !ok || !s.p.forms.may(s.p.forms.shell, line) || !s.p.forms.guess && !blank(s.before(seg.start, maxLine)) && !s.intends(seg.start) {
@@ -177,7 +176,7 @@ func (s *scanner) commands(seg segment, text string) (segment, bool) {
 	return s.form(seg, false, s.p.forms.shell, field("command", line))
 }
 
-// inlineJSON reads an object that is a call behind a sentence on its line.
+// inlineJSON reads an object that is a call after a sentence on the same line.
 func inlineJSON(s *scanner, i int) (segment, bool) {
 	if !s.p.forms.on || s.ownLine(i) || s.exhausted() || !s.fieldFirst(i) {
 		return segment{}, false

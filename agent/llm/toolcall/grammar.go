@@ -9,29 +9,29 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// grammar reads one call, or a list of them, in any of the forms that stand
-// between marks. It is one grammar for all dialects, since models mix them.
+// grammar reads a call or a list of calls in any of the forms between marks. All dialects
+// share it, since models mix them.
 type grammar struct {
 	xml
-	names  map[string]string // known tools by spelling, "" for others
-	worded int               // errors that say where JSON is broken
+	names        map[string]string // names of known tools by spelling, "" for unknown ones
+	quotedErrors int               // number of errors that quote the broken JSON
 }
 
-// item is what one place in markup holds.
+// item is the result of reading one place in markup.
 type item struct {
 	calls []Call
-	err   string // looked like a call and was none
+	err   string // error in a supposed call
 	kept  string // prose before the first call
 	next  int
 	ok    bool
 
-	mention bool // shows what a call looks like
+	mention bool // only illustrates the format of a call
 }
 
-// sendAgain closes an error.
+// sendAgain is the end of an error message.
 const sendAgain = `Send it again as {"name": …, "arguments": {…}}.`
 
-// known returns the tool that a name means, "" when there is none.
+// known returns the tool that a name means, or "".
 func (g *grammar) known(name string) string {
 	if n, ok := g.names[name]; ok {
 		return n
@@ -47,20 +47,20 @@ func (g *grammar) known(name string) string {
 	return n
 }
 
-// spelled reports whether a name is a tool's own, and not an alias.
-func (g *grammar) spelled(name string) bool {
+// isProperName reports whether a name is the proper name of a tool and not an alias.
+func (g *grammar) isProperName(name string) bool {
 	n := g.known(name)
 	return n != "" && fold(n) == fold(name)
 }
 
-// one builds an item of one call that ends at next.
-func (g *grammar) one(name string, args []mend.Field, next int) item {
+// oneCall returns an item with one call that ends at next.
+func (g *grammar) oneCall(name string, args []mend.Field, next int) item {
 	n, _ := g.p.Canonical(name)
 	return item{calls: []Call{{Name: n, Arguments: mend.Object(args)}}, next: next, ok: true}
 }
 
-// marked sets how the calls of an item were read.
-func (it item) marked(repaired, truncated bool) item {
+// withFlags sets Repaired and Truncated of the calls in an item.
+func (it item) withFlags(repaired, truncated bool) item {
 	for i := range it.calls {
 		it.calls[i].Repaired, it.calls[i].Truncated = repaired || truncated, truncated
 	}
@@ -70,10 +70,10 @@ func (it item) marked(repaired, truncated bool) item {
 // truncated reports whether the text ended inside the item's call.
 func (it item) truncated() bool { return len(it.calls) > 0 && it.calls[0].Truncated }
 
-// role is what the mark at i does.
+// role returns the role of the mark at i.
 func (g *grammar) role(i int) role { return g.p.marks[g.mark(i).name] }
 
-// separators skips white space and what stands between calls.
+// separators skips white space and separators between calls.
 func (g *grammar) separators(i int) int {
 	for {
 		i = g.space(i)
@@ -81,18 +81,18 @@ func (g *grammar) separators(i int) int {
 		case g.is(i, ','), g.is(i, ';'):
 			i++
 		case g.is(i, '\\') && g.has(i, `\n`):
-			i += 2 // a line break that was escaped
+			i += 2 // an escaped line break
 		default:
 			return i
 		}
 	}
 }
 
-// closers skips the closing marks that follow i, and returns i when none does.
+// closers skips the closing marks after i; it returns i if there are none.
 func (g *grammar) closers(i int) int {
 	for {
 		j := g.space(i)
-		if g.over(j) || g.s[j] != '<' && g.s[j] != '[' {
+		if g.pastEnd(j) || g.s[j] != '<' && g.s[j] != '[' {
 			return i
 		}
 		if n := stopWord(g.s[j:]); n > 0 {
@@ -107,9 +107,9 @@ func (g *grammar) closers(i int) int {
 	}
 }
 
-// item reads one call, or a list of them, at i.
+// item reads a call or a list of calls at i.
 func (g *grammar) item(i int, first bool) item {
-	if g.over(i) {
+	if g.pastEnd(i) {
 		return item{}
 	}
 	switch c := g.s[i]; {
@@ -136,7 +136,7 @@ func (g *grammar) item(i int, first bool) item {
 	return item{}
 }
 
-// jsonItem takes a value that was read as a call or calls.
+// jsonItem converts a value to a call or calls.
 func (g *grammar) jsonItem(in mend.Value, first bool) item {
 	if !in.OK {
 		if in.Ellipsis || !first {
@@ -158,18 +158,18 @@ func (g *grammar) jsonItem(in mend.Value, first bool) item {
 	return it
 }
 
-// broken says where JSON could not be read.
+// broken describes the place of a JSON error.
 func (g *grammar) broken(i int) string {
 	if i >= len(g.s) {
 		return "the text ends inside its JSON"
 	}
-	if g.worded++; g.worded > maxErrors {
-		return "its JSON is broken" // not told any more
+	if g.quotedErrors++; g.quotedErrors > maxErrors {
+		return "its JSON is broken" // the place is no longer reported
 	}
 	return fmt.Sprintf("its JSON is broken at %q", strings.TrimSpace(clip(g.s[i:], 20)))
 }
 
-// clip cuts s to n bytes, and not within a rune.
+// clip cuts s to n bytes on a rune boundary.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -180,7 +180,7 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// escapedJSON reads an object in markup whose quotes were written as entities.
+// escapedJSON reads an object in markup with quotes written as entities.
 func (g *grammar) escapedJSON(i int) (item, bool) {
 	j := g.space(i + 1)
 	if !g.is(j, '&') || !g.has(j, "&quot;") && !g.has(j, "&#34;") || g.exhausted() {
@@ -227,8 +227,8 @@ func (g *grammar) fenced(i int) item {
 	return out
 }
 
-// nameFirst reads a call that begins with its name: name{…}, name(…),
-// name[ARGS]{…}, name and <arg_key> pairs, or the name alone.
+// nameFirst reads a call that begins with its name: name{…}, name(…), name[ARGS]{…}, name
+// with <arg_key> pairs, or the name alone.
 func (g *grammar) nameFirst(i int, first bool) item {
 	name, j := g.word(i)
 	if first && g.s[j-1] == ':' {
@@ -238,19 +238,19 @@ func (g *grammar) nameFirst(i int, first bool) item {
 	}
 	known := g.known(name) != ""
 	k := g.afterName(j)
-	if g.over(k) || name == "json" && !known {
-		it := g.one(name, nil, k).marked(true, true)
+	if g.pastEnd(k) || name == "json" && !known {
+		it := g.oneCall(name, nil, k).withFlags(true, true)
 		it.ok = first && known
 		return it
 	}
 	switch {
-	case name == "function" && strings.Contains(g.s[j:k], "sep") && (letter(g.s[k]) || g.s[k] == '<'): // DeepSeek's type of a call
+	case name == "function" && strings.Contains(g.s[j:k], "sep") && (letter(g.s[k]) || g.s[k] == '<'): // the call type of DeepSeek
 		return g.item(k, first)
 	case g.s[k] == '(':
 		return g.pythonCalls(i, false)
 	case g.s[k] == '{' && strings.HasPrefix(name, "call:"): // unquoted by design
 		it := g.namedJSON(name, k)
-		return it.marked(false, it.truncated())
+		return it.withFlags(false, it.truncated())
 	case (first || known) && strings.IndexByte("{`", g.s[k]) >= 0:
 		it := g.jsonArguments(name, k)
 		if n, _ := g.p.Canonical(name); len(it.calls) > 0 && it.calls[0].Name != n {
@@ -261,18 +261,18 @@ func (g *grammar) nameFirst(i int, first bool) item {
 	return g.nameAlone(name, k, first)
 }
 
-// nameAlone reads a call whose arguments are pairs, or that has none.
+// nameAlone reads a call with pairs as arguments, or without arguments.
 func (g *grammar) nameAlone(name string, k int, first bool) item {
 	switch m := g.mark(k); {
 	case m.name == "<arg_key>":
 		return g.argPairs(name, k)
 	case g.p.marks[m.name] == closes && first && (g.known(name) != "" || strings.Contains(name, "_")):
-		return g.one(name, nil, k)
+		return g.oneCall(name, nil, k)
 	}
 	return item{}
 }
 
-// afterName skips what separates a name from its arguments.
+// afterName skips the separators between a name and its arguments.
 func (g *grammar) afterName(i int) int {
 	for {
 		i = g.space(i)
@@ -297,10 +297,10 @@ func (g *grammar) afterName(i int) int {
 	}
 }
 
-// channels are those of gpt-oss.
+// channels are the channels of gpt-oss.
 var channels = [...]string{"commentary", "analysis", "final"}
 
-// namedJSON reads the arguments of a call whose name is known, at i.
+// namedJSON reads the JSON arguments of the named tool at i.
 func (g *grammar) namedJSON(name string, i int) item {
 	in := g.json(i, g.p.marks)
 	if !in.OK {
@@ -319,12 +319,12 @@ func (g *grammar) namedJSON(name string, i int) item {
 		same, _ := mend.Text(args[w].Value)
 		switch {
 		case t == nil:
-			return g.jsonItem(in, true) // the object is the call, the word before it is none
-		case args[a].Value[0] == '{' && g.known(same) == n: // the whole call once more
+			return g.jsonItem(in, true) // the object is the call, and the word before it is not
+		case args[a].Value[0] == '{' && g.known(same) == n: // the arguments repeat the whole call
 			args, _ = mend.Fields(args[a].Value)
 		}
 	}
-	return g.one(n, args, in.Next).marked(mended || in.Mended, in.Open > 0)
+	return g.oneCall(n, args, in.Next).withFlags(mended || in.Mended, in.Open > 0)
 }
 
 // jsonArguments reads the arguments of a call at i, also in a code fence.
@@ -338,7 +338,7 @@ func (g *grammar) jsonArguments(name string, i int) item {
 	i += len("```")
 	end := min(len(g.s), i+maxMark)
 	b := strings.IndexAny(g.s[i:end], "{`")
-	if b < 0 && g.over(end) || b < 0 || g.s[i+b] == '`' {
+	if b < 0 && g.pastEnd(end) || b < 0 || g.s[i+b] == '`' {
 		return item{}
 	}
 	it := g.namedJSON(name, i+b)
@@ -348,10 +348,9 @@ func (g *grammar) jsonArguments(name string, i int) item {
 	return it
 }
 
-// looseCall reads a call that was written as lines of "key: value" inside
-// markup: the name of the tool first, then its arguments, as an object or one
-// a line. Text over several lines is not read; what is not understood is no
-// call.
+// looseCall reads a call written as lines of "key: value" inside markup: first the name
+// of the tool, then its arguments, as an object or one per line. Values over several
+// lines are not supported; anything unexpected means that there is no call.
 func (g *grammar) looseCall(i int) item {
 	key, value, next := g.pair(i)
 	name := g.known(value)
@@ -362,8 +361,8 @@ func (g *grammar) looseCall(i int) item {
 	var args []mend.Field
 	for len(args) < maxArguments {
 		i = g.space(next)
-		if g.over(i) {
-			return g.one(name, args, i).marked(true, true)
+		if g.pastEnd(i) {
+			return g.oneCall(name, args, i).withFlags(true, true)
 		}
 		if strings.IndexByte("<[`", g.s[i]) >= 0 {
 			break
@@ -379,16 +378,16 @@ func (g *grammar) looseCall(i int) item {
 				return item{}
 			}
 			it := g.namedJSON(name, at)
-			return it.marked(true, it.truncated())
+			return it.withFlags(true, it.truncated())
 		case key == "" || value == "" || value == "|" || value == ">":
 			return item{}
 		}
 		args = mend.Put(args, mend.Field{Key: key, Value: t.typed(key, value)})
 	}
-	return g.one(name, args, i).marked(true, false)
+	return g.oneCall(name, args, i).withFlags(true, false)
 }
 
-// pair reads a line "key: value" at i; key is empty when it is none.
+// pair reads a line "key: value" at i; key is "" if there is none.
 func (g *grammar) pair(i int) (key, value string, next int) {
 	j := i
 	for j < len(g.s) && isWord(g.s[j]) {
@@ -408,19 +407,18 @@ func (g *grammar) pair(i int) (key, value string, next int) {
 	return g.s[i:j], value, next
 }
 
-// argPairs reads <arg_key>k</arg_key><arg_value>v</arg_value>… at i, the form
-// of GLM.
+// argPairs reads GLM's <arg_key>k</arg_key><arg_value>v</arg_value>… at i.
 func (g *grammar) argPairs(name string, i int) item {
 	n, _ := g.p.Canonical(name)
 	t := g.p.tools[n]
 	var args []mend.Field
 	repaired := false
-	end := func(at int, cut bool) item { return g.one(n, args, at).marked(repaired, cut) }
+	end := func(at int, cut bool) item { return g.oneCall(n, args, at).withFlags(repaired, cut) }
 	for {
 		i = g.space(i)
 		m := g.mark(i)
 		switch {
-		case g.over(i):
+		case g.pastEnd(i):
 			closed := strings.HasSuffix(strings.TrimRight(g.s, " \t\r\n"), "</arg_value>")
 			return end(i, !closed || t.lacks(args))
 		case m.growing:
@@ -454,8 +452,8 @@ func (g *grammar) argPairs(name string, i int) item {
 	}
 }
 
-// nextPair returns where the next pair begins when the value at i is not
-// closed before it, -1 when it is.
+// nextPair returns the offset of the next pair if the value at i is not closed before it,
+// or -1.
 func (g *grammar) nextPair(i int, t *tool) int {
 	closing, next := g.index("</arg_value>", i), g.index("<arg_key>", i)
 	if next < 0 || closing >= 0 && closing < next {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// maxHeader bounds what stands between a channel mark and its message.
+// maxHeader is the maximum length of the text between a channel mark and its message.
 const maxHeader = 300
 
-// channel reads a message of gpt-oss to a function: a header that names the
-// recipient, then the arguments.
+// channel reads a message of gpt-oss to a function: a header with the recipient, followed
+// by the arguments.
 func channel(s *scanner, i int) (segment, bool) {
 	seg := segment{start: i, end: len(s.s)}
 	header, at := s.header(s.mark(i).next)
@@ -24,7 +24,7 @@ func channel(s *scanner, i int) (segment, bool) {
 	}
 	pos := s.space(at)
 	switch {
-	case s.over(pos):
+	case s.pastEnd(pos):
 		seg.errs = []string{fmt.Sprintf("The answer was cut off before the arguments of %s; send the call again.", name)}
 		return seg, true
 	case s.s[pos] == '{':
@@ -33,7 +33,7 @@ func channel(s *scanner, i int) (segment, bool) {
 		seg.end = s.closers(it.next)
 		return seg, it.ok
 	case s.role(pos) == closes:
-		seg.add(s.one(n, nil, pos))
+		seg.add(s.oneCall(n, nil, pos))
 		seg.end = s.closers(pos)
 		return seg, true
 	}
@@ -44,14 +44,13 @@ func channel(s *scanner, i int) (segment, bool) {
 	return seg, true
 }
 
-// header returns what stands before <|message|> and where the message begins,
-// -1 when there is none.
+// header returns the text before <|message|> and the offset of the message, or -1.
 func (x *text) header(i int) (string, int) {
 	const word = "<|message|>"
 	end := min(len(x.s), i+maxHeader)
 	k := x.index(word, i)
 	if k < 0 || k+len(word) > end {
-		x.over(end)
+		x.pastEnd(end)
 		return x.s[i:end], -1
 	}
 	if strings.Contains(x.s[i:k], "\n\n") {
@@ -60,7 +59,7 @@ func (x *text) header(i int) (string, int) {
 	return x.s[i:k], k + len(word)
 }
 
-// recipient returns the function that a header names.
+// recipient returns the function named by a header, or "".
 func recipient(header string) string {
 	_, rest, _ := strings.Cut(header, "to=")
 	if end := strings.IndexAny(rest, " <\n\t"); end >= 0 {
@@ -69,8 +68,8 @@ func recipient(header string) string {
 	return rest
 }
 
-// afterAnalysis returns where to go on after the mark m when it begins no
-// call: after a message of the analysis channel, which is thinking.
+// afterAnalysis returns the offset after the mark m if m begins no call. It skips a
+// message of the analysis channel, which is thinking.
 func (s *scanner) afterAnalysis(m mark) int {
 	if m.name != "<|channel|>" && m.name != "<|start|>" {
 		return m.next
@@ -97,8 +96,8 @@ func (s *scanner) afterAnalysis(m mark) int {
 	}
 }
 
-// commentary reads a message of gpt-oss to a function when the special tokens
-// were stripped: assistantcommentary to=functions.read_file json{…}.
+// commentary reads a message of gpt-oss to a function without its special tokens:
+// assistantcommentary to=functions.read_file json{…}.
 func commentary(s *scanner, i int) (segment, bool) {
 	const role, to = "assistant", "commentary to="
 	pos := i

@@ -7,15 +7,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// labels introduce a call on their line; "action" is ReAct's.
+// labels are the words that introduce a call on their line; "action" is from ReAct.
 var labels = [...]string{"action", "toolcall", "toolcalls", "functioncall", "call", "tool"}
 
-// maxLabel bounds what stands before the colon of a label.
+// maxLabel is the maximum length of a label before its colon.
 const maxLabel = 28
 
-// label reads one of the words and a colon at i, also in bold: "Action:",
-// "**Tool call:**". It returns the word in lower case without blanks, and
-// where its text begins.
+// label reads one of the words followed by a colon at i, also in bold: "Action:", "**Tool
+// call:**". It returns the word in lower case without blanks, and the offset of the text
+// after it.
 func (x *text) label(i int, words []string) (word string, next int) {
 	letters := make([]byte, 0, maxLabel)
 	for j := i; j < len(x.s) && j-i < maxLabel; j++ {
@@ -39,15 +39,14 @@ func (x *text) label(i int, words []string) (word string, next int) {
 	return "", 0
 }
 
-// labelled reads what follows a label: an action, an object, or calls as in
-// Python.
-func labelled(s *scanner, i int) (segment, bool) {
+// labeledCall reads the call after a label: an action, an object, or calls in Python syntax.
+func labeledCall(s *scanner, i int) (segment, bool) {
 	word, next := s.label(i, labels[:])
 	if word == "action" {
 		return s.afterAction(i, s.action(next, ""))
 	}
 	pos := s.indent(next)
-	if word == "" || s.over(pos) {
+	if word == "" || s.pastEnd(pos) {
 		return segment{}, false
 	}
 	seg, ok := segment{}, false
@@ -80,8 +79,8 @@ func (s *scanner) afterAction(i int, it item) (segment, bool) {
 	return seg, it.ok
 }
 
-// action reads a name, then the arguments after label ("Action Input:" when it
-// is empty); name(…); name[value]; or calls as JSON.
+// action reads a name, followed by the arguments after label ("Action Input:" if it is
+// empty); or name(…), name[value], or calls as JSON.
 func (g *grammar) action(i int, label string) item {
 	i = g.indent(i)
 	if next := g.space(i); g.is(next, '{') || g.is(next, '`') && g.has(next, "```") || g.is(i, '[') {
@@ -96,7 +95,7 @@ func (g *grammar) action(i int, label string) item {
 		return g.actionCall(i, end)
 	}
 	pos, ok := g.afterLabel(g.space(end), label)
-	if pos = g.space(pos); !ok || g.over(pos) {
+	if pos = g.space(pos); !ok || g.pastEnd(pos) {
 		return item{}
 	}
 	if it := g.jsonArguments(name, pos); it.ok || g.s[pos] == '{' {
@@ -108,10 +107,10 @@ func (g *grammar) action(i int, label string) item {
 	}
 	end = g.line(pos)
 	value := strings.Trim(strings.TrimSpace(g.s[pos:end]), `"'`)
-	return g.one(n, []mend.Field{{Key: only, Value: mend.Quote(value)}}, end)
+	return g.oneCall(n, []mend.Field{{Key: only, Value: mend.Quote(value)}}, end)
 }
 
-// afterLabel returns where the text after the label at pos begins.
+// afterLabel returns the offset of the text after the label at pos.
 func (g *grammar) afterLabel(pos int, label string) (int, bool) {
 	if label == "" {
 		word, next := g.label(pos, []string{"actioninput"})
@@ -129,7 +128,7 @@ func (g *grammar) afterLabel(pos int, label string) (int, bool) {
 // actionCall reads name(…) and name[value] between i and the end of the line.
 func (g *grammar) actionCall(i, end int) item {
 	name, j := g.word(i)
-	if !g.spelled(name) || g.over(j) {
+	if !g.isProperName(name) || g.pastEnd(j) {
 		return item{}
 	}
 	if g.s[j] == '(' {
@@ -140,7 +139,7 @@ func (g *grammar) actionCall(i, end int) item {
 	if !ok || len(value) < 2 || value[0] != '[' || value[len(value)-1] != ']' {
 		return item{}
 	}
-	return g.one(name, []mend.Field{{Key: only, Value: mend.Quote(strings.Trim(value[1:len(value)-1], `"'`))}}, end)
+	return g.oneCall(name, []mend.Field{{Key: only, Value: mend.Quote(strings.Trim(value[1:len(value)-1], `"'`))}}, end)
 }
 
 // functools reads functools[…] of Phi and Firefunction.
@@ -156,8 +155,7 @@ func functools(s *scanner, i int) (segment, bool) {
 	return s.afterAction(i, s.jsonItem(s.json(pos, s.p.marks), true))
 }
 
-// recipients reads ">>>name" and the arguments on the next line; several may
-// follow one another.
+// recipients reads ">>>name" and the arguments on the next line, possibly several times.
 func recipients(s *scanner, i int) (segment, bool) {
 	seg := segment{start: i}
 	for s.has(i, ">>>") {

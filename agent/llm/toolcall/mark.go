@@ -7,8 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// maxMark is more than any mark is long, maxTag more than any tag with its
-// attributes.
+// maxMark exceeds the length of any mark, maxTag that of any tag with attributes.
 const (
 	maxMark = 64
 	maxTag  = 4096
@@ -16,24 +15,24 @@ const (
 
 // mark is a tag, a token or a bracketed word of markup.
 type mark struct {
-	name    string // evened out, "" when there is none
-	tag     string // a tag's name
-	raw     string // the same with what stands before it
-	value   string // of <function=value>
+	name    string // normalized, "" if there is no mark
+	tag     string // name of a tag as written
+	raw     string // tag with its DSML prefix
+	value   string // value in <function=value>
 	attrs   string // attributes of a tag, unparsed
 	next    int    // offset after it
 	selfEnd bool   // <name/>
-	growing bool   // the text ends before it is complete
+	growing bool   // cut off by the end of the text
 }
 
 // opening reports whether m is an opening tag.
 func (m mark) opening() bool { return m.tag != "" && m.name[1] != '/' }
 
-// word is the name of an opening tag in lower case.
+// word returns the name of an opening tag in lower case.
 func (m mark) word() string { return m.name[1 : len(m.name)-1] }
 
-// closedBy reports whether c closes m; separators in the name do not count:
-// </readfile> closes <read_file>.
+// closedBy reports whether c closes m. Separators in the name are ignored: </readfile>
+// closes <read_file>.
 func (m mark) closedBy(c mark) bool {
 	name, ok := strings.CutPrefix(c.name, "</")
 	return ok && (name == m.name[1:] || fold(name) == fold(m.name[1:]))
@@ -64,7 +63,7 @@ func startsMark(c byte) bool { return letter(c) || c == '/' || c == '|' || c == 
 
 func letter(c byte) bool { return isWord(c) && (c < '0' || c > '9') }
 
-// barAt returns the length of the bar at i: | or its full-width form.
+// barAt returns the length of the bar at i, which is | or its full-width form.
 func barAt(s string, i int) int {
 	switch {
 	case i >= len(s):
@@ -76,7 +75,7 @@ func barAt(s string, i int) int {
 	return 0
 }
 
-// dsmlAt returns the length of the marker of DeepSeek's own tags at i.
+// dsmlAt returns the length of the prefix of DeepSeek's own tags at i.
 func dsmlAt(s string, i int) int {
 	if bar := barAt(s, i); bar > 0 && strings.HasPrefix(s[i+bar:], "DSML"+s[i:i+bar]) {
 		return 2*bar + len("DSML")
@@ -84,11 +83,10 @@ func dsmlAt(s string, i int) int {
 	return 0
 }
 
-// tokenBytes are what the name of a token is written with, and what that means.
+// tokenBytes normalizes the characters in a token's name.
 var tokenBytes = strings.NewReplacer("▁", "_", " ", "_", `\_`, "_")
 
-// lexToken reads <|name|>, <｜name｜> or <|name>; from is where its name
-// begins.
+// lexToken reads <|name|>, <｜name｜> or <|name>; from is the offset of the name.
 func lexToken(s string, i, from int) mark {
 	end := from
 	for end < len(s) && end-i < maxMark && s[end] != '>' && s[end] != '\n' && s[end] != '<' {
@@ -99,7 +97,7 @@ func lexToken(s string, i, from int) mark {
 	if closed {
 		name = strings.TrimSuffix(strings.TrimSuffix(name, "|"), "｜")
 	} else {
-		name = strings.TrimRightFunc(name, func(r rune) bool { // perhaps cut within one of them
+		name = strings.TrimRightFunc(name, func(r rune) bool { // possibly cut off within one of them
 			return r == '\\' || r == '|' || r == '｜' || r == utf8.RuneError
 		})
 	}
@@ -128,8 +126,8 @@ func lexBracket(s string, i int) mark {
 	return mark{growing: len(s)-i < maxMark}
 }
 
-// lexTag reads <name>, </name>, <name/>, <name key="value"> and <name=value>.
-// A namespace before the name is dropped.
+// lexTag reads <name>, </name>, <name/>, <name key="value"> and <name=value>. A namespace
+// before the name is dropped.
 func lexTag(s string, i int) mark {
 	j := i + 1
 	prefix := "<"
@@ -185,7 +183,7 @@ func lexValueTag(s string, j int, m mark) mark {
 			if barAt(s, k+1) == 0 || end < 0 {
 				return mark{growing: k+1 == len(s) || barAt(s, k+1) > 0 && len(s)-k < maxMark}
 			}
-			k += end // a token behind the name
+			k += end // a token after the name
 		case '\n', '{':
 			return mark{}
 		}
@@ -246,7 +244,7 @@ func attributes(s string) []mend.Field {
 	}
 }
 
-// entities are the HTML entities that stand for markup.
+// entities are the HTML entities for characters of markup.
 var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&#x27;", "'", "&amp;", "&", "&#60;", "<", "&#62;", ">")
 
 func unescapeHTML(s string) string {
@@ -256,7 +254,7 @@ func unescapeHTML(s string) string {
 	return entities.Replace(s)
 }
 
-// role is what a mark does.
+// role is the function of a mark.
 type role int
 
 const (
@@ -266,10 +264,10 @@ const (
 	inside
 )
 
-// marks maps the marks of all dialects to what they do; nil knows none.
+// marks maps the marks of all dialects to their roles. It implements [mend.Marks].
 type marks map[string]role
 
-// At reports whether a mark of any dialect stands at s[i:].
+// At reports whether there is a mark of any dialect at s[i:].
 func (m marks) At(s string, i int) bool {
 	if strings.HasPrefix(s[i:], "```") {
 		return true
@@ -281,8 +279,7 @@ func (m marks) At(s string, i int) bool {
 // Cut reports whether s ends within a mark that begins at i.
 func (m marks) Cut(s string, i int) bool { return lexMark(s, i).growing }
 
-// Trailing returns where the closing marks begin that s ends with, -1 when it
-// ends with none.
+// Trailing returns the offset of the closing marks at the end of s, or -1.
 func (m marks) Trailing(s string) int {
 	at := -1
 	for {
@@ -303,9 +300,8 @@ func (m marks) Trailing(s string) int {
 	}
 }
 
-// Closing returns where the first closing mark at or after from begins, -1
-// when none does. With an end to, one counts only when a call begins after it
-// and before to.
+// Closing returns the offset of the first closing mark at or after from, or -1. If to is
+// not negative, a call must begin after the mark and before to.
 func (m marks) Closing(s string, from, to int) int {
 	end := to
 	if to < 0 {

@@ -11,8 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// How models name the parts of a call, the usual name first; case and
-// separators do not count.
+// Names of the parts of a call, the usual one first; case and separators are ignored.
 var (
 	nameFields  = [...]string{"name", "toolname", "tool", "function", "functionname", "recipientname", "action", "commandname"}
 	argFields   = [...]string{"arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "toolargs", "toolarguments", "kwargs", "functionargs", "inputs"}
@@ -22,22 +21,22 @@ var (
 	emptyObject = json.RawMessage("{}")
 )
 
-// found is what one value means: calls, or why it is none.
-type found struct {
+// valueCalls is the meaning of a value: calls, or the reason that it is not a call.
+type valueCalls struct {
 	calls  []Call
 	err    string
-	strict bool // every call names a known tool and has its arguments in a mend.Field of their own
+	strict bool // every call names a known tool and has its arguments in a separate member
 
-	definition bool // describes tools and calls none
+	definition bool // a description of tools, not a call
 }
 
-// source says where a JSON value stood and how it was read.
+// source describes the origin of a JSON value and how it was read.
 type source struct {
 	mend.Reading
 	explicit bool // inside call markup
 }
 
-// within is the source of a part of the value; only the last one was cut.
+// within returns the source of a part of the value; only the last part can be cut off.
 func (s source) within(last bool) source {
 	if s.Open = max(s.Open-1, 0); !last {
 		s.Open, s.CutText = 0, false
@@ -45,13 +44,13 @@ func (s source) within(last bool) source {
 	return s
 }
 
-// calls finds the calls that a valid JSON value stands for.
-func (p *Parser) calls(in mend.Value, explicit bool) found {
+// calls finds the calls in a valid JSON value.
+func (p *Parser) calls(in mend.Value, explicit bool) valueCalls {
 	return p.callsIn(in.JSON, source{in.Reading, explicit}, 0)
 }
 
-func (p *Parser) callsIn(v []byte, src source, depth int) found {
-	none := found{err: "it is not an object with \"name\" and \"arguments\""}
+func (p *Parser) callsIn(v []byte, src source, depth int) valueCalls {
+	none := valueCalls{err: "it is not an object with \"name\" and \"arguments\""}
 	if depth > 4 || len(v) == 0 {
 		return none
 	}
@@ -71,10 +70,10 @@ func (p *Parser) callsIn(v []byte, src source, depth int) found {
 	return none
 }
 
-func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
-	out := found{strict: true}
+func (p *Parser) callList(list []json.RawMessage, src source, depth int) valueCalls {
+	out := valueCalls{strict: true}
 	if len(list) == 0 {
-		return found{err: "it holds no call"}
+		return valueCalls{err: "it holds no call"}
 	}
 	for i, e := range list {
 		f := p.callsIn(e, src.within(i == len(list)-1), depth+1)
@@ -90,7 +89,7 @@ func (p *Parser) callList(list []json.RawMessage, src source, depth int) found {
 	return out
 }
 
-func (p *Parser) callObject(list []mend.Field, src source, depth int) found {
+func (p *Parser) callObject(list []mend.Field, src source, depth int) valueCalls {
 	for _, w := range wrapFields {
 		i := part(list, w)
 		if i < 0 {
@@ -109,7 +108,7 @@ func (p *Parser) callObject(list []mend.Field, src source, depth int) found {
 		return p.keyed(list, src)
 	}
 	if src.CutText && src.Open > 0 && at == len(list)-1 {
-		return found{err: "the answer was cut off inside the name of a tool"}
+		return valueCalls{err: "the answer was cut off inside the name of a tool"}
 	}
 	name, _ := mend.Text(list[at].Value)
 	return p.call(name, at, list, src)
@@ -119,16 +118,16 @@ func hasAny(list []mend.Field, keys []string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return mend.Find(list, k) >= 0 })
 }
 
-// named reports whether a key is one of the names for a part of a call.
+// named reports whether a key is among the names of a part of a call.
 func named(key string, names []string) bool { return slices.Contains(names, fold(key)) }
 
-// part returns the index of the member that is named so, -1 when there is none.
+// part returns the index of the member with that folded name, or -1.
 func part(list []mend.Field, name string) int {
 	return slices.IndexFunc(list, func(f mend.Field) bool { return fold(f.Key) == name })
 }
 
-// nameField returns the index of the member that names the tool: the first
-// that names a known one, else the first that could be a name at all.
+// nameField returns the index of the member that names the tool: the first one with a
+// known tool, or else the first one with a possible name, or -1.
 func (p *Parser) nameField(list []mend.Field) int {
 	best := -1
 	for _, key := range nameFields {
@@ -150,7 +149,7 @@ func (p *Parser) nameField(list []mend.Field) int {
 	return best
 }
 
-// maxName bounds the name of a tool.
+// maxName is the maximum length of a tool's name.
 const maxName = 128
 
 // isName reports whether s can be the name of a tool.
@@ -171,8 +170,8 @@ func isName(s string) bool {
 }
 
 // keyed reads {"read_file": {"path": …}}, which counts only in markup.
-func (p *Parser) keyed(list []mend.Field, src source) found {
-	var out found
+func (p *Parser) keyed(list []mend.Field, src source) valueCalls {
+	var out valueCalls
 	for i, f := range list {
 		name, known := p.Canonical(f.Key)
 		if !src.explicit || !known || f.Value[0] != '{' && !mend.IsNull(f.Value) {
@@ -192,28 +191,28 @@ func (p *Parser) keyed(list []mend.Field, src source) found {
 	return out
 }
 
-// call builds the call whose name stands in member at.
-func (p *Parser) call(written string, at int, list []mend.Field, src source) found {
+// call builds the call with its name in member at.
+func (p *Parser) call(written string, at int, list []mend.Field, src source) valueCalls {
 	name, known := p.Canonical(written)
 	t := p.tools[name]
 	c := Call{Name: name, Repaired: src.Mended, Truncated: src.Open > 0}
 	inAt, rest := argumentField(list, at, t)
 	if inAt < 0 {
 		c.Arguments = mend.Object(topLevel(rest, t))
-		return found{calls: []Call{c}}
+		return valueCalls{calls: []Call{c}}
 	}
 	in := list[inAt].Value
 	if !src.explicit && (in[0] == '[' || in[0] == '"' && src.Open == 0 && !callText(in)) {
-		return found{err: fmt.Sprintf("in the call to %s its arguments are not a JSON object", name)}
+		return valueCalls{err: fmt.Sprintf("in the call to %s its arguments are not a JSON object", name)}
 	}
 	args, mended, err := arguments(in, t, src.CutText && inAt == len(list)-1)
 	if err != nil {
-		return found{err: fmt.Sprintf("in the call to %s %v", name, err)}
+		return valueCalls{err: fmt.Sprintf("in the call to %s %v", name, err)}
 	}
 	inner, kind := schemaOf(args, t)
 	switch kind {
 	case definition:
-		return found{definition: true}
+		return valueCalls{definition: true}
 	case filledIn:
 		args, mended = inner, true
 	}
@@ -223,18 +222,18 @@ func (p *Parser) call(written string, at int, list []mend.Field, src source) fou
 		}
 	}
 	c.Arguments, c.Repaired = mend.Object(args), c.Repaired || mended
-	return found{calls: []Call{c}, strict: known}
+	return valueCalls{calls: []Call{c}, strict: known}
 }
 
-// callText reports whether a JSON string holds an object.
+// callText reports whether a JSON string may contain arguments, or is empty.
 func callText(v []byte) bool {
 	s, _ := mend.Text(v)
 	s = strings.TrimSpace(s)
 	return s == "" || strings.IndexByte("{[\"", s[0]) >= 0
 }
 
-// argumentField finds the member that holds the arguments, -1 when they stand
-// beside the name, and what else is in the object.
+// argumentField finds the member with the arguments, or -1 if they are beside the name,
+// and returns the other members.
 func argumentField(list []mend.Field, at int, t *tool) (int, []mend.Field) {
 	inAt := -1
 	for _, key := range argFields {
@@ -252,14 +251,14 @@ func argumentField(list []mend.Field, at int, t *tool) (int, []mend.Field) {
 	return inAt, rest
 }
 
-// topLevel drops what describes the call and is no argument of it.
+// topLevel drops the members that describe the call and are not arguments.
 func topLevel(rest []mend.Field, t *tool) []mend.Field {
 	return slices.DeleteFunc(rest, func(f mend.Field) bool {
 		return named(f.Key, metaFields[:]) && !t.has(f.Key) || f.Key == "function" && f.Value[0] == '{'
 	})
 }
 
-// arguments reads the value of an arguments field.
+// arguments reads the value of an arguments member.
 func arguments(v json.RawMessage, t *tool, cut bool) (args []mend.Field, mended bool, err error) {
 	for range 3 {
 		if v = bytes.TrimSpace(v); mend.IsNull(v) {
@@ -301,8 +300,7 @@ func arguments(v json.RawMessage, t *tool, cut bool) (args []mend.Field, mended 
 	return nil, false, errors.New("its arguments are not a JSON object")
 }
 
-// pairsOf reads arguments that were written as a list of
-// {"name": …, "value": …}.
+// pairsOf reads arguments written as a list of {"name": …, "value": …}.
 func pairsOf(list []json.RawMessage) ([]mend.Field, bool) {
 	var out []mend.Field
 	for _, e := range list {
@@ -320,19 +318,18 @@ func pairsOf(list []json.RawMessage) ([]mend.Field, bool) {
 	return out, true
 }
 
-// schema is what arguments have to do with the schema of a tool.
+// schema classifies arguments that may repeat the schema of a tool.
 type schema int
 
 const (
 	noSchema   schema = iota
-	definition        // they are one: the model repeats what a tool takes
-	filledIn          // they are one with values in the place of types
+	definition        // the schema itself: the model repeats the tool's definition
+	filledIn          // the schema with values in place of types
 )
 
-// schemaOf tells arguments from the definition of a tool's arguments, which
-// models repeat when they are to explain what they can do. Small ones also
-// write their arguments where the definition has the types, inside
-// "properties"; those come back.
+// schemaOf distinguishes arguments from the tool's schema, which models repeat when they
+// explain their tools. Small models also write their arguments in place of the types
+// inside "properties"; in that case schemaOf returns them.
 func schemaOf(args []mend.Field, t *tool) ([]mend.Field, schema) {
 	i := mend.Find(args, "properties")
 	if i < 0 || t.has("properties") || args[i].Value[0] != '{' {
@@ -351,7 +348,7 @@ func schemaOf(args []mend.Field, t *tool) ([]mend.Field, schema) {
 	return nil, definition
 }
 
-// allKnown reports whether there are calls, and only of known tools.
+// allKnown reports whether calls is not empty and contains only known tools.
 func (p *Parser) allKnown(calls []Call) bool {
 	for _, c := range calls {
 		if p.tools[c.Name] == nil {

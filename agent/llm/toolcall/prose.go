@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// before returns up to n bytes before i, not further than the last call.
+// before returns up to n bytes before i, but nothing before the end of the last call.
 func (x *text) before(i, n int) string { return x.s[min(max(0, i-n, x.from), i):i] }
 
 // containsAny reports whether one of the words is in s.
@@ -13,9 +13,9 @@ func containsAny(s string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
-// explicit takes a segment of explicit markup that begins at i unless it is an
+// acceptExplicit accepts a segment with explicit markup that begins at i unless it is an
 // example.
-func (s *scanner) explicit(i int, seg segment, ok bool) (segment, bool) {
+func (s *scanner) acceptExplicit(i int, seg segment, ok bool) (segment, bool) {
 	if !ok || s.quotes(i, seg.end) || s.placeholders(i, seg) {
 		return seg, false
 	}
@@ -24,13 +24,11 @@ func (s *scanner) explicit(i int, seg segment, ok bool) (segment, bool) {
 	return seg, !example
 }
 
-// maxLine is how far back on its line the scanner looks for what announces a
-// call.
+// maxLine is the number of bytes before a call that are searched for its announcement.
 const maxLine = 300
 
-// quotes reports whether markup is quoted in prose: between quotation marks,
-// in a table or the items of a list that explain it, or in a sentence that
-// speaks of what is written and goes on after it.
+// quotes reports whether markup is quoted in prose: between quotation marks, in a table,
+// in an explaining list item, or in the middle of a sentence about writing.
 func (x *text) quotes(i, end int) bool {
 	before := x.before(i, maxLine)
 	before = before[strings.LastIndexByte(before, '\n')+1:]
@@ -53,14 +51,14 @@ func (x *text) quotes(i, end int) bool {
 // proseAfter reports whether text follows on the same line.
 func (x *text) proseAfter(i int) bool {
 	i = x.indent(i)
-	return !x.over(i) && strings.IndexByte("\n\r<[", x.s[i]) < 0
+	return !x.pastEnd(i) && strings.IndexByte("\n\r<[", x.s[i]) < 0
 }
 
-// textWords are the words of sentences that speak of what is written.
+// textWords indicate that a sentence is about text.
 var textWords = [...]string{"write", "writes", "wrote", "written", "print", "prints", "printed", "emit", "emits", "emitted", "output", "outputs",
 	"send", "sends", "sent", "format", "syntax", "return", "returns", "contains", "means", "instead", "example", "e.g."}
 
-// speaksOfText looks at the words before markup that stands within a sentence.
+// speaksOfText reports whether before ends within a sentence about text.
 func speaksOfText(before string) bool {
 	before = strings.TrimRight(before, " \t")
 	if strings.IndexByte(":.!?", before[len(before)-1]) >= 0 && !strings.HasSuffix(before, "e.g.") {
@@ -79,7 +77,7 @@ func speaksOfText(before string) bool {
 	return false
 }
 
-// lastSentence returns the sentence that s ends in.
+// lastSentence returns the sentence at the end of s.
 func lastSentence(s string) string {
 	s = strings.TrimSpace(s)
 	for i := len(s) - 2; i >= 0; i-- {
@@ -97,9 +95,9 @@ func lastSentence(s string) string {
 	return s
 }
 
-// How examples are announced. Strong words do it before a colon whatever
-// follows; show words may ("it looks like the test fails" does not); example
-// words do it for calls without markup.
+// Announcements of examples and of actions. Strong words announce an example before a
+// colon in any case; show words only may ("it looks like the test fails" does not);
+// example words apply to calls without markup.
 var (
 	strongWords = []string{"for example", "for instance", "e.g.", "example:", "example call", "an example"}
 	showWords   = []string{"for example", "for instance", "e.g.", "example of", "you could", "you would", "you can call", "you can use", "the format", "the syntax",
@@ -110,8 +108,8 @@ var (
 	explainWords = []string{"explain", "show", "describe", "format", "document", "tell", "say", "illustrate", "demonstrate", " you ", "if ", "would"}
 )
 
-// announced says how the sentence before i introduces explicit markup: as an
-// example, or as something that may be one.
+// announced reports whether the sentence before i introduces explicit markup as an
+// example, or maybe as one.
 func (x *text) announced(i int) (example, maybe bool) {
 	before := strings.ToLower(lastSentence(x.before(i, 200)))
 	if strings.HasSuffix(before, ":") && containsAny(before, strongWords) {
@@ -120,8 +118,8 @@ func (x *text) announced(i int) (example, maybe bool) {
 	return false, containsAny(before, showWords) || x.indentedCode(i)
 }
 
-// intends reports whether the sentence before i says that the model is about
-// to act: then a call without markup counts although it explains it afterwards.
+// intends reports whether the sentence before i announces an action of the model: then a
+// call without markup counts even if an explanation follows.
 func (x *text) intends(i int) bool {
 	before := " " + strings.ToLower(lastSentence(strings.ReplaceAll(x.before(i, 200), "’", "'")))
 	return containsAny(before, actWords) && !containsAny(before, explainWords)
@@ -135,8 +133,8 @@ func (x *text) exampleBefore(i int) bool {
 	return strings.HasPrefix(before, "example") || containsAny(before, exampleWords)
 }
 
-// indentedCode reports whether i begins a code block of Markdown: four blanks
-// after an empty line.
+// indentedCode reports whether an indented code block of Markdown begins at i: four
+// blanks after an empty line.
 func (x *text) indentedCode(i int) bool {
 	j := i
 	for j > 0 && i-j < maxMark && (x.s[j-1] == ' ' || x.s[j-1] == '\t') {
@@ -149,8 +147,7 @@ func (x *text) indentedCode(i int) bool {
 // placeholderNames are names of tools in explanations.
 var placeholderNames = [...]string{"functionname", "toolname", "tool", "function", "name", "funcname", "yourtool", "mytool", "yourfunction", "myfunction", "methodname"}
 
-// placeholders reports whether explicit markup shows what a call looks like
-// and calls nothing.
+// placeholders reports whether explicit markup only illustrates the format of a call.
 func (g *grammar) placeholders(i int, seg segment) bool {
 	if len(seg.calls) == 0 || slices.ContainsFunc(seg.calls, func(c Call) bool { return g.known(c.Name) != "" }) {
 		return false

@@ -7,23 +7,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// pythonList reports whether [name(…), …] stands at i, and not JSON.
+// pythonList reports whether there is [name(…), …] at i, and not JSON.
 func (g *grammar) pythonList(i int) bool {
 	j := g.space(i + 1)
-	if g.over(j) || !letter(g.s[j]) {
+	if g.pastEnd(j) || !letter(g.s[j]) {
 		return false
 	}
 	_, k := g.word(j)
 	return g.is(k, '(')
 }
 
-// pythonCalls reads name(key=value, …) at i, several of them separated by
-// commas or lines; in a list up to its bracket.
+// pythonCalls reads name(key=value, …) at i, or several such calls separated by commas or
+// lines; in a list, up to its closing bracket.
 func (g *grammar) pythonCalls(i int, list bool) item {
 	out := item{}
 	for {
 		i = g.separators(i)
-		if g.over(i) {
+		if g.pastEnd(i) {
 			break
 		}
 		if list && g.s[i] == ']' {
@@ -39,7 +39,7 @@ func (g *grammar) pythonCalls(i int, list bool) item {
 		}
 		out.calls = append(out.calls, c)
 		i = next
-		if j := g.space(i); !list && (g.over(j) || !letter(g.s[j]) && g.s[j] != ',' && g.s[j] != ';') {
+		if j := g.space(i); !list && (g.pastEnd(j) || !letter(g.s[j]) && g.s[j] != ',' && g.s[j] != ';') {
 			break
 		}
 	}
@@ -48,8 +48,8 @@ func (g *grammar) pythonCalls(i int, list bool) item {
 	return out
 }
 
-// pythonCall reads one call. print(name(…)) is name(…), and so are
-// name.call(…) and result = name(…).
+// pythonCall reads one call. print(name(…)), name.call(…) and result = name(…) mean the
+// same as name(…).
 func (g *grammar) pythonCall(i int) (Call, int, bool) {
 	name, j := g.word(i)
 	if eq := g.indent(j); g.is(eq, '=') {

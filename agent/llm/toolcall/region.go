@@ -7,15 +7,15 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// region reads what follows an opening mark at i: a mark that nothing callable
-// follows is a mention in prose.
+// region reads the calls after an opening mark at i. A mark without a call after it is a
+// mention in prose.
 func region(s *scanner, i int) (segment, bool) {
 	m := s.mark(i)
 	seg := segment{start: i, end: m.next}
 	if it, ok := s.namedTag(m); ok {
 		seg.add(it)
 		seg.end = s.closers(it.next)
-		return s.explicit(i, seg, it.ok)
+		return s.acceptExplicit(i, seg, it.ok)
 	}
 	if m.selfEnd {
 		return seg, false
@@ -28,17 +28,17 @@ func region(s *scanner, i int) (segment, bool) {
 		s.openTag = m.raw
 	}
 	seg, ok := s.judge(seg, m, pos, closed)
-	return s.explicit(i, seg, ok)
+	return s.acceptExplicit(i, seg, ok)
 }
 
-// body reads the calls after the mark m into seg. It returns where it ended,
-// whether closing marks stand there, and whether the markup only shows what a
-// call looks like.
+// body reads the calls after the mark m into seg. It returns the offset after them,
+// whether closing marks follow, and whether the markup only illustrates the format of a
+// call.
 func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	pos = m.next
 	for first := true; ; {
 		pos = s.separators(pos)
-		if s.over(pos) {
+		if s.pastEnd(pos) {
 			return pos, false, false
 		}
 		k := s.mark(pos)
@@ -50,7 +50,7 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 		case role == inside:
 			pos = k.next
 			continue
-		case k.growing: // a closing mark, or the tag of the call
+		case k.growing: // a closing mark or the tag of a call
 			seg.end = len(s.s)
 			return len(s.s), false, false
 		case role == opens:
@@ -81,9 +81,8 @@ func (s *scanner) body(seg *segment, m mark) (pos int, closed, mention bool) {
 	}
 }
 
-// proseInside looks for the object of a call that prose stands before, in the
-// element m at i whose text begins at pos. It returns where the object begins,
-// -1 when there is none.
+// proseInside looks for a call's object after prose in the element m at i, with its text
+// at pos. It returns the offset of the object, or -1.
 func (s *scanner) proseInside(i int, m mark, pos int) int {
 	const far = 400
 	if m.tag == "" || m.value != "" || m.attrs != "" || !s.ownLine(i) || s.exhausted() {
@@ -93,7 +92,7 @@ func (s *scanner) proseInside(i int, m mark, pos int) int {
 	at := strings.IndexAny(s.s[pos:end], "{<`")
 	if at < 0 || s.s[pos+at] != '{' {
 		if at < 0 {
-			s.over(end)
+			s.pastEnd(end)
 		}
 		return -1
 	}
@@ -109,8 +108,7 @@ func (s *scanner) proseInside(i int, m mark, pos int) int {
 	return pos + at
 }
 
-// strayText skips what may stand between a call and a closing mark: brackets
-// too many, and a comment.
+// strayText skips superfluous brackets and a comment between a call and a closing mark.
 func (s *scanner) strayText(i int) int {
 	j := i
 	for j < len(s.s) && strings.IndexByte("}] \n\t\r", s.s[j]) >= 0 {
@@ -119,13 +117,13 @@ func (s *scanner) strayText(i int) int {
 	if k := s.indent(i); s.has(k, "//") || s.has(k, "#") {
 		j = s.space(s.line(k))
 	}
-	if s.over(j) || s.role(j) != closes {
+	if s.pastEnd(j) || s.role(j) != closes {
 		return i
 	}
 	return j
 }
 
-// judge tells a broken call from a mention of the markup in prose.
+// judge distinguishes a broken call from a mention of the markup in prose.
 func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, bool) {
 	if len(seg.calls) > 0 || len(seg.errs) > 0 {
 		if !closed && len(seg.errs) > 0 {
@@ -144,9 +142,9 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 		seg.errs = []string{fmt.Sprintf("A %s is empty; it must hold a JSON object with \"name\" and \"arguments\".", show)}
 		return seg, true
 	}
-	if s.over(pos) {
+	if s.pastEnd(pos) {
 		seg.end = len(s.s)
-		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 || !blank(s.s[s.segs[n-1].end:seg.start]) { // else it is written where the closing mark should be
+		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 || !blank(s.s[s.segs[n-1].end:seg.start]) { // otherwise the mark replaces a closing mark
 			seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", show)}
 		}
 		return seg, true
@@ -154,7 +152,7 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	near := s.index("\n\n", pos)
 	if near < 0 || near > pos+2000 {
 		near = min(len(s.s), pos+2000)
-		s.over(near)
+		s.pastEnd(near)
 	}
 	if seg.end = s.closingTag(m, m.next); seg.end < 0 || seg.end > near+maxMark {
 		return seg, false
@@ -163,8 +161,7 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	return seg, true
 }
 
-// closingTag returns where the first closing tag of m after i ends, -1 when
-// there is none.
+// closingTag returns the end of the first closing tag of m after i, or -1.
 func (s *scanner) closingTag(m mark, i int) int {
 	if m.tag == "" {
 		return -1
@@ -179,8 +176,8 @@ func (s *scanner) closingTag(m mark, i int) int {
 	return -1
 }
 
-// errorEnd returns where a broken call ends that was read up to i: after its
-// closing mark, or without one at the end of the paragraph.
+// errorEnd returns the end of a broken call that was read up to i: after its closing
+// mark, or else at the end of the paragraph.
 func (s *scanner) errorEnd(m mark, i int) int {
 	end := s.closingTag(m, i)
 	if end < 0 {

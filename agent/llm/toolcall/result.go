@@ -2,11 +2,10 @@ package toolcall
 
 import "strings"
 
-// completeMark is how a model says that it is done; it is no prose, and stays.
+// completeMark is the model's mark for a completed task, which stays in the text.
 const completeMark = "[TASK_COMPLETE]"
 
-// stopWord returns the length of the word that ends a message at the start of
-// s, 0 when none does.
+// stopWord returns the length of the stop word at the start of s, or 0.
 func stopWord(s string) int {
 	for _, w := range stopWords {
 		if strings.HasPrefix(s, w) {
@@ -16,8 +15,7 @@ func stopWord(s string) int {
 	return 0
 }
 
-// afterStops skips the words at i that end a message, and returns i when none
-// stands there.
+// afterStops skips the stop words at i; it returns i if there are none.
 func afterStops(s string, i int) int {
 	for {
 		j := skipSpace(s, i)
@@ -29,7 +27,7 @@ func afterStops(s string, i int) int {
 	}
 }
 
-// blank reports whether s holds nothing that a reader would read.
+// blank reports whether s contains nothing but white space, marks and stop words.
 func blank(s string) bool {
 	for {
 		s = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(s), completeMark))
@@ -41,10 +39,10 @@ func blank(s string) bool {
 	}
 }
 
-// settle drops the tentative segments that prose follows. end is where the
-// text ends, or what is not decided yet begins.
+// settle drops the tentative segments that are followed by prose. end is the end of the
+// decided part of the text.
 func (s *scanner) settle(end int) {
-	last := true // nothing but calls follows
+	last := true // only calls follow
 	ok := make([]bool, len(s.segs))
 	for i := len(s.segs) - 1; i >= 0; i-- {
 		seg := s.segs[i]
@@ -53,9 +51,9 @@ func (s *scanner) settle(end int) {
 		end = seg.start
 	}
 	kept := s.segs[:0]
-	explained := false // a fence or an object was shown, so the ones after it are shown too
+	explained := false // a block was only shown, so the tentative ones after it are, too
 	for i, seg := range s.segs {
-		if len(seg.calls)+len(seg.errs) == 0 { // belongs to the call before it
+		if len(seg.calls)+len(seg.errs) == 0 { // part of the call before it
 			ok[i] = ok[i] && i > 0 && ok[i-1]
 		}
 		explained = explained || !ok[i]
@@ -66,7 +64,7 @@ func (s *scanner) settle(end int) {
 	s.segs = kept
 }
 
-// partial returns where markup begins in a growing text.
+// partial returns the offset of the first markup in a growing text.
 func (s *scanner) partial() int {
 	at := s.hold
 	if at < 0 {
@@ -78,10 +76,10 @@ func (s *scanner) partial() int {
 	return at
 }
 
-// maxErrors bounds what the model is told of broken calls.
+// maxErrors is the maximum number of broken calls reported to the model.
 const maxErrors = 10
 
-// result puts calls, errors and remaining text together.
+// result returns the calls, the errors and the remaining text.
 func (s *scanner) result() Parsed {
 	s.settle(len(s.s))
 	if len(s.segs) == 0 {
@@ -92,7 +90,7 @@ func (s *scanner) result() Parsed {
 	from, gap := 0, ""
 	for i, seg := range s.segs {
 		gap = appendProse(&b, s.s[from:seg.start], gap, i == 0)
-		if !strings.EqualFold(strings.TrimSpace(seg.kept), "json") { // a label, no prose
+		if !strings.EqualFold(strings.TrimSpace(seg.kept), "json") { // a label, not prose
 			gap = appendProse(&b, seg.kept, gap, false)
 		}
 		out.Calls = append(out.Calls, seg.calls...)
@@ -108,26 +106,26 @@ func (s *scanner) result() Parsed {
 	return out
 }
 
-// appendProse adds the prose between two removed segments and returns the
-// white space that it ends with.
+// appendProse adds the prose between two removed segments and returns its trailing white
+// space.
 func appendProse(b *strings.Builder, prose, gap string, first bool) string {
 	const white = " \t\r\n"
 	body := strings.Trim(prose, white)
 	if body == "" {
-		return wider(gap, prose)
+		return moreLines(gap, prose)
 	}
 	lead := prose[:strings.Index(prose, body[:1])]
 	if b.Len() > 0 {
-		b.WriteString(wider(gap, lead))
+		b.WriteString(moreLines(gap, lead))
 	} else if first {
-		b.WriteString(lead) // the text's own
+		b.WriteString(lead) // leading white space of the text is kept
 	}
 	b.WriteString(body)
 	return prose[len(lead)+len(body):]
 }
 
-// wider returns the white space with more lines.
-func wider(a, b string) string {
+// moreLines returns the white space that has more lines.
+func moreLines(a, b string) string {
 	if strings.Count(b, "\n") > strings.Count(a, "\n") || a == "" {
 		return b
 	}

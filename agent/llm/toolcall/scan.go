@@ -8,7 +8,7 @@ type segment struct {
 	calls      []Call
 	errs       []string
 	kept       string // prose inside, before the first call
-	tentative  bool   // counts only when no prose follows
+	tentative  bool   // counts only if no prose follows
 }
 
 func (seg *segment) add(it item) {
@@ -18,21 +18,21 @@ func (seg *segment) add(it item) {
 	}
 }
 
-// scanner walks over the prose of one text and finds the segments in it.
+// scanner walks through the prose of a text and finds its segments.
 type scanner struct {
 	grammar
 	segs    []segment
 	grow    bool   // the text is still being streamed
-	hold    int    // in a growing text, where something undecided begins; -1
-	openTag string // the tag of the last call when its closing tag did not follow
+	hold    int    // offset of the first undecided part of a growing text, or -1
+	openTag string // tag of the last call if it was not closed
 }
 
 func newScanner(p *Parser, s string, grow bool) *scanner {
 	return &scanner{grammar: grammar{xml: xml{text: text{s: s}, p: p}}, grow: grow, hold: -1}
 }
 
-// scan walks over the text. In a growing one it ends at the first call, and at
-// what may still become one.
+// scan walks through the text. In a growing text it ends at the first call, or at the
+// first place that may still become one.
 func (s *scanner) scan() {
 	for i := s.lineStart(s.roleToken()); i < len(s.s); {
 		switch s.s[i] {
@@ -60,10 +60,9 @@ func (s *scanner) scan() {
 	}
 }
 
-// try lets read look at i. It returns where to go on: after the segment that
-// was found, or at next when there is none. This is all that streaming needs:
-// in a growing text nothing is shown from a call on, nor from a place at which
-// there is none and a reader asked for what stands behind the end.
+// try calls read at i. It returns the end of the segment found, or next if there is none.
+// In a growing text the scan stops at a call, and at a place that read could not decide
+// because the text ended: the text from there on is not shown yet.
 func (s *scanner) try(i, next int, read readFunc) int {
 	s.cut = false
 	seg, ok := read(s, i)
@@ -76,22 +75,22 @@ func (s *scanner) try(i, next int, read readFunc) int {
 	return s.take(seg)
 }
 
-// take adds a segment and returns where it ends.
+// take adds a segment and returns its end.
 func (s *scanner) take(seg segment) int {
 	s.segs, s.from = append(s.segs, seg), seg.end
 	return seg.end
 }
 
-// wait ends the scan: what stands at i is not decided.
+// wait ends the scan, because the text at i is undecided.
 func (s *scanner) wait(i int) int {
 	s.hold = i
 	return len(s.s)
 }
 
-// undecided reports whether the text ended in what was just looked at.
+// undecided reports whether the last look-up reached the end of a growing text.
 func (s *scanner) undecided() bool { return s.grow && s.cut }
 
-// roleToken returns where the text begins after a token that says whose it is.
+// roleToken returns the offset of the text after a byte order mark or a role token.
 func (s *scanner) roleToken() int {
 	if strings.HasPrefix(s.s, "\ufeff") {
 		return len("\ufeff")
@@ -108,8 +107,8 @@ func (s *scanner) roleToken() int {
 	return 0
 }
 
-// lineStart looks for what counts only at the start of a line, and returns
-// where to go on.
+// lineStart tries the dialects that count only at the start of a line, and returns the
+// offset to continue at.
 func (s *scanner) lineStart(i int) int {
 	i = s.indent(i)
 	if i >= len(s.s) || s.hold >= 0 {
@@ -129,7 +128,7 @@ func (s *scanner) lineStart(i int) int {
 	return i
 }
 
-// markAt looks at the tag, token or bracket at i.
+// markAt handles the tag, token or bracket at i.
 func (s *scanner) markAt(i int) int {
 	if next := s.thinkAt(i); next != i+1 {
 		return next
@@ -153,15 +152,15 @@ func (s *scanner) markAt(i int) int {
 // toolTag reads a call in the form <tool_name>…</tool_name>.
 func toolTag(s *scanner, i int) (segment, bool) {
 	it := s.toolElement(s.mark(i), s.ownLine(i))
-	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // shown in a sentence
+	if !it.ok || !s.ownLine(i) && s.proseAfter(it.next) { // quoted in a sentence
 		return segment{}, false
 	}
 	seg := segment{start: i, end: s.closers(it.next)}
 	seg.add(it)
-	return s.explicit(i, seg, true)
+	return s.acceptExplicit(i, seg, true)
 }
 
-// cutTag reports a tag that names a tool and that the text ends within.
+// cutTag reports an error if the text ends within a tag that names a tool.
 func (s *scanner) cutTag(i int) int {
 	for _, tag := range [...]string{"<function=", "<invoke name="} {
 		if strings.HasPrefix(s.s[i:], tag) && s.ownLine(i) {
@@ -171,8 +170,8 @@ func (s *scanner) cutTag(i int) int {
 	return i + 1
 }
 
-// stray removes the closing mark m at i that follows a call, directly or
-// after prose that stands inside its element.
+// stray removes the closing mark m at i that follows a call, directly or after prose
+// inside its element.
 func (s *scanner) stray(i int, m mark) {
 	n := len(s.segs)
 	switch {
@@ -185,9 +184,9 @@ func (s *scanner) stray(i int, m mark) {
 	}
 }
 
-// thinkAt skips a comment or thinking that begins at i; there nothing is
-// called. Left open at the start of a line thinking takes the rest of the text.
-// An end without a beginning means that everything before it was thinking.
+// thinkAt skips a comment or thinking at i, since calls inside do not count. Thinking
+// that begins a line and is not closed extends to the end of the text. An end tag without
+// a beginning means that everything before it was thinking.
 func (s *scanner) thinkAt(i int) int {
 	if i+1 < len(s.s) && s.s[i] != 0xe2 && strings.IndexByte("tTrs/|!", s.s[i+1]) < 0 {
 		return i + 1
@@ -219,7 +218,7 @@ func (s *scanner) thinkAt(i int) int {
 	return i + 1
 }
 
-// ownLine reports whether only blanks, or a call, stand before i on its line.
+// ownLine reports whether only blanks or a call precede i on its line.
 func (x *text) ownLine(i int) bool {
 	for i > 0 && (x.s[i-1] == ' ' || x.s[i-1] == '\t') {
 		i--
@@ -248,14 +247,14 @@ func (x *text) codeSpan(i int) int {
 		}
 		run := x.run(j + k)
 		if j += k + run; run == n {
-			x.over(j) // the run may go on
+			x.pastEnd(j) // the run may continue
 			return j
 		}
 	}
 	return i + n
 }
 
-// run counts the equal bytes at i.
+// run returns the number of equal bytes at i.
 func (x *text) run(i int) int {
 	n := 0
 	for i+n < len(x.s) && x.s[i+n] == x.s[i] {
@@ -264,10 +263,10 @@ func (x *text) run(i int) int {
 	return n
 }
 
-// escaped reads markup whose brackets were written as HTML entities.
+// escaped reads markup with brackets written as HTML entities.
 func escaped(s *scanner, i int) (segment, bool) {
 	const lt, far = "&lt;", 6 * maxMark
-	if !s.has(i, lt) || s.exhausted() || s.over(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
+	if !s.has(i, lt) || s.exhausted() || s.pastEnd(i+len(lt)) || !startsMark(s.s[i+len(lt)]) {
 		return segment{}, false
 	}
 	head := s.s[i:min(len(s.s), i+far)]
@@ -277,13 +276,13 @@ func escaped(s *scanner, i int) (segment, bool) {
 	m := lexMark(unescapeHTML(head), 0)
 	if s.p.marks[m.name] != opens && (!m.opening() || s.known(m.tag) == "") {
 		if m.growing {
-			s.over(i + far)
+			s.pastEnd(i + far)
 		}
 		return segment{}, false
 	}
 	end := len(s.s)
 	if closing := "&lt;/" + m.tag + "&gt;"; m.tag == "" {
-		s.cut = true // a token is not closed: all that comes belongs to it
+		s.cut = true // a token has no end: the rest of the text belongs to it
 	} else if k := s.seek(closing, i); k >= 0 {
 		end = k + len(closing)
 	}

@@ -6,24 +6,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// text is what a model wrote, as far as it has come. All that read calls ask
-// it what stands at an offset. When one of them asks for what would stand
-// behind the end, the text notes that it was cut: what they found may be
-// different when the text goes on.
+// text is the text of a model received so far. The readers of calls access it by offset.
+// If one of them asks beyond the end, cut is set: its result may change when the text
+// grows.
 type text struct {
 	s    string
 	cut  bool
-	from int // where the prose begins that has been read last
+	from int // start of the current stretch of prose
 
-	sought map[string]place // next place of a string, see index
-	spent  int              // bytes read for guesses that turned out wrong
+	sought map[string]place // cached results of index
+	spent  int              // bytes read for wrong guesses
 }
 
-// place is the first place at or after from, -1 when there is none.
+// place is the first occurrence at or after from, or -1.
 type place struct{ from, at int }
 
-// over reports whether i is at or behind the end.
-func (x *text) over(i int) bool {
+// pastEnd reports whether i is at or after the end, and sets cut if so.
+func (x *text) pastEnd(i int) bool {
 	if i < len(x.s) {
 		return false
 	}
@@ -31,10 +30,10 @@ func (x *text) over(i int) bool {
 	return true
 }
 
-// is reports whether c stands at i.
-func (x *text) is(i int, c byte) bool { return !x.over(i) && x.s[i] == c }
+// is reports whether the byte at i is c.
+func (x *text) is(i int, c byte) bool { return !x.pastEnd(i) && x.s[i] == c }
 
-// has reports whether lit stands at i.
+// has reports whether the text at i begins with lit.
 func (x *text) has(i int, lit string) bool {
 	rest := x.s[min(i, len(x.s)):]
 	if len(rest) < len(lit) {
@@ -47,23 +46,23 @@ func (x *text) has(i int, lit string) bool {
 // space skips white space.
 func (x *text) space(i int) int {
 	i = skipSpace(x.s, i)
-	x.over(i)
+	x.pastEnd(i)
 	return i
 }
 
-// indent skips blanks.
+// indent skips blanks and tabs.
 func (x *text) indent(i int) int {
 	for i < len(x.s) && (x.s[i] == ' ' || x.s[i] == '\t') {
 		i++
 	}
-	x.over(i)
+	x.pastEnd(i)
 	return i
 }
 
-// line returns where the line ends that i stands on.
+// line returns the end of the line that contains i.
 func (x *text) line(i int) int {
 	end := lineEnd(x.s, min(i, len(x.s)))
-	x.over(end)
+	x.pastEnd(end)
 	return end
 }
 
@@ -74,32 +73,31 @@ func (x *text) mark(i int) mark {
 	return m
 }
 
-// word reads the characters of a name.
+// word reads a name and returns the offset after it.
 func (x *text) word(i int) (string, int) {
 	j := i
 	for j < len(x.s) && j-i < maxName && (isWord(x.s[j]) || strings.IndexByte(".:-", x.s[j]) >= 0) {
 		j++
 	}
-	x.over(j)
+	x.pastEnd(j)
 	return strings.TrimRight(x.s[min(i, j):j], ":"), j
 }
 
-// json reads the value at i; m is set inside call markup.
+// json reads the value at i; m is nil outside of call markup.
 func (x *text) json(i int, m mend.Marks) mend.Value {
 	in := mend.Read(x.s, i, m)
 	x.readTo(in)
 	return in
 }
 
-// readTo notes whether a value may be different when the text goes on: it was
-// cut, or given up where quotes look ahead.
+// readTo sets cut if a value may change when the text grows: it was cut off, or it could
+// not be read within the look-ahead of a quote.
 func (x *text) readTo(in mend.Value) {
 	x.cut = x.cut || in.End || in.Growing || !in.OK && !in.Ellipsis && len(x.s)-in.Next < mend.LookAhead
 }
 
-// index returns the next place of sub at or after i, -1 when there is none.
-// Places are remembered, so that asking again and again stays linear. That
-// there is none yet is no reason to wait for more text; see seek.
+// index returns the next occurrence of sub at or after i, or -1. Results are cached, so
+// that repeated searches stay linear. A missing occurrence does not set cut; see seek.
 func (x *text) index(sub string, i int) int {
 	if k, ok := x.sought[sub]; ok && i >= k.from && (k.at < 0 || i <= k.at) {
 		return k.at
@@ -115,15 +113,15 @@ func (x *text) index(sub string, i int) int {
 	return at
 }
 
-// seek is index for what is expected to come.
+// seek is index for a text that must follow: if it is missing, seek sets cut.
 func (x *text) seek(sub string, i int) int {
 	at := x.index(sub, i)
 	x.cut = x.cut || at < 0
 	return at
 }
 
-// guess counts what a wrong guess cost. When too much is spent on them over
-// the whole text, it is exhausted and none are made any more.
+// guess adds the cost of a wrong guess. Beyond a limit for the whole text, exhausted
+// reports true and no more guesses are made.
 func (x *text) guess(cost int) { x.spent += max(cost, 0) }
 
 func (x *text) exhausted() bool { return x.spent > 2*len(x.s)+1<<16 }

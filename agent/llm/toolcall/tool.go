@@ -8,12 +8,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// tool is what the parser knows of a tool that can be called; nil is one that
-// it does not know.
+// tool is the parser's knowledge of a callable tool; nil is an unknown one.
 type tool struct {
-	order    []string            // properties, required ones first
-	required int                 // how many of order are required
-	types    map[string][]string // by property; nil when the schema does not say
+	order    []string            // properties, the required ones first
+	required int                 // number of required properties in order
+	types    map[string][]string // types by property; nil if the schema does not specify them
 }
 
 func newTool(schema json.RawMessage) *tool {
@@ -36,8 +35,7 @@ func newTool(schema json.RawMessage) *tool {
 	return t
 }
 
-// typesOf lists the JSON types that a schema allows; none when it does not
-// say.
+// typesOf lists the JSON types that a schema allows; empty if it does not specify them.
 func typesOf(schema json.RawMessage) []string {
 	var s struct {
 		Type  json.RawMessage   `json:"type"`
@@ -66,7 +64,7 @@ func typesOf(schema json.RawMessage) []string {
 	return many
 }
 
-// has reports whether the tool takes an argument of that name.
+// has reports whether the tool has an argument of that name.
 func (t *tool) has(name string) bool {
 	if t == nil {
 		return false
@@ -75,8 +73,7 @@ func (t *tool) has(name string) bool {
 	return ok
 }
 
-// only returns the one argument that the tool cannot do without, if there is
-// exactly one.
+// only returns the required argument if there is exactly one.
 func (t *tool) only() (string, bool) {
 	if t == nil || t.required != 1 {
 		return "", false
@@ -84,13 +81,12 @@ func (t *tool) only() (string, bool) {
 	return t.order[0], true
 }
 
-// lacks reports whether an argument that the tool cannot do without is
-// missing.
+// lacks reports whether a required argument is missing.
 func (t *tool) lacks(args []mend.Field) bool {
 	return t != nil && slices.ContainsFunc(t.order[:t.required], func(key string) bool { return mend.Find(args, key) < 0 })
 }
 
-// typesOf returns the JSON types of an argument, none when nothing is known.
+// typesOf returns the JSON types of an argument; empty if they are unknown.
 func (t *tool) typesOf(key string) []string {
 	if t == nil {
 		return nil
@@ -98,8 +94,8 @@ func (t *tool) typesOf(key string) []string {
 	return t.types[key]
 }
 
-// typed turns text into JSON of the type that the schema asks for. What does
-// not fit stays text: the tool says what is wrong with it.
+// typed converts text to JSON of the type in the schema. A value that does not fit stays
+// text, so that the tool reports the error.
 func (t *tool) typed(key, value string) json.RawMessage {
 	types, trimmed := t.typesOf(key), strings.TrimSpace(value)
 	if len(types) == 0 || trimmed == "" || slices.Contains(types, "string") && (len(types) == 1 || strings.IndexByte("[{", trimmed[0]) < 0) {
@@ -130,7 +126,7 @@ func (t *tool) typed(key, value string) json.RawMessage {
 	return mend.Quote(value)
 }
 
-// fits reports whether a JSON value is of one of the types.
+// fits reports whether a JSON value has one of the types.
 func fits(v json.RawMessage, types []string) bool {
 	kind := ""
 	switch v[0] {
@@ -153,30 +149,29 @@ func fits(v json.RawMessage, types []string) bool {
 	return slices.Contains(types, kind)
 }
 
-// pathKey reports whether an argument of that name is a path to every tool
-// that takes one.
+// pathKey reports whether arguments of that name are always paths.
 func pathKey(key string) bool {
 	return slices.Contains([]string{"path", "file", "files", "filepath", "filename"}, fold(key))
 }
 
-// textKeys are arguments that are text whatever they hold.
+// textKeys are arguments that are always text, regardless of their content.
 var textKeys = [...]string{"content", "contents", "code", "codeedit", "text", "filetext", "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext",
 	"search", "replace", "replacement", "command", "message", "result", "regex", "pattern", "query", "question", "patch", "thought"}
 
 func textKey(key string) bool { return slices.Contains(textKeys[:], fold(key)) }
 
-// keepsBlanks reports whether the indentation of an argument counts.
+// keepsBlanks reports whether the indentation of an argument is significant.
 func keepsBlanks(key string) bool { return textKey(key) && key != "command" || fold(key) == "diff" }
 
-// trimLines drops one line break at either end: they belong to the markup.
+// trimLines removes one line break at either end, which belongs to the markup.
 func trimLines(s string) string {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "\r"), "\n")
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// trimValue drops the white space that belongs to the markup: a line break at
-// either end, and around short values all of it. Text that goes into files
-// keeps its indentation.
+// trimValue removes the white space that belongs to the markup: a line break at either
+// end, and for values on one line all surrounding white space. Text for files keeps its
+// indentation.
 func trimValue(key, s string) string {
 	s = trimLines(s)
 	if keepsBlanks(key) {

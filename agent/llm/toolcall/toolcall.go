@@ -1,12 +1,11 @@
-// Package toolcall finds tool calls in what a model wrote as text. It knows
-// the markup of many families of models (see the table of dialects), mends
-// JSON as small models write it, and tells calls from prose, quotations and
-// examples.
+// Package toolcall finds tool calls in the text of a model. It knows the markup of many
+// families of models (see the table of dialects), mends JSON as small models write it,
+// and distinguishes calls from prose, quotations and examples.
 //
-// A text is walked once, from left to right (scan.go). Where something stands
-// that a call may begin with, the dialect that it belongs to reads on; what it
-// finds is a segment, and what is in no segment is prose. Time is linear in
-// the text, nesting is bounded, and no input makes it panic.
+// A text is scanned once from left to right (scan.go). At a possible beginning of a call
+// the corresponding dialect reads on. Its result is a segment; the text outside of
+// segments is prose. The time is linear in the length of the text, nesting is bounded,
+// and no input causes a panic.
 package toolcall
 
 import (
@@ -20,9 +19,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// Call is one call found in text. Name is canonical. Arguments is a JSON
-// object. Truncated means that the text ended inside the call, Repaired that
-// its JSON had to be mended.
+// Call is one call found in text. Name is canonical. Arguments is a JSON object.
+// Truncated means that the text ended inside the call, Repaired that the JSON had to be
+// mended.
 type Call struct {
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
@@ -30,28 +29,27 @@ type Call struct {
 	Repaired  bool            `json:"repaired,omitempty"`
 }
 
-// Parsed is a text taken apart: its calls in order, the text without their
-// markup, and what looked like a call and could not be understood.
+// Parsed is a parsed text: its calls in order, the text without their markup, and errors
+// for supposed calls that could not be read.
 type Parsed struct {
 	Calls  []Call   `json:"calls"`
 	Text   string   `json:"text"`
 	Errors []string `json:"errors"`
 }
 
-// Parser knows the tools that can be called. It is immutable and safe for
-// concurrent use.
+// Parser finds calls of known tools. It is immutable and safe for concurrent use.
 type Parser struct {
 	tools     map[string]*tool
-	folded    map[string]string // names without case and separators
+	folded    map[string]string // names by their folded form, without case and separators
 	canonical func(string) string
 	marks     marks
-	readers   map[string]readFunc // what reads on after an opening mark
-	lines     [256][]readFunc     // what may read a line, by its first byte
+	readers   map[string]readFunc // functions by opening mark
+	lines     [256][]readFunc     // functions by the first byte of a line
 	forms     forms
 }
 
-// New returns a parser for the given tools. canonical maps spellings and
-// aliases of names to the names in specs; nil stands for identity.
+// New returns a parser for the given tools. canonical maps spellings and aliases to the
+// names in specs; nil is the identity.
 func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 	if canonical == nil {
 		canonical = func(s string) string { return s }
@@ -79,29 +77,28 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 	return p
 }
 
-// Parse takes a complete text apart. A text without calls comes back as it
-// is. Otherwise white space around removed markup is evened out: none is left
-// at the ends of the text, and between two pieces of prose stays the white
-// space from before or after the markup, whichever has more lines.
+// Parse parses a complete text. A text without calls is returned unchanged. Otherwise the
+// white space around removed markup is normalized: it is removed at the ends of the text,
+// and between two pieces of prose the part with more lines, before or after the markup,
+// is kept.
 func (p *Parser) Parse(text string) Parsed {
 	s := newScanner(p, text, false)
 	s.scan()
 	return s.result()
 }
 
-// Partial returns the offset at which call markup, complete or still
-// growing, begins in text that is still being streamed, or len(text). What
-// stands before it can be shown. Prose that looks like the beginning of a
-// call is held back only until it is clear that it is none.
+// Partial returns the offset of the first call markup, complete or still growing, in a
+// text that is being streamed, or len(text). The text before it can be shown. Prose that
+// looks like the beginning of a call is held back only until it is clear that it is not
+// one.
 func (p *Parser) Partial(text string) int {
 	s := newScanner(p, text, true)
 	s.scan()
 	return s.partial()
 }
 
-// Object turns what a server passed on as the arguments of a native call (an
-// object, a JSON string that holds one, or JSON as small models write it)
-// into a JSON object.
+// Object converts the arguments of a native call to a JSON object. The server may have
+// passed on an object, a JSON string that contains one, or JSON as small models write it.
 func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired bool, err error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return emptyObject, false, nil
@@ -115,11 +112,11 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "PATH"}, or {} when there are none`)
 }
 
-// namePrefixes are what some models put before the name of a tool.
+// namePrefixes are prefixes that some models add to the name of a tool.
 var namePrefixes = [...]string{"functions.", "function.", "functions:", "default_api.", "default_api:", "tools.", "tool.", "tool:", "namespace.", "call:", "multi_tool_use.", "api."}
 
-// Canonical returns the name of a known tool for any spelling of it, and
-// reports whether there is such a tool.
+// Canonical returns the name of a known tool for any of its spellings, and reports
+// whether there is such a tool.
 func (p *Parser) Canonical(name string) (string, bool) {
 	name = strings.Trim(cutTokens(name), " \t\r\n`<>\"'*")
 	if _, ok := p.tools[name]; ok {
@@ -143,8 +140,8 @@ func (p *Parser) Canonical(name string) (string, bool) {
 	return p.canonical(bare), false
 }
 
-// IsTag reports whether a tag is named like a tool or one of its arguments, so that it can
-// be a part of a call. A nil parser knows none.
+// IsTag reports whether a tag is named like a tool or one of its arguments and may be
+// part of a call. A nil parser has no tools.
 func (p *Parser) IsTag(name string) bool {
 	if p == nil {
 		return false
@@ -160,13 +157,12 @@ func (p *Parser) IsTag(name string) bool {
 	return false
 }
 
-// tokenStarts are how control tokens begin, as they are and as they are broken for a
-// model.
+// tokenStarts are the beginnings of control tokens, in their original and in their
+// neutralized form.
 var tokenStarts = [...]string{"<|", "<｜", "<¦", "</", "[TOOL_", "[ARGS]", "[CALL_ID]", "[¦"}
 
-// cutTokens returns the name of a tool without the control tokens that its model wrote on
-// behind it, such as read_file<|channel|>commentary. Tokens that come before it are left
-// out as well.
+// cutTokens removes the control tokens that a model wrote before or after the name of a
+// tool, such as read_file<|channel|>commentary.
 func cutTokens(name string) string {
 	for {
 		at := -1
@@ -193,9 +189,9 @@ func cutTokens(name string) string {
 	}
 }
 
-// qualified returns the tool that stands after the prefix of a server or a
-// name space: repo.read_file, mcp__server__read_file, tools:read_file. "" when
-// there is none. Aliases do not count here: git.read is not read_file.
+// qualified returns the tool after the prefix of a server or a name space, or "":
+// repo.read_file, mcp__server__read_file, tools:read_file. Aliases do not count here:
+// git.read is not read_file.
 func (p *Parser) qualified(name string) string {
 	i := strings.LastIndexAny(name, ".:/") + 1
 	if at := strings.LastIndex(name, "__"); at >= 0 {
@@ -207,7 +203,7 @@ func (p *Parser) qualified(name string) string {
 	return p.folded[fold(name[i:])]
 }
 
-// fold evens out case and separators.
+// fold normalizes case and separators.
 func fold(name string) string {
 	out := make([]byte, 0, 64)
 	for i := range len(name) {

@@ -8,10 +8,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/mend"
 )
 
-// maxWords bounds the bytes of words that are no argument, maxElements how
-// deeply elements nest, maxContainers how many enclose all arguments,
-// maxArguments how many of those a call has, maxCandidates how many closing
-// tags are looked at for one value.
+// maxWords limits the bytes of words between arguments, maxElements the nesting of
+// elements, maxContainers the nesting of elements around all arguments, maxArguments the
+// number of arguments of a call, maxCandidates the number of closing tags tried for one
+// value.
 const (
 	maxWords      = 400
 	maxElements   = 15
@@ -20,23 +20,23 @@ const (
 	maxCandidates = 64
 )
 
-// xml reads arguments that are written as elements.
+// xml reads arguments written as elements.
 type xml struct {
 	text
 	p *Parser
 }
 
-// node is the value of one element.
+// node is the value of an element.
 type node struct {
 	raw      json.RawMessage
-	text     string // as it stands, when the value is text
-	plain    bool   // text, to be typed by the schema
+	text     string // as written, if the value is text
+	plain    bool   // the type of text is determined by the schema
 	next     int
 	cut      bool // the text ended inside
 	repaired bool // a closing tag was missing
 }
 
-// typed is the value as the schema of t asks for it.
+// typed converts the value to the type in the schema of t.
 func (v node) typed(t *tool, key string) json.RawMessage {
 	if v.plain {
 		return t.typed(key, v.text)
@@ -53,26 +53,26 @@ func (v node) typed(t *tool, key string) json.RawMessage {
 	return append(append(json.RawMessage{'['}, inner...), ']')
 }
 
-// params are the arguments that stand in the body of an element.
+// params holds the arguments in the body of an element.
 type params struct {
 	args     []mend.Field
 	next     int
 	cut      bool
 	repaired bool
-	bad      bool // text that is no argument stands among them
+	bad      bool // contains text that is not an argument
 }
 
-// frame is where an element stands.
+// frame is the context of an element.
 type frame struct {
-	outer string // name of the tag around it
-	tool  *tool  // whose argument it is, nil further inside
+	outer string // name of the surrounding tag
+	tool  *tool  // tool that the argument belongs to, nil in nested elements
 	depth int
 }
 
-// named reports whether a tag carries the name of a tool.
+// named reports whether a tag has a name as its value or attribute.
 func (m mark) named() bool { return m.tagName() != "" }
 
-// tagName is the name that a tag carries: <function=name>, <invoke name="…">.
+// tagName returns the name given in a tag: <function=name>, <invoke name="…">.
 func (m mark) tagName() string {
 	if m.value != "" || m.attrs == "" {
 		return m.value
@@ -87,12 +87,12 @@ func (m mark) tagName() string {
 	return ""
 }
 
-// isParam reports whether a tag holds one argument that it names.
+// isParam reports whether a tag encloses one argument and names it.
 func (m mark) isParam() bool {
 	return slices.Contains([]string{"<parameter>", "<param>", "<arg>", "<argument>", "<parameters>"}, m.name) && m.named()
 }
 
-// key is the name of the argument that the element holds.
+// key returns the name of the argument in the element.
 func (m mark) key() string {
 	if m.isParam() {
 		return m.tagName()
@@ -118,7 +118,7 @@ func (x *xml) params(m mark, in frame) params {
 		case m.closedBy(k):
 			out.next = k.next
 			return out
-		case x.p.marks[k.name] == closes, in.tool != nil && !in.tool.has(k.tag) && x.p.tools[k.tag] != nil: // or the next call
+		case x.p.marks[k.name] == closes, in.tool != nil && !in.tool.has(k.tag) && x.p.tools[k.tag] != nil: // the end of the call, or the next call
 			out.repaired = true
 			return out
 		case !k.opening() && x.paramAfter(m, pos) > 0:
@@ -138,21 +138,21 @@ func (x *xml) params(m mark, in frame) params {
 	return out
 }
 
-// paramAfter returns where in the element m, which names its arguments, the
-// next one begins after words that are none, 0 when none does.
+// paramAfter returns the offset of the next argument in the element m after stray words,
+// or 0. The element m must name its tool.
 func (x *xml) paramAfter(m mark, i int) int {
 	if !m.named() {
 		return 0
 	}
 	end := min(len(x.s), i+maxWords)
 	n := strings.IndexByte(x.s[i:end], '<')
-	if n < 0 && x.over(end) || n <= 0 || !x.has(i+n, "<param") {
+	if n < 0 && x.pastEnd(end) || n <= 0 || !x.has(i+n, "<param") {
 		return 0
 	}
 	return i + n
 }
 
-// container reads <args>…</args> with JSON, elements or text inside.
+// container reads <args>…</args> that contains JSON, elements or text.
 func (x *xml) container(out *params, k mark, f frame) {
 	if pos := x.space(k.next); x.is(pos, '{') {
 		if in := x.json(pos, x.p.marks); in.OK {
@@ -208,8 +208,8 @@ func (x *xml) node(k mark, key string, in frame) node {
 	return x.raw(k, key, in)
 }
 
-// structured reports whether elements stand at pos, and not text that looks
-// like them.
+// structured reports whether there are elements at pos, and not text that looks like
+// them.
 func (x *xml) structured(key string, pos int, in frame) bool {
 	if !x.is(pos, '<') || textKey(key) || x.exhausted() {
 		return false
@@ -222,7 +222,7 @@ func (x *xml) structured(key string, pos int, in frame) bool {
 	return c.opening() && (len(x.s)-pos < maxTag || x.index("</"+c.raw, pos) >= 0)
 }
 
-// cdata reads <![CDATA[…]]>, several of them joined.
+// cdata reads <![CDATA[…]]>, and joins several of them.
 func (x *xml) cdata(k mark, pos int) node {
 	const open, closing = "<![CDATA[", "]]>"
 	var b strings.Builder
@@ -240,7 +240,7 @@ func (x *xml) cdata(k mark, pos int) node {
 		pos = x.space(v.next)
 	}
 	v.text = trimLines(b.String())
-	if v.cut = x.over(pos); v.cut {
+	if v.cut = x.pastEnd(pos); v.cut {
 		return v
 	}
 	c := x.mark(pos)
@@ -250,7 +250,7 @@ func (x *xml) cdata(k mark, pos int) node {
 	return v
 }
 
-// trimCut drops the beginning of a closing mark that the text ended in.
+// trimCut removes the beginning of a closing mark at the end of the text.
 func trimCut(text, mark string) string {
 	for n := min(len(mark)-1, len(text)); n > 0; n-- {
 		if strings.HasSuffix(text, mark[:n]) {
@@ -260,9 +260,9 @@ func trimCut(text, mark string) string {
 	return text
 }
 
-// raw reads the text in k up to its closing tag. Text that goes into files
-// may hold anything, tags and the closing tag itself included: what follows a
-// closing tag tells whether it is the one.
+// raw reads the text in k up to its closing tag. Text for files may contain anything,
+// including tags and the closing tag itself: the text after a closing tag determines
+// whether it is the right one.
 func (x *xml) raw(k mark, key string, in frame) node {
 	closing := "</" + k.raw + ">"
 	first := x.index(closing, k.next)
@@ -292,8 +292,8 @@ func (x *xml) raw(k mark, key string, in frame) node {
 	return v
 }
 
-// unclosed ends a value whose closing tag is missing at the next argument or
-// at the end of the call.
+// unclosed ends a value without a closing tag at the next argument or at the end of the
+// call.
 func (x *xml) unclosed(k mark, key string, in frame) (node, bool) {
 	end := x.index("</"+in.outer+">", k.next)
 	if k.isParam() {
@@ -313,9 +313,9 @@ func (x *xml) unclosed(k mark, key string, in frame) (node, bool) {
 	return v, true
 }
 
-// closingOf returns the closing tag of a value among several: the first that
-// another argument or the end of the call follows, else the last before the
-// end of the call; -1 when neither is there.
+// closingOf returns the right closing tag of a value: the first one followed by another
+// argument or the end of the call, or else the last one before the end of the call, or
+// -1.
 func (x *xml) closingOf(k mark, key string, first int, in frame) int {
 	if pathKey(key) || in.outer == "" {
 		return first
@@ -344,8 +344,8 @@ func (x *xml) closingOf(k mark, key string, first int, in frame) int {
 	return -1
 }
 
-// insideCall reports whether the value of k, ended at to, would hold a call
-// that has begun and not ended: then this closing tag is that call's.
+// insideCall reports whether the value of k, if it ended at to, would contain an unclosed
+// call: then this closing tag belongs to that call.
 func (x *xml) insideCall(k mark, to int, in frame) bool {
 	if !k.isParam() || to-k.next > 1<<16 {
 		return false
@@ -354,13 +354,13 @@ func (x *xml) insideCall(k mark, to int, in frame) bool {
 	return strings.Count(value, "<"+in.outer+"=")+strings.Count(value, "<"+in.outer+" ") > strings.Count(value, "</"+in.outer+">")
 }
 
-// ends reports whether a value may end before i.
+// ends reports whether a value can end before i.
 func (x *xml) ends(k mark, i int, in frame) bool {
 	j := x.space(i)
-	if x.over(j) {
+	if x.pastEnd(j) {
 		return true
 	}
-	if x.s[j] != '<' || x.over(j+1) {
+	if x.s[j] != '<' || x.pastEnd(j+1) {
 		return false
 	}
 	if x.has(j, "</"+in.outer) || x.p.marks[x.mark(j).name] == closes {
@@ -371,5 +371,5 @@ func (x *xml) ends(k mark, i int, in frame) bool {
 		n++
 	}
 	name := x.s[j+1 : n]
-	return x.over(n) || name != "" && (in.tool == nil || name == k.raw || in.tool.has(name))
+	return x.pastEnd(n) || name != "" && (in.tool == nil || name == k.raw || in.tool.has(name))
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// EndpointConfig is the part of the configuration that all adapters have. Example
-// is a correct address. Names says how to find the names of models.
+// EndpointConfig is the common configuration of all adapters. Example is a valid address.
+// Names explains how to find the names of models.
 type EndpointConfig struct {
 	URL            *url.URL
 	HTTP           *http.Client
@@ -23,8 +23,8 @@ type EndpointConfig struct {
 	Example, Names string
 }
 
-// Endpoint is one model on one server, checked: its name, a client as
-// [newHTTP] makes it, and a logger that is never nil.
+// Endpoint is a checked configuration of one model on one server: its name, a client made
+// by [newHTTP], and a logger that is never nil.
 type Endpoint struct {
 	Model string
 	HTTP  *http.Client
@@ -48,17 +48,17 @@ func NewEndpoint(cfg EndpointConfig) (Endpoint, error) {
 	return e, nil
 }
 
-// Unsupported returns the error of a model that lacks a capability.
+// Unsupported returns the error for a model that lacks a capability.
 func (e Endpoint) Unsupported(c llm.Capability, err error) *llm.Error {
 	return &llm.Error{Kind: llm.Unsupported, Lacks: c, Public: fmt.Sprintf("model %s cannot %s", e.Model, c), Err: err}
 }
 
-// TooLong returns the error of a prompt that does not fit.
+// TooLong returns the error for a prompt that does not fit.
 func (e Endpoint) TooLong(err error) *llm.Error {
 	return &llm.Error{Kind: llm.TooLong, Public: fmt.Sprintf("the conversation is longer than model %s can hold", e.Model), Err: err}
 }
 
-// Died returns the error of an answer that broke off.
+// Died returns the error for an answer that broke off.
 func (e Endpoint) Died(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Cut, Public: "the model stopped in the middle of its answer", Err: err}
 }

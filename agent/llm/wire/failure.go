@@ -15,10 +15,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// Failure returns a network error as an [llm.Error]. One that is an [llm.Error]
-// comes back as it is, and nil stays nil. When ctx has ended the kind is Unknown,
-// so that nobody retries what was canceled; errors.Is still finds the context's
-// error.
+// Failure converts a network error to an [llm.Error]. An [llm.Error] is returned
+// unchanged, and nil stays nil. After the end of ctx the kind is Unknown, so that a
+// canceled request is not retried; errors.Is still finds the context's error.
 func Failure(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -66,8 +65,8 @@ func unsupportedScheme(err error) bool {
 	return errors.As(err, &u) && (u.Op == "parse" || strings.Contains(u.Err.Error(), "unsupported protocol scheme"))
 }
 
-// StatusFailure returns the error for the status of an answer whose text is
-// unknown. Its kind is Invalid when the status does not tell either.
+// StatusFailure returns the error for a response status with an unknown text. Its kind is
+// Invalid if the status is not specific either.
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -80,21 +79,21 @@ func StatusFailure(status int, err error) *llm.Error {
 	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}
 }
 
-// Busy returns the error of a server whose queue is full.
+// Busy returns the error for a server with a full queue.
 func Busy(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Busy, Public: "the model server is busy", Err: err}
 }
 
-// Loading returns the error of a server that is not ready yet.
+// Loading returns the error for a server that is not ready yet.
 func Loading(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Unreachable, Public: "the model is still being loaded", Err: err}
 }
 
-// maxRetryAfter is the longest wait that a server may ask for.
+// maxRetryAfter is the maximum wait accepted from a server.
 const maxRetryAfter = time.Hour
 
-// RetryAfter returns the wait that a server asked for in its Retry-After header, in
-// seconds or as a date, at most an hour; 0 when it asked for none.
+// RetryAfter returns the wait requested by a server in its Retry-After header, in seconds
+// or as a date, at most an hour; 0 if there is none.
 func RetryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if v == "" {
@@ -102,7 +101,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	}
 	wait := time.Duration(0)
 	if s, err := strconv.ParseFloat(v, 64); err == nil || errors.Is(err, strconv.ErrRange) {
-		if s > 0 { // neither below 0 nor not a number
+		if s > 0 { // also excludes NaN
 			wait = time.Duration(min(s, maxRetryAfter.Seconds()) * float64(time.Second))
 		}
 	} else if at, err := http.ParseTime(v); err == nil {

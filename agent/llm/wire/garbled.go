@@ -8,9 +8,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 )
 
-// badCalls are how error texts begin when a server could not read a call that the
-// model wrote: those of Ollama's parsers (model/parsers and harmony in its sources),
-// llama.cpp, vLLM and Groq. Some servers pass on the bare words of their parser.
+// badCalls are the beginnings of error texts about an unreadable call: those of Ollama's
+// parsers (model/parsers and harmony in its sources), llama.cpp, vLLM and Groq. Some
+// servers pass on the raw error of their parser.
 var badCalls = []string{
 	"xml syntax error", "error parsing tool call", "failed to parse", "failed to call a function", "incomplete glm tool call",
 	"unexpected end of json input", "invalid character", "invalid function call", "invalid argument format", "invalid argument: ",
@@ -19,9 +19,9 @@ var badCalls = []string{
 	"tool_use_failed", "tool call validation failed", "invalid tool call arguments",
 }
 
-// Garbled returns the error of a server that could not read the call in its model's
-// answer, or nil when text says something else. A retry would most often fail the
-// same way; telling the model helps.
+// Garbled returns the error for a server that could not read the model's call, or nil if
+// text does not mean that. A retry would usually fail the same way; telling the model
+// helps.
 func Garbled(text string) *llm.Error {
 	said := strings.ToLower(strings.TrimSpace(text))
 	undeclared := strings.HasPrefix(said, "tool '") && strings.HasSuffix(said, "' not found") ||

@@ -2,23 +2,23 @@ package wire
 
 import "github.com/handrail-bot/handrail/agent/llm"
 
-// Heard adds up what came of an answer, to see whether all came that its model
-// wrote. Servers that read calls themselves leave one out without a word when
-// they cannot read it or do not know its name; they count its tokens all the same.
-type Heard struct {
-	half  int // the most tokens that the text can be, in halves
+// Received measures an answer, to detect parts that the server left out. Servers that parse
+// calls silently drop one that they cannot read or do not know, but still count its
+// tokens.
+type Received struct {
+	half  int // maximum number of tokens of the text, in halves
 	calls int
 }
 
-// Tokens that a model writes and no server passes on: the marks around thinking
-// and the end of an answer, and those around a call.
+// Maximum number of tokens that servers do not pass on: the marks around thinking and the
+// end of an answer, and those around a call.
 const (
 	unseen     = 8
 	unseenCall = 40
 )
 
 // Take adds a part.
-func (h *Heard) Take(p llm.Part) {
+func (h *Received) Take(p llm.Part) {
 	h.text(p.Content)
 	h.text(p.Thinking)
 	for _, c := range p.Calls {
@@ -28,9 +28,9 @@ func (h *Heard) Take(p llm.Part) {
 	}
 }
 
-// text counts a letter or a space as half a token and any other byte as one: no
-// tokenizer makes more of common text.
-func (h *Heard) text(s string) {
+// text counts a letter or a space as half a token and any other byte as one, which is an
+// upper bound for common text.
+func (h *Received) text(s string) {
 	for i := range len(s) {
 		switch c := s[i] | 0x20; {
 		case c >= 'a' && c <= 'z', c == ' ':
@@ -41,8 +41,8 @@ func (h *Heard) text(s string) {
 	}
 }
 
-// Dropped reports whether the tokens that a server counted are more than what came
-// can be.
-func (h *Heard) Dropped(tokens int) bool {
+// Dropped reports whether the server counted more tokens than the received parts can
+// have.
+func (h *Received) Dropped(tokens int) bool {
 	return tokens > h.half/2+unseen+h.calls*unseenCall //control:dropped-call
 }

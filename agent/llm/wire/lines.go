@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// MaxLine is the longest line [Lines] returns. A call that writes a file comes
-// as one line.
+// MaxLine is the maximum length in bytes of a line that [Lines] returns. A tool call
+// that writes a file arrives as one line.
 const MaxLine = 16 << 20
 
 // ErrLongLine is the error of [Lines.Next] for a line longer than [MaxLine].
@@ -25,9 +25,9 @@ type Lines struct {
 // NewLines returns the lines of r.
 func NewLines(r io.Reader) *Lines { return &Lines{r: bufio.NewReaderSize(r, 16<<10)} }
 
-// Next returns the next line that is not blank, without its end, the space around it
-// and a byte order mark; it is valid until the next call. whole is false when the stream
-// ended before the line did. The error is io.EOF at a clean end.
+// Next returns the next non-blank line without its line ending, surrounding space and
+// byte order mark. It is valid until the next call. whole is false if the stream
+// ended within the line. The error is io.EOF at a clean end.
 func (l *Lines) Next() (line []byte, whole bool, err error) {
 	for {
 		line, whole, err := l.next()
@@ -65,6 +65,6 @@ func (l *Lines) next() ([]byte, bool, error) {
 	}
 }
 
-// IsPage reports whether a line is one of a web page: what answers is a proxy, or a
-// page to sign in.
+// IsPage reports whether a line belongs to a web page, which means that a proxy or a
+// sign-in page answered.
 func IsPage(line []byte) bool { return bytes.HasPrefix(line, []byte("<")) } //control:page-is-no-answer

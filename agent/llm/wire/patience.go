@@ -6,52 +6,53 @@ import (
 	"time"
 )
 
-// How long a server may be silent that nobody set a limit for. Before the first byte
-// of an answer it loads the model and reads the prompt, which on a small machine takes
-// many minutes for a long one.
+// Silence limits for servers without a configured one. Before the first byte of an
+// answer, a server loads the model and reads the prompt. On a small machine, a long
+// prompt takes many minutes.
 const (
 	defaultIdle = 5 * time.Minute
-	settling    = 2 * time.Minute // for the model to be loaded and for other requests
-	longest     = 45 * time.Minute
-	unknownRate = 100.0 // bytes of a prompt a second, for a server of which nothing is known
-	leastBody   = 4000  // bytes of a prompt that says how fast a server reads
-	margin      = 4     // times what it should take
+	settling    = 2 * time.Minute // allowance for loading the model and for other requests
+	maxWait     = 45 * time.Minute
+	unknownRate = 100.0 // prompt bytes per second, for a server without measurements
+	minBody     = 4000  // minimum prompt size in bytes for measuring the server's speed
+	margin      = 4     // multiple of the expected time
 )
 
-// patience is how long to wait for a server. It is safe for concurrent use.
+// patience decides the time to wait for a server. It is safe for concurrent use.
 type patience struct {
-	fixed time.Duration // set by whoever runs the server, 0 when it is not
+	fixed time.Duration // configured by the operator; 0 means measured
 
 	mu      sync.Mutex
-	slowest float64 // bytes of a prompt a second, as far as seen; a prompt whose beginning the server kept is read faster
+	slowest float64 // lowest measured prompt bytes per second; a cached prefix is read faster
 }
 
-// between is how long an answer that has begun may pause.
-func (p *patience) between() time.Duration {
+// betweenLimit returns the maximum pause within an answer.
+func (p *patience) betweenLimit() time.Duration {
 	if p.fixed > 0 {
 		return p.fixed
 	}
 	return defaultIdle
 }
 
-// first is how long the first byte of the answer to a body of so many bytes may take.
-func (p *patience) first(body int64) time.Duration {
-	if p.fixed > 0 || body < leastBody {
-		return p.between()
+// firstLimit returns the maximum time until the first byte of the answer to a body of the
+// given size.
+func (p *patience) firstLimit(body int64) time.Duration {
+	if p.fixed > 0 || body < minBody {
+		return p.betweenLimit()
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.slowest == 0 { //control:measured-patience
-		return min(defaultIdle+seconds(float64(body)/unknownRate), longest)
+		return min(defaultIdle+seconds(float64(body)/unknownRate), maxWait)
 	}
-	return min(settling+seconds(margin*float64(body)/p.slowest), longest)
+	return min(settling+seconds(margin*float64(body)/p.slowest), maxWait)
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// saw takes in how long the first byte took.
-func (p *patience) saw(body int64, took time.Duration) {
-	if body < leastBody {
+// record records the time until the first byte of an answer.
+func (p *patience) record(body int64, took time.Duration) {
+	if body < minBody {
 		return
 	}
 	p.mu.Lock()
@@ -61,12 +62,13 @@ func (p *patience) saw(body int64, took time.Duration) {
 	}
 }
 
-// ended forgets what was measured: the server was silent for longer than that allows.
-func (p *patience) ended() {
+// reset discards the measurements: the server stayed silent for longer than they
+// allow.
+func (p *patience) reset() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = 0
 }
 
-// Silent reports whether err is that of a server that fell silent, and may hang.
+// Silent reports whether err means that the server fell silent, and may hang.
 func Silent(err error) bool { return errors.Is(err, errIdle) }

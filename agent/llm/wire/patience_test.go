@@ -78,13 +78,13 @@ func TestPatienceByThePrompt(t *testing.T) {
 // A limit that somebody set holds for everything, and a hang is forgotten as a measure.
 func TestPatienceIsSet(t *testing.T) {
 	p := &patience{fixed: time.Minute}
-	if p.saw(100_000, time.Hour); p.first(1_000_000) != time.Minute || p.between() != time.Minute {
-		t.Error(p.first(1_000_000), p.between())
+	if p.record(100_000, time.Hour); p.firstLimit(1_000_000) != time.Minute || p.betweenLimit() != time.Minute {
+		t.Error(p.firstLimit(1_000_000), p.betweenLimit())
 	}
 	p = &patience{}
-	p.saw(100_000, time.Second)
-	fast := p.first(100_000)
-	if p.ended(); p.first(100_000) <= fast {
+	p.record(100_000, time.Second)
+	fast := p.firstLimit(100_000)
+	if p.reset(); p.firstLimit(100_000) <= fast {
 		t.Error("after a silence the next try is as impatient")
 	}
 }

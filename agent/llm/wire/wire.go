@@ -1,11 +1,10 @@
-// Package wire is the HTTP side that the adapters of model servers share: a
-// client that gives up when a server falls silent and that follows no redirect
-// to another host, lines out of an answer that arrives slowly, and network
-// failures as [llm.Error].
+// Package wire is the HTTP layer shared by the adapters of model servers. Its client
+// gives up on a silent server and follows no redirect to another host. It reads lines
+// from slow streams and reports network failures as [llm.Error].
 //
-// Model servers answer with streams that may last an hour and may break off, so
-// there can be no limit on the whole time. The limit here is on silence, and only
-// while somebody is reading.
+// Model servers answer with streams that may last an hour and may break off, so there
+// is no limit on the total time. The limit is on silence, and only while the client
+// is reading.
 package wire
 
 import (
@@ -19,17 +18,17 @@ import (
 	"time"
 )
 
-// Errors that [Failure] recognizes in what the client returns.
+// Errors of the client that [Failure] recognizes.
 var (
 	errIdle     = errors.New("no byte from the server for as long as it should take")
 	errRedirect = errors.New("redirect refused")
 )
 
 // newHTTP returns an HTTP client for model servers, with the transport and the
-// cookies of from, or its own for nil: every read fails with [errIdle] after
-// idle without a byte (0 or less: as long as [patience] has it), and a redirect that leaves
-// the scheme, host and port of the first request, or that would turn the POST
-// into a GET, fails with [errRedirect].
+// cookies of from, or its own if from is nil. A read fails with [errIdle] after idle
+// without a byte; if idle is 0 or less, [patience] decides. A redirect fails with
+// [errRedirect] if it leaves the scheme, host and port of the first request, or would
+// turn the POST into a GET.
 func newHTTP(from *http.Client, idle time.Duration) *http.Client {
 	client := http.Client{}
 	if from != nil {
@@ -60,8 +59,8 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// Post sends body, which is JSON, and returns the answer whatever its status.
-// The caller closes the answer's body. header may be nil.
+// Post sends body, which is JSON, and returns the answer with any status. The caller
+// closes the answer's body. header may be nil.
 func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
@@ -76,8 +75,8 @@ func Post(ctx context.Context, client *http.Client, url string, header http.Head
 
 const maxExcerpt = 4 << 10
 
-// Excerpt returns the beginning of an error answer's body, at most 4 KiB, for
-// an operator to read.
+// Excerpt returns the beginning of an error answer's body for the operator, at most 4
+// KiB.
 func Excerpt(r io.Reader) string {
 	b, err := io.ReadAll(io.LimitReader(r, maxExcerpt))
 	if err != nil && len(b) == 0 {
@@ -86,7 +85,7 @@ func Excerpt(r io.Reader) string {
 	return strings.TrimSpace(strings.ToValidUTF8(string(b), "\uFFFD"))
 }
 
-// idleTransport starts a timer whenever somebody waits for the server.
+// idleTransport runs a timer while the client waits for the server.
 type idleTransport struct {
 	base     http.RoundTripper
 	patience *patience
@@ -95,9 +94,9 @@ type idleTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	asked, limit := time.Now(), t.patience.first(req.ContentLength)
+	asked, limit := time.Now(), t.patience.firstLimit(req.ContentLength)
 	timer := time.AfterFunc(limit, func() {
-		t.patience.ended()
+		t.patience.reset()
 		cancel(errIdle)
 	})
 	resp, err := t.base.RoundTrip(req.WithContext(ctx))
@@ -110,8 +109,8 @@ func (t *idleTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp.Body = &idleBody{
 		ReadCloser: resp.Body, timer: timer, wait: max(limit-time.Since(asked), time.Second), cancel: cancel,
 		begun: func() time.Duration {
-			t.patience.saw(req.ContentLength, time.Since(asked))
-			return t.patience.between()
+			t.patience.record(req.ContentLength, time.Since(asked))
+			return t.patience.betweenLimit()
 		},
 		cause: func(err error) error { return causeOf(ctx, err) },
 	}
@@ -129,13 +128,13 @@ type idleBody struct {
 	io.ReadCloser
 	timer  *time.Timer
 	wait   time.Duration        // for the next byte
-	begun  func() time.Duration // called at the first byte; returns the wait for the others, nil afterwards
+	begun  func() time.Duration // called at the first byte, then set to nil; returns the wait for later bytes
 	cancel context.CancelCauseFunc
 	cause  func(error) error
 }
 
-// Read implements [io.Reader]. The clock runs only while it waits, so a slow
-// reader is not mistaken for a silent server.
+// Read implements [io.Reader]. The timer runs only during the read, so a slow reader
+// is not mistaken for a silent server.
 func (b *idleBody) Read(p []byte) (int, error) {
 	b.timer.Reset(b.wait)
 	n, err := b.ReadCloser.Read(p)
@@ -149,7 +148,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [io.Closer] and gives up the request.
+// Close implements [io.Closer] and cancels the request.
 func (b *idleBody) Close() error {
 	b.timer.Stop()
 	b.cancel(nil)

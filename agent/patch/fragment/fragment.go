@@ -1,5 +1,6 @@
-// Package fragment puts definitions that a model printed without the rest of their file
-// into that file. A function alone, in the place of a file, would lose all others.
+// Package fragment merges definitions that a model printed without the rest of their
+// file into that file. A lone function written as the whole file would lose all
+// others.
 package fragment
 
 import (
@@ -11,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Is reports whether text, which is said to be the whole file, is only some of its
-// definitions: others would be lost with it.
+// Is reports whether text, given as the whole file, has only some of its definitions:
+// the others would be lost.
 func Is(name, before, text string) bool {
 	old, is := definitions(name, before), definitions(name, text)
 	if len(old) == 0 {
@@ -41,8 +42,8 @@ func Is(name, before, text string) bool {
 	return lines(text)*5 < lines(before)*3
 }
 
-// Gone returns the definitions that would be lost with text in the place of before, if it
-// is another file altogether: most definitions and most lines of before are missing.
+// Gone returns the definitions that would be lost if text replaced before, if text is
+// an entirely different file: most definitions and most lines of before are missing.
 func Gone(name, before, text string) (lost []string) {
 	is, all := definitions(name, text), 0
 	for _, d := range definitions(name, before) {
@@ -77,12 +78,13 @@ func Gone(name, before, text string) (lost []string) {
 	return lost
 }
 
-// minCompared is the size, in lines, from which a file without definitions is compared.
+// minCompared is the minimum size in lines of a file without definitions to be
+// compared.
 const minCompared = 12
 
 func lines(s string) int { return strings.Count(strings.TrimSpace(s), "\n") + 1 }
 
-// outsideOf returns the lines of a file outside of its definitions, comments apart.
+// outsideOf returns the lines of a file outside its definitions, without comments.
 func outsideOf(text string, defs []definition) (out []string) {
 	for i, line := range strings.Split(text, "\n") {
 		covered := slices.ContainsFunc(defs, func(d definition) bool { return i >= d.from && i < d.to })
@@ -93,9 +95,9 @@ func outsideOf(text string, defs []definition) (out []string) {
 	return out
 }
 
-// Put replaces the definitions in before that text has too, whose names it returns, and
-// adds those that only text has beside them. Imports of text that before lacks are added
-// to its own. The error says that the whole file is needed.
+// Put replaces the definitions of before that text also has, and returns their names.
+// New definitions go next to their neighbors in text, and new imports to the imports
+// of before. The error asks for the whole file.
 func Put(name, before, text string) (after string, replaced []string, err error) {
 	needWhole := func(why string) (string, []string, error) {
 		return "", nil, fmt.Errorf("this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block", name, why)
@@ -109,7 +111,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 	if rest != "" {
 		return needWhole(fmt.Sprintf("the place of the line %q is not known", strings.TrimSpace(rest)))
 	}
-	var pending []string // definitions that only text has, waiting for their neighbour
+	var pending []string // new definitions, waiting for their neighbor
 	type edit struct {
 		from, to int // lines of before
 		put      []string
@@ -117,7 +119,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 	var edits []edit
 	for _, d := range is {
 		if d.depth > 0 && named(is, ownerOf(d.name)) != nil {
-			continue // inside another one of text
+			continue // inside another definition of text
 		}
 		body := have[d.from:d.to]
 		was := named(old, d.name)
@@ -126,7 +128,7 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 			continue
 		}
 		from := was.from
-		if d.from == d.line { // it comes without the comment and decorators above it
+		if d.from == d.line { // sent without the comment and decorators above it
 			from = was.line
 		}
 		edits = append(edits, edit{from, was.to, append(pending, reindent(body, was.indent-d.indent, had)...)})
@@ -155,8 +157,8 @@ func Put(name, before, text string) (after string, replaced []string, err error)
 	return strings.Join(had, "\n"), replaced, nil
 }
 
-// definition is the lines [from, to) of one definition, with the comment and decorators
-// right above it; line has its name.
+// definition is the lines [from, to) of one definition, including the comment and
+// decorators directly above it. line has its name.
 type definition struct {
 	name           string
 	from, line, to int
@@ -191,8 +193,8 @@ func ownerOf(name string) string {
 	return ""
 }
 
-// definitions finds the definitions of a file and where each ends: by indentation, which
-// holds for code that is laid out as its language is.
+// definitions finds the definitions of a file and their ends. It relies on
+// indentation, so the code must have its language's usual layout.
 func definitions(name, text string) []definition {
 	defs, _, _ := outline.Of(name, []byte(text))
 	all := strings.Split(text, "\n")
@@ -230,7 +232,7 @@ func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, "
 
 var closer = pattern.Lazy(`^\s*(\}|\)|\]|end\b|fi\b|done\b|esac\b)`)
 
-// blockEnd returns the line behind the block that begins at a line.
+// blockEnd returns the index after the block that begins at a line.
 func blockEnd(all []string, at int) int {
 	indent := indentOf(all[at])
 	last := at
@@ -258,7 +260,8 @@ func blockEnd(all []string, at int) int {
 
 var opening = pattern.Lazy(`^\s*\{\s*$`)
 
-// opensAgain reports whether a closing line goes on, as "} else {" and ") (int, error) {" do.
+// opensAgain reports whether a closing line continues, as "} else {" and ") (int,
+// error) {" do.
 func opensAgain(line string) bool {
 	s := strings.TrimSpace(line)
 	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "(") || strings.HasSuffix(s, ":")
@@ -266,11 +269,11 @@ func opensAgain(line string) bool {
 
 var importLine = pattern.Lazy(`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`)
 
-// header are lines at the beginning of a file that a part of it may bring again.
+// header matches lines at the beginning of a file that a part of it may repeat.
 var header = pattern.Lazy(`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`)
 
-// between looks at the lines of text outside of its definitions: imports, and the first
-// other line that before lacks.
+// between examines the lines of text outside its definitions. It returns the new
+// imports and the first other line that before lacks.
 func between(have []string, is []definition, before []string) (imports []string, rest string) {
 	covered := func(i int) bool {
 		return slices.ContainsFunc(is, func(d definition) bool { return i >= d.from && i < d.to })
@@ -292,8 +295,8 @@ func between(have []string, is []definition, before []string) (imports []string,
 	return imports, rest
 }
 
-// addImports puts imports behind the last one of a file, or at its beginning. It returns
-// nil where the language has a block for them.
+// addImports puts imports after the last one of a file, or at its beginning. It
+// returns nil if the file has an import block.
 func addImports(had, imports []string) []string {
 	if len(imports) == 0 {
 		return had
@@ -315,7 +318,8 @@ func addImports(had, imports []string) []string {
 	return slices.Insert(had, at+1, imports...)
 }
 
-// reindent moves lines by so many columns, with the character the file indents with.
+// reindent shifts lines by a number of columns, with the file's indentation
+// character.
 func reindent(body []string, by int, file []string) []string {
 	if by == 0 {
 		return slices.Clone(body)

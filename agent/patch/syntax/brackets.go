@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// brackets reads code only as far as it has quotes, comments and brackets.
+// brackets is a scanner for quotes, comments and brackets in code.
 type brackets struct {
 	s      string
 	i      int
-	open   []int  // where brackets begin that are not closed yet
-	unsure bool   // something can be read in two ways
-	last   string // the word or sign before i, white space and comments left out
+	open   []int  // offsets of unclosed brackets
+	unsure bool   // something is ambiguous
+	last   string // the token before i, without white space and comments
 }
 
 var closing = map[byte]byte{'(': ')', '[': ']', '{': '}'}
 
-// bracket takes note of a bracket at i.
+// bracket records the bracket at i.
 func (b *brackets) bracket() *fault {
 	c := b.s[b.i]
 	if closing[c] != 0 {
@@ -35,7 +35,7 @@ func (b *brackets) bracket() *fault {
 	return nil
 }
 
-// end is the fault of brackets that are open at the end.
+// end returns the fault for a bracket still open at the end.
 func (b *brackets) end() *fault {
 	if len(b.open) == 0 {
 		return nil
@@ -57,7 +57,7 @@ func word(c byte) bool {
 	return c == '_' || c == '$' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80
 }
 
-// name moves behind a word.
+// name skips a word.
 func (b *brackets) name() {
 	from := b.i
 	for b.i < len(b.s) && word(b.s[b.i]) {
@@ -104,7 +104,7 @@ func (b *brackets) pythonToken() *fault {
 	return nil
 }
 
-// pythonString moves behind a string, whose prefix is read already.
+// pythonString skips a string after its prefix.
 func (b *brackets) pythonString(prefix string) *fault {
 	from := b.i
 	quote := b.s[b.i : b.i+1]
@@ -135,8 +135,8 @@ func (b *brackets) pythonString(prefix string) *fault {
 	return at(b.s, from, "the string that begins with "+quote+" is not closed")
 }
 
-// pythonField moves behind a field of a formatted string, or behind a bracket that is
-// written twice, and reports whether it ends.
+// pythonField skips a field of a formatted string, or a doubled bracket, and reports
+// whether it ends.
 func (b *brackets) pythonField(quote string) bool {
 	if b.i++; strings.HasPrefix(b.s[b.i:], "{") {
 		b.i++
@@ -162,10 +162,10 @@ func (b *brackets) pythonField(quote string) bool {
 	return false
 }
 
-// soon reports whether a text has a sign near its beginning.
+// soon reports whether sign occurs near the beginning of a text.
 func soon(s, sign string) bool { return strings.Contains(s[:min(len(s), 200)], sign) }
 
-// pythonFormat moves behind what follows the colon of a field.
+// pythonFormat skips the format after the colon of a field.
 func (b *brackets) pythonFormat(quote string) bool {
 	for b.i < len(b.s) && !strings.HasPrefix(b.s[b.i:], quote) {
 		switch b.s[b.i] {

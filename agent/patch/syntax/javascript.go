@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// before are words behind which a slash begins a regular expression.
+// before lists the words after which a slash begins a regular expression.
 var before = []string{"return", "typeof", "case", "in", "of", "delete", "void", "throw", "new", "instanceof", "do",
 	"else", "yield", "await"}
 
-// javascript looks at JavaScript and TypeScript. Markup in it, and a slash that may divide
-// or begin a regular expression, leave everything open.
+// javascript checks JavaScript and TypeScript. It finds no fault in a text with
+// markup, or with a slash that may divide or begin a regular expression.
 func javascript(text string) *fault {
 	if strings.Contains(text, "</") || strings.Contains(text, "/>") || strings.Contains(text, "<!--") {
 		return nil
@@ -29,7 +29,8 @@ func javascript(text string) *fault {
 	return fault
 }
 
-// script reads code up to the end, or up to the bracket that closes a gap in a template.
+// script reads code up to the end, or up to the bracket that closes a template
+// substitution if gap is set.
 func (b *brackets) script(gap bool) *fault {
 	depth := len(b.open)
 	for b.i < len(b.s) {
@@ -87,8 +88,8 @@ func (b *brackets) slash() *fault {
 	rest, _, _ := strings.Cut(b.s[b.i+1:], "\n")
 	switch last := b.last; {
 	case !strings.Contains(rest, "/"):
-		b.i++ // an expression would end on its line
-	case last == ")" || last == "}" || last == "+" || last == "-": // behind ++, perhaps
+		b.i++ // a division: an expression would end on its line
+	case last == ")" || last == "}" || last == "+" || last == "-": // perhaps after ++
 		b.unsure = true
 	case last == "" || !word(last[0]) && last != "]" && last != `"`, slices.Contains(before, last):
 		b.expression()
@@ -99,7 +100,7 @@ func (b *brackets) slash() *fault {
 	return nil
 }
 
-// expression moves behind a regular expression.
+// expression skips a regular expression.
 func (b *brackets) expression() {
 	class := false
 	for b.i++; b.i < len(b.s) && b.s[b.i] != '\n'; b.i++ {
@@ -138,7 +139,7 @@ func (b *brackets) quoted(quote byte) *fault {
 	return at(b.s, from, "the string is not closed on its line")
 }
 
-// literal moves behind a template with its gaps.
+// literal skips a template literal and its substitutions.
 func (b *brackets) literal() *fault {
 	from := b.i
 	for b.i++; b.i < len(b.s); {

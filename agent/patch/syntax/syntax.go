@@ -1,7 +1,7 @@
-// Package syntax says whether a text can be what the name of its file promises: Go,
-// JSON, YAML and TOML by their parsers, Python and JavaScript by their quotes and
-// brackets. It is pure, and silent where it is not sure: what it does not know, and what
-// may be a template of another program, is right.
+// Package syntax checks that a text is in the language of its file name: Go, JSON,
+// YAML and TOML by their parsers, Python and JavaScript by their quotes and brackets.
+// It is pure and reports only certain faults. Unknown languages, and texts that may
+// be templates of another program, pass.
 package syntax
 
 import (
@@ -24,14 +24,14 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// fault is a place at which a text is none of its language. Line and Column count from
-// one; a Column of 0 is not known.
+// fault is the position of a syntax error. Line and Column count from 1; Column is 0
+// if unknown.
 type fault struct {
 	Line, Column int
 	Reason       string
 }
 
-// Error names the place and the reason, without the file.
+// Error names the position and the reason, without the file.
 func (e *fault) Error() string {
 	if e.Column > 0 {
 		return fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Reason)
@@ -39,11 +39,11 @@ func (e *fault) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Reason)
 }
 
-// maxText is the longest text that is looked at, in bytes.
+// maxText is the maximum length in bytes of a text to check.
 const maxText = 1 << 20
 
-// Check returns the first fault of a text with its place, or nil. The path says
-// its language.
+// Check returns the first fault of a text, with its position, or nil. The file name
+// determines the language.
 func Check(name, text string) error {
 	check := language(name)
 	if check == nil || len(text) > maxText || !utf8.ValidString(text) {
@@ -61,8 +61,8 @@ func Check(name, text string) error {
 	return fault
 }
 
-// Parsed reports whether a parser reads files of this name, so that no fault means that
-// the text is of the language.
+// Parsed reports whether a parser checks files of this name. Without a fault, the
+// text is then certainly in the language.
 func Parsed(name string) bool {
 	switch extension(name) {
 	case ".go", ".json", ".jsonc", ".yaml", ".yml", ".toml":
@@ -73,7 +73,7 @@ func Parsed(name string) bool {
 
 func extension(name string) string { return strings.ToLower(path.Ext(name)) }
 
-// language returns how texts of a file with this name are looked at, or nil.
+// language returns the check for files of this name, or nil.
 func language(name string) func(string) *fault {
 	switch extension(name) {
 	case ".go":
@@ -97,11 +97,11 @@ func language(name string) func(string) *fault {
 	return nil
 }
 
-// template finds the gaps of texts that another program completes first.
+// template matches the placeholders of texts that another program completes first.
 var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|` +
 	`\{%|<%|cookiecutter\.`)
 
-// goTemplate finds those of Go code, in which two brackets in a row are nothing special.
+// goTemplate matches those in Go code, in which two brackets in a row are ordinary.
 var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)
 
 func golang(text string) *fault {
@@ -116,8 +116,8 @@ func golang(text string) *fault {
 	return &fault{Line: 1, Reason: err.Error()}
 }
 
-// annotated reports whether the programs that read a JSON file of this name take
-// comments in it.
+// annotated reports whether the usual readers of a JSON file of this name accept
+// comments.
 func annotated(name string) bool {
 	base := strings.ToLower(path.Base(name))
 	const takers = "tsconfig jsconfig devcontainer api-extractor tslint deno biome turbo nx renovate ."
@@ -126,7 +126,7 @@ func annotated(name string) bool {
 			return true
 		}
 	}
-	return strings.Contains(path.Clean("/"+name), "/.") // of an editor or a tool
+	return strings.Contains(path.Clean("/"+name), "/.") // configuration of an editor or a tool
 }
 
 func plain(text string) *fault {
@@ -155,14 +155,14 @@ func plain(text string) *fault {
 	return at(text, len(text), "the value is not complete")
 }
 
-// at returns a fault at a byte of the text.
+// at returns a fault at a byte offset of the text.
 func at(text string, offset int, reason string) *fault {
 	before := text[:min(offset, len(text))]
 	line := strings.LastIndexByte(before, '\n') + 1
 	return &fault{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(before[line:]) + 1, Reason: reason}
 }
 
-// commented checks JSON with comments and with commas behind the last member.
+// commented checks JSON with comments and trailing commas.
 func commented(text string) *fault {
 	b := []byte(text)
 	comma := -1
@@ -197,7 +197,7 @@ func commented(text string) *fault {
 	return plain(string(b))
 }
 
-// behindString returns where the string that begins at i ends, on its line.
+// behindString returns the end of the string that begins at i, on its line.
 func behindString(b []byte, i int) int {
 	for i++; i < len(b) && b[i] != '"' && b[i] != '\n'; i++ {
 		if b[i] == '\\' {
@@ -207,7 +207,7 @@ func behindString(b []byte, i int) int {
 	return min(i+1, len(b))
 }
 
-// blank turns a comment into spaces. Its lines stay.
+// blank overwrites a comment with spaces and keeps its line breaks.
 func blank(b []byte) {
 	for i := range b {
 		if b[i] != '\n' {
@@ -216,7 +216,7 @@ func blank(b []byte) {
 	}
 }
 
-// placed finds the place in the words of the YAML parser.
+// placed matches the position in an error of the YAML parser.
 var placed = pattern.Lazy(`\bat (?:L\d+\.C\d+-)?L(\d+)\.C(\d+): (.*)`)
 
 func documents(text string) *fault {
@@ -229,7 +229,7 @@ func documents(text string) *fault {
 	m := placed().FindStringSubmatch(said)
 	switch {
 	case errors.Is(err, io.EOF), strings.Contains(said, "in composer"), strings.Contains(said, "before directive"):
-		return nil // an anchor of another file, perhaps
+		return nil // may refer to an anchor of another file
 	case m == nil:
 		return &fault{Line: 1, Reason: strings.TrimPrefix(said, "yaml: ")}
 	}

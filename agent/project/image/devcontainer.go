@@ -1,5 +1,4 @@
-// Devcontainer reads what a repository says of the container that people
-// develop it in.
+// The development container of a repository, as its devcontainer.json configures it.
 
 package image
 
@@ -19,33 +18,33 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Files is the tree that is read. The error for a file that does not exist wraps
+// configFiles is the tree to read. The error for a missing file wraps
 // [fs.ErrNotExist].
-type filesAround interface {
+type configFiles interface {
 	ReadAll(ctx context.Context, path string, limit int64) ([]byte, fs.FileMode, error)
 }
 
-// Config is what a devcontainer.json says.
+// containerConfig is the content of a devcontainer.json.
 type containerConfig struct {
 	Path     string // of the file
 	Image    string
-	Build    string   // with what docker build makes the image, at the root of a clone; "" for no Dockerfile
-	Compose  bool     // the container is one of several
-	Features []string // what is put into the image, by name
-	Commands []string // what runs once the container is made, as lines for a shell
+	Build    string   // arguments of docker build, at the root of a clone; "" without a Dockerfile
+	Compose  bool     // configured by Docker Compose
+	Features []string // names of additions to the image
+	Commands []string // shell lines to run after the container is created
 }
 
-// places are where the file may be, the first one that is there counts.
+// places are the possible paths of the file; the first existing one counts.
 var places = [...]string{".devcontainer/devcontainer.json", ".devcontainer.json"}
 
-// most is how much of the file is read, in bytes.
-const most = 256 << 10
+// maxConfig is the maximum number of bytes to read from the file.
+const maxConfig = 256 << 10
 
-// Read returns what a tree says, nil for nothing.
-func readConfig(ctx context.Context, files filesAround) (*containerConfig, error) {
+// readConfig returns the configuration in a tree, or nil if it has none.
+func readConfig(ctx context.Context, files configFiles) (*containerConfig, error) {
 	for _, name := range places {
-		data, _, err := files.ReadAll(ctx, name, most)
-		if err != nil { // it is not there, or is no file that says anything
+		data, _, err := files.ReadAll(ctx, name, maxConfig)
+		if err != nil { // missing or unreadable
 			continue
 		}
 		c, err := parse(name, data)
@@ -57,7 +56,8 @@ func readConfig(ctx context.Context, files filesAround) (*containerConfig, error
 	return nil, nil
 }
 
-// Commands returns what runs once the container of a tree is made, and which file says so.
+// Commands returns the commands to run after the container of a tree is created, and
+// the file that configures them.
 func Commands(ctx context.Context, files project.Files) (lines []string, from string, err error) {
 	c, err := readConfig(ctx, files)
 	if c == nil {
@@ -91,7 +91,7 @@ func parse(name string, data []byte) (*containerConfig, error) {
 		for _, arg := range slices.Sorted(maps.Keys(said.Build.Args)) {
 			words = append(words, "--build-arg", fmt.Sprintf("%s=%v", arg, said.Build.Args[arg]))
 		}
-		c.Build = line(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
+		c.Build = shellLine(append(words, path.Join(path.Dir(name), cmp.Or(said.Build.Context, said.Context))))
 	}
 	var err error
 	c.Commands, err = commands(said.Commands)
@@ -100,8 +100,8 @@ func parse(name string, data []byte) (*containerConfig, error) {
 
 var errCommand = errors.New("postCreateCommand is neither a text nor a list of texts, nor an object of those")
 
-// commands returns the lines of a command: a text is a line, a list is a program with its
-// arguments, and an object has several of them, which are taken in the order of their names.
+// commands returns the lines of a command property. A string is a line, a list is a
+// program with its arguments, and an object holds several of these, sorted by name.
 func commands(data json.RawMessage) (lines []string, err error) {
 	if len(data) == 0 {
 		return nil, nil
@@ -117,7 +117,7 @@ func commands(data json.RawMessage) (lines []string, err error) {
 			if json.Unmarshal(several[name], &words) != nil {
 				return nil, errCommand
 			}
-			text = line(words)
+			text = shellLine(words)
 		}
 		if strings.ContainsRune(text, 0) {
 			return nil, errors.New("postCreateCommand has a NUL character")
@@ -131,24 +131,24 @@ func commands(data json.RawMessage) (lines []string, err error) {
 
 var plainWord = pattern.Lazy(`^[A-Za-z0-9_./:@%+,-]+$`)
 
-// line is words as a shell reads them back.
-func line(words []string) string {
+// shellLine quotes words for a shell.
+func shellLine(words []string) string {
 	for i, w := range words {
-		words[i] = quoted(w)
+		words[i] = quoteWord(w)
 	}
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell reads it back.
-func quoted(word string) string {
+// quoteWord quotes a word for a shell.
+func quoteWord(word string) string {
 	if plainWord().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// plain returns JSON without the comments and the commas before a closing bracket that
-// such files may have. What is left stands where it stood.
+// plain blanks the comments and trailing commas of a devcontainer.json. Positions in
+// the rest do not change.
 func plain(data []byte) []byte {
 	out := slices.Clone(data)
 	blank := func(from, to int) {
@@ -158,7 +158,7 @@ func plain(data []byte) []byte {
 			}
 		}
 	}
-	comma := -1 // of a comma that nothing but space follows so far
+	comma := -1 // offset of a comma followed only by space so far
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -184,7 +184,7 @@ func plain(data []byte) []byte {
 	return out
 }
 
-// endOfComment returns where the comment that begins at i ends.
+// endOfComment returns the end of the comment that begins at i.
 func endOfComment(text []byte, i int) int {
 	line := text[i+1] == '/'
 	for j := i + 2; j < len(text); j++ {

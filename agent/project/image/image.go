@@ -1,5 +1,5 @@
-// Package image finds the container image that fits a repository: the one of its
-// development container, or a standard one for the language that its manifests are in.
+// Package image chooses the container image for a repository: that of its development
+// container, or a standard one for the language of its manifests.
 package image
 
 import (
@@ -11,23 +11,23 @@ import (
 	"github.com/handrail-bot/handrail/agent/session"
 )
 
-// Limits of what is read.
+// Limits of reading.
 const (
-	mostFiles = 5000
-	mostRead  = 256 << 10 // of one file
+	maxFiles = 5000
+	maxRead  = 256 << 10 // bytes per file
 )
 
-// Find returns the image for a repository, without a name where nothing says which.
-// files must be the base branch: who can change it chooses, among the images that allows
-// permits. What was said and is not taken is noted.
+// Find returns the image for a repository, without a name if nothing determines it.
+// files must be the base branch: its content chooses among the images that allows
+// permits. Notes list the rejected choices.
 func Find(ctx context.Context, files project.Files, allows func(image string) bool) (session.Image, error) {
-	l, err := files.List(ctx, ".", false, mostFiles)
+	l, err := files.List(ctx, ".", false, maxFiles)
 	if err != nil {
 		return session.Image{}, fmt.Errorf("find image: %w", err)
 	}
 	t := tree{names: make([]string, 0, len(l.Entries)), read: func(name string) string {
-		data, _, err := files.ReadAll(ctx, name, mostRead)
-		if err != nil { // it is not there, or says nothing
+		data, _, err := files.ReadAll(ctx, name, maxRead)
+		if err != nil { // missing or unreadable
 			return ""
 		}
 		return strings.ToValidUTF8(string(data), "")
@@ -49,7 +49,7 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 		out.Notes = append(out.Notes, err.Error())
 	}
 	if dev != nil {
-		out.Notes = append(out.Notes, beyond(*dev)...)
+		out.Notes = append(out.Notes, unsupported(*dev)...)
 		if dev.Image != "" && take(dev.Image, dev.Path+" names it") {
 			return out, nil
 		}
@@ -67,8 +67,8 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	return out, nil
 }
 
-// beyond says what of a development container is not done.
-func beyond(dev containerConfig) (notes []string) {
+// unsupported returns notes on the unsupported parts of a development container.
+func unsupported(dev containerConfig) (notes []string) {
 	switch {
 	case dev.Compose:
 		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))
@@ -87,4 +87,3 @@ type tree struct {
 	names []string
 	read  func(name string) string
 }
-

@@ -13,17 +13,17 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// language is how a repository in one is known, and which image fits.
+// language describes the detection of a language and its image.
 type language struct {
-	manifests []string // the first one that is there names it; may be patterns
+	manifests []string // names or patterns; the first existing file is reported
 	said      func(t tree) (version, from string)
 	image     func(version string) string
 	tools     []string // its names in .tool-versions
 	name      string
 }
 
-// languages are in the order in which they count where a repository has several: what
-// is often there only for tools comes last.
+// languages are in order of precedence for repositories with several. Languages often
+// used only for tools come last.
 var languages = [...]language{
 	{[]string{"go.mod"}, goVersion, minor("golang"), []string{"golang", "go"}, "Go"},
 	{[]string{"Cargo.toml"}, rustVersion, func(v string) string { return "rust:" + cmp.Or(v, "1") }, []string{"rust"}, "Rust"},
@@ -40,10 +40,10 @@ var languages = [...]language{
 	{[]string{"package.json", ".nvmrc", ".node-version"}, nodeVersion, func(v string) string { return "node:" + cmp.Or(v, "lts") }, []string{"nodejs", "node"}, "Node"},
 }
 
-// fit is a language that a repository is in.
+// fit is a detected language of a repository.
 type fit struct{ image, why, manifest string }
 
-// languages returns those that a repository is in, the one that counts first.
+// languages returns the detected languages, in order of precedence.
 func (t tree) languages() (out []fit) {
 	tools := toolVersions(t.read(".tool-versions"))
 	for _, l := range languages {
@@ -69,7 +69,7 @@ func (t tree) languages() (out []fit) {
 	return out
 }
 
-// first returns the first file that one of the patterns means, in their order.
+// first returns the first file that matches one of the patterns, in pattern order.
 func (t tree) first(patterns []string) string {
 	for _, p := range patterns {
 		for _, name := range t.names {
@@ -81,7 +81,7 @@ func (t tree) first(patterns []string) string {
 	return ""
 }
 
-// number is a version of numbers alone.
+// number matches a purely numeric version.
 var number = pattern.Lazy(`\d+(\.\d+)*`)
 
 // parts returns the first n numbers of a version.
@@ -96,7 +96,7 @@ func minor(image string) func(string) string {
 
 func unsaid(tree) (string, string) { return "", "" }
 
-// match returns what the first group of a pattern is in a file, and the file's name.
+// match returns the first group of a pattern's match in a file, and the file's name.
 func (t tree) match(name, pattern string) (version, from string) {
 	if found := regexp.MustCompile(pattern).FindStringSubmatch(t.read(name)); found != nil {
 		return found[1], name
@@ -104,7 +104,7 @@ func (t tree) match(name, pattern string) (version, from string) {
 	return "", ""
 }
 
-// line returns the version that a file consists of.
+// shellLine returns the version at the beginning of a version file.
 func (t tree) line(name, prefix string) (version, from string) {
 	text := strings.TrimPrefix(strings.TrimSpace(t.read(name)), prefix)
 	if v := number().FindString(text); v != "" && strings.HasPrefix(text, v) {
@@ -113,7 +113,7 @@ func (t tree) line(name, prefix string) (version, from string) {
 	return "", ""
 }
 
-// either returns the first version that is said.
+// either returns the first version found.
 func either(t tree, ways ...func(tree) (string, string)) (version, from string) {
 	for _, say := range ways {
 		if version, from = say(t); version != "" {
@@ -135,13 +135,13 @@ func goVersion(t tree) (string, string) {
 	return either(t, in("go.mod", `(?m)^toolchain go(\d+\.\d+[.\d]*)`), in("go.mod", `(?m)^go (\d+\.\d+[.\d]*)`))
 }
 
-// rustVersion is the exact one: rustup would fetch another.
+// rustVersion returns the exact version: rustup would download any other.
 func rustVersion(t tree) (string, string) {
 	const channel = `(?m)^\s*channel\s*=\s*["'](\d+\.\d+(?:\.\d+)?)["']`
 	return either(t, in("rust-toolchain.toml", channel), in("rust-toolchain", channel), only("rust-toolchain", ""))
 }
 
-// rubyVersion is the exact one: Bundler refuses another.
+// rubyVersion returns the exact version: Bundler rejects any other.
 func rubyVersion(t tree) (string, string) {
 	return either(t, only(".ruby-version", "ruby-"), in("Gemfile", `(?m)^\s*ruby\s+["'](\d+\.\d+(?:\.\d+)?)["']`))
 }
@@ -161,7 +161,7 @@ func javaVersion(t tree) (string, string) {
 		in("build.gradle.kts", `(?:sourceCompatibility|targetCompatibility)\s*=\s*JavaVersion\.VERSION_(?:1_)?(\d+)`))
 }
 
-// jdk returns the first version with long support that a version of Java runs on.
+// jdk returns the first long-term support release that covers a Java version.
 func jdk(version string) string {
 	v, err := strconv.Atoi(parts(version, 1))
 	if err != nil {
@@ -186,7 +186,7 @@ func phpVersion(t tree) (string, string) {
 	return t.match("composer.json", `"php"\s*:\s*"[^"0-9]*(\d+\.\d+)`)
 }
 
-// phpImage returns an image with Composer where no version is wanted.
+// phpImage returns the PHP image, or one with Composer if no version is requested.
 func phpImage(version string) string {
 	if version == "" {
 		return "composer:2"
@@ -214,7 +214,8 @@ func nodeVersion(t tree) (version, from string) {
 
 var bound = pattern.Lazy(`(<=?|>=?|\^|~|=)?\s*v?(\d+)[\d.x*]*`)
 
-// newest returns the newest version that a range names, without those that it ends before.
+// newest returns the newest version that a range names, without exclusive upper
+// bounds.
 func newest(versions string) string {
 	most := 0
 	for _, found := range bound().FindAllStringSubmatch(versions, -1) {
@@ -228,7 +229,7 @@ func newest(versions string) string {
 	return strconv.Itoa(most)
 }
 
-// toolVersions reads the versions of a .tool-versions.
+// toolVersions parses a .tool-versions file.
 func toolVersions(text string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -13,8 +13,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools/talk"
 )
 
-// Tools returns the tools that cfg has the means for, in the order in which
-// they are offered.
+// Tools returns the tools that cfg supports, in the order in which they are offered.
 func Tools(cfg tools.Config) []tools.Tool {
 	k := tools.NewKit(cfg)
 	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), shell.Tools(k), talk.Tools(k), report.Tools(k))

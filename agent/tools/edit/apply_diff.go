@@ -48,7 +48,7 @@ func applyDiff(k *tools.Kit) tools.Tool {
 	})
 }
 
-// readEdits reads edits in all the shapes in which models send them.
+// readEdits reads edits in all shapes that models send.
 func readEdits(a tools.Args) ([]patch.Edit, error) {
 	if raw, ok := a.Values["path"]; ok {
 		if in := tools.Unwrap(raw); in[0] == '[' || in[0] == '{' {
@@ -109,8 +109,8 @@ func filesEdits(a tools.Args, raw json.RawMessage) ([]patch.Edit, error) {
 	return out, allNamed(a, out)
 }
 
-// oneFile reads the edits of an object with path and diff, search and
-// replace, or a range of lines.
+// oneFile reads the edits of an object with a path and a diff, a search and replace
+// pair, or a range of lines.
 func oneFile(a tools.Args, name string, f map[string]json.RawMessage) ([]patch.Edit, error) {
 	var out []patch.Edit
 	for _, key := range [...]string{"diff", "diffs", "patch", "changes", "edits", "blocks", "hunks"} {
@@ -134,12 +134,12 @@ func oneFile(a tools.Args, name string, f map[string]json.RawMessage) ([]patch.E
 	if len(out) == 0 {
 		return nil, a.Wrong("missing argument %q", "diff")
 	}
-	return named(name, out), nil
+	return withPath(name, out), nil
 }
 
-// named returns the edits with the path of the call. Edits that name several files
-// keep their own paths.
-func named(name string, edits []patch.Edit) []patch.Edit {
+// withPath adds the path of the call to edits. If the edits name several files, they keep
+// their own paths.
+func withPath(name string, edits []patch.Edit) []patch.Edit {
 	if name == "" {
 		return patch.Join(edits)
 	}
@@ -157,7 +157,7 @@ func named(name string, edits []patch.Edit) []patch.Edit {
 	return patch.Join(edits)
 }
 
-// diffValue reads a diff that is a string, an object, or a list of those.
+// diffValue reads a diff given as a string, an object, or a list of either.
 func diffValue(a tools.Args, raw json.RawMessage) ([]patch.Edit, error) {
 	var out []patch.Edit
 	for _, item := range tools.Elements(raw) {
@@ -189,11 +189,11 @@ func diffObject(a tools.Args, f map[string]json.RawMessage) ([]patch.Edit, error
 		if err != nil {
 			return nil, a.Wrong("%v", err)
 		}
-		return located(named(name, edits), lineOf(f, "start_line", "line")), nil
+		return located(withPath(name, edits), lineOf(f, "start_line", "line")), nil
 	}
 	if s, ok := tools.Pick(f, "content"); ok {
 		if edits, err := patch.Parse(s); err == nil {
-			return located(named(name, edits), lineOf(f, "start_line", "line")), nil
+			return located(withPath(name, edits), lineOf(f, "start_line", "line")), nil
 		}
 	}
 	e, ok, err := readPair(a, f)
@@ -203,7 +203,7 @@ func diffObject(a tools.Args, f map[string]json.RawMessage) ([]patch.Edit, error
 	if !ok {
 		return nil, a.Wrong("every edit needs search and replace, or a diff")
 	}
-	return named(name, []patch.Edit{e}), nil
+	return withPath(name, []patch.Edit{e}), nil
 }
 
 func located(edits []patch.Edit, line int) []patch.Edit {
@@ -281,15 +281,15 @@ func xmlEdits(a tools.Args, s string) ([]patch.Edit, error) {
 			if err != nil {
 				return nil, a.Wrong("%v", err)
 			}
-			out = append(out, located(named(strings.TrimSpace(f.Path), edits), d.Line)...)
+			out = append(out, located(withPath(strings.TrimSpace(f.Path), edits), d.Line)...)
 		}
 	}
 	out = patch.Join(out)
 	return out, allNamed(a, out)
 }
 
-// planEdits plans the edits of each file they name. A file stays as it is unless
-// all of its edits fit. The call fails only when no file can be changed.
+// planEdits plans the edits of each file that they name. A file is unchanged unless all
+// of its edits apply. The call fails only if no file can be changed.
 func planEdits(ctx context.Context, k *tools.Kit, edits []patch.Edit) (plan, error) {
 	var pl plan
 	var errs []error

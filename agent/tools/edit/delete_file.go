@@ -34,8 +34,8 @@ func deleteFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// deletion returns the change that deletes rel. Of a symlink, the link is deleted
-// and not its target.
+// deletion returns the change that deletes rel. For a symlink, it deletes the link and
+// keeps the target.
 func deletion(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	dir, err := k.Landing(ctx, path.Dir(rel))
 	if err != nil {

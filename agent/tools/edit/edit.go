@@ -18,27 +18,27 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// change is what a call makes of one file.
+// change is the effect of a call on one file.
 type change struct {
 	path    string
 	before  string
 	after   string
 	existed bool
 	remove  bool
-	from    string   // where a renamed file was; before is its text then
-	notes   []string // where tolerance was needed
+	from    string   // old path of a renamed file; before is the text at that path
+	notes   []string // tolerances applied, for the model
 	form    tools.Encoding
 }
 
-// plan is what a writing call will do: the changes in order, and the errors of the
-// files whose edits do not fit. Those files stay as they are.
+// plan is the outcome of a writing call before it runs: the changes in order, and
+// errors for the files with edits that do not apply. Those files are unchanged.
 type plan struct {
 	changes []change
 	failed  []string
 }
 
-// planner makes a tool of a function that plans. Intent shows the plan. Run plans
-// again and carries the plan out.
+// planner makes a tool from a planning function. Intent shows the plan; Run plans again
+// and applies the result.
 type planner struct {
 	kit  *tools.Kit
 	make func(ctx context.Context, a tools.Args) (plan, error)
@@ -60,8 +60,8 @@ func editor(k *tools.Kit, s tools.Sheet, plans func(ctx context.Context, a tools
 	return tools.New(s, p.intent, p.run)
 }
 
-// onlyCase returns an error when a file would be made beside one whose name is another
-// one only in upper and lower case.
+// onlyCase returns an error if c would create a file with a name that differs from an
+// existing one only in case.
 func (pl plan) onlyCase(ctx context.Context, k *tools.Kit, c change) error {
 	if c.remove || c.existed && c.from == "" {
 		return nil
@@ -75,7 +75,7 @@ func (pl plan) onlyCase(ctx context.Context, k *tools.Kit, c change) error {
 		"and names that differ only in upper and lower case are one on macOS and Windows; did you mean %s?", there, there)
 }
 
-// guard returns an error when the new text is surely not meant, and notes what may not be.
+// guard refuses a new text that is clearly a mistake, and notes one that may be.
 func (c *change) guard() error {
 	if c.remove || c.from != "" && c.before == c.after {
 		return nil
@@ -109,7 +109,7 @@ func (c *change) guard() error {
 	return nil
 }
 
-// whole makes text all of the file's, without what weak models put around it.
+// whole replaces all text of the file, without the wrapping that weak models add.
 func (c *change) whole(text string) error {
 	text, notes := patch.Clean(c.path, c.before, text)
 	if err := patch.Garbage(c.path, c.before, text); err != nil {
@@ -144,8 +144,8 @@ func (p *planner) intent(ctx context.Context, a tools.Args) (policy.Action, erro
 	return action, nil
 }
 
-// display returns the change as a person is shown it: a complete diff or, for
-// bytes that are no text, their digest.
+// display returns the change as shown for approval: a complete diff, or the digest of
+// binary content.
 func (c change) display() string {
 	from, to := c.path, c.path
 	switch {
@@ -170,7 +170,7 @@ func (c change) display() string {
 	return patch.UnifiedFile(from, to, c.before, c.after)
 }
 
-// effects says what the change makes of files. The modes stay as they are.
+// effects returns the effects on files. File modes do not change.
 func (c change) effects() []policy.Effect {
 	was, is := "", ""
 	if c.existed {
@@ -181,14 +181,14 @@ func (c change) effects() []policy.Effect {
 	}
 	switch {
 	case c.same():
-		return nil // what is there already was not shown
+		return nil // the existing content was not shown
 	case c.from != "":
 		return []policy.Effect{{Path: c.from, Was: was}, {Path: c.path, Is: is}}
 	}
 	return []policy.Effect{{Path: c.path, Was: was, Is: is}}
 }
 
-// blob names a text by its bytes as the file has them.
+// blob returns the blob ID of a text in the encoding of the file.
 func (c change) blob(text string) string {
 	data, err := c.form.Encode(text)
 	if err != nil {
@@ -291,11 +291,11 @@ func title(changes []session.FileChange) string {
 	return fmt.Sprintf("%s %s (+%d −%d)", verb, name, added, removed)
 }
 
-// maxEdit is the largest file that is edited, since that happens in memory.
+// maxEdit is the maximum size of an edited file in bytes: edits happen in memory.
 const maxEdit = 8 << 20
 
-// current returns the change of rel before any edit: the path behind symlinks and
-// the text that is there. Its existed is false when there is no such file.
+// current returns the change of rel before any edit: its path with symlinks resolved,
+// and its present text. existed is false if the file is missing.
 func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error) {
 	if c.path, err = k.Landing(ctx, rel); err != nil {
 		return c, err
@@ -315,8 +315,7 @@ func current(ctx context.Context, k *tools.Kit, rel string) (c change, err error
 	return c, nil
 }
 
-// existing returns what current returns, or an error when there is no such file.
-// It is for tools that only change files.
+// existing is current for tools that only modify files: a missing file is an error.
 func existing(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	c, err := current(ctx, k, rel)
 	if err != nil {
@@ -336,8 +335,8 @@ func existing(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	return c, nil
 }
 
-// nearest returns what current returns of the only file that has the name of rel, which is
-// not there itself.
+// nearest is current for the only file with the base name of rel. The caller has found
+// that rel itself is missing.
 func nearest(ctx context.Context, k *tools.Kit, rel string) (change, error) {
 	near, ok, err := k.Nearest(ctx, rel)
 	if err != nil || !ok {

@@ -61,7 +61,7 @@ func editFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// replacement is one text for another.
+// replacement replaces one text with another.
 type replacement struct {
 	old, new string
 	all      bool

@@ -15,8 +15,8 @@ import (
 //go:embed put_file.md
 var putFileDoc string
 
-// putFile writes a file that a model printed in its answer. No model is told of it: the
-// call is made of the answer. A part of the file replaces the definitions that it has.
+// putFile writes a file printed in a model's answer. Models do not see the tool; the
+// engine makes the call. A partial file replaces only the definitions in it.
 func putFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
@@ -58,7 +58,7 @@ func putFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// put makes content the text of the file, or replaces the definitions that it has.
+// put makes content the text of the file, or replaces the definitions in content.
 func (c *change) put(content string) error {
 	content, notes := patch.Clean(c.path, c.before, content)
 	for _, n := range notes {

@@ -53,7 +53,7 @@ func searchAndReplace(k *tools.Kit) tools.Tool {
 	})
 }
 
-// substitution says what to replace, by what, and in which lines.
+// substitution is a replacement within a range of lines.
 type substitution struct {
 	pattern  *regexp.Regexp
 	search   string
@@ -98,16 +98,16 @@ func readSubstitution(a tools.Args) (sub substitution, err error) {
 	}
 	if useRegex {
 		var unknown string
-		if sub.with, unknown = groups(sub.pattern, sub.with); unknown != "" {
+		if sub.with, unknown = convertGroups(sub.pattern, sub.with); unknown != "" {
 			return sub, a.Wrong("%s in %q means a group of the pattern, which has none like that; write $$ for a dollar sign", unknown, "replace")
 		}
 	}
 	return sub, nil
 }
 
-// groups writes \1, $1 and $& as Go's regexp wants them. A group that the pattern does
-// not have is unknown.
-func groups(pattern *regexp.Regexp, s string) (with, unknown string) {
+// convertGroups converts \1, $1 and $& to the syntax of regexp. unknown is a reference to a
+// group that the pattern lacks, or "".
+func convertGroups(pattern *regexp.Regexp, s string) (with, unknown string) {
 	refs := regexp.MustCompile(`\$\$|\$&|\\([0-9])|\$([0-9]+)|\$\{(\w+)\}|\$([\pL_][\pL\pN_]*)`)
 	with = refs.ReplaceAllStringFunc(s, func(ref string) string {
 		switch ref {
@@ -126,7 +126,7 @@ func groups(pattern *regexp.Regexp, s string) (with, unknown string) {
 	return with, unknown
 }
 
-// apply replaces within whole lines from to to and counts.
+// apply replaces matches in the requested lines, and checks their number.
 func (sub substitution) apply(c *change) error {
 	lines := strings.SplitAfter(c.before, "\n")
 	from := max(sub.from, 1)
@@ -143,7 +143,7 @@ func (sub substitution) apply(c *change) error {
 	if crlf {
 		body, with = lf(body), lf(with)
 	}
-	end := "" // behind the last line there is no further line that ^ could match
+	end := "" // after the last line break there is no line for ^ to match
 	if !pattern.MatchString(body) || pattern.MatchString(strings.TrimSuffix(body, "\n")) {
 		body, end = strings.TrimSuffix(body, "\n"), body[len(strings.TrimSuffix(body, "\n")):]
 	}

@@ -42,7 +42,7 @@ func writeFile(k *tools.Kit) tools.Tool {
 		if err != nil {
 			return plan{}, err
 		}
-		if err := countsUp(a, content); err != nil {
+		if err := checkLineCount(a, content); err != nil {
 			return plan{}, err
 		}
 		c, err := current(ctx, k, rel)
@@ -56,9 +56,9 @@ func writeFile(k *tools.Kit) tools.Tool {
 	})
 }
 
-// countsUp returns an error when the content has far fewer lines than the model says:
-// then some were left out, or cut off. Models count badly, so a few do not matter.
-func countsUp(a tools.Args, content string) error {
+// checkLineCount returns an error if content has far fewer lines than the model declared, so
+// part of it was omitted or cut off. A small difference is ignored: models count badly.
+func checkLineCount(a tools.Args, content string) error {
 	said, err := a.Number("line_count", 0)
 	has := strings.Count(strings.TrimSuffix(content, "\n"), "\n") + 1
 	if err != nil || has >= said-10 || has*5 >= said*4 {
@@ -67,8 +67,8 @@ func countsUp(a tools.Args, content string) error {
 	return a.Wrong("line_count is %d, but the content has %d lines; send the complete content, and leave line_count out", said, has)
 }
 
-// readContent returns the text to write. For a .json file it may be given as
-// JSON instead of as a string.
+// readContent returns the text to write. The content of a .json file may also be JSON
+// instead of a string.
 func readContent(a tools.Args, rel string) (string, error) {
 	raw := a.Values["content"]
 	if len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
@@ -95,8 +95,8 @@ func readContent(a tools.Args, rel string) (string, error) {
 	return s, nil
 }
 
-// replace makes content the new text of the file, cleaned and in the form of
-// the old one.
+// replace makes content the new text of the file, cleaned and in the format of the old
+// text.
 func (c *change) replace(content string) error {
 	old := c.before
 	if binary(old) {

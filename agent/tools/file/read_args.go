@@ -14,31 +14,30 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// wanted is one file of a call, with the lines to show.
-type wanted struct {
+// request is one file of a call, with the lines to show.
+type request struct {
 	path   string
 	ranges []workspace.Range
-	note   string // on the path, where it is not the one that was asked for
+	note   string // set if path is not the requested one
 }
 
-// wanted reads the files of a call, in all the shapes in which models ask for
-// them.
-func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
+// request reads the files of a call, in all shapes that models send.
+func (r reader) requests(ctx context.Context, a tools.Args) ([]request, error) {
 	common, err := readRanges(a, a.Values)
 	if err != nil {
 		return nil, err
 	}
-	list, err := wantedItems(a, a.Items("files"), 0)
+	list, err := requestItems(a, a.Items("files"), 0)
 	if err != nil {
 		return nil, err
 	}
-	if raw, ok := a.Values["path"]; ok { // which models think they must give beside files
-		more, err := wantedItems(a, tools.Elements(raw), 0)
+	if raw, ok := a.Values["path"]; ok { // some models send it beside files
+		more, err := requestItems(a, tools.Elements(raw), 0)
 		if err != nil {
 			return nil, err
 		}
 		for _, w := range more {
-			if !slices.ContainsFunc(list, func(f wanted) bool { return f.path == w.path }) {
+			if !slices.ContainsFunc(list, func(f request) bool { return f.path == w.path }) {
 				list = append(list, w)
 			}
 		}
@@ -76,8 +75,8 @@ func (r reader) wanted(ctx context.Context, a tools.Args) ([]wanted, error) {
 	return list, nil
 }
 
-// column reads from which character a line is to be shown.
-func column(a tools.Args, list []wanted) error {
+// column reads the first character of a line to show.
+func column(a tools.Args, list []request) error {
 	n, err := a.Number("column", 0)
 	if err != nil || n <= 1 {
 		return err
@@ -99,17 +98,17 @@ func suffixRange(p string) (string, []workspace.Range, bool) {
 	return p[:i], rs, ok
 }
 
-// wantedItems reads paths and objects with a path. Objects may hold further
-// ones under "file", as models nest them.
-func wantedItems(a tools.Args, items []json.RawMessage, depth int) ([]wanted, error) {
-	var out []wanted
+// requestItems reads paths, and objects with a path. Models may nest further objects
+// under "file".
+func requestItems(a tools.Args, items []json.RawMessage, depth int) ([]request, error) {
+	var out []request
 	for _, item := range items {
-		var more []wanted
+		var more []request
 		var err error
 		if f, ok := tools.Fields(item); ok {
-			more, err = wantedObject(a, f, depth)
+			more, err = requestObject(a, f, depth)
 		} else if s, ok := tools.Plain(item); ok {
-			more, err = wantedText(a, s)
+			more, err = requestText(a, s)
 		} else {
 			err = a.Wrong("argument %q must be a path or a list of them", "files")
 		}
@@ -121,10 +120,10 @@ func wantedItems(a tools.Args, items []json.RawMessage, depth int) ([]wanted, er
 	return out, nil
 }
 
-func wantedObject(a tools.Args, f map[string]json.RawMessage, depth int) ([]wanted, error) {
+func requestObject(a tools.Args, f map[string]json.RawMessage, depth int) ([]request, error) {
 	for _, key := range [...]string{"file", "files"} {
 		if in := f[key]; depth < 3 && len(in) > 0 && (in[0] == '[' || in[0] == '{') {
-			return wantedItems(a, tools.Elements(in), depth+1)
+			return requestItems(a, tools.Elements(in), depth+1)
 		}
 	}
 	name, ok := tools.Pick(f, tools.PathNames()...)
@@ -132,24 +131,24 @@ func wantedObject(a tools.Args, f map[string]json.RawMessage, depth int) ([]want
 		return nil, a.Wrong("every element of %q needs a path", "files")
 	}
 	ranges, err := readRanges(a, f)
-	return []wanted{{path: name, ranges: ranges}}, err
+	return []request{{path: name, ranges: ranges}}, err
 }
 
-func wantedText(a tools.Args, s string) ([]wanted, error) {
+func requestText(a tools.Args, s string) ([]request, error) {
 	if strings.HasPrefix(strings.TrimSpace(s), "<") {
-		return xmlWanted(a, s)
+		return xmlRequests(a, s)
 	}
-	var out []wanted
+	var out []request
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
-			out = append(out, wanted{path: line})
+			out = append(out, request{path: line})
 		}
 	}
 	return out, nil
 }
 
-// xmlWanted reads <file><path>…</path><line_range>1-50</line_range></file>.
-func xmlWanted(a tools.Args, s string) ([]wanted, error) {
+// xmlRequests reads <file><path>…</path><line_range>1-50</line_range></file>.
+func xmlRequests(a tools.Args, s string) ([]request, error) {
 	var doc struct {
 		Files []struct {
 			Path   string   `xml:"path"`
@@ -159,18 +158,18 @@ func xmlWanted(a tools.Args, s string) ([]wanted, error) {
 	if err := xml.Unmarshal([]byte("<args>"+s+"</args>"), &doc); err != nil || len(doc.Files) == 0 {
 		return nil, a.Wrong("argument %q is not a path", "path")
 	}
-	var out []wanted
+	var out []request
 	for _, f := range doc.Files {
 		rs, ok := parseRanges(strings.Join(f.Ranges, ","))
 		if !ok && len(f.Ranges) > 0 {
 			return nil, a.Wrong("%q is no range of lines", strings.Join(f.Ranges, ","))
 		}
-		out = append(out, wanted{path: strings.TrimSpace(f.Path), ranges: rs})
+		out = append(out, request{path: strings.TrimSpace(f.Path), ranges: rs})
 	}
 	return out, nil
 }
 
-// readRanges reads the ranges of lines in f, whose keys may be folded.
+// readRanges reads the ranges of lines in f. The keys of f may be folded.
 func readRanges(a tools.Args, f map[string]json.RawMessage) ([]workspace.Range, error) {
 	if raw, ok := anyOf(f, "lines", "line_range", "line_ranges", "range", "ranges", "view_range"); ok {
 		rs, ok := rangeValue(raw)

@@ -20,18 +20,18 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Limits of what is read of files that are no text.
+// Limits for files that are not text.
 const (
 	maxImage    = 5 << 20  // bytes of one picture
-	maxImages   = 10 << 20 // bytes of all pictures of one call
+	maxImages   = 10 << 20 // bytes of all pictures in one call
 	maxDocument = 16 << 20 // bytes of a DOCX file
 	maxUnzipped = 64 << 20 // bytes of its text part
 	maxText     = 4 << 20  // bytes of the text of a document
 	pdfTime     = time.Minute
 )
 
-// binary shows what can be shown of a file that is not text.
-func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *output) error {
+// binary shows the readable content of a file that is not text.
+func (r reader) binary(ctx context.Context, w request, f workspace.File, o *output) error {
 	p := w.path
 	switch strings.ToLower(path.Ext(p)) {
 	case ".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp":
@@ -46,7 +46,7 @@ func (r reader) binary(ctx context.Context, w wanted, f workspace.File, o *outpu
 	} else if !errors.Is(err, errNotText) && !errors.Is(err, workspace.ErrTooLarge) {
 		return err
 	}
-	if done, err := r.other(ctx, w, f, o); done || err != nil {
+	if done, err := r.showDecoded(ctx, w, f, o); done || err != nil {
 		return err
 	}
 	fmt.Fprintf(&o.b, "File: %s\n[binary file, %d bytes: not shown]\n", f.Path, f.Size)
@@ -74,7 +74,7 @@ func (r reader) image(ctx context.Context, p string, f workspace.File, o *output
 }
 
 // document shows the text of a document as if it were a file.
-func (r reader) document(ctx context.Context, w wanted, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
+func (r reader) document(ctx context.Context, w request, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
 	text, err := extract(ctx, w.path)
 	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())
@@ -142,7 +142,7 @@ func (r reader) pdfText(ctx context.Context, p string) (string, error) {
 	return string(text), nil
 }
 
-// errNotText means that a file is no text that could be shown.
+// errNotText means that a file has no text to show.
 var errNotText = errors.New("it is no text")
 
 // utf16Text reads a file in UTF-16 with a byte order mark, as Windows writes it.

@@ -21,15 +21,15 @@ import (
 //go:embed read_file.md
 var readFileDoc string
 
-// The limits of one call.
+// Limits of one call.
 const (
 	maxFiles     = 5
 	chunkLines   = 100
-	maxLines     = 2000      // of one file
-	maxReadBytes = 120 << 10 // of all files
+	maxLines     = 2000      // lines of one file
+	maxReadBytes = 120 << 10 // bytes of all files
 	maxReadLine  = 2000      // bytes of one line
-	fetchLines   = 1000      // asked of the workspace at a time
-	mostOutline  = 2000      // bytes that tell what is in the lines that are left out
+	fetchLines   = 1000      // lines per request to the workspace
+	maxOutline   = 2000      // bytes of the outline of omitted lines
 )
 
 func readFile(k *tools.Kit) tools.Tool {
@@ -61,7 +61,7 @@ func readFile(k *tools.Kit) tools.Tool {
 type reader struct{ *tools.Kit }
 
 func (r reader) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
-	list, err := r.wanted(ctx, a)
+	list, err := r.requests(ctx, a)
 	if err != nil {
 		return policy.Action{}, err
 	}
@@ -73,18 +73,18 @@ func (r reader) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 }
 
 func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (tools.Result, error) {
-	list, err := r.wanted(ctx, a)
+	list, err := r.requests(ctx, a)
 	if err != nil {
 		return tools.Result{}, err
 	}
 	room := tools.Room(ctx, maxReadBytes)
-	o := &output{room: room - min(room/4, mostOutline), images: maxImages, emit: emit}
+	o := &output{room: room - min(room/4, maxOutline), images: maxImages, emit: emit}
 	var failed []error
 	for i, w := range list {
 		if i > 0 {
 			o.b.WriteByte('\n')
 		}
-		if err := r.one(ctx, w, o); err != nil {
+		if err := r.readOne(ctx, w, o); err != nil {
 			if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 				return tools.Result{}, err
 			}
@@ -105,18 +105,18 @@ func (r reader) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	return tools.Result{Content: o.b.String(), Title: "Read " + name, Images: o.blobs, Mistake: len(failed) > 0}, nil
 }
 
-// output collects what a call shows, within its limits.
+// output collects the result of a call, within its limits.
 type output struct {
 	b      strings.Builder
 	room   int // bytes of text that may still be added
-	lines  int // that were shown of the last file
+	lines  int // lines shown of the last file
 	images int // bytes of pictures that may still be added
 	blobs  []session.Blob
 	emit   tools.Progress
 }
 
-// one reads one file.
-func (r reader) one(ctx context.Context, w wanted, o *output) error {
+// readOne reads one file.
+func (r reader) readOne(ctx context.Context, w request, o *output) error {
 	f, err := r.Files.Read(ctx, w.path, w.first())
 	if err != nil {
 		return err
@@ -127,8 +127,8 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}
-	if unread(f) {
-		if done, err := r.other(ctx, w, f, o); done || err != nil {
+	if otherEncoding(f) {
+		if done, err := r.showDecoded(ctx, w, f, o); done || err != nil {
 			return err
 		}
 	}
@@ -136,11 +136,11 @@ func (r reader) one(ctx context.Context, w wanted, o *output) error {
 	if err != nil || from == 0 {
 		return err
 	}
-	return r.rest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
+	return r.writeRest(ctx, f.Path, workspace.Range{From: from, To: to}, o)
 }
 
-// rest says which lines are left out, what is in them, and where to read on.
-func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *output) error {
+// writeRest names the omitted lines, outlines their content, and tells how to continue.
+func (r reader) writeRest(ctx context.Context, name string, left workspace.Range, o *output) error {
 	next := min(left.To, left.From+max(o.lines, chunkLines)-1)
 	fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"", left.From, left.To, left.From, next)
 	if r.Search == nil {
@@ -157,14 +157,14 @@ func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *
 			if d.Line < left.From || d.Line > left.To {
 				continue
 			}
-			if defs.Len() > mostOutline-300 {
+			if defs.Len() > maxOutline-300 {
 				defs.WriteString("…\n")
 				break
 			}
 			fmt.Fprintf(&defs, "%s%d | %s\n", strings.Repeat("  ", min(d.Depth, 8)), d.Line, tools.Shorten(d.Text, 120))
 		}
 	}
-	if defs.Len() == 0 { // also of a language that is not known
+	if defs.Len() == 0 { // also if the language is unknown
 		o.b.WriteString("]\n")
 		return nil
 	}
@@ -172,21 +172,21 @@ func (r reader) rest(ctx context.Context, name string, left workspace.Range, o *
 	return nil
 }
 
-// unread reports whether a file seems to be in another encoding than UTF-8.
-func unread(f workspace.File) bool {
+// otherEncoding reports whether a file seems to have an encoding other than UTF-8.
+func otherEncoding(f workspace.File) bool {
 	return slices.ContainsFunc(f.Chunks, func(c workspace.Chunk) bool {
 		return slices.ContainsFunc(c.Lines, func(s string) bool { return strings.ContainsRune(s, utf8.RuneError) })
 	})
 }
 
-// other shows a text that is in another encoding than UTF-8, and reports whether it is one.
-func (r reader) other(ctx context.Context, w wanted, f workspace.File, o *output) (bool, error) {
+// showDecoded shows a text in an encoding other than UTF-8. It reports false if f is none.
+func (r reader) showDecoded(ctx context.Context, w request, f workspace.File, o *output) (bool, error) {
 	data, _, err := r.Files.ReadAll(ctx, w.path, maxDocument)
 	switch {
 	case errors.Is(err, workspace.ErrGone), ctx.Err() != nil:
 		return false, errors.Join(err, ctx.Err())
 	case err != nil:
-		return false, nil // too large, perhaps: it is shown as it can be
+		return false, nil // perhaps too large; the caller shows the raw bytes
 	}
 	text, form := tools.Decode(data)
 	control := func(c rune) bool { return unicode.IsControl(c) && !strings.ContainsRune("\t\n\r\f\v\x1b", c) }
@@ -213,8 +213,8 @@ func linesOf(name, text string, r workspace.Range) workspace.File {
 	return f
 }
 
-// first is what is read of a file at first.
-func (w wanted) first() workspace.Range {
+// first returns the range of the first read of a file.
+func (w request) first() workspace.Range {
 	if len(w.ranges) == 0 {
 		return fetchRange(1, 0)
 	}
@@ -223,8 +223,8 @@ func (w wanted) first() workspace.Range {
 	return r
 }
 
-// fetchRange returns the lines to ask of the workspace at once, beginning at from.
-// A to of 0 means the end of the file.
+// fetchRange returns the next range to request from the workspace, beginning at from.
+// If to is 0, the range extends to the end of the file.
 func fetchRange(from, to int) workspace.Range {
 	if to == 0 || to-from >= fetchLines {
 		to = from + fetchLines - 1
@@ -232,7 +232,7 @@ func fetchRange(from, to int) workspace.Range {
 	return workspace.Range{From: from, To: to}
 }
 
-// rangesText names the ranges that a file of so many lines has, "" for none.
+// rangesText lists the ranges within a file of so many lines, or returns "".
 func rangesText(ranges []workspace.Range, lines int) string {
 	var out []string
 	for _, r := range ranges {
@@ -248,9 +248,9 @@ func rangesText(ranges []workspace.Range, lines int) string {
 	return strings.Join(out, ", ")
 }
 
-// show writes the numbered lines, a chunk of 100 at a time. got has the first of them;
-// read returns others. It returns the lines that there was no room for, 0 for none.
-func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
+// show writes the numbered lines in chunks of 100. got has the first lines; read
+// fetches more. It returns the range that did not fit, or zeros.
+func (w request) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
 	if shown := rangesText(w.ranges, got.Lines); shown != "" {
 		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
@@ -300,8 +300,8 @@ func (w wanted) show(got workspace.File, o *output, read func(workspace.Range) (
 	return 0, 0, nil
 }
 
-// chunkOf returns the lines of a range. When they are not in what was read last, it reads
-// more, up to line last.
+// chunkOf returns the lines of a range. If got lacks them, it reads more, up to line
+// last.
 func chunkOf(got *workspace.File, want workspace.Range, last int, read func(workspace.Range) (workspace.File, error)) ([]string, error) {
 	cut := func() ([]string, bool) {
 		for _, c := range got.Chunks {
@@ -322,7 +322,7 @@ func chunkOf(got *workspace.File, want workspace.Range, last int, read func(work
 	if lines, ok := cut(); ok {
 		return lines, nil
 	}
-	for _, c := range f.Chunks { // the file has become shorter, or an answer was full
+	for _, c := range f.Chunks { // the file shrank, or the response was full
 		if c.From == want.From {
 			return c.Lines[:min(len(c.Lines), want.To-want.From+1)], nil
 		}
@@ -330,8 +330,8 @@ func chunkOf(got *workspace.File, want workspace.Range, last int, read func(work
 	return nil, nil
 }
 
-// number writes lines with their numbers, those of a range, while there is room. It
-// returns how many it wrote.
+// number writes the lines of a range with their numbers until the room is used up. It
+// returns the number of lines written.
 func (o *output) number(at workspace.Range, lines []string) int {
 	for i, s := range lines {
 		if o.room <= 0 {
@@ -354,7 +354,7 @@ func (o *output) number(at workspace.Range, lines []string) int {
 	return len(lines)
 }
 
-// fit returns as much of a line as is shown at once.
+// fit shortens a line to the length shown at once.
 func fit(s string) string {
 	if len(s) <= maxReadLine {
 		return s

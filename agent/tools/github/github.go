@@ -1,6 +1,5 @@
-// Package github holds the tools that read what is on GitHub about the thread
-// that a session works for. They change nothing, know no other repository, and
-// have no token: a [Source] asks.
+// Package github holds the tools that read the GitHub thread of a session. They change
+// nothing, know no other repository, and have no token: a [Source] makes the requests.
 package github
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Part is what can be asked for.
+// Part is a readable part of a thread.
 type Part int
 
 // The parts.
@@ -30,75 +29,75 @@ const (
 	JobLog
 )
 
-// Query is what a call asks for.
+// Query is the request of a call.
 type Query struct {
 	Part   Part
-	Number int64  // issue or pull request; 0 for the session's own thread
-	Path   string // file of a diff, empty for all
+	Number int64  // issue or pull request; 0 means the session's own thread
+	Path   string // file of a diff; empty means all
 	Job    int64
-	Before int64 // only what is before: a comment's position, or a byte of a log
-	After  int64 // only what is after: a line of a diff
-	Most   int64 // comments
-	Bytes  int   // of text
+	Before int64 // upper bound: a comment's position, or a byte of a log
+	After  int64 // lower bound: a line of a diff
+	Max    int64 // maximum number of comments
+	Bytes  int   // maximum size of the text in bytes
 }
 
-// Page is an answer.
+// Page is the answer to a [Query].
 type Page struct {
-	Head  string // what this is
-	Items []Item // what people and programs wrote
-	More  string // what was left out, and how to get it; empty for nothing
+	Head  string // title
+	Items []Item // texts written by users and programs
+	More  string // omitted content, and how to get it; empty if complete
 }
 
-// Item is a text that a stranger wrote. Label says whose it is.
+// Item is an untrusted text. Label names its author.
 type Item struct {
 	Label string
 	Text  string
-	HTML  string // that GitHub makes of Text, "" if nobody knows
-	Plain bool   // it is no Markdown, but a diff or a log
-	Next  string // how to ask for what comes after it; empty where it cannot be asked for
+	HTML  string // GitHub's rendering of Text; "" if unknown
+	Plain bool   // a diff or a log, not Markdown
+	Next  string // how to request the following content; empty if impossible
 }
 
-// Source reads from GitHub. What is not there is an error in words for the
+// Source reads from GitHub. Its errors, such as for a missing item, are worded for the
 // model.
 type Source interface {
 	Read(ctx context.Context, q Query) (Page, error)
 }
 
-// The limits of one answer.
+// Limits of one answer.
 const (
 	maxItem  = 8_000  // bytes of a comment or description
-	maxBytes = 24_000 // of all
-	comments = 20     // when a call says no number
+	maxBytes = 24_000 // bytes of all items
+	comments = 20     // default number of comments
 )
 
-// words are how the parts are called.
+// words are the names of the parts.
 var words = [...]string{Issue: "issue", Comments: "comments", PullRequest: "pull_request", Diff: "diff", ReviewThreads: "review_threads", Checks: "checks", JobLog: "job_log"}
 
 var (
 	what   = tools.Param{Name: "what", Required: true, Doc: "Which.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
 	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
-	path   = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
-	job    = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
-	before = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
-	after  = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
-	most   = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
+	path     = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
+	job      = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
+	before   = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
+	after    = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
+	maxParam = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
 )
 
-// doc is what models are told.
+// doc is the description of the tool for models.
 const doc = "Read what is on GitHub about this repository: an issue or pull_request, its comments (newest first), " +
 	"a pull request's diff, its unresolved review_threads, the checks of its newest commit, the job_log of one of them."
 
-// Tools returns the tools of a session, whose fences carry nonce. Models are told of
-// one. The others are its parts, by names that models know: they are understood.
+// Tools returns the tools of a session. nonce marks their fences. Only the first is
+// offered to models; the others accept names that models know for its parts.
 func Tools(source Source, nonce string) []tools.Tool {
 	r := reader{source, nonce}
 	needed := job
 	needed.Required, needed.Aliases = true, []string{"job_id", "id"}
 	return []tools.Tool{
-		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, most}}),
+		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, maxParam}}),
 		r.tool(Issue, tools.Sheet{Name: "github_issue", Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
-		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, most}}),
+		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, maxParam}}),
 		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
 		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number, path, after}}),
 		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
@@ -137,7 +136,7 @@ func (r reader) tool(part Part, s tools.Sheet) tools.Tool {
 }
 
 func query(part Part, a tools.Args) (Query, error) {
-	q := Query{Part: part, Bytes: maxBytes, Most: comments}
+	q := Query{Part: part, Bytes: maxBytes, Max: comments}
 	word, err := a.Text("what")
 	errs := []error{err}
 	if at := slices.Index(words[:], strings.ToLower(strings.TrimSpace(word))); at >= 0 {
@@ -145,7 +144,7 @@ func query(part Part, a tools.Args) (Query, error) {
 	} else if word != "" {
 		return q, a.Wrong("%q is none of %s", word, strings.Join(words[:], ", "))
 	}
-	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Most} {
+	for name, to := range map[string]*int64{"number": &q.Number, "job": &q.Job, "before": &q.Before, "after": &q.After, "max": &q.Max} {
 		s, err := a.Text(name)
 		if s = strings.TrimLeft(strings.TrimSpace(s), "#"); err == nil && s != "" {
 			if *to, err = strconv.ParseInt(s, 10, 64); err != nil || *to < 0 {
@@ -161,8 +160,8 @@ func query(part Part, a tools.Args) (Query, error) {
 	return q, errors.Join(append(errs, err)...)
 }
 
-// show writes an answer: what strangers wrote without what nobody sees of it,
-// between marks that it cannot close.
+// show formats an answer. It strips invisible content from untrusted texts, and fences
+// them with marks that they cannot close.
 func (r reader) show(head string, page Page) string {
 	var b strings.Builder
 	b.WriteString(head + "\n")

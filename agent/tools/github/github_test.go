@@ -59,10 +59,10 @@ func TestArguments(t *testing.T) {
 		{"github_issue", `{}`, github.Query{Part: github.Issue}},
 		{"github_issue", `{"number":"#12"}`, github.Query{Part: github.Issue, Number: 12}},
 		{"get_issue", `{"issueNumber":12}`, github.Query{Part: github.Issue, Number: 12}},
-		{"github_comments", `{"before":17,"max":5}`, github.Query{Part: github.Comments, Before: 17, Most: 5}},
+		{"github_comments", `{"before":17,"max":5}`, github.Query{Part: github.Comments, Before: 17, Max: 5}},
 		{"github_pull_request_diff", `{"pr":3,"file":"a.go","after":"40"}`, github.Query{Part: github.Diff, Number: 3, Path: "a.go", After: 40}},
 		{"github", `{"what":"issue"}`, github.Query{Part: github.Issue}},
-		{"github", `{"what":"Comments","number":"#12","before":17,"max":5}`, github.Query{Part: github.Comments, Number: 12, Before: 17, Most: 5}},
+		{"github", `{"what":"Comments","number":"#12","before":17,"max":5}`, github.Query{Part: github.Comments, Number: 12, Before: 17, Max: 5}},
 		{"github", `{"what":"diff","pr":3,"file":"a.go","after":"40"}`, github.Query{Part: github.Diff, Number: 3, Path: "a.go", After: 40}},
 		{"github_read", `{"what":"review_threads"}`, github.Query{Part: github.ReviewThreads}},
 		{"github", `{"what":"checks","number":2}`, github.Query{Part: github.Checks, Number: 2}},
@@ -73,8 +73,8 @@ func TestArguments(t *testing.T) {
 		if _, err := call(t, s, c.name, c.args); err != nil {
 			t.Errorf("%s %s: %v", c.name, c.args, err)
 		}
-		if c.want.Most == 0 {
-			c.want.Most = 20
+		if c.want.Max == 0 {
+			c.want.Max = 20
 		}
 		c.want.Bytes = s.got.Bytes
 		if s.got != c.want || s.got.Bytes == 0 {

@@ -11,26 +11,25 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Post is what a model wants to stand in the session's own thread: a comment, or labels,
-// and others off.
+// Post is a comment in the session's own thread, or labels to add and to remove.
 type Post struct {
 	Comment string
 	Labels  []string
 	Off     []string
 }
 
-// Board is the session's own thread, as it may be written to. It knows no other.
+// Board gives write access to the session's own thread, and to no other.
 type Board interface {
-	// May returns why a post cannot be made now, in words for the model; nil when it can.
+	// May returns nil if p can be posted now, else the reason, worded for the model.
 	May(ctx context.Context, p Post) error
-	// Put makes a post. For one call it does so once, however often it is asked.
+	// Put makes a post. It is idempotent for each call.
 	Put(ctx context.Context, call string, p Post) error
 }
 
-// The limits of one post.
+// Limits of one post.
 const (
-	longestComment = 4_000 // characters
-	mostLabels     = 5
+	maxComment = 4_000 // characters
+	maxLabels  = 5
 )
 
 // Posts returns the tools that write to the session's own thread.
@@ -43,8 +42,8 @@ func Posts(on Board) []tools.Tool {
 			Example: `{"body":"The test needs a database."}`,
 		}, func(a tools.Args) (Post, error) {
 			body, err := a.Need("body")
-			if n := utf8.RuneCountInString(body); err == nil && n > longestComment {
-				err = a.Wrong("the comment has %d characters, and the most are %d", n, longestComment)
+			if n := utf8.RuneCountInString(body); err == nil && n > maxComment {
+				err = a.Wrong("the comment has %d characters, and the most are %d", n, maxComment)
 			}
 			return Post{Comment: strings.TrimSpace(body)}, err
 		}),
@@ -68,15 +67,15 @@ func labels(a tools.Args) (p Post, err error) {
 		if err != nil {
 			return p, err
 		}
-		list := len(a.Items(name)) > 1 // a label in a list may have a comma in it
+		list := len(a.Items(name)) > 1 // a label in a list may contain a comma
 		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' && !list }) {
 			if label = strings.TrimSpace(label); label != "" && !slices.ContainsFunc(*into, func(l string) bool { return strings.EqualFold(l, label) }) {
 				*into = append(*into, label)
 			}
 		}
 	}
-	if n := len(p.Labels) + len(p.Off); n == 0 || n > mostLabels {
-		return p, a.Wrong("give 1 to %d labels", mostLabels)
+	if n := len(p.Labels) + len(p.Off); n == 0 || n > maxLabels {
+		return p, a.Wrong("give 1 to %d labels", maxLabels)
 	}
 	if slices.ContainsFunc(p.Off, func(off string) bool {
 		return slices.ContainsFunc(p.Labels, func(on string) bool { return strings.EqualFold(on, off) })
@@ -86,7 +85,7 @@ func labels(a tools.Args) (p Post, err error) {
 	return p, nil
 }
 
-// post makes a tool of a sheet. read takes the post out of a call.
+// post makes a tool of a sheet. read parses the post from the arguments.
 func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.Tool {
 	s.Kind, s.Outer = policy.Post, true
 	return tools.New(s,
@@ -106,22 +105,22 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 				return tools.Result{}, err
 			}
 			if p.Comment == "" {
-				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.said("Labelled ", "took off "))}, nil
+				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.labelChanges("Labelled ", "took off "))}, nil
 			}
 			return tools.Result{Content: "The comment stands in this thread.", Title: "Commented"}, nil
 		})
 }
 
-// display is what people are shown before it is posted.
+// display returns the post as shown for approval.
 func (p Post) display() string {
 	if p.Comment == "" {
-		return p.said("label this thread: ", "take labels off this thread: ")
+		return p.labelChanges("label this thread: ", "take labels off this thread: ")
 	}
 	return "comment in this thread:\n\n" + p.Comment
 }
 
-// said says which labels change, each kind behind its words.
-func (p Post) said(on, off string) string {
+// labelChanges lists the label changes, with on and off as prefixes.
+func (p Post) labelChanges(on, off string) string {
 	var out []string
 	if len(p.Labels) > 0 {
 		out = append(out, on+strings.Join(p.Labels, ", "))

@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Wait returns the tool with this name that waits for the checks of the session's commit.
-// The function returns what they answered, or an error that parks the session.
+// Wait returns the named tool, which waits for the checks of the session's commit.
+// answered returns their results, or an error that parks the session.
 func Wait(name string, answered func(ctx context.Context) (Page, error), nonce string) tools.Tool {
 	r := reader{nonce: nonce}
 	s := tools.Sheet{

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// lexical reports what is wrong with a change by its brackets and strings, and in Python by
-// how far its lines are set in. Where those of the whole file pair up, they have to do so
-// afterwards; otherwise the new lines have to leave open what the old ones did.
+// lexical checks the brackets and strings of a change, and the indentation of Python.
+// If they balance in the whole file before the change, they must balance after it.
+// Otherwise the new lines must leave the same brackets open as the old ones.
 func lexical(c change) error {
 	name := c.name
 	hash := !strings.Contains(" .ts .tsx .js .jsx .mjs .cjs .java .c .h .cc .cpp .cs .rs .kt .swift .scala .go .php .css .scss ", " "+strings.ToLower(path.Ext(name))+" ")
@@ -18,28 +18,28 @@ func lexical(c change) error {
 			return err
 		}
 	}
-	if left, err := open(c.before, hash); err == nil && left == "" {
-		left, err := open(c.after, hash)
+	if left, err := unmatched(c.before, hash); err == nil && left == "" {
+		left, err := unmatched(c.after, hash)
 		if err == nil && left != "" {
 			err = fmt.Errorf("%s is not closed", left)
 		}
 		return err
 	}
-	was, err := open(c.old, hash)
+	was, err := unmatched(c.old, hash)
 	if err != nil {
 		return err
 	}
-	is, err := open(c.with, hash)
+	is, err := unmatched(c.with, hash)
 	if err == nil && is != was {
 		err = errors.New("its brackets do not pair up as those of the lines do")
 	}
 	return err
 }
 
-// open returns the brackets of a text that have no other one, in order, outside of strings
-// and comments as most languages have them. One that is closed by another kind is an error,
-// and so is a string without an end.
-func open(text string, hash bool) (left string, err error) {
+// unmatched returns the unmatched brackets of a text in order, outside of strings and
+// comments in the syntax of most languages. A bracket closed by another kind and an
+// unterminated string are errors.
+func unmatched(text string, hash bool) (left string, err error) {
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch at := strings.IndexByte("([{)]}", c); {
@@ -50,26 +50,26 @@ func open(text string, hash bool) (left string, err error) {
 		case at >= 0:
 			left += string(c)
 		}
-		if i = next(text, i, hash); i < 0 {
+		if i = nextCode(text, i, hash); i < 0 {
 			return "", errors.New("a string has no end")
 		}
 	}
 	return left, nil
 }
 
-// next returns where the next byte of code stands, behind a string or a comment that begins
-// at i; -1 for a string without an end.
-func next(text string, i int, hash bool) int {
+// nextCode returns the offset of the next byte of code. It skips a string or a comment that
+// begins at i. It returns -1 for an unterminated string.
+func nextCode(text string, i int, hash bool) int {
 	c, rest := text[i], text[i+1:]
 	switch {
 	case (c == '"' || c == '\'') && strings.HasPrefix(rest, string([]byte{c, c})):
-		return behind(text, i+3, string([]byte{c, c, c}))
+		return skipPast(text, i+3, string([]byte{c, c, c}))
 	case c == '"' || c == '\'' || c == '`':
-		return quoted(text, i)
+		return skipString(text, i)
 	case !hash && strings.HasPrefix(text[i:], "/*"):
-		return behind(text, i+2, "*/")
+		return skipPast(text, i+2, "*/")
 	case hash && c == '#' && (i == 0 || strings.IndexByte(" \t\n([{,;:)", text[i-1]) >= 0), !hash && strings.HasPrefix(text[i:], "//"):
-		if n := behind(text, i, "\n"); n >= 0 {
+		if n := skipPast(text, i, "\n"); n >= 0 {
 			return n
 		}
 		return len(text)
@@ -77,16 +77,16 @@ func next(text string, i int, hash bool) int {
 	return i + 1
 }
 
-// behind returns where a text goes on behind an end, -1 without one.
-func behind(text string, from int, end string) int {
+// skipPast returns the offset after the next end marker at or after from, or -1.
+func skipPast(text string, from int, end string) int {
 	if n := strings.Index(text[from:], end); n >= 0 {
 		return from + n + len(end)
 	}
 	return -1
 }
 
-// quoted returns where a text goes on behind the string that begins at i.
-func quoted(text string, i int) int {
+// skipString returns the offset after the string that begins at i, or -1 if unterminated.
+func skipString(text string, i int) int {
 	c := text[i]
 	for i++; i < len(text) && (text[i] != '\n' || c == '`'); i++ {
 		switch text[i] {
@@ -99,9 +99,9 @@ func quoted(text string, i int) int {
 	return -1
 }
 
-// indents compares how far lines of Python are set in: the new ones begin as far in as the
-// old ones, none stands further out, and they end with a line that opens a block where
-// those did.
+// indents compares the indentation of Python lines. The new lines must begin at the
+// level of the old ones, none may be indented less, and they must end with a line that
+// opens a block if the old ones did.
 func indents(old, with string) error {
 	was, is := margins(old), margins(with)
 	if len(was.all) == 0 || len(is.all) == 0 {
@@ -122,7 +122,7 @@ func indents(old, with string) error {
 	return nil
 }
 
-// block is how far lines are set in, and whether the last one opens a block.
+// block has the indentation of lines, and whether the last one opens a block.
 type block struct {
 	all   []int
 	opens bool

@@ -47,7 +47,7 @@ func TestSuggestionsBalance(t *testing.T) {
 		lines := strings.Split(strings.TrimSuffix(c.text, "\n"), "\n")
 		old := strings.Join(lines[c.from-1:c.to], "\n")
 		after := strings.Join(append(append(append([]string(nil), lines[:c.from-1]...), c.with), lines[c.to:]...), "\n") + "\n"
-		err := parses(change{c.file, c.text, after, old, c.with})
+		err := checkSyntax(change{c.file, c.text, after, old, c.with})
 		if (err == nil) != c.good {
 			t.Errorf("%s %d-%d %q: %v", c.file, c.from, c.to, c.with, err)
 		}

@@ -13,8 +13,8 @@ import (
 
 const maxFile = 4 << 20
 
-// place reads which lines are meant, and returns the text that they are in. Lines
-// that were removed are in no file any more: GitHub's diff is asked for them later.
+// place reads the location of a finding, and returns the text of its file. Removed
+// lines are in no file; they are looked up later in GitHub's diff.
 func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (text []string, notes []string, err error) {
 	if f.Path, err = r.Path(ctx, a); err != nil {
 		return nil, nil, err
@@ -30,8 +30,8 @@ func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (
 		return nil, nil, a.Wrong("line %d is no line; lines count from 1", f.Line)
 	case f.End != 0 && f.End < f.Line:
 		return nil, nil, a.Wrong("end_line %d is before line %d", f.End, f.Line)
-	case f.Last()-f.Line >= mostLines:
-		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), mostLines)
+	case f.Last()-f.Line >= maxLines:
+		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), maxLines)
 	}
 	if f.End == f.Line {
 		f.End = 0
@@ -57,8 +57,8 @@ func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (
 	return text, notes, nil
 }
 
-// follow moves a finding to the line that was quoted, where that stands in one other
-// place and not where the number says: models copy better than they count.
+// follow moves a finding to the quoted line, if the numbered line differs and exactly
+// one line matches: models copy better than they count.
 func follow(f *session.Finding, text []string, quoted string) (note string) {
 	first, _, _ := strings.Cut(strings.TrimLeft(quoted, "\r\n"), "\n")
 	want := strings.TrimSpace(first)
@@ -71,7 +71,7 @@ func follow(f *session.Finding, text []string, quoted string) (note string) {
 			continue
 		}
 		if at != 0 {
-			return "" // it could be either
+			return "" // ambiguous
 		}
 		at = i + 1
 	}
@@ -86,21 +86,20 @@ func follow(f *session.Finding, text []string, quoted string) (note string) {
 	return fmt.Sprintf("The line that you quote is line %d and not %d, so it was recorded there.", at, was)
 }
 
-// definition is the first line of something with a name, in the languages that most
-// code is in.
+// definition matches the first line of a named declaration in the most common languages.
 var definition = pattern.Lazy(`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
 	`(?:func(?:\s*\([^)]*\))?|def|class|interface|trait|impl|struct|enum|fn|function\*?|module|namespace|type|object|record|sub|method)\s+([A-Za-z_$][\w$.]*)`)
 
-// assigned is a function that gets its name by an assignment, and method one by its
-// place in a class.
+// assigned matches a function that is named by an assignment, and method one that is
+// named by its place in a class.
 var (
 	assigned = pattern.Lazy(`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`)
 	method   = pattern.Lazy(`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`)
 	keyword  = pattern.Lazy(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
 )
 
-// enclosing returns the name of the definition that a line is in, by indentation: the
-// nearest line above that begins one and is set in less.
+// enclosing returns the name of the definition around a line, by indentation: the
+// nearest line above that begins one and is indented less.
 func enclosing(text []string, line int) string {
 	var names []string
 	depth := indent(text[line-1]) + 1
@@ -113,7 +112,7 @@ func enclosing(text []string, line int) string {
 		if name := defines(l); name != "" {
 			names = append([]string{name}, names...)
 		}
-		if !strings.HasPrefix(l, ")") && !strings.HasPrefix(l, "}") { // the end of what came before, or of a long head
+		if !strings.HasPrefix(l, ")") && !strings.HasPrefix(l, "}") { // the end of a previous block, or of a long header
 			depth = in
 		}
 	}
@@ -129,8 +128,8 @@ func defines(l string) string {
 	return ""
 }
 
-// indent counts how far a line is set in; a tab is as much as eight spaces. A blank
-// line is in what it stands in.
+// indent returns the indentation of a line in columns; a tab counts as eight. A blank
+// line has the largest, so it belongs to the block above.
 func indent(l string) int {
 	n := 0
 	for _, c := range l {

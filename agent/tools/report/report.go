@@ -1,11 +1,11 @@
-// Package report has the tool by which a reviewer reports what it finds. A finding is
-// in the log as soon as it is reported, so an answer that is cut off loses none.
+// Package report has the tool by which a reviewer reports findings. A finding is logged
+// at once, so an interrupted answer loses none.
 //
 //	report.go   the tool
-//	place.go    which lines are meant, and what they are in
+//	place.go    the lines of a finding, and the definition around them
 //	second.go   a second look
-//	suggest.go  what is suggested instead, tried on the file
-//	lexical.go  what can be said of a change in a language without a parser here
+//	suggest.go  a suggested replacement, tried on the file
+//	lexical.go  checks of a change in a language without a parser here
 package report
 
 import (
@@ -23,14 +23,14 @@ import (
 //go:embed report_finding.md
 var reportFindingDoc string
 
-// Tools returns the tools of the family in the order in which they are offered. One
-// whose means are missing is nil.
+// Tools returns the tools of the family in the order in which they are offered. A tool
+// without its prerequisites is nil.
 func Tools(k *tools.Kit) []tools.Tool { return []tools.Tool{reportFinding(k)} }
 
 const (
-	mostClaim = 300  // characters
-	mostWhy   = 2000 // characters
-	mostLines = 60   // that one finding may be about
+	maxClaim = 300  // characters
+	maxWhy   = 2000 // characters
+	maxLines = 60   // lines of one finding
 )
 
 type reporter struct{ *tools.Kit }
@@ -84,8 +84,8 @@ func (r reporter) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 	return tools.Result{Content: text + " Go on with the review.", Title: "Found something in " + f.Where(), Finding: &f}, nil
 }
 
-// read reads a finding, with the file that it is in. It says what was taken otherwise than
-// it was written.
+// read reads a finding. It also returns notes on corrected input, and the code of the
+// file.
 func (r reporter) read(ctx context.Context, a tools.Args) (f session.Finding, notes, code []string, err error) {
 	if f.Claim, err = a.Need("claim"); err != nil {
 		return f, nil, nil, err
@@ -93,7 +93,7 @@ func (r reporter) read(ctx context.Context, a tools.Args) (f session.Finding, no
 	if f.Why, err = a.Need("why"); err != nil {
 		return f, nil, nil, err
 	}
-	f.Claim, f.Why = cut(strings.Join(strings.Fields(f.Claim), " "), mostClaim), cut(strings.TrimSpace(f.Why), mostWhy)
+	f.Claim, f.Why = cut(strings.Join(strings.Fields(f.Claim), " "), maxClaim), cut(strings.TrimSpace(f.Why), maxWhy)
 	word, err := a.Need("severity")
 	if err != nil {
 		return f, nil, nil, err
@@ -118,7 +118,7 @@ func (r reporter) read(ctx context.Context, a tools.Args) (f session.Finding, no
 	return f, notes, code, err
 }
 
-// severityOf reads the words that models have for how much something matters.
+// severityOf maps the words of models to a severity.
 func severityOf(word string) session.Severity {
 	switch strings.ToLower(strings.Trim(strings.TrimSpace(word), "[]*_.")) {
 	case "high", "critical", "blocker", "severe", "error", "major", "p0", "p1", "bug":

@@ -15,12 +15,12 @@ import (
 var secondLook string
 
 const (
-	around      = 40  // lines of code before and behind those of a finding
-	mostVerdict = 500 // tokens of an answer
+	around     = 40  // lines of code before and after a finding
+	maxVerdict = 500 // tokens of an answer
 )
 
-// look has the model see a finding once more, with its code and nothing else, and try to
-// refute it. What is refuted is not shown, and what it is not sure of is marked.
+// look asks the model to refute a finding, given only its code. A refuted finding is
+// not shown; an uncertain one is marked.
 func (r reporter) look(ctx context.Context, f *session.Finding, text []string) {
 	if r.Model == nil || f.Old {
 		return
@@ -30,7 +30,7 @@ func (r reporter) look(ctx context.Context, f *session.Finding, text []string) {
 		window = caps.Window()
 	}
 	var said strings.Builder
-	for p, err := range r.Model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: question(f, text)}}, Context: window, MaxTokens: mostVerdict}) {
+	for p, err := range r.Model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: question(f, text)}}, Context: window, MaxTokens: maxVerdict}) {
 		if err != nil {
 			f.Unsure = "nobody could take a second look, because the model did not answer."
 			return
@@ -48,7 +48,7 @@ func (r reporter) look(ctx context.Context, f *session.Finding, text []string) {
 	}
 }
 
-// question is what the model is asked: the claim, and the code with its line numbers.
+// question returns the prompt: the claim, and the code with its line numbers.
 func question(f *session.Finding, text []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\nFile %s, line %d", secondLook, f.Path, f.Line)
@@ -70,14 +70,14 @@ var (
 	ruling  = pattern.Lazy(`(?i)^[\s*_#>"'` + "`" + `]*(?:verdict|answer)?[\s:*_]*(stands|refuted|unsure)\b[\s.:,*_'"—–` + "`" + `-]*`)
 )
 
-// verdictOf reads the answer. One that begins otherwise is no verdict.
+// verdictOf parses the answer. The verdict is "" unless the answer begins with one.
 func verdictOf(said string) (verdict, why string) {
 	said = strings.TrimSpace(thought().ReplaceAllString(said, ""))
 	m := ruling().FindStringSubmatch(said)
 	if m == nil {
 		return "", "a second look came to no answer."
 	}
-	why = cut(strings.Join(strings.Fields(said[len(m[0]):]), " "), mostClaim)
+	why = cut(strings.Join(strings.Fields(said[len(m[0]):]), " "), maxClaim)
 	if why == "" {
 		why = "a second look does not say why."
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 )
 
-// suggest tries what is suggested on the file. What does not apply, changes nothing or
-// leaves a file that does not parse any more is left out, and the model is told.
+// suggest tries a suggestion on the file. A suggestion that does not apply, changes
+// nothing or breaks the syntax of the file is dropped, and the note tells the model.
 func suggest(a tools.Args, f *session.Finding, text []string) (note string, err error) {
 	if !a.Has("suggestion") {
 		return "", nil
@@ -28,7 +28,7 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	}
 	before := strings.Join(text, "\n") + "\n"
 	with := strings.TrimSuffix(strings.ReplaceAll(plainCode(f.Path, before, raw), "\r\n", "\n"), "\n")
-	with = indented(with, text[f.Line-1])
+	with = reindent(with, text[f.Line-1])
 	applied, err := patch.Lines(f.Line, f.Last(), with).Apply(before)
 	if err != nil {
 		return leftOut("it does not apply: " + err.Error()), nil
@@ -42,20 +42,20 @@ func suggest(a tools.Args, f *session.Finding, text []string) (note string, err 
 	switch {
 	case strings.ReplaceAll(applied.Text, "\r\n", "\n") == strings.ReplaceAll(before, "\r\n", "\n"):
 		return leftOut("it is what stands there already"), nil
-	case to-(f.Line-1) > 2*mostLines:
-		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*mostLines)), nil
+	case to-(f.Line-1) > 2*maxLines:
+		return leftOut(fmt.Sprintf("it has %s, and more than %d are no suggestion", lines(to-f.Line+1), 2*maxLines)), nil
 	}
-	if err := parses(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
+	if err := checkSyntax(change{f.Path, before, applied.Text, strings.Join(text[f.Line-1:f.Last()], "\n"), with}); err != nil { //control:suggestion-parses
 		return leftOut("the file would not parse with it: " + err.Error()), nil
 	}
-	got = strings.ReplaceAll(got, "\r", "") // GitHub gives a suggestion the line ends of the file
+	got = strings.ReplaceAll(got, "\r", "") // GitHub uses the line endings of the file
 	f.Suggestion = &got
 	return "", nil
 }
 
 func leftOut(why string) string { return "The suggestion was left out: " + cut(why, 300) + "." }
 
-// plainCode takes off what models put around code.
+// plainCode removes the wrapping that models put around code.
 func plainCode(name, before, raw string) string {
 	s := strings.TrimPrefix(raw, "\n")
 	if t := strings.TrimSpace(s); strings.HasPrefix(t, "```") && strings.HasSuffix(t, "```") && strings.Contains(t, "\n") {
@@ -66,9 +66,9 @@ func plainCode(name, before, raw string) string {
 	return s
 }
 
-// indented sets a suggestion in as the line that it replaces, where a model left the
-// indentation away.
-func indented(with, first string) string {
+// reindent gives a suggestion the indentation of the replaced line, if the model omitted
+// it.
+func reindent(with, first string) string {
 	margin := first[:len(first)-len(strings.TrimLeft(first, " \t"))]
 	if margin == "" || with == "" || with[0] == ' ' || with[0] == '\t' {
 		return with
@@ -82,13 +82,13 @@ func indented(with, first string) string {
 	return strings.Join(list, "\n")
 }
 
-// change is some lines of a file that are replaced, and the whole file before and after.
+// change is a replacement of lines in a file, with the whole file before and after.
 type change struct{ name, before, after, old, with string }
 
-// parses reports what keeps a file from being read that could be read before. Of languages
-// without a parser here the lexical sense has to do: what the change leaves open, and how
-// far it is set in, is what the lines before left open. That is no proof that it parses.
-func parses(c change) error {
+// checkSyntax returns an error if a change breaks the syntax of a file. For languages without a
+// parser here, the lexical check must do: the change must leave open the same brackets and
+// blocks as the old lines. That is no proof that the file parses.
+func checkSyntax(c change) error {
 	check := func(string) error { return lexical(c) }
 	switch strings.ToLower(path.Ext(c.name)) {
 	case ".go":
@@ -100,7 +100,7 @@ func parses(c change) error {
 	case ".md", ".txt", ".rst", ".adoc":
 		return nil
 	}
-	if check(c.before) != nil { // it could not be read before: the change has to go without
+	if check(c.before) != nil { // it did not parse before, so only the change is checked
 		return lexical(c) //control:suggestion-balances
 	}
 	return check(c.after)

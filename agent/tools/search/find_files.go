@@ -95,7 +95,7 @@ func (f finder) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools.
 	return tools.Result{Content: b.String(), Title: title}, nil
 }
 
-// place names a directory in a sentence, where a dot would be read as its end.
+// place names a directory in a sentence, in which "." would read as a full stop.
 func place(dir string) string {
 	if dir == "." {
 		return "the workspace"

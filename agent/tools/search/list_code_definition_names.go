@@ -22,10 +22,10 @@ import (
 //go:embed list_code_definition_names.md
 var definitionsDoc string
 
-// Limits of what universal-ctags may say.
+// Limits of the output of universal-ctags.
 const (
-	mostTags  = 400
-	mostTagOf = 120 // bytes of a line
+	maxTags    = 400
+	maxTagLine = 120 // bytes of a line
 )
 
 func listDefinitions(k *tools.Kit) tools.Tool {
@@ -48,7 +48,7 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 
 type definer struct{ *tools.Kit }
 
-// query reads what a call asks for. A glob may be in the place of the path.
+// query reads the arguments of a call. The path may be a glob.
 func (d definer) query(ctx context.Context, a tools.Args) (q workspace.OutlineQuery, err error) {
 	raw, err := a.Text("path")
 	if err != nil {
@@ -68,7 +68,7 @@ func (d definer) query(ctx context.Context, a tools.Args) (q workspace.OutlineQu
 	return q, err
 }
 
-// globDir returns the directory that a glob begins with.
+// globDir returns the leading directory of a glob.
 func globDir(glob string) string {
 	dir, _, _ := strings.Cut(glob, "*")
 	if i := strings.IndexAny(dir, "?{["); i >= 0 {
@@ -108,7 +108,7 @@ func (d definer) run(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	return tools.Result{Content: outlineText(o, of), Title: title}, nil
 }
 
-// outlineText writes an outline: the lines of definitions by file, and what is left out.
+// outlineText formats an outline: the lines of definitions by file, and the omissions.
 func outlineText(o workspace.Outline, of string) string {
 	var b strings.Builder
 	for i, f := range o.Files {
@@ -140,7 +140,7 @@ func outlineText(o workspace.Outline, of string) string {
 	return b.String()
 }
 
-// others answers for languages that the outline does not know: universal-ctags may, where
+// others handles languages that the outline does not know. It uses universal-ctags if
 // the workspace has it.
 func (d definer) others(ctx context.Context, q workspace.OutlineQuery, o workspace.Outline, title string) (tools.Result, error) {
 	say := func(why string) (tools.Result, error) {
@@ -159,7 +159,7 @@ func (d definer) others(ctx context.Context, q workspace.OutlineQuery, o workspa
 	case len(lines) == 0:
 		return say(known + ", and universal-ctags finds nothing in it")
 	}
-	left := len(lines) - min(len(lines), mostTags)
+	left := len(lines) - min(len(lines), maxTags)
 	text := fmt.Sprintf("%s (by universal-ctags)\n%s\n", q.Path, strings.Join(lines[:len(lines)-left], "\n"))
 	if left > 0 {
 		text += fmt.Sprintf("[%d more in this file]\n", left)
@@ -167,8 +167,8 @@ func (d definer) others(ctx context.Context, q workspace.OutlineQuery, o workspa
 	return tools.Result{Content: text, Title: title}, nil
 }
 
-// tags runs universal-ctags inside the workspace on one file. It reads no options of the
-// project's.
+// tags runs universal-ctags inside the workspace on one file, without reading options
+// of the project.
 func (d definer) tags(ctx context.Context, p string) ([]string, error) {
 	if d.Start == nil {
 		return nil, fs.ErrNotExist
@@ -190,9 +190,9 @@ func (d definer) tags(ctx context.Context, p string) ([]string, error) {
 		n, text, _ := strings.Cut(strings.TrimSpace(in.Text()), " ")
 		line, err := strconv.Atoi(n)
 		if err != nil || line < 1 {
-			return nil, fs.ErrNotExist // another program of this name
+			return nil, fs.ErrNotExist // another program of the same name
 		}
-		found = append(found, tag{line, strings.ToValidUTF8(tools.Shorten(text, mostTagOf), "\uFFFD")})
+		found = append(found, tag{line, strings.ToValidUTF8(tools.Shorten(text, maxTagLine), "\uFFFD")})
 	}
 	slices.SortStableFunc(found, func(a, b tag) int { return a.line - b.line })
 	out := make([]string, len(found))

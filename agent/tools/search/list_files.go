@@ -13,7 +13,7 @@ import (
 //go:embed list_files.md
 var listFilesDoc string
 
-// maxListed is how many entries are listed when the call says no number.
+// maxListed is the default maximum number of listed entries.
 const maxListed = 500
 
 func listFiles(k *tools.Kit) tools.Tool {

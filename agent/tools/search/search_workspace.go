@@ -45,7 +45,7 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 			{Name: "after", Form: tools.Number, Aliases: []string{"A", "after_context"}},
 			{Name: "caseSensitive", Form: tools.Flag, Aliases: []string{"case_sensitive", "match_case"}},
 			{Name: "ignoreCase", Form: tools.Flag, Aliases: []string{"ignore_case", "i", "case_insensitive"}},
-			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // there always are
+			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // line numbers are always shown
 			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
 		},
 		Example: `{"query":"TEXT"}`},
@@ -160,8 +160,8 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 	return tools.Result{Content: text, Title: fmt.Sprintf("Searched %s (%d)", q.Pattern, hits+m.Left)}, nil
 }
 
-// formatMatches writes a header for each file, "→ N:" before a match and two
-// spaces before the lines around it. Files that have no room in most bytes are counted.
+// formatMatches writes a header for each file, "→ N:" before a match, and two spaces
+// before its context. It counts the files that do not fit into most bytes.
 func formatMatches(m workspace.Matches, most int) (string, int) {
 	var b strings.Builder
 	hits, left := 0, m.Left

@@ -14,40 +14,40 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Commands in the background: so many run at once, each prints at most so much.
+// Limits of background commands: their number, and the bytes printed by each.
 const (
-	mostJobs    = 8
-	mostPrinted = 256 << 20
+	maxJobs    = 8
+	maxPrinted = 256 << 20
 )
 
-// launcher gives its first argument to the workspace's shell, with nothing to read and
-// all output in one.
+// launcher runs its first argument in the workspace's shell, with an empty stdin and
+// stderr merged into stdout.
 const launcher = `exec 2>&1 </dev/null; command -v bash >/dev/null && exec bash --noprofile --norc -c "$0"; exec sh -c "$0"`
 
-// jobs are the commands in the background. They end with the workspace.
+// jobs are the background commands. They end with the workspace.
 type jobs struct {
 	mu   sync.Mutex
 	list []*job
 }
 
-// job is one command in the background.
+// job is one background command.
 type job struct {
 	id, line string
 	began    time.Time
 	conn     io.ReadWriteCloser
-	more     chan struct{} // holds one when there is something new
-	seen     int           // whole lines that the model was shown
-	shown    int64         // bytes that had been printed then
+	more     chan struct{} // signals news; capacity 1
+	seen     int           // number of whole lines shown to the model
+	shown    int64         // value of printed at that time
 
 	mu      sync.Mutex
 	head    []byte
 	tail    []byte
 	printed int64
-	how     string // it ended; "" while it runs
+	how     string // how the command ended; "" while it runs
 	took    time.Duration
-	stopped string // why it was ended by us
+	stopped string // reason if we stopped it
 	told    bool   // the model knows that it ended
-	saved   bool   // what it did to files was looked at after it had ended
+	saved   bool   // its file changes were checked after its end
 }
 
 // find returns the command with a handle, or nil.
@@ -105,13 +105,13 @@ func (j *jobs) running() (n int) {
 	return n
 }
 
-// detach starts a command that nobody waits for.
+// detach starts a command in the background.
 func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result, error) {
 	if r.Start == nil {
 		return tools.Result{}, errors.New("no command runs in the background here")
 	}
-	if r.running() >= mostJobs { //control:bounded-jobs
-		return tools.Result{}, fmt.Errorf("%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}", mostJobs)
+	if r.running() >= maxJobs { //control:bounded-jobs
+		return tools.Result{}, fmt.Errorf("%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}", maxJobs)
 	}
 	conn, err := r.Start.Start(ctx, workspace.Program{Argv: []string{"sh", "-c", launcher, cmd.Line}, Cwd: cmd.Cwd})
 	if err != nil {
@@ -126,7 +126,7 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 	return tools.Result{Content: say, Title: "Started " + firstLine(cmd.Line) + " in the background", Handle: b.id, Dir: r.dir()}, nil
 }
 
-// follow takes in what a command prints, until it ends.
+// follow reads the output of a command until it ends.
 func (b *job) follow() {
 	buf := make([]byte, 64<<10)
 	for {
@@ -139,11 +139,11 @@ func (b *job) follow() {
 	}
 }
 
-// take keeps the beginning and the end of what is printed.
+// take keeps the beginning and the end of the output.
 func (b *job) take(p []byte) {
 	b.mu.Lock()
 	b.printed += int64(len(p))
-	tooMuch := b.printed > mostPrinted && b.stopped == ""
+	tooMuch := b.printed > maxPrinted && b.stopped == ""
 	n := min(max(workspace.MaxOutput/2-len(b.head), 0), len(p))
 	b.head = append(b.head, p[:n]...)
 	b.tail = append(b.tail, p[n:]...)
@@ -153,7 +153,7 @@ func (b *job) take(p []byte) {
 	b.mu.Unlock()
 	b.wake()
 	if tooMuch {
-		b.stop(fmt.Sprintf("stopped, because it printed more than %d MiB", mostPrinted>>20))
+		b.stop(fmt.Sprintf("stopped, because it printed more than %d MiB", maxPrinted>>20))
 	}
 }
 
@@ -179,24 +179,24 @@ func (b *job) end(err error) {
 	}
 }
 
-// stop ends a command with all that it started.
+// stop ends a command and all its child processes.
 func (b *job) stop(why string) {
 	b.mu.Lock()
 	if b.stopped == "" {
 		b.stopped = why
 	}
 	b.mu.Unlock()
-	_ = b.conn.Close() // it never fails; what follows reads the end
+	_ = b.conn.Close() // it never fails; follow sees the end
 }
 
-// state returns what a command has printed, and how it ended, "" while it runs.
+// state returns the bytes printed, and how the command ended; "" while it runs.
 func (b *job) state() (printed int64, how string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.printed, b.how
 }
 
-// text returns what a command has printed, as a terminal shows it.
+// text returns the output of a command as a terminal shows it.
 func (b *job) text() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -206,7 +206,7 @@ func (b *job) text() string {
 	return untrusted.Screen(append(b.head[:len(b.head):len(b.head)], b.tail...))
 }
 
-// await waits until a command has ended or printed what is looked for, at most so long.
+// await waits until a command ends, its output matches v.search, or most elapses.
 func (b *job) await(ctx context.Context, v view, most time.Duration) error {
 	t := time.NewTimer(most)
 	defer t.Stop()
@@ -225,7 +225,7 @@ func (b *job) await(ctx context.Context, v view, most time.Duration) error {
 	}
 }
 
-// watch tells of a command in the background: what is new, or what the call asks for.
+// watch reports on a background command: new output, or the requested view.
 func (r runner) watch(ctx context.Context, a tools.Args, b *job, v view) (tools.Result, error) {
 	stop, err := a.Flag("stop", false)
 	if err != nil {
@@ -259,13 +259,13 @@ func (r runner) watch(ctx context.Context, a tools.Args, b *job, v view) (tools.
 	case printed == b.shown:
 		say = "(nothing new)"
 	default:
-		if b.seen >= len(lines) { // the middle was left out since
+		if b.seen >= len(lines) { // the middle was dropped since then
 			b.seen = 0
 		}
 		v.from = max(b.seen, len(lines)-tailLines) + 1
 		say = v.show(b.id, lines)
 	}
-	b.seen, b.shown = strings.Count(text, "\n"), printed // a last line may grow
+	b.seen, b.shown = strings.Count(text, "\n"), printed // an unfinished line may still grow
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	how, title := fmt.Sprintf("still runs after %s", time.Since(b.began).Round(time.Second)), "Read output "+b.id

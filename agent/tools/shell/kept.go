@@ -9,10 +9,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/tools"
 )
 
-// mostKept is how much output the log of a session has besides what the model was told.
-const mostKept = 32 << 20
+// maxKept limits the bytes of output in a session's log, besides results of calls.
+const maxKept = 32 << 20
 
-// kept gives out handles, and counts what is kept under them.
+// kept issues handles for kept outputs, and counts their bytes.
 type kept struct {
 	mu    sync.Mutex
 	last  int
@@ -32,21 +32,21 @@ func (k *kept) handle(letter string) string {
 	return fmt.Sprintf("%s%d", letter, k.last)
 }
 
-// whole has all of an output kept of which the model is told a part, and adds to the
-// result how the rest is read.
-func (k *kept) whole(res *tools.Result, out string) {
+// keepAll keeps all of an output that res shows only in part, and adds to res how to read
+// the rest.
+func (k *kept) keepAll(res *tools.Result, out string) {
 	lines := strings.Count(strings.TrimRight(out, "\n"), "\n") + 1
 	if k.none || strings.HasPrefix(res.Content, strings.TrimRight(out, "\n")) {
 		return
 	}
 	k.mu.Lock()
-	full := k.bytes+len(out) > mostKept //control:bounded-outputs
+	full := k.bytes+len(out) > maxKept //control:bounded-outputs
 	if !full {
 		k.bytes += len(out)
 	}
 	k.mu.Unlock()
 	if full {
-		res.Content += fmt.Sprintf("\n[What is missing here is not kept: the session keeps at most %d MiB. Print less, or into a file.]", mostKept>>20)
+		res.Content += fmt.Sprintf("\n[What is missing here is not kept: the session keeps at most %d MiB. Print less, or into a file.]", maxKept>>20)
 		return
 	}
 	res.Output, res.Handle = out, k.handle("o")
@@ -58,8 +58,8 @@ func (k *kept) whole(res *tools.Result, out string) {
 		lines, tools.Plural(lines), res.Handle, from, min(to, from+pageLines-1), res.Handle)
 }
 
-// gone is why there is nothing under a handle.
-func gone(s session.Shell, id string) error {
+// noOutput returns the error for a handle without an output.
+func noOutput(s session.Shell, id string) error {
 	var n int
 	if _, err := fmt.Sscanf(id, "b%d", &n); err == nil && n > 0 && n <= s.Handles {
 		return fmt.Errorf("the command %s ended with the workspace in which it ran. Start it again if you need it", id)

@@ -18,12 +18,12 @@ import (
 //go:embed read_output.md
 var readOutputDoc string
 
-// What one call shows.
+// Limits of one call.
 const (
-	pageLines   = 200
-	mostHits    = 100
-	hitContext  = 2
-	mostContext = 20
+	pageLines  = 200
+	maxHits    = 100
+	hitContext = 2
+	maxContext = 20
 )
 
 func readOutput(r runner) tools.Tool {
@@ -42,27 +42,27 @@ func readOutput(r runner) tools.Tool {
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
 			id, err := a.Need("id")
 			if err == nil {
-				_, err = wish(a)
+				_, err = readView(a)
 			}
 			return policy.Action{Kind: policy.Read, Display: "Reading the output " + id}, err
 		}, r.read)
 }
 
-// view is what of an output is to be shown.
+// view is the part of an output to show.
 type view struct {
-	from, to int // lines, 1-based; 0 for the end
-	tail     int // so many of the last ones
+	from, to int // lines, 1-based; 0 means the end
+	tail     int // number of last lines
 	search   *regexp.Regexp
 	around   int
-	most     int // bytes
+	most     int // maximum number of bytes
 }
 
-// bounds matches a range of lines as models write it: "5-10", "5-", "-5" for the last
-// ones, "5".
+// bounds matches a range of lines in the notations of models: "5-10", "5-", "5", and
+// "-5" for the last ones.
 var bounds = pattern.Lazy(`^\s*(\d{0,9})\s*(?:(-|:|,|\.\.)\s*(\d{0,9}))?\s*$`)
 
-// span reads the lines that a call wants.
-func span(a tools.Args) (v view, err error) {
+// readSpan reads the lines that a call requests.
+func readSpan(a tools.Args) (v view, err error) {
 	raw, ok := a.Values["lines"]
 	if !ok {
 		return v, nil
@@ -88,27 +88,27 @@ func span(a tools.Args) (v view, err error) {
 	return v, nil
 }
 
-// wish reads what a call wants to see.
-func wish(a tools.Args) (v view, err error) {
-	if v, err = span(a); err != nil {
+// readView reads the view that a call requests.
+func readView(a tools.Args) (v view, err error) {
+	if v, err = readSpan(a); err != nil {
 		return v, err
 	}
 	if n, err := a.Number("tail", 0); err != nil || n < 0 {
 		return v, a.WrongType("tail", "a number of lines")
 	} else if n > 0 && v.from > 0 && v.to == 0 {
-		v.to = v.from + n - 1 // a limit behind an offset
+		v.to = v.from + n - 1 // a limit after an offset
 	} else if n > 0 {
 		v.tail = n
 	}
 	if v.around, err = a.Number("context", hitContext); err != nil {
 		return v, err
 	}
-	v.around = min(max(v.around, 0), mostContext)
+	v.around = min(max(v.around, 0), maxContext)
 	pattern, err := a.Text("search")
 	if err != nil || pattern == "" {
 		return v, err
 	}
-	if v.search, err = regexp.Compile(pattern); err != nil { // then it is a text
+	if v.search, err = regexp.Compile(pattern); err != nil { // on error it is a plain text
 		v.search = regexp.MustCompile(regexp.QuoteMeta(pattern))
 	}
 	return v, nil
@@ -119,7 +119,7 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if err != nil {
 		return tools.Result{}, err
 	}
-	v, err := wish(a)
+	v, err := readView(a)
 	if err != nil {
 		return tools.Result{}, err
 	}
@@ -135,15 +135,15 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 		}
 	}
 	if !ok {
-		return tools.Result{}, gone(r.Shelled, id)
+		return tools.Result{}, noOutput(r.Shelled, id)
 	}
 	return tools.Result{Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")), Title: "Read output " + id}, nil
 }
 
-// show returns the lines that are wanted, with their numbers.
+// show formats the requested lines with their numbers.
 func (v view) show(id string, lines []string) string {
 	if v.search != nil {
-		return v.found(id, lines)
+		return v.matches(id, lines)
 	}
 	from, to := max(v.from, 1), v.to
 	if v.tail > 0 {
@@ -167,8 +167,8 @@ func (v view) show(id string, lines []string) string {
 	return b.String() + "]"
 }
 
-// found returns the lines that match, with those around them.
-func (v view) found(id string, lines []string) string {
+// matches returns the matching lines with their context.
+func (v view) matches(id string, lines []string) string {
 	var hits []int
 	for i, l := range lines {
 		if v.search.MatchString(l) && i+1 >= v.from && (v.to == 0 || i < v.to) {
@@ -179,8 +179,8 @@ func (v view) found(id string, lines []string) string {
 		return fmt.Sprintf("[Nothing in the %d line%s of %s matches %s]", len(lines), tools.Plural(len(lines)), id, v.search)
 	}
 	var b strings.Builder
-	shown, next := 0, 0 // hits, and the first line that was not looked at yet
-	for _, h := range hits[:min(len(hits), mostHits)] {
+	shown, next := 0, 0 // hits, and the first line not yet written
+	for _, h := range hits[:min(len(hits), maxHits)] {
 		if b.Len() >= v.most {
 			break
 		}
@@ -204,7 +204,7 @@ func (v view) found(id string, lines []string) string {
 	return b.String() + "]"
 }
 
-// window cuts a long line to what is around its first match.
+// window cuts a long line to the surroundings of its first match.
 func (v view) window(line string) string {
 	at := v.search.FindStringIndex(line)
 	if len(line) <= maxOutLine || at == nil || at[0] < maxOutLine/2 {

@@ -22,7 +22,7 @@ import (
 //go:embed run_terminal_command.md
 var runTerminalCommandDoc string
 
-// Output is cut to so many lines of its beginning and its end.
+// Output is cut to this many lines at its beginning and its end.
 const (
 	headLines   = 15
 	tailLines   = 85
@@ -45,7 +45,7 @@ func runTerminalCommand(r runner) tools.Tool {
 				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
 			{Name: "description"},
 			{Name: "background", Form: tools.Flag, Doc: "For servers.", Aliases: []string{"is_background", "run_in_background", "detach", "async"}},
-			{Name: "restart", Form: tools.Flag}, // not shown: a shell is replaced by itself
+			{Name: "restart", Form: tools.Flag}, // not offered: a shell is replaced automatically
 		},
 		Beside:  r.jobs,
 		Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`, Tests: tests},
@@ -87,7 +87,7 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 			return cmd, fmt.Errorf("the command was not run, because of its cwd: %w", err)
 		}
 	}
-	if r.long(line) {
+	if r.isSlow(line) {
 		cmd.Timeout = r.MaxTimeout
 	}
 	if d, ok, err := seconds(a, "timeout"); err != nil {
@@ -98,16 +98,16 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 	return cmd, nil
 }
 
-// argvOf returns a command that was given as a program and its arguments, as a line. It
-// reports false for a line, and for a list of lines: one that is called commands and has no
-// option in it, or whose first element is more than the name of a program. The list may be
+// argvOf joins a command given as a program and its arguments into a line. It reports
+// false for a line and for a list of lines. A list of lines is named commands and has
+// no option in it, or its first element is more than a program name. The list may be
 // JSON in a string.
 func argvOf(a tools.Args) (string, bool) {
 	var list []string
 	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
 		return "", false
 	}
-	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins so
+	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins with "-"
 	if tools.FoldKey(a.Spelled("command")) == "commands" && !option || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
 		return "", false
 	}
@@ -123,7 +123,7 @@ func needsQuotes(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-_./:=,@%+", r)
 }
 
-// seconds reads seconds as a number or in words such as "30s" or "2m".
+// seconds reads a number of seconds, or a duration such as "30s" or "2m".
 func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	raw, ok := a.Values[name]
 	if !ok {
@@ -137,10 +137,10 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	}
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n < 1e9 {
 		if n >= 10_000 {
-			unit = time.Millisecond // nobody means hours
+			unit = time.Millisecond // no model means hours
 		}
 		if n <= 0 {
-			return 0, false, nil // a command without any timeout is not offered
+			return 0, false, nil // running without a timeout is not supported
 		}
 		return time.Duration(n * float64(unit)), true, nil
 	}
@@ -153,8 +153,8 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 	return 0, false, a.WrongType(name, "a number of seconds")
 }
 
-// long reports whether a command line is known to take long.
-func (r runner) long(line string) bool {
+// isSlow reports whether a command line is known to take long.
+func (r runner) isSlow(line string) bool {
 	list := r.LongCommands
 	if list == nil {
 		list = []string{"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet", "go install", "make",
@@ -198,7 +198,7 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	}
 	anew, err := a.Flag("restart", false)
 	if anew && err == nil {
-		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // another takes its place
+		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // the workspace starts a new shell
 	}
 	if err != nil {
 		return tools.Result{}, err
@@ -207,12 +207,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if err != nil {
 		return r.missing(cmd, err)
 	}
-	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.moved(cmd, res)
+	said := report(cmd, res, tools.Room(ctx, maxOutBytes)) + r.update(cmd, res)
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
 	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
-	r.whole(&out, res.Output)
+	r.keepAll(&out, res.Output)
 	return out, nil
 }
 
@@ -237,7 +237,7 @@ func how(res workspace.CommandResult, cmd workspace.Command) string {
 	return fmt.Sprintf("exit code %d", res.Exit)
 }
 
-// report returns what the model is told of a command, of the output at most so many bytes.
+// report returns the result of a command for the model. most limits the output bytes.
 func report(cmd workspace.Command, res workspace.CommandResult, most int) string {
 	var b strings.Builder
 	out := cutOutput(res.Output, res.Cut, most)
@@ -258,8 +258,8 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 	default:
 		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
 	}
-	if worse := hidden(res); len(worse) > 0 {
-		fmt.Fprintf(&b, "\n[In this line: %s]", strings.Join(worse, "; "))
+	if codes := hiddenFailure(res); codes != "" {
+		fmt.Fprintf(&b, "\n[Exit codes of the last pipeline: %s]", codes)
 	}
 	for _, line := range res.Refused {
 		fmt.Fprintf(&b, "\n[Network: %s]", line)
@@ -273,24 +273,24 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 	return b.String()
 }
 
-// killed is the exit code of a command that was ended by SIGKILL, in a shell.
+// killed is a shell's exit code for a command ended by SIGKILL.
 const killed = 137
 
-// mostHidden is how many commands of a line are named.
-const mostHidden = 5
-
-// hidden names the commands of a line that ended otherwise than the line.
-func hidden(res workspace.CommandResult) (out []string) {
-	for _, r := range res.Ran {
-		if r.Exit != 0 && r.Exit != res.Exit && len(out) < mostHidden {
-			out = append(out, fmt.Sprintf("%s: exit code %d", firstLine(r.Line), r.Exit))
-		}
+// hiddenFailure returns the exit codes of a pipeline in which a command failed whose status the
+// line hides, or "".
+func hiddenFailure(res workspace.CommandResult) string {
+	if !slices.ContainsFunc(res.Pipeline, func(code int) bool { return code != 0 && code != res.Exit }) {
+		return ""
 	}
-	return out
+	var codes []string
+	for _, code := range res.Pipeline {
+		codes = append(codes, strconv.Itoa(code))
+	}
+	return strings.Join(codes, " | ")
 }
 
-// cutOutput returns the first 15 and the last 85 lines of s. lost is how many bytes
-// the host left out of the middle.
+// cutOutput returns the first 15 and the last 85 lines of s. lost is the number of
+// bytes that the host dropped from the middle.
 func cutOutput(s string, lost int64, most int) string {
 	s = strings.TrimRight(s, "\n")
 	if s == "" {

@@ -12,28 +12,28 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// standing is where the shell stands between commands. Each command is told where to
-// begin, so it is judged in the directory in which it will run. The session's log has
-// the same, so another workspace goes on there.
+// standing is the shell's directory between commands. Each command gets its directory
+// explicitly, so policy judges it there. The session's log records the directory, and
+// another workspace continues in it.
 type standing struct {
 	mu   sync.Mutex
 	at   string
-	anew bool // commands ran in a workspace before this one
+	anew bool // commands ran in an earlier workspace
 }
 
 func newStanding(s session.Shell) *standing {
 	return &standing{at: cmp.Or(s.Dir, "."), anew: s.Dir != ""}
 }
 
-// dir returns where the next command begins.
+// dir returns the directory of the next command.
 func (s *standing) dir() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.at
 }
 
-// missing takes in that a command could not be run. When that is because the directory
-// is gone, the next one begins in the root.
+// missing handles a command that could not run. If its directory is gone, the next
+// command begins in the root.
 func (s *standing) missing(cmd workspace.Command, err error) (tools.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,9 +44,9 @@ func (s *standing) missing(cmd workspace.Command, err error) (tools.Result, erro
 	return tools.Result{Dir: "."}, fmt.Errorf("the command was not run: %s, where the shell stood, is gone. The next command begins in the root", cmd.Cwd)
 }
 
-// moved takes in where a command left the shell, and returns what to say of that. A
-// directory that was given for one command is left again, unless the command went on from it.
-func (s *standing) moved(cmd workspace.Command, res workspace.CommandResult) (say string) {
+// update records the directory after a command, and returns a note for the model. A
+// directory given for one command does not persist, unless the command changed it.
+func (s *standing) update(cmd workspace.Command, res workspace.CommandResult) (say string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.anew {
@@ -64,15 +64,15 @@ func (s *standing) moved(cmd workspace.Command, res workspace.CommandResult) (sa
 	}
 	switch {
 	case s.at != was && res.Left == "":
-		say += fmt.Sprintf("\n[The next command begins in %s.]", named(s.at))
+		say += fmt.Sprintf("\n[The next command begins in %s.]", dirName(s.at))
 	case s.at != path.Clean(cmd.Cwd) && s.at != "." || res.Dir == "" && s.at != ".":
-		say += fmt.Sprintf("\n[The next command begins in %s again.]", named(s.at))
+		say += fmt.Sprintf("\n[The next command begins in %s again.]", dirName(s.at))
 	}
 	return say
 }
 
-// named is how a directory is called.
-func named(dir string) string {
+// dirName returns the display name of a directory.
+func dirName(dir string) string {
 	if dir == "." {
 		return "the root"
 	}

@@ -1,10 +1,10 @@
-// Package shell holds the tools that run commands, and read what they printed.
+// Package shell holds the tools that run commands and read their output.
 package shell
 
 import "github.com/handrail-bot/handrail/agent/tools"
 
-// Tools returns the tools of the family in the order in which they are
-// offered. One whose means are missing is nil.
+// Tools returns the tools of the family in the order in which they are offered. A tool
+// without its prerequisites is nil.
 func Tools(k *tools.Kit) []tools.Tool {
 	if k.Shell == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 //go:embed ask_followup_question.md
 var askFollowupQuestionDoc string
 
-// maxChoices is how many answers a question may offer.
+// maxChoices is the maximum number of choices of a question.
 const maxChoices = 8
 
 func askFollowupQuestion(*tools.Kit) tools.Tool {

@@ -12,7 +12,7 @@ import (
 var attemptCompletionDoc string
 
 func attemptCompletion(*tools.Kit) tools.Tool {
-	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true, Few: "Say that the task is done. Call it alone, at the end.", Reads: "Give the answer, and end the work with it. Call it alone.", Repeats: 9, // the one who weighs it says how often it may be sent back
+	return tools.New(tools.Sheet{Name: "attempt_completion", Doc: attemptCompletionDoc, Kind: policy.Converse, Essential: true, Few: "Say that the task is done. Call it alone, at the end.", Reads: "Give the answer, and end the work with it. Call it alone.", Repeats: 9, // high: the completion check has its own limit
 		Aliases: []string{"complete_task", "task_complete", "finish", "finish_task", "task_done", "done", "submit", "complete", "final_answer", "submit_answer"},
 		Params: []tools.Param{
 			{Name: "result", Required: true, Doc: "For the person who asked; Markdown.",

@@ -13,7 +13,7 @@ import (
 //go:embed new_task.md
 var newTaskDoc string
 
-// taskMode is the mode of a sub-task that names none.
+// taskMode is the default mode of a sub-task.
 const taskMode = "explore"
 
 func newTask(*tools.Kit) tools.Tool {

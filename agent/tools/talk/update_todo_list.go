@@ -116,7 +116,7 @@ func todoStatus(s string) session.TodoStatus {
 	return session.TodoPending
 }
 
-// todoLine reads "- [x] text", "1. [ ] text", "* text" and headings (none).
+// todoLine reads "- [x] text", "1. [ ] text" and "* text". It skips headings.
 func todoLine(line string) (session.Todo, bool) {
 	s := strings.TrimSpace(line)
 	if s == "" || strings.HasPrefix(s, "#") || strings.HasPrefix(s, "```") {

@@ -1,5 +1,5 @@
-// Package toolstest opens a real workspace with the tools on it, and calls them
-// as the gate would.
+// Package toolstest opens a real workspace with its tools, and calls them as the gate
+// does.
 package toolstest
 
 import (
@@ -18,16 +18,16 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// Bench is a real workspace with the tools on it.
+// Bench is a real workspace with its tools.
 type Bench struct {
 	t     testing.TB
 	WS    *workspace.Workspace
 	Tools *tools.Registry
-	kept  map[string]string // outputs by their handles, as the log of a session has them
+	kept  map[string]string // outputs by handle, as in the log of a session
 }
 
-// Open makes a workspace with the given files; a name that ends in "@" is a
-// symlink to its text.
+// Open makes a workspace with the given files. A name that ends in "@" is a symlink to
+// its text.
 func Open(t testing.TB, files map[string]string) *Bench {
 	t.Helper()
 	src := t.TempDir()
@@ -89,8 +89,7 @@ func Call(name, arguments string) session.Call {
 	return session.Call{ID: "c1", Name: name, Arguments: json.RawMessage(arguments)}
 }
 
-// try asks for the intent twice and runs the call as the gate would: only
-// when both are the same.
+// try requests the intent twice and runs the call as the gate does: only if both agree.
 func (b *Bench) try(name, arguments string) (policy.Action, tools.Result, error) {
 	b.t.Helper()
 	tool := b.Tool(name)
@@ -119,7 +118,7 @@ func (b *Bench) Do(name, arguments string) (policy.Action, tools.Result) {
 	return action, res
 }
 
-// Fails makes a call that must fail with all of the words.
+// Fails makes a call that must fail with an error that contains all words.
 func (b *Bench) Fails(name, arguments string, words ...string) {
 	b.t.Helper()
 	_, res, err := b.try(name, arguments)
@@ -151,7 +150,7 @@ func (b *Bench) Is(path, want string) {
 	}
 }
 
-// Contains checks that got holds all of the words.
+// Contains checks that got contains all words.
 func Contains(t testing.TB, got string, words ...string) {
 	t.Helper()
 	for _, w := range words {

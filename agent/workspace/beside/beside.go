@@ -1,7 +1,7 @@
-// Package beside has workspaces made by another process on this machine, in a
-// container of its own: that one needs what sandboxes are made with, has no
-// secrets and no network, and what runs in it counts to its limits. The two
-// share a socket and the directory of the workspaces, at the same path.
+// Package beside delegates workspaces to another process on this machine, in a
+// container of its own. That container has the tools for sandboxes, no secrets and no
+// network, and its limits cover the sandboxes. Both sides share a socket, and the
+// directory of the workspaces at the same path.
 package beside
 
 import (
@@ -21,22 +21,22 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// request is the first line of a connection. Without a Spec it asks whether
-// workspaces can be made.
+// request is the first line of a connection. Without a Spec it asks whether workspaces
+// are available.
 type request struct {
 	Version int             `json:"version"`
 	Spec    *workspace.Spec `json:"spec,omitempty"`
 	Overlay bool            `json:"overlay,omitempty"`
 }
 
-// response answers it. What follows is between the tool host and who asked.
+// response answers a request. The tool host and the client use the rest.
 type response struct {
 	Error    string           `json:"error,omitempty"`
 	Bounds   workspace.Bounds `json:"bounds"`
 	Programs string           `json:"programs,omitempty"`
 }
 
-// Engine opens workspaces at a socket.
+// Engine opens workspaces through a socket.
 type Engine struct {
 	socket string
 	log    *slog.Logger
@@ -47,19 +47,19 @@ var _ workspace.Engine = (*Engine)(nil)
 // New returns an engine for a socket.
 func New(socket string, log *slog.Logger) *Engine { return &Engine{socket: socket, log: log} }
 
-// Name returns "bwrap", which is what makes the workspaces.
+// Name returns "bwrap", the engine behind the socket.
 func (*Engine) Name() string { return "bwrap" }
 
-// Layers reports that workspaces are overlays.
+// Layers returns true: workspaces are overlays.
 func (*Engine) Layers() bool { return true }
 
-// Check asks whether workspaces can be made.
+// Check asks whether workspaces are available.
 func (e *Engine) Check(ctx context.Context) error {
 	_, err := e.ask(ctx)
 	return err
 }
 
-// Bounds asks how workspaces are held to their limits.
+// Bounds asks how limits are enforced.
 func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	answer, err := e.ask(ctx)
 	if err != nil {
@@ -68,7 +68,7 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	return answer.Bounds
 }
 
-// Programs asks what programs workspaces have.
+// Programs asks for the programs of workspaces.
 func (e *Engine) Programs(ctx context.Context, _ workspace.Spec) (string, error) {
 	answer, err := e.ask(ctx)
 	return answer.Programs, err
@@ -89,7 +89,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	}
 	ws, err := e.open(ctx, request{Spec: &spec, Overlay: true})
 	if err != nil && ctx.Err() == nil {
-		again := workspace.RemoveTree(spec.State) // nothing of the first try is to be kept
+		again := workspace.RemoveTree(spec.State) // discard the first attempt
 		if again == nil {
 			ws, again = e.open(ctx, request{Spec: &spec})
 		}
@@ -107,7 +107,7 @@ func (e *Engine) open(ctx context.Context, r request) (*workspace.Workspace, err
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	return workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Egress: r.Spec.Egress, Log: e.log, Release: func(ctx context.Context) error {
-		// The other side hangs up when everything has ended.
+		// The other side hangs up after everything has ended.
 		conn.wait(ctx)
 		return errors.Join(conn.UnixConn.Close(), r.Spec.Release())
 	}})
@@ -140,7 +140,7 @@ func (e *Engine) dial(ctx context.Context, r request) (*hangUp, response, error)
 	return &hangUp{UnixConn: conn, in: in, over: make(chan struct{})}, answer, nil
 }
 
-// maxLine is the longest first line.
+// maxLine is the maximum size in bytes of the first line.
 const maxLine = 1 << 20
 
 func readLine(in *bufio.Reader, into any) error {
@@ -160,8 +160,8 @@ func readLine(in *bufio.Reader, into any) error {
 	}
 }
 
-// hangUp is a connection whose Close tells the other side that nothing more
-// comes, and leaves it the time to end.
+// hangUp is a connection. Its Close closes only the write direction, so that the other
+// side has time to shut down.
 type hangUp struct {
 	*net.UnixConn
 	in   *bufio.Reader
@@ -169,7 +169,7 @@ type hangUp struct {
 	over chan struct{}
 }
 
-// Read reads what the tool host says.
+// Read reads the output of the tool host.
 func (h *hangUp) Read(p []byte) (int, error) {
 	n, err := h.in.Read(p)
 	if err != nil {
@@ -178,7 +178,7 @@ func (h *hangUp) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends what is written.
+// Close closes the write direction.
 func (h *hangUp) Close() error {
 	if err := h.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "not connected") {
 		return err
@@ -186,7 +186,7 @@ func (h *hangUp) Close() error {
 	return nil
 }
 
-// endTime is how long a sandbox may take to end.
+// endTime is the time limit for a sandbox to end.
 const endTime = 30 * time.Second
 
 func (h *hangUp) wait(ctx context.Context) {
@@ -198,7 +198,7 @@ func (h *hangUp) wait(ctx context.Context) {
 	}
 }
 
-// Launcher makes sandboxes.
+// Launcher starts sandboxes.
 type Launcher interface {
 	Check(ctx context.Context) error
 	Bounds(ctx context.Context) workspace.Bounds
@@ -206,8 +206,7 @@ type Launcher interface {
 	Launch(ctx context.Context, spec workspace.Spec, overlay bool) (io.ReadWriteCloser, func(context.Context) error, error)
 }
 
-// Serve makes the workspaces that are asked for at l, in directories below dir,
-// until ctx ends.
+// Serve opens the workspaces requested at l, in directories below dir, until ctx ends.
 func Serve(ctx context.Context, l net.Listener, sandboxes Launcher, dir string, log *slog.Logger) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -286,12 +285,12 @@ func (s served) launch(ctx context.Context, r request) (io.ReadWriteCloser, func
 	return s.sandboxes.Launch(ctx, *r.Spec, r.Overlay)
 }
 
-// join passes everything on between the two until one of them ends.
+// join copies data between the connection and the sandbox until either ends.
 func (s served) join(inside io.ReadWriteCloser) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_, _ = io.Copy(s.conn, inside) // whichever end fails, it is over
+		_, _ = io.Copy(s.conn, inside) // an error on either side ends both
 		_ = s.conn.SetReadDeadline(time.Unix(1, 0))
 	}()
 	_, _ = io.Copy(inside, s.in)

@@ -1,6 +1,6 @@
-// Package bwrap opens workspaces in bubblewrap: namespaces of their own for
-// users, processes, network and files, an unprivileged user, and nothing of
-// the host but its programs, read-only. It needs no daemon.
+// Package bwrap opens workspaces in bubblewrap: with their own namespaces for users,
+// processes, network and files, an unprivileged user, and read-only access to the
+// host's programs alone. It needs no daemon.
 package bwrap
 
 import (
@@ -23,10 +23,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
-// Config configures the engine. Binary is the program to run inside, as
-// "BINARY toolhost …". Path is the PATH of this machine: what everybody may read of it
-// is shown, read-only, and is on the PATH inside. So is what Toolchains names, before it;
-// what of it cannot be shown is an error. Shows is shown besides.
+// Config configures the engine. Binary is the program to run inside, as "BINARY
+// toolhost …". Path is the PATH of this machine: its world-readable directories are
+// visible read-only, and on the PATH inside. Toolchains come before them; one that
+// cannot be shown is an error. Shows is visible as well.
 type Config struct {
 	Binary string
 	Path   string
@@ -34,8 +34,8 @@ type Config struct {
 
 	Toolchains []string
 
-	Copy     bool // never lay overlays
-	NoGroups bool // never make control groups
+	Copy     bool // disables overlays
+	NoGroups bool // disables control groups
 	Groups   cgroup.System
 	Log      *slog.Logger
 }
@@ -46,15 +46,15 @@ type Engine struct {
 	tools map[string]string
 
 	path       string   // PATH of workspaces
-	toolchains []string // what is shown besides /usr, at the same paths
+	toolchains []string // directories visible besides /usr, at the same paths
 	lacks      []string
-	place      cgroup.Place // of control groups
-	none       error        // why there is none
+	place      cgroup.Place // for control groups
+	none       error        // why place is not usable
 }
 
 var _ workspace.Engine = (*Engine)(nil)
 
-// New returns an engine, after looking for the programs that it needs.
+// New returns an engine. It looks up the required programs, but Check reports them.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if !filepath.IsAbs(cfg.Binary) {
 		return nil, fmt.Errorf("make bwrap engine: binary %q: it must be an absolute path", cfg.Binary)
@@ -84,7 +84,7 @@ func (*Engine) Name() string { return "bwrap" }
 // Layers reports whether workspaces are overlays.
 func (e *Engine) Layers() bool { return !e.cfg.Copy }
 
-// Programs says what workspaces see of this machine.
+// Programs identifies the programs of this machine.
 func (e *Engine) Programs(context.Context, workspace.Spec) (string, error) {
 	return workspace.Programs(e.path), nil
 }
@@ -109,7 +109,7 @@ func (e *Engine) Check(ctx context.Context) error {
 	return nil
 }
 
-// Bounds says what holds processes to their limits here.
+// Bounds describes the enforcement of limits on this machine.
 func (e *Engine) Bounds(context.Context) workspace.Bounds {
 	b := workspace.Bounds{How: "control groups hold each session to its limits"}
 	if !e.place.OK() {
@@ -121,7 +121,7 @@ func (e *Engine) Bounds(context.Context) workspace.Bounds {
 	return b
 }
 
-// advice returns a complaint of bubblewrap with what a person can do about it.
+// advice adds a remedy to an error message of bubblewrap.
 func advice(complaint string) string {
 	if strings.Contains(complaint, "mount proc") {
 		return complaint + ": this container hides parts of /proc, so no sandbox in it can have its own: start it with --security-opt systempaths=unconfined (in Kubernetes: hostUsers: false and procMount: Unmasked), or use docker"
@@ -132,8 +132,8 @@ func advice(complaint string) string {
 	return complaint + "allow user namespaces (sysctl user.max_user_namespaces, and kernel.apparmor_restrict_unprivileged_userns=0 or an AppArmor profile for bwrap, on Ubuntu by a step before this one with sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0; in a container --security-opt seccomp=unconfined --security-opt apparmor=unconfined --security-opt systempaths=unconfined), or use docker"
 }
 
-// Open opens a workspace on an overlay over the source when that belongs to
-// [workspace.Owner], else on a copy.
+// Open opens a workspace on an overlay if the source belongs to [workspace.Owner], else
+// on a copy.
 func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 	return ws, nil
 }
 
-// Launch starts a sandbox without speaking to its tool host: who asked for it
-// does, over the connection. release ends the sandbox and removes its files.
+// Launch starts a sandbox and leaves the connection to its tool host to the caller.
+// release ends the sandbox and removes its files.
 func (e *Engine) Launch(ctx context.Context, spec workspace.Spec, overlay bool) (conn io.ReadWriteCloser, release func(context.Context) error, err error) {
 	if err := spec.Check(); err != nil {
 		return nil, nil, err
@@ -196,7 +196,7 @@ func (e *Engine) launch(ctx context.Context, spec workspace.Spec, overlay bool) 
 	}, nil
 }
 
-// writeEtc names the user inside.
+// writeEtc writes the files of /etc that define the user inside.
 func writeEtc(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -232,7 +232,7 @@ func start(cmd *exec.Cmd) (*process, error) {
 	return p, cmd.Start()
 }
 
-// closeFiles closes what only the sandbox reads.
+// closeFiles closes this process's copies of the files passed to the sandbox.
 func closeFiles(cmd *exec.Cmd) {
 	for _, f := range cmd.ExtraFiles {
 		_ = f.Close()
@@ -241,8 +241,7 @@ func closeFiles(cmd *exec.Cmd) {
 
 func (p *process) Write(b []byte) (int, error) { return p.in.Write(b) }
 
-// Close hangs up and kills the sandbox: with its first process everything in
-// it ends.
+// Close hangs up and kills the sandbox. All its processes end with the first one.
 func (p *process) Close() error {
 	p.end()
 	return nil
@@ -251,16 +250,16 @@ func (p *process) Close() error {
 func (p *process) end() {
 	p.finish.Do(func() {
 		p.in.Close()
-		// It may have ended by itself; what counts is that it is gone.
+		// The error is ignored: the process may have ended by itself.
 		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 		_ = p.cmd.Wait()
 	})
 }
 
-// Complaint returns what the sandbox said on its standard error.
+// Complaint returns the sandbox's output on stderr.
 func (p *process) Complaint() string { return strings.TrimSpace(p.errs.String()) }
 
-// firstBytes is a writer that stores the beginning of the text.
+// firstBytes is a writer that keeps the beginning of its input.
 type firstBytes struct {
 	mu  sync.Mutex
 	buf []byte

@@ -6,8 +6,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// detached starts a process in a session of its own and, for mounts, in a
-// namespace of them, which takes one of users where this user is not root.
+// detached starts a process in a new session and, if mounts is set, in a new mount
+// namespace. Without root, that takes a user namespace as well.
 func detached(mounts, root bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !mounts {

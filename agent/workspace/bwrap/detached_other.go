@@ -4,6 +4,6 @@ package bwrap
 
 import "syscall"
 
-// detached starts a process in a session of its own. Only Linux has bubblewrap,
-// which the check of the engine says before.
+// detached starts a process in a new session. Only Linux has bubblewrap; Check reports
+// that earlier.
 func detached(_, _ bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

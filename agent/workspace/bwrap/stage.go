@@ -16,11 +16,10 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/seccomp"
 )
 
-// setup runs in a mount namespace of its own before bubblewrap: it brings the
-// directories of the workspace to where the user inside can reach them, lays
-// the overlay, enters the control groups, and gives root up. Its arguments
-// are the stage directory, how to lay, lower, upper, work, the layer of a set-up, more
-// commands, and what to execute.
+// setup runs in its own mount namespace before bubblewrap. It mounts the directories of
+// the workspace within reach of the user inside, mounts the overlay, enters the control
+// groups, and drops root. Its arguments are the stage directory, the kind of mount,
+// lower, upper, work, the set-up layer, more commands, and the command to execute.
 const setup = `set -e
 stage=$1 how=$2 lower=$3 upper=$4 work=$5 layer=$6 more=$7
 shift 7
@@ -48,17 +47,17 @@ eval "$more"
 exec "$@"
 `
 
-// hostMemory is what the tool host may have for itself.
+// hostMemory is the memory in bytes reserved for the tool host.
 const hostMemory = 512 << 20
 
-// stage is one sandbox before it runs.
+// stage is one sandbox before its start.
 type stage struct {
 	engine *Engine
 	spec   workspace.Spec
 	layers workspace.Layers
 	check  bool
 	group  cgroup.Group
-	filter []string // arguments that load the filter of system calls
+	filter []string // arguments that load the system call filter
 }
 
 // command builds the sandbox's command line.
@@ -71,7 +70,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	switch {
 	case err == nil:
 		s.filter = []string{"--seccomp", "3"} //control:wall-filter
-	case !errors.Is(err, seccomp.ErrUnknown): // which Bounds tells
+	case !errors.Is(err, seccomp.ErrUnknown): // Bounds reports it
 		return nil, err
 	}
 	tool := s.engine.tools
@@ -94,7 +93,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	}
 	mounts := true
 	if wrap := s.group.Wrap(); wrap != nil && !root {
-		// systemd must see this user, which is another one in a user namespace.
+		// systemd must see the real user; a user namespace would map it to another one.
 		args, mounts = slices.Concat(wrap, []string{tool["unshare"], "--user", "--map-root-user", "--mount"}, args), false
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
@@ -107,7 +106,7 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// filterFile returns the filter of system calls as a file to read.
+// filterFile returns the system call filter as a readable file.
 func filterFile() (*os.File, error) {
 	filter, err := seccomp.Wall()
 	if err != nil {
@@ -117,7 +116,7 @@ func filterFile() (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("hand over filter: %w", err)
 	}
-	// It is smaller than what a pipe holds.
+	// The filter fits into the pipe's buffer, so this does not block.
 	if _, err := w.Write(filter); err != nil {
 		return nil, errors.Join(fmt.Errorf("hand over filter: %w", err), r.Close(), w.Close())
 	}
@@ -127,7 +126,7 @@ func filterFile() (*os.File, error) {
 	return r, nil
 }
 
-// mounts returns the arguments that say how to lay the workspace's directories.
+// mounts returns the arguments of setup for the workspace's directories.
 func (s stage) mounts() []string {
 	l := s.layers
 	switch {
@@ -142,7 +141,7 @@ func (s stage) mounts() []string {
 }
 
 // binds returns the commands that mount the binary and the toolchains on the stage,
-// since the user inside may not reach their own directories.
+// because the user inside may have no access to their directories.
 func (s stage) binds(at string) string {
 	if s.check {
 		return ""
@@ -153,13 +152,13 @@ func (s stage) binds(at string) string {
 	}
 	table := quote(scratch("tmp", "", tmp) + scratch("shm", "noexec,", shm) + scratch("vartmp", "", varTmp))
 	lines := []string{
-		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // at once: each start of mount costs milliseconds
+		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
 	if s.spec.Git != "" {
 		lines = append(lines, "mkdir "+quote(at+"/git"), "mount --bind "+quote(s.spec.Git)+" "+quote(at+"/git"))
 	}
-	for i, dir := range s.shown() {
+	for i, dir := range s.visibleToolchains() {
 		to := quote(s.toolchain(at, i))
 		lines = append(lines, "mkdir "+to, "mount --bind "+quote(dir)+" "+to)
 	}
@@ -173,11 +172,11 @@ func (s stage) toolchain(at string, i int) string { return at + "/toolchain" + i
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// mountPoint returns a directory to mount the stage on. The stage hides what is
-// there, so nothing that the sandbox needs may be in it.
+// mountPoint returns a directory for mounting the stage. The stage hides its content,
+// so the directory must not contain anything that the sandbox needs.
 func (s stage) mountPoint() (string, error) {
 	need := []string{s.spec.State, s.spec.Source, s.spec.Over, s.spec.Git, s.spec.Layer, s.engine.cfg.Binary}
-	need = append(need, s.shown()...)
+	need = append(need, s.visibleToolchains()...)
 	for _, tool := range s.engine.tools {
 		need = append(need, tool)
 	}
@@ -217,9 +216,9 @@ func (s stage) sandbox(at string) []string {
 	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
 		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
 		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside, "--ro-bind", at+"/handrail", "/handrail/handrail")
-	shown, hidden := s.shown(), s.engine.cfg.Shows.Hidden
+	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
-	slices.Sort(places) // what is above first
+	slices.Sort(places) // parents first
 	for _, dir := range places {
 		if i := slices.Index(shown, dir); i >= 0 {
 			a = append(a, "--ro-bind", s.toolchain(at, i), dir)
@@ -230,7 +229,7 @@ func (s stage) sandbox(at string) []string {
 	for _, dir := range hidden {
 		a = append(a, "--remount-ro", dir)
 	}
-	// Set inside, the limit counts only what runs in this sandbox.
+	// If set inside, the limit counts only the processes of this sandbox.
 	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail"}
 	host = append(host, s.spec.Toolhost(!s.engine.place.OK())...)
 	if s.layers.Base != "" {
@@ -259,7 +258,7 @@ func (s stage) sandbox(at string) []string {
 	return append(append(a, "--"), append(host, "/workspace")...)
 }
 
-// cache returns where on the stage the caches are.
+// cache returns the path of the caches on the stage.
 func (s stage) cache() string {
 	if s.layers.CacheBase != "" {
 		return "/cache"
@@ -277,6 +276,6 @@ func (s stage) environment() map[string]string {
 
 // groupName returns the name of the sandbox's control group.
 func (s stage) groupName() string {
-	at := sha256.Sum256([]byte(s.spec.State)) // other servers of this machine may have a session of the same name
+	at := sha256.Sum256([]byte(s.spec.State)) // another server on this machine may have a session of the same name
 	return fmt.Sprintf("handrail-%s-%x", s.spec.Session, at[:6])
 }

@@ -11,19 +11,19 @@ import (
 	"syscall"
 )
 
-// standardPath is where every workspace looks for programs.
+// standardPath is the end of every workspace's PATH.
 const standardPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// private are directories of which nothing is shown, whoever owns it, and those that a
-// workspace has of its own.
-const private = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/workspace/cache/handrail/bin/sbin/lib/lib32/lib64/libx32/"
+// privateDirs are top-level directories that are never shown, regardless of their owner,
+// and those that a workspace provides itself.
+const privateDirs = "//root/home/tmp/var/etc/proc/sys/dev/run/boot/mnt/media/srv/workspace/cache/handrail/bin/sbin/lib/lib32/lib64/libx32/"
 
-// findToolchains takes the toolchains that are named, and what of Path workspaces may
-// see, into their PATH, and what of that is outside of /usr into the toolchains.
+// findToolchains builds the PATH of workspaces from the configured toolchains and the
+// visible directories of Path. It records those outside of /usr as toolchains.
 func (e *Engine) findToolchains() error {
 	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
 	for _, dir := range e.cfg.Toolchains {
-		if err := e.named(filepath.Clean(dir)); err != nil { //control:named-toolchain
+		if err := e.addToolchain(filepath.Clean(dir)); err != nil { //control:named-toolchain
 			return fmt.Errorf("show toolchain %s: %w: name the directory of one toolchain that only root can write and everybody may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)", dir, err)
 		}
 	}
@@ -46,8 +46,8 @@ func (e *Engine) findToolchains() error {
 	return nil
 }
 
-// named takes in a toolchain that is named by its directory, or by that of its programs.
-func (e *Engine) named(dir string) error {
+// addToolchain adds a toolchain, given as its directory or as that of its programs.
+func (e *Engine) addToolchain(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
@@ -70,9 +70,9 @@ func (e *Engine) named(dir string) error {
 	return nil
 }
 
-// admit returns the directory to show for one of programs, "" where it is in /usr, or
-// why it is not shown: only root may write it and what is above it, and everybody read
-// all of it.
+// admit returns the directory to show for a directory of programs, or "" if it is in
+// /usr. It is an error if users other than root can write to the tree or its parents,
+// or if some of it is not world-readable.
 func (e *Engine) admit(dir string) (root string, err error) {
 	if root = dir; strings.HasSuffix(dir, "bin") && strings.Count(dir, "/") > 2 {
 		root = filepath.Dir(dir)
@@ -83,11 +83,11 @@ func (e *Engine) admit(dir string) (root string, err error) {
 	}
 	for _, at := range [...]string{root, actual} {
 		top, _, _ := strings.Cut(strings.TrimPrefix(at, "/"), "/")
-		if !filepath.IsAbs(at) || strings.Contains(private, "/"+top+"/") || within(e.cfg.Binary, at) { //control:private-stays-out
+		if !filepath.IsAbs(at) || strings.Contains(privateDirs, "/"+top+"/") || within(e.cfg.Binary, at) { //control:private-stays-out
 			return "", errors.New("it is private")
 		}
 		for ; at != "/"; at = filepath.Dir(at) {
-			if err := everybodys(at); err != nil {
+			if err := checkShared(at); err != nil {
 				return "", err
 			}
 		}
@@ -96,12 +96,12 @@ func (e *Engine) admit(dir string) (root string, err error) {
 		if err != nil || d.Type() == fs.ModeSymlink {
 			return err
 		}
-		return everybodys(at)
+		return checkShared(at)
 	})
 }
 
-// everybodys returns an error for what others than root may write or not everybody read.
-func everybodys(at string) error {
+// checkShared returns an error unless at is world-readable and writable only by root.
+func checkShared(at string) error {
 	info, err := os.Stat(at)
 	if err != nil {
 		return fmt.Errorf("look at %s: %w", at, err)
@@ -118,7 +118,7 @@ func everybodys(at string) error {
 
 func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir+"/") }
 
-// shown are the toolchains that hold nothing of this session.
-func (s stage) shown() []string {
+// visibleToolchains returns the toolchains that contain no directory of this session.
+func (s stage) visibleToolchains() []string {
 	return slices.DeleteFunc(slices.Clone(s.engine.toolchains), func(dir string) bool { return within(s.spec.State, dir) || within(s.spec.Source, dir) })
 }

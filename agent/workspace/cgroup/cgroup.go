@@ -1,5 +1,5 @@
-// Package cgroup finds where this process may make control groups, with which
-// the kernel holds all processes of a session to its limits together.
+// Package cgroup finds a place in which this process may create control groups. With
+// them the kernel limits all processes of a session together.
 package cgroup
 
 import (
@@ -20,41 +20,41 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// System is what the kernel and systemd show. The zero value is this machine.
+// System locates interfaces of the kernel and systemd; zero means this machine.
 type System struct {
-	Mount   string // where control groups are, /sys/fs/cgroup
-	Self    string // says which this process is in, /proc/self/cgroup
-	Runtime string // of systemd for this user, /run/user/UID
-	UID     int    // 0 for this process's
+	Mount   string // root of the control groups, /sys/fs/cgroup
+	Self    string // lists the groups of this process, /proc/self/cgroup
+	Runtime string // runtime directory of the user's systemd, /run/user/UID
+	UID     int    // user of this process
 }
 
-// Place is where groups can be made. Its zero value is nowhere.
+// Place is a place in which groups can be created. The zero value means none.
 type Place struct {
-	version int    // 1, 2, or 0 where systemd makes them
-	dir     string // of version 2, or the mount of version 1
+	version int    // 1, 2, or 0 if systemd creates them
+	dir     string // parent group in version 2, mount point in version 1
 	scope   []string
 }
 
 var controllers = []string{"memory", "pids", "cpu"}
 
-// Find returns a place for groups, or an error that says why there is none.
+// Find returns a place for groups, or an error that explains why there is none.
 func Find(ctx context.Context, s System) (Place, error) {
 	if s.Mount == "" {
 		s = System{Mount: "/sys/fs/cgroup", Self: "/proc/self/cgroup", UID: os.Geteuid()}
 		s.Runtime = "/run/user/" + strconv.Itoa(s.UID)
 	}
 	if _, err := os.Stat(filepath.Join(s.Mount, "cgroup.controllers")); err != nil {
-		return s.first()
+		return s.version1()
 	}
 	own, err := s.own()
 	if err != nil {
 		return Place{}, err
 	}
-	err = delegated(own)
+	err = prepareParent(own)
 	if err == nil {
 		return Place{version: 2, dir: own}, nil
 	}
-	if s.UID == 0 && own != s.Mount && delegated(s.Mount) == nil {
+	if s.UID == 0 && own != s.Mount && prepareParent(s.Mount) == nil {
 		return Place{version: 2, dir: s.Mount}, nil
 	}
 	if p, ok := s.systemd(ctx); ok {
@@ -63,19 +63,18 @@ func Find(ctx context.Context, s System) (Place, error) {
 	return Place{}, fmt.Errorf("%w; with systemd write \"Delegate=yes\" into the service", err)
 }
 
-// first returns the place in groups of version 1, where each controller has a
-// tree of its own.
-func (s System) first() (Place, error) {
+// version1 returns the place in version 1, in which each controller has its own tree.
+func (s System) version1() (Place, error) {
 	for _, name := range controllers {
-		if err := try(filepath.Join(s.Mount, name)); err != nil {
+		if err := tryGroup(filepath.Join(s.Mount, name)); err != nil {
 			return Place{}, err
 		}
 	}
 	return Place{version: 1, dir: s.Mount}, nil
 }
 
-// try makes a group and removes it.
-func try(dir string) error {
+// tryGroup makes a group and removes it.
+func tryGroup(dir string) error {
 	trial := filepath.Join(dir, "handrail-trial-"+strconv.Itoa(os.Getpid()))
 	err := os.Mkdir(trial, 0o755)
 	if err == nil {
@@ -101,9 +100,9 @@ func (s System) own() (string, error) {
 	return "", fmt.Errorf("find own control group: %s names none of version 2", s.Self)
 }
 
-// delegated makes a group ready for groups below it, or returns why that is
-// not allowed.
-func delegated(dir string) error {
+// prepareParent prepares a group for subgroups, or returns an error that explains why it
+// cannot.
+func prepareParent(dir string) error {
 	have, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
 	if err != nil {
 		return fmt.Errorf("read control group: %w", err)
@@ -113,13 +112,13 @@ func delegated(dir string) error {
 			return fmt.Errorf("the control group %s has no %q", dir, name)
 		}
 	}
-	if err := try(dir); err != nil {
+	if err := tryGroup(dir); err != nil {
 		return err
 	}
 	if err := enable(dir); err == nil {
 		return nil
 	}
-	// A group that has groups below it may have no processes itself.
+	// A group with subgroups may have no processes itself.
 	if err := moveDown(dir); err != nil {
 		return err
 	}
@@ -130,8 +129,8 @@ func enable(dir string) error {
 	return write(filepath.Join(dir, "cgroup.subtree_control"), "+memory +pids +cpu")
 }
 
-// moveDown moves the processes of a group, when they are this one and its
-// children only, to a new group below it.
+// moveDown moves the processes of a group to a new subgroup. It fails unless they are
+// all this process and its children.
 func moveDown(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
 	if err != nil {
@@ -139,7 +138,7 @@ func moveDown(dir string) error {
 	}
 	pids := strings.Fields(string(data))
 	for _, pid := range pids {
-		if pid != strconv.Itoa(os.Getpid()) && !child(pid) {
+		if pid != strconv.Itoa(os.Getpid()) && !isChild(pid) {
 			return fmt.Errorf("the control group %s is shared with other programs, such as process %s", dir, pid)
 		}
 	}
@@ -155,7 +154,7 @@ func moveDown(dir string) error {
 	return nil
 }
 
-func child(pid string) bool {
+func isChild(pid string) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
 	if err != nil {
 		return true // it has ended
@@ -164,8 +163,7 @@ func child(pid string) bool {
 	return len(after) > 1 && after[1] == strconv.Itoa(os.Getpid())
 }
 
-// systemd returns the place that this user's own systemd offers: a scope for
-// each session.
+// systemd returns the place offered by this user's systemd: a scope for each session.
 func (s System) systemd(ctx context.Context) (Place, bool) {
 	user := "user-" + strconv.Itoa(s.UID) + ".slice"
 	have, err := os.ReadFile(filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.UID)+".service", "cgroup.controllers"))
@@ -174,7 +172,7 @@ func (s System) systemd(ctx context.Context) (Place, bool) {
 	}
 	for _, name := range controllers {
 		if !slices.Contains(strings.Fields(string(have)), name) {
-			return Place{}, false // systemd would leave this limit out without a word
+			return Place{}, false // systemd would silently ignore this limit
 		}
 	}
 	run, err := exec.LookPath("systemd-run")
@@ -188,7 +186,7 @@ func (s System) systemd(ctx context.Context) (Place, bool) {
 	return p, exec.CommandContext(ctx, "env", args...).Run() == nil
 }
 
-// OK reports whether groups can be made here.
+// OK reports whether groups can be created.
 func (p Place) OK() bool { return p.version != 0 || p.scope != nil }
 
 // Group is the group of one session.
@@ -198,8 +196,8 @@ type Group struct {
 	scope []string
 }
 
-// Make makes a group with limits. A process is in it when its number was
-// written to each of Enter, or when it was started by Wrap.
+// Make creates a group with limits. A process enters it if its PID is written to each
+// file of Enter, or if it is started with the prefix of Wrap.
 func (p Place) Make(name string, l workspace.Limits) (Group, error) {
 	l = l.WithDefaults()
 	quota := int64(l.CPUs * period)
@@ -225,32 +223,31 @@ func (p Place) Make(name string, l workspace.Limits) (Group, error) {
 			}
 		}
 		err := write(filepath.Join(dir, f[1]), f[2])
-		if err != nil && (!strings.Contains(f[1], "sw") || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)) { // not every kernel counts swap
+		if err != nil && (!strings.Contains(f[1], "sw") || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)) { // some kernels do not account for swap
 			return g, errors.Join(err, g.Remove())
 		}
 	}
 	return g, nil
 }
 
-// period is the time, in microseconds, over which processor time is counted.
+// period is the period of the CPU quota in microseconds.
 const period = 100_000
 
-// spare is how many threads the tool host may have beyond the limit of
-// processes.
+// spare is the number of threads for the tool host beyond the limit of processes.
 const spare = 64
 
-// Enter returns the files that take the number of a process.
+// Enter returns the files to which a process's PID must be written.
 func (g Group) Enter() []string { return g.procs }
 
-// Wrap returns what stands before a command that is to run in the group.
+// Wrap returns the prefix for a command that must run in the group.
 func (g Group) Wrap() []string { return g.scope }
 
-// Remove removes the group, when its processes have ended.
+// Remove removes the group. Its processes must have ended.
 func (g Group) Remove() error {
 	var errs []error
 	for _, dir := range g.dirs {
 		var err error
-		for range 300 { // the kernel lets go of the last process a moment after it was waited for
+		for range 300 { // the kernel releases the last process shortly after its exit
 			if err = os.Remove(dir); !errors.Is(err, syscall.EBUSY) {
 				break
 			}
@@ -263,7 +260,7 @@ func (g Group) Remove() error {
 	return errors.Join(errs...)
 }
 
-// write writes to a file of the kernel.
+// write writes to a control file of the kernel.
 func write(file, text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return fmt.Errorf("limit processes: %w", err)

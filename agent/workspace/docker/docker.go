@@ -1,7 +1,7 @@
-// Package docker opens workspaces in containers of a Docker daemon, or of
-// anything else that speaks its API. The tool host is the container's main
-// process and its standard input is the connection: when this process dies
-// the input ends, the host exits, and the container is removed.
+// Package docker opens workspaces in containers of a Docker daemon, or of any other
+// daemon with the same API. The tool host is the container's main process, and its
+// stdin and stdout are the connection: if this process dies, the input ends, the host
+// exits, and the container is removed.
 package docker
 
 import (
@@ -25,20 +25,19 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Config configures the engine. Binary is the program to mount into every
-// container and to run there as "BINARY toolhost …"; it must be linked
-// statically unless the image has its libraries, and the daemon must see it,
-// and every state and source directory, at the same path. Image is used when
-// a specification names none. Host is the daemon's address, "" for the
-// default socket. Env is added to every workspace's environment. With Shows and
-// without any image, workspaces run on this machine's own programs. With Spare they
-// do so while Image is missing.
+// Config configures the engine. Binary is the program to mount into every container and
+// to run there as "BINARY toolhost …". It must be statically linked unless the image
+// has its libraries. The daemon must see it, and all state and source directories, at
+// the same paths. Image is the default for a specification without one. Host is the
+// daemon's address; "" means the default socket. Env is added to every workspace's
+// environment. With Shows and without any image, workspaces use this machine's own
+// programs. With Spare they do so while Image is missing.
 type Config struct {
 	Binary string
 	Image  string
 	Host   string
 	Env    map[string]string
-	Copy   bool // never lay overlays
+	Copy   bool // disables overlays
 	Shows  *workspace.Machine
 	Spare  *workspace.Machine
 	Logins Logins
@@ -55,7 +54,7 @@ type Engine struct {
 
 var _ workspace.Engine = (*Engine)(nil)
 
-// New returns an engine. It does not speak to the daemon yet.
+// New returns an engine. It does not yet contact the daemon.
 func New(cfg Config) (*Engine, error) {
 	if !filepath.IsAbs(cfg.Binary) {
 		return nil, fmt.Errorf("make docker engine: binary %q: it must be an absolute path", cfg.Binary)
@@ -74,27 +73,26 @@ func New(cfg Config) (*Engine, error) {
 // Name returns "docker".
 func (*Engine) Name() string { return "docker" }
 
-// Layers reports whether workspaces are overlays. What the daemon makes in the work
-// directory of one only root can remove.
+// Layers reports whether workspaces are overlays. They need root, because only root can
+// remove the daemon's files in an overlay's work directory.
 func (e *Engine) Layers() bool { return !e.cfg.Copy && os.Geteuid() == 0 }
 
 // Close closes the connections to the daemon. Open workspaces stay open.
 func (e *Engine) Close() error { return e.docker.Close() }
 
-// Images reports whether workspaces are made of images: they are, but for those that
-// run on this machine's own programs.
+// Images reports whether workspaces use images, and not this machine's own programs.
 func (e *Engine) Images() bool { return e.cfg.Shows == nil }
 
-// Check asks the daemon for a sign of life, whether it sees the files of this machine,
-// and for the image when the configuration names one. The error is
-// [workspace.ErrNoImage] where only that is missing: another one may be there, or come.
+// Check tests that the daemon responds, that it sees the files of this machine, and
+// that the configured image exists. It returns [workspace.ErrNoImage] if only the image
+// is missing: another one may be available, or it may be pulled.
 func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return fmt.Errorf("check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket", err)
 	}
-	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // there it is this program
+	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // on Linux, Binary is this program
 		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
 	}
 	on, lacks := e.base(ctx, e.cfg.Image)
@@ -102,7 +100,7 @@ func (e *Engine) Check(ctx context.Context) error {
 		return nil
 	}
 	if lacks == nil && on.shows != nil && on.shows == e.cfg.Spare {
-		lacks = missing(e.cfg.Image)
+		lacks = missingImage(e.cfg.Image)
 	}
 	if errors.Is(lacks, workspace.ErrNoImage) {
 		var err error
@@ -112,21 +110,21 @@ func (e *Engine) Check(ctx context.Context) error {
 	} else if lacks != nil {
 		return lacks
 	}
-	if err := e.sees(ctx, on.image); err != nil { //control:daemon-sees-files
+	if err := e.checkMounts(ctx, on.image); err != nil { //control:daemon-sees-files
 		return err
 	}
 	return lacks
 }
 
-// programs are the image of a workspace, the environment that it comes with, and the
-// machine that it shows, nil for none. The zero value has no programs.
+// programs are the image of a workspace, its environment, and the machine to show;
+// shows is nil if none is. The zero value has no programs.
 type programs struct {
 	image string
 	env   map[string]string
 	shows *workspace.Machine
 }
 
-// base returns the programs of a workspace with this image, "" for the engine's own.
+// base returns the programs of a workspace with this image; "" means the engine's own.
 func (e *Engine) base(ctx context.Context, image string) (on programs, err error) {
 	shows := e.cfg.Shows
 	if on.image = cmp.Or(image, e.cfg.Image); on.image != "" {
@@ -144,14 +142,14 @@ func (e *Engine) base(ctx context.Context, image string) (on programs, err error
 	return on, err
 }
 
-// OnMachine reports whether workspaces without an image of their own run on this
-// machine's own programs.
+// OnMachine reports whether workspaces without an image of their own use this machine's
+// programs.
 func (e *Engine) OnMachine(ctx context.Context) bool {
 	on, err := e.base(ctx, "")
 	return err == nil && on.shows != nil
 }
 
-// Bounds asks the daemon what its machine can limit.
+// Bounds asks the daemon which limits its machine supports.
 func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	b := workspace.Bounds{How: "the daemon's control groups hold each session to its limits"}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
@@ -175,12 +173,12 @@ func (e *Engine) Bounds(ctx context.Context) workspace.Bounds {
 	return b
 }
 
-// Programs returns the id of an image, whatever name it has at the moment.
+// Programs returns the id of the image. Unlike a name, it identifies the content.
 func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, error) {
 	if spec.Image == "" && e.cfg.Image == "" {
 		return workspace.Programs(""), nil
 	}
-	on, err := e.found(ctx, spec)
+	on, err := e.resolve(ctx, spec)
 	if err != nil {
 		return "", err
 	}
@@ -194,9 +192,9 @@ func (e *Engine) Programs(ctx context.Context, spec workspace.Spec) (string, err
 	return res.ID, nil
 }
 
-// found is [Engine.base] of a workspace. An image that is missing is pulled where that is
-// allowed.
-func (e *Engine) found(ctx context.Context, spec workspace.Spec) (on programs, err error) {
+// resolve is [Engine.base] for a specification. It pulls a missing image if spec allows
+// that.
+func (e *Engine) resolve(ctx context.Context, spec workspace.Spec) (on programs, err error) {
 	on, err = e.base(ctx, spec.Image)
 	if errors.Is(err, workspace.ErrNoImage) && spec.Pull { //control:pull-where-allowed
 		if err = e.get(ctx, on.image, spec); err == nil {
@@ -206,11 +204,11 @@ func (e *Engine) found(ctx context.Context, spec workspace.Spec) (on programs, e
 	return on, err
 }
 
-// imageEnv returns the environment that an image comes with.
+// imageEnv returns the environment defined by an image.
 func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string, error) {
 	res, err := e.docker.ImageInspect(ctx, image)
 	if errdefs.IsNotFound(err) {
-		return nil, missing(image)
+		return nil, missingImage(image)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("find image %s: %w", image, err)
@@ -225,13 +223,13 @@ func (e *Engine) imageEnv(ctx context.Context, image string) (map[string]string,
 	return env, nil
 }
 
-// Open opens a workspace on an overlay over the source when that belongs to
-// [workspace.Owner] and this process is root, else on a copy.
+// Open opens a workspace on an overlay if the source belongs to [workspace.Owner] and
+// this process is root, else on a copy.
 func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Workspace, error) {
 	if err := spec.Check(); err != nil {
 		return nil, err
 	}
-	on, err := e.found(ctx, spec)
+	on, err := e.resolve(ctx, spec)
 	if err == nil && on.image == "" {
 		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
 	}
@@ -271,7 +269,7 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 	return ws, nil
 }
 
-// start starts a container. It attaches first, so that no output is missed.
+// start starts a container. It attaches first, so that no output is lost.
 func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
 	att, err := e.docker.ContainerAttach(ctx, id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
@@ -284,26 +282,25 @@ func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
 	return &stream{conn: att.Conn, in: att.Reader}, nil
 }
 
-// removeTime is how long Close waits for the daemon.
+// removeTime is the time limit of Close for the daemon.
 const removeTime = 30 * time.Second
 
-// firstPause is how long it waits before it asks again; each further pause is
-// twice as long, up to a second.
+// firstPause is the first pause between attempts to remove a container. Each further
+// pause is twice as long, up to a second.
 const firstPause = 50 * time.Millisecond
 
-// remove kills and removes a container and waits until it is gone, for as long
-// as most.
+// remove kills and removes a container, and waits until it is gone. most limits the wait.
 func (e *Engine) remove(ctx context.Context, id string, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
 	defer cancel()
 	waiting := e.docker.ContainerWait(ctx, id, client.ContainerWaitOptions{Condition: container.WaitConditionRemoved})
 	err := e.removeNow(ctx, id)
-	known := err != nil && !errdefs.IsConflict(err) // a conflict: it is being removed already
+	known := err != nil && !errdefs.IsConflict(err) // a conflict means that removal is in progress
 	if known {
 		cancel()
 	}
 	var wait error
-	select { // one of them comes, and nobody else takes it
+	select { // exactly one arrives, and this is the only receiver
 	case <-waiting.Result:
 	case wait = <-waiting.Error:
 	}
@@ -316,8 +313,8 @@ func (e *Engine) remove(ctx context.Context, id string, most time.Duration) erro
 	return fmt.Errorf("remove container: %w", err)
 }
 
-// removeNow asks the daemon to remove a container, again as long as that is
-// too busy. It returns what the daemon said last.
+// removeNow asks the daemon to remove a container, and retries while the daemon is busy
+// with it. It returns the last error.
 func (e *Engine) removeNow(ctx context.Context, id string) error {
 	options := client.ContainerRemoveOptions{Force: true, RemoveVolumes: true}
 	_, err := e.docker.ContainerRemove(ctx, id, options)
@@ -325,7 +322,7 @@ func (e *Engine) removeNow(ctx context.Context, id string) error {
 		select {
 		case <-ctx.Done():
 			return err
-		case <-time.After(pause): // the daemon still writes there
+		case <-time.After(pause): // the daemon still writes to the directory
 		}
 		if _, again := e.docker.ContainerRemove(ctx, id, options); ctx.Err() == nil {
 			err = again

@@ -17,14 +17,14 @@ import (
 	"github.com/moby/moby/api/types/registry"
 )
 
-// Logins is the directory of docker's own configuration, in which "docker login" keeps
-// who one is at registries; "" for nobody.
+// Logins is the directory of docker's own configuration, in which "docker login" stores
+// credentials; "" disables them.
 type Logins string
 
-// dockerHub is what docker's configuration calls the registry of images without one.
+// dockerHub is the key of the default registry in docker's configuration.
 const dockerHub = "https://index.docker.io/v1/"
 
-// logins is what of config.json says who one is.
+// logins is the part of config.json about credentials.
 type logins struct {
 	Auths map[string]struct {
 		Auth          string `json:"auth"`
@@ -34,7 +34,7 @@ type logins struct {
 	Helpers map[string]string `json:"credHelpers"`
 }
 
-// header returns what the daemon is to tell a registry, "" for nothing.
+// header returns the encoded credentials for a registry, or "" if there are none.
 func (l Logins) header(ctx context.Context, host string) (string, error) {
 	if l == "" {
 		return "", nil
@@ -51,7 +51,7 @@ func (l Logins) header(ctx context.Context, host string) (string, error) {
 	if err := json.Unmarshal(data, &known); err != nil {
 		return "", fmt.Errorf("read docker's logins: %s: %w", file, err)
 	}
-	auth, err := known.of(ctx, host)
+	auth, err := known.credentials(ctx, host)
 	if err != nil || auth == nil {
 		return "", err
 	}
@@ -59,15 +59,15 @@ func (l Logins) header(ctx context.Context, host string) (string, error) {
 	return base64.URLEncoding.EncodeToString(text), err
 }
 
-// of returns who one is at a registry, nil for nobody.
-func (l logins) of(ctx context.Context, host string) (*registry.AuthConfig, error) {
-	for _, name := range names(host) {
+// credentials returns the credentials for a registry, or nil if there are none.
+func (l logins) credentials(ctx context.Context, host string) (*registry.AuthConfig, error) {
+	for _, name := range registryNames(host) {
 		helper := l.Helpers[name]
 		if helper == "" {
 			helper = l.Store
 		}
 		if helper != "" {
-			if auth, err := ask(ctx, helper, name); err != nil || auth != nil {
+			if auth, err := askHelper(ctx, helper, name); err != nil || auth != nil {
 				return auth, err
 			}
 		}
@@ -85,16 +85,16 @@ func (l logins) of(ctx context.Context, host string) (*registry.AuthConfig, erro
 	return nil, nil
 }
 
-// names are what docker's configuration may call a registry.
-func names(host string) []string {
+// registryNames returns the possible names of a registry in docker's configuration.
+func registryNames(host string) []string {
 	if host == "docker.io" {
 		return []string{dockerHub, "index.docker.io", "docker.io"}
 	}
 	return []string{host, "https://" + host, "https://" + host + "/v1/", "https://" + host + "/v2/"}
 }
 
-// ask asks a program of docker's that keeps passwords. It returns nil where that has none.
-func ask(ctx context.Context, helper, name string) (*registry.AuthConfig, error) {
+// askHelper asks a credential helper of docker. It returns nil if that has no entry.
+func askHelper(ctx context.Context, helper, name string) (*registry.AuthConfig, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9._-]+$`).MatchString(helper) {
 		return nil, fmt.Errorf("ask for docker's logins: %q is no name of a program", helper)
 	}
@@ -105,7 +105,7 @@ func ask(ctx context.Context, helper, name string) (*registry.AuthConfig, error)
 		if strings.Contains(out.String()+errs.String(), "credentials not found") {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("ask docker-credential-%s for the login of %s: %w", helper, name, err) // not what it printed: that may be a secret
+		return nil, fmt.Errorf("ask docker-credential-%s for the login of %s: %w", helper, name, err) // without its output, which may hold a secret
 	}
 	var got struct{ Username, Secret string }
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// roots are the directories beside /usr in which Linux looks for programs.
+// roots are the directories besides /usr in which Linux looks for programs.
 var roots = []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"}
 
-// machineImage returns the image for workspaces that see this machine's own programs:
-// it is empty but for the user inside. It is made where it is missing.
+// machineImage returns the image for workspaces that use this machine's programs, and
+// creates it if missing. It is empty except for the definition of the user.
 func (e *Engine) machineImage(ctx context.Context) (string, error) {
 	var data bytes.Buffer
 	files := tar.NewWriter(&data)
@@ -61,7 +61,7 @@ func (e *Engine) machineImage(ctx context.Context) (string, error) {
 	return name, nil
 }
 
-// mounts returns the mounts of a machine's programs, all read-only.
+// mounts returns the read-only mounts of a machine's programs.
 func mounts(m *workspace.Machine) (ms []mount.Mount) {
 	for _, dir := range slices.Concat([]string{"/usr"}, roots, m.Dirs, etc()) {
 		if at, err := os.Lstat(dir); err == nil && (at.Mode().Type() != os.ModeSymlink || strings.HasPrefix(dir, "/etc/")) {
@@ -79,16 +79,16 @@ func etc() []string {
 	return out
 }
 
-// sparing is whether the daemon can show this machine's programs: a desktop's daemon shares
-// some directories only. It is safe for concurrent use.
+// sparing caches whether the daemon can show this machine's programs: a desktop's
+// daemon shares only some directories. It is safe for concurrent use.
 type sparing struct {
 	mu    sync.Mutex
 	known bool
 	fits  bool
 }
 
-// canSpare reports whether workspaces can run on this machine's own programs in place of
-// an image that is missing. The daemon is asked once.
+// canSpare reports whether workspaces can use this machine's programs instead of a
+// missing image. It asks the daemon once.
 func (e *Engine) canSpare(ctx context.Context) bool {
 	if e.cfg.Spare == nil {
 		return false
@@ -98,7 +98,7 @@ func (e *Engine) canSpare(ctx context.Context) bool {
 	if !e.spare.known {
 		image, err := e.machineImage(ctx)
 		if err == nil {
-			err = e.sees(ctx, image, mounts(e.cfg.Spare)...)
+			err = e.checkMounts(ctx, image, mounts(e.cfg.Spare)...)
 		}
 		e.spare.known, e.spare.fits = ctx.Err() == nil, err == nil
 		if err != nil && e.cfg.Log != nil {
@@ -108,8 +108,8 @@ func (e *Engine) canSpare(ctx context.Context) bool {
 	return e.spare.fits
 }
 
-// sees returns an error when the daemon does not see this machine's files.
-func (e *Engine) sees(ctx context.Context, image string, also ...mount.Mount) error {
+// checkMounts returns an error if the daemon does not see this machine's files.
+func (e *Engine) checkMounts(ctx context.Context, image string, also ...mount.Mount) error {
 	program := mount.Mount{Type: mount.TypeBind, Source: e.cfg.Binary, Target: "/handrail/handrail", ReadOnly: true}
 	made, err := e.docker.ContainerCreate(ctx, client.ContainerCreateOptions{
 		Config:     &container.Config{Image: image, Entrypoint: []string{"/handrail/handrail"}},

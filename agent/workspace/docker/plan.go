@@ -11,25 +11,24 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Labels of the containers made here.
+// Labels of the containers.
 const (
 	labelSession = "handrail.session"
 )
 
-// spare is how many threads the tool host may have beyond the limit of
-// processes.
+// spare is the number of threads for the tool host beyond the limit of processes.
 const spare = 64
 
-// period is the time, in microseconds, over which processor time is counted.
+// period is the period of the CPU quota in microseconds.
 const period = 100_000
 
-// plan is one container before it is made.
+// plan is one container before its creation.
 type plan struct {
 	engine *Engine
 	spec   workspace.Spec
 	layers workspace.Layers
 	image  map[string]string
-	shows  *workspace.Machine // nil for none of this machine
+	shows  *workspace.Machine // nil if nothing of this machine is shown
 }
 
 func (p plan) config() *container.Config {
@@ -54,7 +53,7 @@ func (p plan) config() *container.Config {
 		Entrypoint: append(host, "/workspace"), Cmd: []string{}, WorkingDir: "/workspace",
 		Env:    workspace.Environ(env, p.spec.Env),
 		Labels: map[string]string{labelSession: p.spec.Session},
-		// StdinOnce ends the input when this process goes away.
+		// StdinOnce ends the input if this process dies.
 		OpenStdin: true, StdinOnce: true, AttachStdin: true, AttachStdout: true, AttachStderr: true,
 		NetworkDisabled: !p.spec.Network,
 		Healthcheck:     &container.HealthConfig{Test: []string{"NONE"}},
@@ -87,7 +86,7 @@ func (p plan) host() *container.HostConfig {
 		Mounts:    p.mounts(),
 		Resources: container.Resources{
 			Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes, PidsLimit: &pids,
-			CPUPeriod: period, CPUQuota: int64(limits.CPUs * period), // NanoCPUs may not be more than the machine has
+			CPUPeriod: period, CPUQuota: int64(limits.CPUs * period), // the daemon refuses NanoCPUs above the number of CPUs
 
 		},
 	}
@@ -105,8 +104,8 @@ func (p plan) mounts() []mount.Mount {
 	if p.shows != nil {
 		ms = append(ms, mounts(p.shows)...)
 	}
-	// One without an upper directory is read-only by itself: the daemon does not take a
-	// volume without a name that is said to be.
+	// An overlay without an upper directory is read-only by itself. The daemon refuses an
+	// unnamed volume that is marked read-only.
 	overlay := func(to, options string) mount.Mount {
 		return mount.Mount{Type: mount.TypeVolume, Target: to,
 			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
@@ -126,7 +125,7 @@ func (p plan) mounts() []mount.Mount {
 	}
 	switch {
 	case l.Base == "":
-	case l.Base != p.spec.Source: // several
+	case l.Base != p.spec.Source: // several directories
 		ms = append(ms, overlay("/handrail/base", "ro,lowerdir="+l.Base))
 	default:
 		ms = append(ms, bind(l.Base, "/handrail/base", true))

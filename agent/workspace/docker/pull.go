@@ -17,29 +17,29 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// pulls are the images that are being pulled, by name. One that several workspaces
-// want is pulled once.
+// pulls are the pulls in progress, by image. Workspaces that need the same image share
+// a pull.
 type pulls struct {
 	mu   sync.Mutex
 	busy map[string]*pull
 }
 
-// pull is an image on its way here. It goes on as long as somebody wants it.
+// pull is the pull of an image. It is cancelled when the last waiting caller leaves.
 type pull struct {
 	wanted int
 	stop   context.CancelFunc
 	ended  chan struct{}
-	err    error // once it has ended
+	err    error // valid once ended is closed
 
-	answered atomic.Bool // by the registry
+	answered atomic.Bool // the registry has responded
 
 	mu   sync.Mutex
 	tell map[int]func(string)
 	last string
 }
 
-// get pulls an image unless that is being done, and waits, with the patience of spec.
-// Its Tell is called from one goroutine at a time.
+// get pulls an image, or joins a pull in progress, and waits within the patience of
+// spec. It calls Tell from one goroutine at a time.
 func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) error {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
@@ -50,7 +50,7 @@ func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) err
 	}
 	p.wanted++
 	e.pulls.mu.Unlock()
-	defer p.hear(spec.Tell)()
+	defer p.subscribe(spec.Tell)()
 	if spec.Patience > 0 {
 		defer time.AfterFunc(spec.Patience, func() {
 			if !p.answered.Load() {
@@ -70,7 +70,7 @@ func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) err
 	return fmt.Errorf("pull image %s: %w", image, context.Cause(ctx))
 }
 
-// begin begins to pull an image, for whoever wants it. The caller holds the lock.
+// begin starts the pull of an image. It outlives ctx. The caller holds the lock.
 func (e *Engine) begin(ctx context.Context, image string) *pull {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &pull{stop: stop, ended: make(chan struct{}), tell: map[int]func(string){}}
@@ -89,7 +89,7 @@ func (e *Engine) begin(ctx context.Context, image string) *pull {
 	return p
 }
 
-// leave counts one less who wants a pull, and reports whether nobody is left.
+// leave removes one waiting caller of a pull, and reports whether it was the last.
 func (e *Engine) leave(image string, p *pull) bool {
 	e.pulls.mu.Lock()
 	defer e.pulls.mu.Unlock()
@@ -100,15 +100,15 @@ func (e *Engine) leave(image string, p *pull) bool {
 	return true
 }
 
-// forget takes a pull off the list: whoever wants the image from now on begins anew.
+// forget removes a pull from the list: later callers start a new one.
 func (all *pulls) forget(image string, p *pull) {
 	if all.busy[image] == p {
 		delete(all.busy, image)
 	}
 }
 
-// hear has tell told how far a pull is, until the returned function is called.
-func (p *pull) hear(tell func(string)) func() {
+// subscribe subscribes tell to a pull's progress until the returned function is called.
+func (p *pull) subscribe(tell func(string)) func() {
 	if tell == nil {
 		return func() {}
 	}
@@ -140,8 +140,7 @@ func (p *pull) say(text string) {
 	}
 }
 
-// pull asks the daemon to pull an image, with what docker's own configuration knows of
-// its registry.
+// pull asks the daemon to pull an image, with the credentials of docker's configuration.
 func (e *Engine) pull(ctx context.Context, image string, p *pull) error {
 	p.say("pulling image " + image)
 	auth, err := e.cfg.Logins.header(ctx, registryOf(image))
@@ -154,10 +153,10 @@ func (e *Engine) pull(ctx context.Context, image string, p *pull) error {
 	return noImage{fmt.Errorf("pull image %s: %w: %s", image, err, remedy(image, err))}
 }
 
-// noImage is an error that is [workspace.ErrNoImage].
+// noImage is an error that matches [workspace.ErrNoImage].
 type noImage struct{ error }
 
-// Is implements what [errors.Is] asks for.
+// Is implements the interface used by [errors.Is].
 func (noImage) Is(target error) bool { return target == workspace.ErrNoImage }
 
 // Unwrap returns the cause.
@@ -185,7 +184,7 @@ func (e *Engine) receive(ctx context.Context, image, auth string, p *pull) error
 	return ctx.Err()
 }
 
-// remedy says what a person can do about an image that could not be pulled.
+// remedy suggests a remedy for a failed pull.
 func remedy(image string, err error) string {
 	text := strings.ToLower(err.Error())
 	switch {
@@ -200,8 +199,8 @@ func remedy(image string, err error) string {
 	return fmt.Sprintf("run \"docker pull %s\" where the daemon runs, or name an image that is there", image)
 }
 
-// missing says that an image is not there, and what to do.
-func missing(image string) error {
+// missingImage returns the error for a missing image, with a remedy.
+func missingImage(image string) error {
 	do := fmt.Sprintf("run \"docker pull %s\", or build it", image)
 	if image == workspace.DefaultImage {
 		do = fmt.Sprintf("nobody publishes it, you make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image", image)
@@ -209,7 +208,7 @@ func missing(image string) error {
 	return noImage{fmt.Errorf("find image %s: it is not on this machine: %s", image, do)}
 }
 
-// registryOf returns the registry of an image, as docker names it.
+// registryOf returns the registry of an image in docker's notation.
 func registryOf(image string) string {
 	host, _, below := strings.Cut(image, "/")
 	if below && (strings.ContainsAny(host, ".:") || host == "localhost") {
@@ -218,10 +217,10 @@ func registryOf(image string) string {
 	return "docker.io"
 }
 
-// between is how long after a word on how far a pull is the next one comes.
-const between = 3 * time.Second
+// reportInterval is the minimum time between two reports of progress.
+const reportInterval = 3 * time.Second
 
-// progress adds up how far the layers of an image are.
+// progress sums up the progress of an image's layers.
 type progress struct {
 	layers map[string]*layer
 	told   time.Time
@@ -232,7 +231,7 @@ type layer struct {
 	has, size int64
 }
 
-// add takes in a message, and reports whether it is time to say how far it is.
+// add processes a message, and reports whether a report of progress is due.
 func (p *progress) add(m jsonstream.Message) bool {
 	if m.ID == "" || strings.HasPrefix(m.Status, "Pulling from") {
 		return false
@@ -255,14 +254,14 @@ func (p *progress) add(m jsonstream.Message) bool {
 	case "Pull complete", "Already exists":
 		l.has, l.done = l.size, true
 	}
-	if now := time.Now(); now.Sub(p.told) >= between {
+	if now := time.Now(); now.Sub(p.told) >= reportInterval {
 		p.told = now
 		return true
 	}
 	return false
 }
 
-// String says how far all of them are.
+// String returns the total progress.
 func (p progress) String() string {
 	done, has, size := 0, int64(0), int64(0)
 	for _, l := range p.layers {

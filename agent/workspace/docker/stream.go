@@ -9,13 +9,12 @@ import (
 	"sync"
 )
 
-// stream is the attached connection: what is written is the host's input, and
-// what is read is its output, taken out of the frames in which the daemon
-// sends it together with the errors.
+// stream is the attached connection: writes go to the host's stdin, and reads come from
+// its stdout. The daemon sends stdout and stderr in frames; Read extracts stdout.
 type stream struct {
 	conn net.Conn
 	in   *bufio.Reader
-	left int // of the current frame
+	left int // bytes left of the current frame
 	mu   sync.Mutex
 	errs []byte
 }
@@ -46,7 +45,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skip reads r to its end. With isError it saves the beginning as the complaint.
+// skip reads r to its end. If isError is set, it keeps the beginning as the complaint.
 func (s *stream) skip(r io.Reader, isError bool) error {
 	if isError {
 		s.mu.Lock()
@@ -72,5 +71,5 @@ func (s *stream) complaint() string {
 
 func (s *stream) Write(p []byte) (int, error) { return s.conn.Write(p) }
 
-// Close hangs up, upon which the host exits.
+// Close hangs up; the host then exits.
 func (s *stream) Close() error { return s.conn.Close() }

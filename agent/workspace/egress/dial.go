@@ -14,21 +14,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// dialTime is how long a host may take to answer at all.
+// dialTime is the time limit for a connection to a host.
 const dialTime = 15 * time.Second
 
 var errInside = errors.New("its address is inside a network")
 
-// dial connects to a host of the list. The number that is dialed is looked at after the
-// name was looked up, right before the connection is made, so that a name that means
-// something else by then gains nothing.
+// dial connects to an allowed host. It checks the resolved address right before the
+// connection is made, so that changing the DNS entry of a name gains nothing.
 func (p *Proxy) dial(ctx context.Context, h head) (net.Conn, error) {
 	place, inside := p.inside[h.host]
 	name := h.host
 	switch {
 	case inside && place.IsSingleIP():
 		name = place.Addr().String()
-	case !inside && strings.Contains(name, "."): // as it is, not with what the machine adds to names
+	case !inside && strings.Contains(name, "."): // fully qualified, without the machine's search domains
 		name += "."
 	}
 	d := net.Dialer{Timeout: dialTime, Resolver: p.resolver, Control: func(network, address string, _ syscall.RawConn) error {
@@ -57,7 +56,7 @@ func (p *Proxy) dial(ctx context.Context, h head) (net.Conn, error) {
 	return nil, &refusal{status: http.StatusBadGateway, at: h.at(), why: "it does not answer", err: err}
 }
 
-// metered is a connection of which so much may be read. moved is told of every byte.
+// metered is a connection with a read limit. moved is called after each transfer.
 type metered struct {
 	net.Conn
 	left  int64
@@ -66,7 +65,7 @@ type metered struct {
 
 var errTooMuch = errors.New("more than one connection may carry")
 
-// Read reads what is allowed.
+// Read fails with errTooMuch once the limit is exceeded.
 func (m *metered) Read(b []byte) (int, error) {
 	n, err := m.Conn.Read(b)
 	m.left -= int64(n)
@@ -77,14 +76,14 @@ func (m *metered) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Write writes.
+// Write implements [net.Conn].
 func (m *metered) Write(b []byte) (int, error) {
 	n, err := m.Conn.Write(b)
 	m.moved()
 	return n, err
 }
 
-// CloseWrite says that nothing more comes, where that can be said.
+// CloseWrite closes the write direction if possible, else the connection.
 func (m *metered) CloseWrite() error {
 	if c, ok := m.Conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()
@@ -92,8 +91,8 @@ func (m *metered) CloseWrite() error {
 	return m.Close()
 }
 
-// idle ends connections when nothing has moved on either for long. moved is for
-// [metered], stop ends the watch.
+// idle closes connections after idleTime without a transfer on any of them. moved is
+// for [metered]; stop ends the watch.
 func idle(conns ...net.Conn) (moved func(), stop func()) {
 	t := time.AfterFunc(idleTime, func() {
 		for _, c := range conns {

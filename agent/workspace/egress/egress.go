@@ -1,13 +1,13 @@
-// Package egress is the one way out of a workspace whose network is an allowlist: a proxy
-// that runs beside the model, not inside. It is told names and reaches those on a list.
-// The workspace itself has no network and no names to look up; each connection to the
-// proxy inside is carried here, and everything that comes over it may be forged.
+// Package egress is the only network access of a workspace with an allowlist: a proxy
+// that runs on the model's side, not inside. It is given host names, and connects to
+// listed ones. The workspace itself has no network and no DNS. Each connection to the
+// proxy inside is carried here, and all of its data may be forged.
 //
-//	egress.go  a connection, and who is told of what
-//	head.go    the first lines of a request, read strictly
-//	dial.go    a name becomes a connection
-//	tunnel.go  CONNECT: TLS for the name that was asked for, and nothing else
-//	plain.go   plain HTTP, one request of each connection
+//	egress.go  connections, and the reporting of refusals
+//	head.go    strict parsing of a request's head
+//	dial.go    from a name to a connection
+//	tunnel.go  CONNECT: TLS for the requested name, and nothing else
+//	plain.go   plain HTTP, one request per connection
 package egress
 
 import (
@@ -29,11 +29,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// Config says what is reached. Hosts are entries as [reach.Check] takes them. Inside are
-// those of them that may be inside a network, with where they may be, as [reach.Place]
-// takes it; a host that is not in it is reached at public addresses only. Resolver looks
-// names up, nil for that of the system. Key is the key of the configuration under which
-// people list hosts, "" for workspace.hosts.
+// Config configures a proxy. Hosts are allowed hosts as in [reach.Check]. Inside maps
+// hosts that may have private addresses to their ranges, as in [reach.Place]; all others
+// are reached at public addresses only. Resolver looks up names; nil means the system's.
+// Key is the configuration key under which hosts are listed; "" means workspace.hosts.
 type Config struct {
 	Key      string
 	Hosts    []string
@@ -42,7 +41,7 @@ type Config struct {
 	Log      *slog.Logger
 }
 
-// Proxy is the way out of one workspace. It is safe for concurrent use.
+// Proxy is the network access of one workspace. It is safe for concurrent use.
 type Proxy struct {
 	key      string
 	hosts    []string
@@ -51,14 +50,14 @@ type Proxy struct {
 	log      *slog.Logger
 
 	mu     sync.Mutex
-	notes  []string // for the model, since it was told last
-	more   int      // that did not fit
+	notes  []string // refusals not yet reported to the model
+	more   int      // number of refusals that did not fit
 	logged map[string]bool
 }
 
 var _ workspace.Egress = (*Proxy)(nil)
 
-// New returns a proxy, or what is wrong with its lists.
+// New returns a proxy, or an error if its lists are invalid.
 func New(cfg Config) (*Proxy, error) {
 	p := &Proxy{key: cmp.Or(cfg.Key, "workspace.hosts"), hosts: slices.Clone(cfg.Hosts), inside: map[string]netip.Prefix{}, resolver: cfg.Resolver, log: cfg.Log, logged: map[string]bool{}}
 	for _, h := range p.hosts {
@@ -80,17 +79,17 @@ func New(cfg Config) (*Proxy, error) {
 	return p, nil
 }
 
-// Bounds of one connection. What is let through is bounded as well, so that a workspace
-// can neither fill this machine's network nor send much away unseen.
+// Limits of one connection. Allowed traffic is limited as well, so that a workspace can
+// neither saturate this machine's network nor silently send much data out.
 const (
-	headTime = 30 * time.Second // to say what is wanted
-	idleTime = 3 * time.Minute  // without a byte in either direction
+	headTime = 30 * time.Second // until the request is read
+	idleTime = 3 * time.Minute  // without data in either direction
 	maxDown  = 4 << 30
 	maxUp    = 256 << 20
 )
 
-// Serve implements [workspace.Egress]: it reads what is wanted, does it or says why not,
-// and closes the connection.
+// Serve implements [workspace.Egress]. It reads a request, handles or refuses it, and
+// closes the connection.
 func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -103,7 +102,7 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	in := bufio.NewReader(conn)
 	h, err := readHead(in)
 	if err == nil && !reach.Allowed(p.hosts, h.host, h.port) { //control:egress-list
-		err = refused(h.at(), "not on "+p.key)
+		err = refuse(h.at(), "not on "+p.key)
 	}
 	c := client{Conn: conn, in: in}
 	switch {
@@ -115,51 +114,51 @@ func (p *Proxy) Serve(ctx context.Context, conn net.Conn) {
 	}
 	var r *refusal
 	if errors.As(err, &r) {
-		p.tell(ctx, r) // before the program hears of it, and its command ends
+		p.report(ctx, r) // before the client hears of it and its command ends
 		if !r.begun {
-			c.say(r, p.key)
+			c.answer(r, p.key)
 		} else if len(r.last) > 0 {
 			_, _ = c.Write(r.last)
 		}
 	}
 }
 
-// client is who asked, with what was read of it already.
+// client is a requesting connection with its buffered input.
 type client struct {
 	net.Conn
 	in *bufio.Reader
 }
 
-// Read reads what was read already first.
+// Read reads the buffered input first.
 func (c client) Read(b []byte) (int, error) { return c.in.Read(b) }
 
-// say answers with a refusal. Most programs show the first line only, some the text. Key is
-// where people list hosts.
-func (c client) say(r *refusal, key string) {
+// answer answers with a refusal. Most programs show only the first line, some the text.
+// key is the configuration key under which hosts are listed.
+func (c client) answer(r *refusal, key string) {
 	text := "The network of this workspace is an allowlist: " + r.Error() + ".\n"
 	if r.status == http.StatusForbidden {
 		text += "Do without it. Where that cannot be, say so: a person can list a host under " + key + " in the configuration.\n"
 	}
 	_ = c.SetDeadline(time.Now().Add(headTime))
 	_, _ = c.Write([]byte("HTTP/1.1 " + strconv.Itoa(r.status) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
-		strconv.Itoa(len(text)) + "\r\n\r\n" + text)) // who is gone needs no answer
+		strconv.Itoa(len(text)) + "\r\n\r\n" + text)) // ignored: the client may have hung up
 }
 
-// refusal is what was not done, and why. Its text is one line.
+// refusal is the error of a refused or failed request. Its text is one line.
 type refusal struct {
-	status int    // of the answer
-	at     string // what was asked for
+	status int    // HTTP status of the answer
+	at     string // requested host and port
 	why    string
-	err    error  // for the log alone
-	begun  bool   // an answer is on its way already
-	last   []byte // of that answer
+	err    error  // only for the log
+	begun  bool   // the answer has begun
+	last   []byte // final bytes of that answer
 }
 
-func refused(at, why string) *refusal {
+func refuse(at, why string) *refusal {
 	return &refusal{status: http.StatusForbidden, at: at, why: why}
 }
 
-// Error says it in one line, as people and the model are told.
+// Error returns one line for users and the model.
 func (r *refusal) Error() string {
 	if r.status == http.StatusBadGateway {
 		return r.at + " is allowed but cannot be reached: " + r.why
@@ -167,30 +166,30 @@ func (r *refusal) Error() string {
 	return "refused " + r.at + ", " + r.why
 }
 
-// Unwrap returns what the system said.
+// Unwrap returns the system's error.
 func (r *refusal) Unwrap() error { return r.err }
 
-// most is how many refusals the model is told at once, and how many are logged.
+// Maximum numbers of refusals reported to the model at once, and logged.
 const (
-	mostNotes  = 10
-	mostLogged = 100
+	maxNotes  = 10
+	maxLogged = 100
 )
 
-// tell writes a refusal to the log, and down for the model; the same one once.
-func (p *Proxy) tell(ctx context.Context, r *refusal) {
+// report logs a refusal and notes it for the model, each distinct one once.
+func (p *Proxy) report(ctx context.Context, r *refusal) {
 	text := r.Error()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.logged[text] && len(p.logged) < mostLogged {
+	if !p.logged[text] && len(p.logged) < maxLogged {
 		p.logged[text] = true
 		p.write(ctx, r) //control:egress-logged
-		if len(p.logged) == mostLogged {
+		if len(p.logged) == maxLogged {
 			p.log.WarnContext(ctx, "further refusals of this workspace are not logged")
 		}
 	}
 	switch {
 	case slices.Contains(p.notes, text):
-	case len(p.notes) < mostNotes:
+	case len(p.notes) < maxNotes:
 		p.notes = append(p.notes, text)
 	default:
 		p.more++

@@ -14,29 +14,28 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// maxHead is the longest head of a request.
+// maxHead is the maximum size in bytes of a request's head.
 const maxHead = 32 << 10
 
-// head is what the first lines of a request say. A request that could be read in two ways
-// has none.
+// head is the parsed head of a request. Ambiguous requests are refused.
 type head struct {
 	raw    []byte
 	method string
-	host   string // a plain name, in lower case
+	host   string // lower case
 	port   int
 }
 
-// at says where to, for people.
+// at returns the destination for display.
 func (h head) at() string { return h.host + ":" + strconv.Itoa(h.port) }
 
-// printable is what may be in the first line.
+// printable are the characters allowed in the first line.
 const printable = " !\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~"
 
-// methods are those of plain HTTP. Others, such as TRACE, say back what they were sent, or
-// are for proxies.
+// methods are the allowed methods of plain HTTP. Others, such as TRACE, echo their input
+// or are for proxies.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
-// malformed refuses a request that is not to be taken apart further.
+// malformed refuses a request without further parsing.
 func malformed(why string) *refusal {
 	return &refusal{status: http.StatusBadRequest, at: "a request to the proxy", why: why}
 }
@@ -55,7 +54,7 @@ func readHead(in *bufio.Reader) (head, error) {
 		}
 		if err != nil {
 			if len(raw) == 0 || !errors.Is(err, io.EOF) {
-				return head{}, err // nobody asked for anything
+				return head{}, err // there was no request
 			}
 			return head{}, malformed("it ends in the middle of its head")
 		}
@@ -68,8 +67,8 @@ func readHead(in *bufio.Reader) (head, error) {
 	}
 }
 
-// parseHead reads a head. What is odd about it is refused, not mended: others down the
-// way may mend it otherwise.
+// parseHead parses a head. It refuses irregularities instead of correcting them: other
+// servers on the way may correct them differently.
 func parseHead(raw []byte) (head, error) {
 	h := head{raw: raw}
 	text, ok := strings.CutSuffix(string(raw), "\r\n\r\n")
@@ -83,7 +82,7 @@ func parseHead(raw []byte) (head, error) {
 	}
 	h.method = words[0]
 	authority := words[1]
-	usual := "" // the port of an authority without one
+	usual := "" // default port
 	if h.method != http.MethodConnect {
 		if !slices.Contains(methods, h.method) {
 			return h, malformed("its method is not one of " + strings.Join(methods, ", "))
@@ -105,7 +104,7 @@ func parseHead(raw []byte) (head, error) {
 	return h, h.checkFields(lines[1:], usual)
 }
 
-// split takes an authority apart.
+// split splits an authority into host and port.
 func split(authority, usual string) (string, int, error) {
 	host, port, found := strings.Cut(authority, ":")
 	if !found {
@@ -113,25 +112,25 @@ func split(authority, usual string) (string, int, error) {
 	}
 	n, err := strconv.Atoi(port)
 	if err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port {
-		return "", 0, malformed(fmt.Sprintf("%s names no port", quoted(authority)))
+		return "", 0, malformed(fmt.Sprintf("%s names no port", quote(authority)))
 	}
 	name, ok := reach.Name(host)
 	if !ok {
-		return "", 0, refused(quoted(authority), "not the plain name of a host: addresses and other spellings reach nothing")
+		return "", 0, refuse(quote(authority), "not the plain name of a host: addresses and other spellings reach nothing")
 	}
 	return name, n, nil
 }
 
-// quoted makes what was asked for safe to show, and short.
-func quoted(s string) string {
+// quote shortens and quotes untrusted input for display.
+func quote(s string) string {
 	if len(s) > 100 {
 		s = s[:100] + "…"
 	}
 	return strconv.QuoteToASCII(s)
 }
 
-// checkFields checks the header: that it says nothing else about the host than the first
-// line, and how long the body is in one way only.
+// checkFields checks that the header names the same host as the request line, and the
+// length of the body unambiguously.
 func (h head) checkFields(lines []string, usual string) error {
 	seen, err := fields(lines)
 	if err != nil {
@@ -143,7 +142,7 @@ func (h head) checkFields(lines []string, usual string) error {
 		}
 		name, port, err := split(host, usual)
 		if err != nil || name != h.host || port != h.port { //control:egress-host-header
-			return refused(h.at(), "because the Host line of the request names "+quoted(host)+", another one")
+			return refuse(h.at(), "because the Host line of the request names "+quote(host)+", another one")
 		}
 	}
 	length, sized := seen["content-length"]
@@ -157,7 +156,7 @@ func (h head) checkFields(lines []string, usual string) error {
 	return nil
 }
 
-// fields takes a header apart. Names are in lower case.
+// fields parses a header. The keys are in lower case.
 func fields(lines []string) (map[string]string, error) {
 	seen := map[string]string{}
 	for _, line := range lines {

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// ours are headers that are between two ends of a connection, and not passed on.
-var ours = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings"}
+// hopHeaders are the hop-by-hop headers. They are not forwarded.
+var hopHeaders = []string{"Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "Expect", "Http2-Settings"}
 
-// plain passes one request of plain HTTP on and its answer back. It follows no redirect:
-// the client asks again, and is looked at again.
+// plain forwards one request of plain HTTP and its answer. It does not follow
+// redirects: the client's next request is checked again.
 func (p *Proxy) plain(ctx context.Context, c client, h head) error {
 	moved, end := idle(c)
 	defer end()
@@ -36,7 +36,7 @@ func (p *Proxy) plain(ctx context.Context, c client, h head) error {
 	strip(req.Header)
 	req.RequestURI, req.Close = "", true
 	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", "") // none of ours
+		req.Header.Set("User-Agent", "") // suppress Go's default
 	}
 	out := &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -66,14 +66,14 @@ func (p *Proxy) plain(ctx context.Context, c client, h head) error {
 	return resp.Write(body)
 }
 
-// strip removes what is between two ends, and what Connection says is.
+// strip removes the hop-by-hop headers, and those named by Connection.
 func strip(h http.Header) {
 	for _, list := range h.Values("Connection") {
 		for name := range strings.SplitSeq(list, ",") {
 			h.Del(strings.TrimSpace(name))
 		}
 	}
-	for _, name := range ours {
+	for _, name := range hopHeaders {
 		h.Del(name)
 	}
 }

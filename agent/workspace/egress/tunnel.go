@@ -13,11 +13,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/reach"
 )
 
-// helloTime is how long a client may take to begin with TLS.
+// helloTime is the time limit for a client to start TLS.
 const helloTime = 30 * time.Second
 
-// tunnel joins two connections after the client has begun with TLS for the name that it
-// asked for. What is inside cannot be seen.
+// tunnel joins two connections after the client has started TLS for the requested name.
+// The content stays encrypted.
 func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	up, err := p.dial(ctx, h)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	case err != nil: //control:egress-tls
 		return &refusal{at: h.at(), why: "because what came through it was no TLS", err: err, begun: true}
 	case n != h.host: //control:egress-sni
-		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quoted(name) + ", another name", begun: true, last: unrecognized}
+		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quote(name) + ", another name", begun: true, last: unrecognized}
 	}
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return err
@@ -53,10 +53,10 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	return nil
 }
 
-// unrecognized is the alert of TLS for a name that is not served.
+// unrecognized is the TLS alert unrecognized_name.
 var unrecognized = []byte{21, 3, 3, 0, 2, 2, 112}
 
-// join passes everything on between the two until the host has said all.
+// join copies data in both directions until the host has sent everything.
 func join(c, up *metered) {
 	done := make(chan struct{})
 	go func() {
@@ -65,13 +65,13 @@ func join(c, up *metered) {
 			_ = up.Close()
 		}
 	}()
-	_, _ = io.Copy(c, up) // whichever end fails, it is over
+	_, _ = io.Copy(c, up) // an error on either side ends both
 	_ = c.Close()
 	_ = up.Close()
 	<-done
 }
 
-// encryptedHello is the extension that hides which name is meant.
+// encryptedHello is the TLS extension that hides the requested name.
 const encryptedHello = 0xfe0d
 
 var (
@@ -80,14 +80,14 @@ var (
 	errSilent = errors.New("nothing came")
 )
 
-// readHello reads the first message of TLS. It returns all that was read, and the name
-// that it is for.
+// readHello reads the ClientHello of TLS. It returns the bytes read, and the requested
+// name.
 func readHello(r io.Reader) (raw []byte, name string, err error) {
 	var seen bytes.Buffer
 	err = errors.New("no TLS")
 	var hidden bool
-	// The library's own reading of a hello, which ends before anything is answered.
-	handshake := tls.Server(listening{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+	// The standard library parses the hello; the handshake ends before any answer.
+	handshake := tls.Server(readOnlyConn{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
 		name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
 		return nil, errHello
 	}}).Handshake()
@@ -102,11 +102,11 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	return seen.Bytes(), name, nil
 }
 
-// listening is a connection that says nothing.
-type listening struct {
+// readOnlyConn is a connection that discards writes.
+type readOnlyConn struct {
 	net.Conn
 	r io.Reader
 }
 
-func (l listening) Read(b []byte) (int, error)  { return l.r.Read(b) }
-func (l listening) Write(b []byte) (int, error) { return len(b), nil }
+func (l readOnlyConn) Read(b []byte) (int, error)  { return l.r.Read(b) }
+func (l readOnlyConn) Write(b []byte) (int, error) { return len(b), nil }

@@ -12,18 +12,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/outline"
 )
 
-// What an outline has at most, in bytes: some 2,000 tokens of a directory, twice that of
-// one file, of which there is no shorter piece to ask for.
+// Default limits of an outline in bytes: about 2,000 tokens for a directory, and twice
+// that for one file, of which no smaller part can be requested.
 const (
-	mostDefined = 7000
-	mostOfFile  = 14_000
-	mostUnknown = 10 // endings of names
+	maxDefined = 7000
+	maxOfFile  = 14_000
+	maxUnknown = 10 // number of extensions
 )
 
-// Definitions collects the definitions of files. Add may be called at several places at
-// once.
+// Definitions collects the definitions of files. Add may be called concurrently.
 type Definitions struct {
-	base    string // directory, or file
+	base    string // directory or file
 	dir     bool
 	mu      sync.Mutex
 	files   []workspace.FileOutline
@@ -31,41 +30,41 @@ type Definitions struct {
 	unknown map[string]bool
 }
 
-// ranked is a definition with how much it matters, least first.
+// ranked is a definition with its rank; a lower rank is more important.
 type ranked struct {
-	file, at, parent int // parent is an index of the same file, -1 for none
+	file, at, parent int // parent is an index in the same file, or -1
 	rank             int
-	below            int // directories between the base and the file
+	below            int // number of directories between the base and the file
 }
 
-// NewDefinitions begins an outline of a directory or a file.
+// NewDefinitions starts an outline of a directory or a file.
 func NewDefinitions(base string, dir bool) *Definitions {
 	return &Definitions{base: base, dir: dir, unknown: map[string]bool{}}
 }
 
-// IsSource reports whether the definitions of a file can be found, by its name.
+// IsSource reports whether a file has a supported language, by its name.
 func IsSource(name string) bool { return outline.Language(name) != "" }
 
-// Knows reports whether the definitions of a file can be found, by its name. It keeps the
-// endings of others that look like source code.
+// Knows is IsSource. It also records the extensions of unsupported files that look like
+// source code.
 func (d *Definitions) Knows(name string) bool {
 	if IsSource(name) {
 		return true
 	}
-	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !data[strings.ToLower(ext)] && len(d.unknown) < mostUnknown {
+	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !dataExtensions[strings.ToLower(ext)] && len(d.unknown) < maxUnknown {
 		d.unknown[ext] = true
 	}
 	return false
 }
 
-// data are endings of files that define nothing.
-var data = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
+// dataExtensions has the extensions of files without definitions.
+var dataExtensions = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
 	".svg": true, ".png": true, ".jpg": true, ".gif": true, ".ico": true, ".lock": true, ".sum": true, ".mod": true, ".csv": true, ".golden": true, ".txtar": true, ".pdf": true, ".zip": true, ".gz": true, ".ini": true, ".cfg": true, ".snap": true, ".rst": true}
 
-// Add finds the definitions of a file.
+// Add adds the definitions of a file.
 func (d *Definitions) Add(name string, text []byte) {
 	defs, how, ok := outline.Of(name, text)
-	defs = slices.CompactFunc(defs, func(a, b outline.Def) bool { return a.Line == b.Line }) // a line is shown once
+	defs = slices.CompactFunc(defs, func(a, b outline.Def) bool { return a.Line == b.Line }) // show each line once
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !ok {
@@ -80,7 +79,7 @@ func (d *Definitions) Add(name string, text []byte) {
 	if rest := strings.TrimPrefix(name, d.base+"/"); d.dir {
 		below = strings.Count(rest, "/")
 	}
-	var open []int // definitions that the next one may be in
+	var open []int // possible parents of the next definition
 	for i, def := range defs {
 		f.Defs[i] = workspace.Definition{Line: def.Line, Depth: def.Depth, Text: def.Text}
 		open = open[:min(def.Depth, len(open))]
@@ -95,7 +94,7 @@ func (d *Definitions) Add(name string, text []byte) {
 	d.files = append(d.files, f)
 }
 
-// rank says how much a definition matters, least first.
+// rank returns the rank of a definition; a lower rank is more important.
 func rank(name string, def outline.Def) int {
 	r := 0
 	switch {
@@ -118,7 +117,7 @@ func rank(name string, def outline.Def) int {
 	return r
 }
 
-// isTest reports whether a file has tests, by its path.
+// isTest reports whether a file holds tests, by its path.
 func isTest(name string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
 		stem, _, _ := strings.Cut(part, ".")
@@ -130,13 +129,13 @@ func isTest(name string) bool {
 	return false
 }
 
-// Outline returns what matters most of what was added, as much as has room. unread is how
-// many files were not added.
+// Outline returns the most important definitions that fit into most bytes; 0 means the
+// default. unread is the number of files not added.
 func (d *Definitions) Outline(most, unread int) workspace.Outline {
 	if most <= 0 {
-		most = mostOfFile
+		most = maxOfFile
 		if d.dir {
-			most = mostDefined
+			most = maxDefined
 		}
 	}
 	slices.SortStableFunc(d.defs, func(a, b ranked) int {
@@ -160,11 +159,11 @@ func (d *Definitions) Outline(most, unread int) workspace.Outline {
 		keep[r.file][r.at] = true
 		most -= size
 	}
-	return d.kept(keep, unread)
+	return d.reduce(keep, unread)
 }
 
-// kept returns the outline with the definitions that are kept.
-func (d *Definitions) kept(keep []map[int]bool, unread int) workspace.Outline {
+// reduce returns the outline reduced to the definitions in keep.
+func (d *Definitions) reduce(keep []map[int]bool, unread int) workspace.Outline {
 	out := workspace.Outline{Files: []workspace.FileOutline{}, Unread: unread}
 	for i, f := range d.files {
 		if len(keep[i]) == 0 && len(f.Defs) > 0 {

@@ -1,5 +1,5 @@
-// Package find says what a query means: which names of files fit it, a glob or a part of
-// a name or path, and which lines of a text match it.
+// Package find evaluates queries: which file names match a glob or a part of a name or
+// path, and which lines of a text match a pattern.
 package find
 
 import (
@@ -14,19 +14,18 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-const shownLine = 1000 // bytes of a line in a result
+const shownLine = 1000 // maximum bytes of a line in a result
 
-// Matcher finds the lines that match a query. It may be used at several places at once.
+// Matcher finds the lines that match a query. It is safe for concurrent use.
 type Matcher struct {
-	re      *regexp.Regexp // nil for a plain text
-	needles needles        // one of them is in every matching line; without texts when unknown
-	run     *run           // in every matching line; nil when unknown, or when the needles are rarer
-	lines   int            // lines a match may span; 1 unless the pattern has a line break
+	re      *regexp.Regexp // nil if the pattern is plain text
+	needles needles        // every matching line contains one; without texts if unknown
+	run     *run           // in every matching line; nil if unknown, or if the needles are rarer
+	lines   int            // maximum lines of a match; 1 unless the pattern has a line break
 }
 
-// Lines makes the matcher of a query. What is sure to be in a line that matches is looked
-// for first. A pattern that is empty or no regular expression is
-// an error.
+// Lines returns the matcher for a query. It searches first for text that every match
+// must contain. An empty pattern or an invalid regular expression is an error.
 func Lines(q workspace.Query) (*Matcher, error) {
 	if q.Pattern == "" {
 		return nil, errors.New("search: the pattern is empty")
@@ -58,7 +57,7 @@ func Lines(q workspace.Query) (*Matcher, error) {
 // Folds reports whether [Matcher.In] needs room for a copy of the text.
 func (m *Matcher) Folds() bool { return m.needles.fold }
 
-// Look is a matcher at work on one text.
+// Look is a search in one text.
 type Look struct {
 	*Matcher
 	buf  []byte
@@ -66,7 +65,7 @@ type Look struct {
 	hunt *hunt
 }
 
-// In begins to look at a text. low is room for a copy of it, see [Matcher.Folds].
+// In starts a search in a text. low is room for a copy of it, see [Matcher.Folds].
 func (m *Matcher) In(buf, low []byte) *Look {
 	l := &Look{Matcher: m, buf: buf, cr: bytes.IndexByte(buf, '\r') >= 0}
 	if len(m.needles.texts) > 0 {
@@ -77,12 +76,12 @@ func (m *Matcher) In(buf, low []byte) *Look {
 	return l
 }
 
-// Next finds the first match at or after from and returns the lines it is on
-// as offsets: the first line's start, and the end of its last line.
+// Next finds the first match at or after from. It returns the offsets of its lines: the
+// start of the first, and the end of the last.
 func (l *Look) Next(from int) (start, end int, ok bool) {
 	for from < len(l.buf) {
 		lo, hi := l.candidate(from)
-		if lo < 0 || lo >= len(l.buf) { // behind the last line break is no line
+		if lo < 0 || lo >= len(l.buf) { // there is no line after the last line break
 			return 0, 0, false
 		}
 		start, end = LineStart(l.buf, lo), LineEnd(l.buf, max(lo, hi-1))
@@ -94,8 +93,8 @@ func (l *Look) Next(from int) (start, end int, ok bool) {
 	return 0, 0, false
 }
 
-// candidate returns where the next match may be: what is sure to be in it if that is
-// known, else what the expression finds.
+// candidate returns the range of the next possible match: of the text that every match
+// contains if that is known, else of a match of the expression.
 func (l *Look) candidate(from int) (lo, hi int) {
 	if l.hunt != nil {
 		at, size := l.hunt.at(from)
@@ -118,10 +117,10 @@ func (l *Look) candidate(from int) (lo, hi int) {
 	return from + loc[0], from + loc[1]
 }
 
-// LineStart returns where the line begins that an offset is in.
+// LineStart returns the start of the line that contains an offset.
 func LineStart(buf []byte, at int) int { return bytes.LastIndexByte(buf[:at], '\n') + 1 }
 
-// LineEnd returns where the line ends that an offset is in, without its line break.
+// LineEnd returns the end of the line that contains an offset, without its line break.
 func LineEnd(buf []byte, at int) int {
 	if i := bytes.IndexByte(buf[at:], '\n'); i >= 0 {
 		return at + i
@@ -129,8 +128,7 @@ func LineEnd(buf []byte, at int) int {
 	return len(buf)
 }
 
-// Show returns a line as results show it. Of a long line that is the part around
-// the match.
+// Show returns a line for display. A long line is reduced to the part around the match.
 func (m *Matcher) Show(line []byte) string {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	if len(line) <= shownLine {

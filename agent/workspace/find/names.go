@@ -12,36 +12,36 @@ import (
 	"github.com/handrail-bot/handrail/policy/typo"
 )
 
-// Fit is how well a name fits.
+// Fit is the quality of a match.
 type Fit int
 
-// How well, best first.
+// Qualities of a match, best first.
 const (
-	Exactly Fit = iota // the whole path, or a glob as it is written
+	Exactly Fit = iota // the whole path, or a glob as written
 	Name               // the name, in another directory
-	Folded             // one of these in another case, or a glob at any depth
-	Stem               // the name with another ending
-	Begin              // the name begins so
-	Part               // the name has it in it
-	Path               // the path has it in it
-	Nearly             // typing errors away
+	Folded             // one of these ignoring case, or a glob at any depth
+	Stem               // the name with another extension
+	Begin              // a prefix of the name
+	Part               // a part of the name
+	Path               // a part of the path
+	Nearly             // a few typing errors away
 	Not
 )
 
-// mostCompared is how many bytes of a path distances are measured of.
-const mostCompared = 128
+// maxCompared is the maximum length in bytes of a path to compare for typing errors.
+const maxCompared = 128
 
-// Finder says how well paths fit what was asked for.
+// Finder rates how well paths match a query.
 type Finder struct {
-	asked, folded string // without "./" before it and "/" behind
-	name, stem    string // of folded
+	asked, folded string // without leading "./" and trailing "/"
+	name, stem    string // parts of folded
 	dirs          bool   // only directories
 	glob          bool
-	below         string // directory that is searched
+	below         string // directory to search
 }
 
-// Names returns a finder of what lies below a directory, "." for all. A glob without a
-// directory is one of names at any depth; what ends in "/" asks for directories.
+// Names returns a finder for paths below a directory; "." means all. A glob without "/"
+// matches names at any depth. A pattern that ends in "/" matches directories.
 func Names(pattern, below string) (Finder, error) {
 	f := Finder{below: below, dirs: strings.HasSuffix(pattern, "/")}
 	f.asked = strings.Trim(strings.TrimPrefix(strings.TrimSpace(pattern), "./"), "/")
@@ -57,7 +57,7 @@ func Names(pattern, below string) (Finder, error) {
 	return f, nil
 }
 
-// Fit returns how well a path fits. It is relative to the root, as below is.
+// Fit rates a path. Like below, it is relative to the root.
 func (f Finder) Fit(p string, dir bool) Fit {
 	if f.dirs && !dir {
 		return Not
@@ -67,7 +67,7 @@ func (f Finder) Fit(p string, dir bool) Fit {
 		rel = strings.TrimPrefix(p, f.below+"/")
 	}
 	if f.glob {
-		return f.globbed(rel, dir)
+		return f.fitGlob(rel, dir)
 	}
 	base, folded := path.Base(rel), strings.ToLower(rel)
 	name := path.Base(folded)
@@ -84,16 +84,16 @@ func (f Finder) Fit(p string, dir bool) Fit {
 		return Begin
 	case strings.Contains(name, f.folded):
 		return Part
-	case strings.Contains(f.folded, "/") && strings.Contains(folded, f.folded): // where it does not, the directory itself is shown
+	case strings.Contains(f.folded, "/") && strings.Contains(folded, f.folded): // otherwise the directory itself matches
 		return Path
-	case nearly(name, f.name):
+	case isNear(name, f.name):
 		return Nearly
 	}
 	return Not
 }
 
-// globbed is Fit for a glob. One without a directory is one of names.
-func (f Finder) globbed(rel string, dir bool) Fit {
+// fitGlob is Fit for a glob. A glob without a directory is matched against names.
+func (f Finder) fitGlob(rel string, dir bool) Fit {
 	of := rel
 	if !strings.Contains(f.asked, "/") {
 		of = path.Base(rel)
@@ -108,24 +108,24 @@ func (f Finder) globbed(rel string, dir bool) Fit {
 	return Not
 }
 
-// nearly reports whether a name is a few typing errors away.
-func nearly(name, asked string) bool {
+// isNear reports whether a name is a few typing errors away.
+func isNear(name, asked string) bool {
 	few := min(3, 1+len(asked)/6)
-	if len(asked) < 3 || max(len(name), len(asked)) > mostCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
+	if len(asked) < 3 || max(len(name), len(asked)) > maxCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
 		return false
 	}
 	return typo.Errors(name, asked) <= few
 }
 
-// Sort puts first what lies nearest to the path that was asked for.
+// Sort puts the paths nearest to the query first.
 func (f Finder) Sort(list []string) {
 	if f.glob || len(list) < 2 {
 		return
 	}
 	far := make(map[string]int, len(list))
 	for _, p := range list {
-		far[p] = mostCompared
-		if low := strings.ToLower(p); len(low) <= mostCompared && len(f.folded) <= mostCompared {
+		far[p] = maxCompared
+		if low := strings.ToLower(p); len(low) <= maxCompared && len(f.folded) <= maxCompared {
 			far[p] = typo.Errors(low, f.folded)
 		}
 	}

@@ -8,17 +8,17 @@ import (
 	"unicode"
 )
 
-// needles are texts of which one is in every match of an expression.
+// needles are texts of which every match of an expression contains one.
 type needles struct {
 	texts [][]byte
-	fold  bool // they are lower case, and ASCII letters of either case match
+	fold  bool // texts are lower case, and match ASCII letters of either case
 }
 
-// A set of more or of shorter texts finds too much to be of use.
-const mostNeedles = 16
+// maxNeedles is the maximum number of texts: larger sets match too often to be useful.
+const maxNeedles = 16
 
-// needlesOf returns what every match of an expression has one of; without texts when that
-// is not known.
+// needlesOf returns texts of which every match of an expression contains one. It
+// returns no texts if that is unknown.
 func needlesOf(re *syntax.Regexp) needles {
 	switch re.Op {
 	case syntax.OpLiteral:
@@ -46,7 +46,7 @@ func needlesOf(re *syntax.Regexp) needles {
 			}
 			all.texts, all.fold = append(all.texts, n.texts...), n.fold
 		}
-		if len(all.texts) > mostNeedles {
+		if len(all.texts) > maxNeedles {
 			return needles{}
 		}
 		return all
@@ -54,8 +54,8 @@ func needlesOf(re *syntax.Regexp) needles {
 	return needles{}
 }
 
-// literalNeedle returns the text of a literal. One that folds letters beyond ASCII is
-// none: they have more forms than two.
+// literalNeedle returns the text of a literal. It returns none for non-ASCII letters
+// that ignore case, because they may have more than two forms.
 func literalNeedle(re *syntax.Regexp) needles {
 	text := []byte(string(re.Rune))
 	if re.Flags&syntax.FoldCase == 0 {
@@ -70,7 +70,7 @@ func literalNeedle(re *syntax.Regexp) needles {
 	return needles{texts: [][]byte{text}, fold: true}
 }
 
-// worth is the length of the shortest text: the longer, the rarer.
+// worth is the length of the shortest text: longer texts are rarer.
 func (n needles) worth() int {
 	if len(n.texts) == 0 {
 		return 0
@@ -81,16 +81,16 @@ func (n needles) worth() int {
 // hunt is a search for needles in one text.
 type hunt struct {
 	needles
-	in   []byte // the text, in lower case if the needles fold
-	next []int  // where each needle is next, len(in) for nowhere any more; -1 not looked for yet
+	in   []byte // the text, in lower case if fold is set
+	next []int  // next offset of each needle; len(in) if there is none, -1 if not yet searched
 }
 
-// oddCases are the letters beyond ASCII that fold to ASCII ones: ſ to s, and K, the sign
-// for Kelvin, to k.
+// oddCases are the non-ASCII letters that fold to ASCII ones: ſ to s, and K, the Kelvin
+// sign, to k.
 var oddCases = [][]byte{[]byte("ſ"), []byte("\u212A")}
 
-// in begins a hunt in a text. ok is false when the text has letters that fold in another
-// way. low is room for a copy of the text.
+// in starts a hunt in a text. ok is false if the text has letters that fold
+// differently. low is room for a copy of the text.
 func (n needles) in(text, low []byte) (h hunt, ok bool) {
 	h = hunt{needles: n, in: text, next: make([]int, len(n.texts))}
 	for i := range h.next {
@@ -109,8 +109,8 @@ func (n needles) in(text, low []byte) (h hunt, ok bool) {
 	return h, true
 }
 
-// at returns where the first needle begins at from or behind it, and how long it is; -1
-// when there is none.
+// at returns the offset and the length of the first needle at or after from, or -1 if
+// there is none.
 func (h *hunt) at(from int) (at, size int) {
 	at = -1
 	for i, next := range h.next {
@@ -128,7 +128,7 @@ func (h *hunt) at(from int) (at, size int) {
 	return at, size
 }
 
-// lower writes text with its ASCII letters in lower case to out, eight bytes at a time.
+// lower writes text to out with its ASCII letters in lower case, eight bytes at a time.
 func lower(out, text []byte) {
 	const each = 0x0101010101010101
 	for len(text) >= 8 {

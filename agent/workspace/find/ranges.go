@@ -14,17 +14,17 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Sniffed is how many bytes of a file decide whether it is text.
+// Sniffed is the number of leading bytes of a file that decide whether it is text.
 const Sniffed = 8 << 10
 
 const (
-	maxLine  = 4 << 10   // bytes of one line that are shown
-	maxShown = 2 << 20   // bytes of one answer
+	maxLine  = 4 << 10   // shown bytes of one line
+	maxShown = 2 << 20   // shown bytes of one answer
 	maxScan  = 256 << 20 // bytes read to count lines
 )
 
-// IsBinary reports whether head, the beginning of a file, is not text: it has
-// a NUL byte, or a good part of it is neither UTF-8 nor white space.
+// IsBinary reports whether head, the beginning of a file, is not text: it has a NUL
+// byte, is a PDF, or has much invalid UTF-8.
 func IsBinary(head []byte) bool {
 	if bytes.IndexByte(head, 0) >= 0 || bytes.HasPrefix(head, []byte("%PDF-")) {
 		return true
@@ -47,8 +47,8 @@ func IsBinary(head []byte) bool {
 	return bad*10 > len(head)*3
 }
 
-// Read reads lines of a file to out, all of them when no ranges are given. out has the
-// file's size.
+// Read reads lines of a file into out, all of them if no ranges are given. out.Size
+// must be the size of the file.
 func Read(ctx context.Context, f io.Reader, ranges []workspace.Range, out *workspace.ReadResult) error {
 	in := bufio.NewReaderSize(f, int(max(Sniffed, min(64<<10, out.Size+1))))
 	head, err := in.Peek(Sniffed)
@@ -66,7 +66,7 @@ func Read(ctx context.Context, f io.Reader, ranges []workspace.Range, out *works
 	return c.collect(ctx, in)
 }
 
-// normalize sorts ranges, drops empty ones and joins those that touch.
+// normalize sorts ranges, drops empty ones and joins adjacent ones.
 func normalize(ranges []workspace.Range) []workspace.Range {
 	if len(ranges) == 0 {
 		return []workspace.Range{{From: 1}}
@@ -92,22 +92,22 @@ func normalize(ranges []workspace.Range) []workspace.Range {
 	return out
 }
 
-// collector reads a file once and collects the lines of its ranges.
+// collector reads a file once and collects the lines of ranges.
 type collector struct {
 	file   *workspace.ReadResult
 	ranges []workspace.Range
-	next   int // index of the first range that is not over
+	next   int // index of the first unfinished range
 }
 
 func (c *collector) collect(ctx context.Context, in *bufio.Reader) error {
 	var line []byte
 	var scanned int64
 	open := false // a line has begun
-	passed := 0   // characters of the line that are not wanted
+	passed := 0   // skipped characters of the line
 	for {
 		part, err := in.ReadSlice('\n')
 		scanned += int64(len(part))
-		if i := bytes.IndexByte(part, 0); i >= 0 { // text that turns binary, such as a sparse file
+		if i := bytes.IndexByte(part, 0); i >= 0 { // text that becomes binary, such as a sparse file
 			part, scanned = part[:i], maxScan+1
 			c.file.More = "what comes then is not text"
 		}
@@ -153,7 +153,7 @@ func (c *collector) wants(n int) bool {
 	return c.next < len(c.ranges) && c.ranges[c.next].From <= n
 }
 
-// from returns what of a part of a line is wanted: what comes after so many characters.
+// from returns the part of a line from the requested column on. It counts in passed.
 func (c *collector) from(part []byte, passed *int) []byte {
 	r := c.ranges[c.next]
 	if r.From != c.file.Lines+1 {
@@ -189,7 +189,7 @@ func (c *collector) add(n int, line []byte) {
 	c.file.Spans = append(c.file.Spans, workspace.Range{From: n, To: n})
 }
 
-// cutLine makes a line fit to show: valid UTF-8, at most maxLine bytes.
+// cutLine prepares a line for display: valid UTF-8, at most maxLine bytes and a mark.
 func cutLine(line []byte) ([]byte, bool) {
 	cut := len(line) > maxLine
 	if cut {

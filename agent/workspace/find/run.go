@@ -12,8 +12,8 @@ type class [4]uint64
 func (c *class) add(b byte)      { c[b>>6] |= 1 << (b & 63) }
 func (c *class) has(b byte) bool { return c[b>>6]>>(b&63)&1 == 1 }
 
-// bits is how much is known of a byte when it is in a class: 8 for a single rare byte,
-// near 0 when most of a text is in it.
+// bits returns the information in a byte of the class: about 8 bits for a single rare
+// byte, near 0 if the class covers most of a text.
 func (c *class) bits() float64 {
 	often := 0.0
 	for b := range 256 {
@@ -34,13 +34,13 @@ func (c *class) bits() float64 {
 	return -math.Log2(min(often, 1))
 }
 
-// longestRun is the number of bits that [run] has for places.
-const longestRun = 64
+// maxRun is the maximum number of places in a [run], one for each bit of a word.
+const maxRun = 64
 
-// fewestBits is how much a run must tell: one in so many places has what looks like it.
-const fewestBits = 3
+// minBits is the minimum information in a run: n bits match at one in 2^n offsets.
+const minBits = 3
 
-// places are sets of bytes, one after the other.
+// places is a sequence of byte sets.
 type places []class
 
 func (p places) bits() (sum float64) {
@@ -50,17 +50,17 @@ func (p places) bits() (sum float64) {
 	return sum
 }
 
-// run finds bytes in a text of which each is in the set of its place.
+// run finds a sequence of bytes, each from the set of its place.
 type run struct {
-	in   [256]uint64 // by byte: bit i is set when it may stand at place i
+	in   [256]uint64 // by byte: bit i is set if it is allowed at place i
 	size int
 }
 
-// runOf returns what every match of an expression within a line has in it; nil when that
-// is not known or tells little.
+// runOf returns a sequence that every match of an expression contains within one line.
+// It returns nil if that is unknown or too common.
 func runOf(re *syntax.Regexp) *run {
 	p := partOf(re).best
-	if p.bits() < fewestBits {
+	if p.bits() < minBits {
 		return nil
 	}
 	r := &run{size: len(p)}
@@ -74,8 +74,8 @@ func runOf(re *syntax.Regexp) *run {
 	return r
 }
 
-// at returns where the first run begins at from or behind it, -1 when there is none. It
-// keeps a bit for each place that the bytes before may have come to.
+// at returns the offset of the first run at or after from, or -1. It tracks in one bit
+// for each place whether the preceding bytes match up to it.
 func (r *run) at(buf []byte, from int) int {
 	last := uint64(1) << (r.size - 1)
 	var come uint64
@@ -88,17 +88,17 @@ func (r *run) at(buf []byte, from int) int {
 	return -1
 }
 
-// part is what is known of all texts that a part of an expression matches: no more of it
-// than a run can be long.
+// part describes all texts that a part of an expression matches, up to the length of a
+// run.
 type part struct {
-	whole      bool   // begin is all of them, or all that fits
-	begin, end places // they begin and end so
-	best       places // they have this in them
+	whole      bool   // begin is the complete text, or as much as fits
+	begin, end places // common prefix and suffix
+	best       places // most specific common substring
 }
 
 func exactly(p places) part { return part{whole: true, begin: p, end: p, best: p} }
 
-// partOf looks at an expression. What it does not know matches anything.
+// partOf analyzes an expression. Unknown operators may match anything.
 func partOf(re *syntax.Regexp) part {
 	switch re.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
@@ -112,9 +112,9 @@ func partOf(re *syntax.Regexp) part {
 	case syntax.OpCapture:
 		return partOf(re.Sub[0])
 	case syntax.OpPlus:
-		return repeated(partOf(re.Sub[0]), 1, -1)
+		return repeat(partOf(re.Sub[0]), 1, -1)
 	case syntax.OpRepeat:
-		return repeated(partOf(re.Sub[0]), re.Min, re.Max)
+		return repeat(partOf(re.Sub[0]), re.Min, re.Max)
 	case syntax.OpConcat:
 		all := exactly(nil)
 		for _, sub := range re.Sub {
@@ -131,60 +131,59 @@ func partOf(re *syntax.Regexp) part {
 	return part{}
 }
 
-// then is what is known of a part with another one behind it.
+// then returns the part for a followed by b.
 func (a part) then(b part) part {
 	out := part{begin: a.begin, end: b.end, best: a.best}
 	if a.whole {
-		out.begin = joined(a.begin, b.begin)
-		out.begin = out.begin[:min(len(out.begin), longestRun)]
+		out.begin = concat(a.begin, b.begin)
+		out.begin = out.begin[:min(len(out.begin), maxRun)]
 	}
 	if b.whole {
-		out.end = joined(a.end, b.end)
-		out.end = out.end[max(0, len(out.end)-longestRun):]
+		out.end = concat(a.end, b.end)
+		out.end = out.end[max(0, len(out.end)-maxRun):]
 	}
 	out.whole = a.whole && b.whole
-	for _, p := range []places{b.best, joined(a.end, b.begin)} {
-		if p = p[:min(len(p), longestRun)]; p.bits() > out.best.bits() {
+	for _, p := range []places{b.best, concat(a.end, b.begin)} {
+		if p = p[:min(len(p), maxRun)]; p.bits() > out.best.bits() {
 			out.best = p
 		}
 	}
 	return out
 }
 
-// or is what is known of either of two parts.
+// or returns the part for either a or b.
 func (a part) or(b part) part {
 	n := min(len(a.end), len(b.end))
 	return part{
 		whole: a.whole && b.whole && len(a.begin) == len(b.begin),
-		begin: either(a.begin, b.begin),
-		end:   either(a.end[len(a.end)-n:], b.end[len(b.end)-n:]),
-		best:  either(a.best, b.best),
+		begin: union(a.begin, b.begin),
+		end:   union(a.end[len(a.end)-n:], b.end[len(b.end)-n:]),
+		best:  union(a.best, b.best),
 	}
 }
 
-// repeated is what is known of a part that comes at least low times, and at most high, -1
-// for any number.
-func repeated(a part, low, high int) part {
+// repeat returns the part for low to high repetitions; high -1 means unlimited.
+func repeat(a part, low, high int) part {
 	if low == 0 {
 		return part{}
 	}
 	out := a
-	for range min(low, longestRun) - 1 {
+	for range min(low, maxRun) - 1 {
 		out = out.then(a)
 	}
 	out.whole = out.whole && low == high
 	return out
 }
 
-// joined is places behind others.
-func joined(a, b places) places {
+// concat returns a followed by b, in new memory.
+func concat(a, b places) places {
 	out := make(places, 0, len(a)+len(b))
 	out = append(append(out, a...), b...)
 	return out
 }
 
-// either allows at each place what one of two allows there.
-func either(a, b places) places {
+// union returns the union of two sequences, place by place.
+func union(a, b places) places {
 	out := make(places, min(len(a), len(b)))
 	for i := range out {
 		for k := range out[i] {
@@ -194,12 +193,12 @@ func either(a, b places) places {
 	return out
 }
 
-// literal is the bytes of a literal. One that folds to letters beyond ASCII is none.
+// literal returns the part for a literal, unknown if it folds to non-ASCII letters.
 func literal(re *syntax.Regexp) part {
 	var out places
 	for _, r := range re.Rune {
 		if re.Flags&syntax.FoldCase != 0 {
-			c, ok := folded(r)
+			c, ok := foldCase(r)
 			if !ok {
 				return part{}
 			}
@@ -216,8 +215,8 @@ func literal(re *syntax.Regexp) part {
 	return all.then(exactly(out))
 }
 
-// folded is a letter in both cases; ok is false when one of them is beyond ASCII.
-func folded(r rune) (c class, ok bool) {
+// foldCase returns a letter in both cases; ok is false if one of them is not ASCII.
+func foldCase(r rune) (c class, ok bool) {
 	for f := r; ; {
 		if f > unicode.MaxASCII {
 			return class{}, false
@@ -229,8 +228,8 @@ func folded(r rune) (c class, ok bool) {
 	}
 }
 
-// classOf is a class of runes; ok is false when one of them is beyond ASCII, and may be
-// of any number of bytes.
+// classOf returns a class of runes; ok is false if one of them is not ASCII, because it
+// takes several bytes.
 func classOf(ranges []rune) (c class, ok bool) {
 	for i := 0; i < len(ranges); i += 2 {
 		if ranges[i+1] > unicode.MaxASCII {

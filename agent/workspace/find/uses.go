@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	fewestLetters = 4 // of a name: shorter ones stand for too much
-	mostHomes     = 3 // files that may define a name: those of more stand for nothing
+	minLetters = 4 // minimum length of a name: shorter ones are too ambiguous
+	maxHomes   = 3 // maximum number of files that define a name: more are ambiguous
 )
 
-// Uses counts in how many files the names of definitions are. Add may be called at several
-// places at once.
+// Uses counts the files that contain the names of definitions. Add may be called
+// concurrently.
 type Uses struct {
 	mu    sync.Mutex
-	files map[string]int      // by word: the files that have it
-	homes map[string][]string // by name: the files that define it
+	files map[string]int      // by word: number of files that contain it
+	homes map[string][]string // by name: files that define it
 }
 
-// NewUses begins to count.
+// NewUses returns an empty count.
 func NewUses() *Uses { return &Uses{files: map[string]int{}, homes: map[string][]string{}} }
 
-// Add counts the words of a file, and takes its definitions in.
+// Add counts the words of a file and records its definitions.
 func (u *Uses) Add(name string, text []byte) {
 	words := wordsOf(text)
 	var names []string
@@ -45,7 +45,7 @@ func (u *Uses) Add(name string, text []byte) {
 	}
 	for _, n := range names {
 		n = n[strings.LastIndexAny(n, ".:\\")+1:]
-		if len(n) >= fewestLetters && len(n) <= 60 && !slices.Contains(u.homes[n], name) {
+		if len(n) >= minLetters && len(n) <= 60 && !slices.Contains(u.homes[n], name) {
 			u.homes[n] = append(u.homes[n], name)
 		}
 	}
@@ -63,7 +63,7 @@ func wordsOf(text []byte) map[string]bool {
 		for i < len(text) && wordByte(text[i]) {
 			i++
 		}
-		if i-from >= fewestLetters && i-from <= 60 && (text[from] < '0' || text[from] > '9') {
+		if i-from >= minLetters && i-from <= 60 && (text[from] < '0' || text[from] > '9') {
 			if word := text[from:i]; !words[string(word)] {
 				words[string(word)] = true
 			}
@@ -76,11 +76,11 @@ func wordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= '0' && c <= '9'
 }
 
-// Most returns the definitions that most other files name.
-func (u *Uses) Most(most int) []workspace.Used {
+// Top returns the definitions named by the most other files. most limits them.
+func (u *Uses) Top(most int) []workspace.Used {
 	out := []workspace.Used{}
 	for name, homes := range u.homes {
-		if n := (u.files[name] - len(homes)) / len(homes); len(homes) <= mostHomes && n > 1 && plainWord(name) {
+		if n := (u.files[name] - len(homes)) / len(homes); len(homes) <= maxHomes && n > 1 && plainWord(name) {
 			slices.Sort(homes)
 			out = append(out, workspace.Used{Path: homes[0], Name: name, Files: n})
 		}

@@ -1,6 +1,6 @@
-// Package forward is the inner end of a workspace's way out: it listens where commands
-// are told that a proxy is, and carries each connection over the tool host's own one to
-// [workspace.Egress]. It decides nothing.
+// Package forward is the inner end of a workspace's proxy. It listens at the proxy
+// address known to commands, and carries each connection over the tool host's
+// connection to [workspace.Egress]. It decides nothing.
 package forward
 
 import (
@@ -19,24 +19,24 @@ type Forward struct {
 	conn *workspace.Conn
 	l    net.Listener
 	ids  atomic.Uint64
-	free chan struct{} // full when as many are carried as may be
+	free chan struct{} // full if the maximum number of connections is open
 	work sync.WaitGroup
 
 	mu   sync.Mutex
-	open map[uint64]*stream // nil when there are no more
+	open map[uint64]*stream // nil after Close
 }
 
 // stream is one connection of a command.
 type stream struct {
 	*net.TCPConn
 	once sync.Once
-	over chan struct{} // closed when nothing more comes for it
+	over chan struct{} // closed when no more data will arrive for it
 }
 
 func (s *stream) end() { s.once.Do(func() { close(s.over) }) }
 
-// Listen begins to carry connections over conn, until Close. It refuses where there is
-// another network than the one of this namespace: who can leave by itself needs no proxy.
+// Listen carries connections over conn until Close. It fails if this namespace has a
+// network besides loopback: with direct access, the proxy would be no wall.
 func Listen(ctx context.Context, conn *workspace.Conn) (*Forward, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -56,7 +56,7 @@ func Listen(ctx context.Context, conn *workspace.Conn) (*Forward, error) {
 	return f, nil
 }
 
-// Environ is what programs are told of the proxy.
+// Environ returns the environment variables that point programs to the proxy.
 func (*Forward) Environ() []string {
 	var out []string
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
@@ -65,7 +65,7 @@ func (*Forward) Environ() []string {
 	return append(out, "NO_PROXY=localhost,127.0.0.1,::1", "no_proxy=localhost,127.0.0.1,::1", "NODE_USE_ENV_PROXY=1")
 }
 
-// accept takes connections, as many at once as are carried. Others wait.
+// accept accepts connections up to the limit. Further ones wait.
 func (f *Forward) accept(ctx context.Context) {
 	for {
 		f.free <- struct{}{}
@@ -74,7 +74,7 @@ func (f *Forward) accept(ctx context.Context) {
 			return
 		}
 		tcp, ok := c.(*net.TCPConn)
-		if err != nil || !ok { // the kernel's, such as too many files
+		if err != nil || !ok { // an error of the kernel, such as too many open files
 			<-f.free
 			continue
 		}
@@ -86,7 +86,7 @@ func (f *Forward) accept(ctx context.Context) {
 	}
 }
 
-// carry sends what a command says, piece by piece, each after the one before was taken.
+// carry sends the data of a command, piece by piece, each after an acknowledgement.
 func (f *Forward) carry(ctx context.Context, id uint64, s *stream) {
 	defer func() { _ = s.Close() }()
 	f.mu.Lock()
@@ -105,7 +105,7 @@ func (f *Forward) carry(ctx context.Context, id uint64, s *stream) {
 		for {
 			n, err := s.Read(buf)
 			if n > 0 && call(workspace.MethodUp, workspace.StreamParams{Data: buf[:n]}) != nil {
-				break // the other side has said all
+				break // the egress has closed the stream
 			}
 			if err != nil {
 				_ = call(workspace.MethodUp, workspace.StreamParams{End: true})
@@ -119,7 +119,7 @@ func (f *Forward) carry(ctx context.Context, id uint64, s *stream) {
 	delete(f.open, id)
 }
 
-// Down takes a piece for a command.
+// Down delivers data to a command.
 func (f *Forward) Down(p workspace.StreamParams) error {
 	f.mu.Lock()
 	s := f.open[p.ID]
@@ -137,7 +137,7 @@ func (f *Forward) Down(p workspace.StreamParams) error {
 	return nil
 }
 
-// Close ends everything. The connection below must have ended.
+// Close ends all connections. The connection below must have ended.
 func (f *Forward) Close() {
 	_ = f.l.Close()
 	f.mu.Lock()

@@ -1,6 +1,6 @@
-// Package gitdir makes the repository of a workspace: `git log`, `git diff` and the like
-// show the base and what was before it. Its objects are outside, where nothing can be
-// written; nothing reads the repository back.
+// Package gitdir makes the repository of a workspace, so that `git log`, `git diff` and
+// the like show the base and its history. Its objects are outside and read-only.
+// Nothing reads the repository back.
 package gitdir
 
 import (
@@ -19,32 +19,32 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// patience is how long a command that names git waits for the past of the base; it comes
-// from outside while the workspace is in use; largest is the biggest tree in which the
-// repository is made before any command, and not only before one that names git.
+// patience is the time that a command with "git" waits for the history, which is
+// written meanwhile. largest is the maximum number of files in a tree for which any
+// command gets a repository, and not only one with "git".
 const (
 	patience = 20 * time.Second
-	largest  = 20_000
+	maxEager = 20_000
 )
 
-// Maker makes the repository once. It is for one goroutine at a time.
+// Maker makes the repository once. It is not safe for concurrent use.
 type Maker struct {
-	Root *os.Root // of the workspace
-	Past string   // see [workspace.Spec.Git]; "" for none
+	Root *os.Root // tree of the workspace
+	Past string   // see [workspace.Spec.Git]; "" if none
 	done bool
 }
 
-// Stamp is what git remembers of a file that it need not read again. Git compares all of
-// it: with less, an edit within a second that keeps the size would not be seen.
+// Stamp is the file metadata in git's index. Git skips files that match all of it; with
+// less, it would miss an edit within a second that keeps the size.
 type Stamp struct {
 	Size, Mtime int64 // Mtime in nanoseconds
 	Inode       uint64
 	UID, GID    uint32
 }
 
-// Before makes the repository before a command, when it is time for it. stamps returns
-// that of each file that is as in the base, and false for others. An error means that
-// there is no repository.
+// Before makes the repository before a command if it is due. stamps returns a function
+// that returns the stamp of a file, or false if the file differs from the base. On
+// error there is no repository.
 func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(name string) (Stamp, bool), error)) error {
 	if m.done || m.Past == "" {
 		return nil
@@ -54,7 +54,7 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 		return nil
 	}
 	index, err := os.ReadFile(filepath.Join(m.Past, workspace.GitFiles, "index"))
-	if !named && len(index) >= head && binary.BigEndian.Uint32(index[8:]) > largest {
+	if !named && len(index) >= head && binary.BigEndian.Uint32(index[8:]) > maxEager {
 		return nil
 	}
 	m.done = true
@@ -74,12 +74,12 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 		err = m.write(index)
 	}
 	if err != nil {
-		err = errors.Join(fmt.Errorf("make repository: %w", err), m.Root.RemoveAll(".git")) // half of one is worse than none
+		err = errors.Join(fmt.Errorf("make repository: %w", err), m.Root.RemoveAll(".git")) // an incomplete repository is worse than none
 	}
 	return err
 }
 
-// ready reports whether the past is there. It waits for it where that is wanted.
+// ready reports whether the history is complete. If wait is set, it waits for it.
 func (m *Maker) ready(ctx context.Context, wait bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -134,8 +134,8 @@ func (m *Maker) write(index []byte) error {
 	return nil
 }
 
-// Where things are in git's list of files, version 2: a head, entries of a fixed part
-// and a name that is filled up to eight bytes, and the sum of all.
+// Offsets in git's index, version 2: a header, entries with a fixed part and a name
+// padded to eight bytes, and a checksum.
 const (
 	head  = 12
 	fixed = 62
@@ -148,8 +148,8 @@ const (
 
 var errMalformed = errors.New("the list of files is malformed")
 
-// fill puts size and time of each file that is as in the base into git's list, so that
-// git need not read them all. The others stay without, and git looks at them.
+// fill writes the stamps of unchanged files into git's index, so that git need not read
+// them. Entries without a stamp are read by git.
 func fill(index []byte, of func(name string) (Stamp, bool)) error {
 	if len(index) < head+sha1.Size {
 		return errMalformed
@@ -180,5 +180,5 @@ func fill(index []byte, of func(name string) (Stamp, bool)) error {
 	return nil
 }
 
-// maxName is longer than the path of any file that there can be.
+// maxName exceeds the length of any path.
 const maxName = 8 << 10

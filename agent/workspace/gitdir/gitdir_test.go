@@ -33,7 +33,7 @@ func TestMalformedList(t *testing.T) {
 func TestLargeTree(t *testing.T) {
 	past, dir := t.TempDir(), t.TempDir()
 	entry := append(make([]byte, fixed), "f\x00"...)
-	index := append([]byte("DIRC\x00\x00\x00\x02\x00\x00\x4e\x21"), bytes.Repeat(entry, largest+1)...)
+	index := append([]byte("DIRC\x00\x00\x00\x02\x00\x00\x4e\x21"), bytes.Repeat(entry, maxEager+1)...)
 	put(t, past, "git/index", string(append(index, make([]byte, 20)...)))
 	put(t, past, "git/HEAD", "ref: refs/heads/b\n")
 	put(t, past, workspace.GitReady, "")

@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// census is a look at all processes of a machine that is not the session's own. It is
-// dear there, so that it is taken seldom; in between, the session's processes are found
-// from its children downwards.
+// census is a scan of all processes of a machine that the session shares with others.
+// It is expensive there, so it is rare. In between, the session's processes are found
+// as descendants of its children.
 type census struct {
 	at     time.Time
-	strays map[int]uint64 // processes of the session that descend from none of its children, with their start
+	strays map[int]uint64 // processes of the session without a parent in it, with their start times
 }
 
-// censusEvery is how long a stray process may go unmeasured.
+// censusEvery is the maximum time for which a stray process may go unmeasured.
 const censusEvery = time.Second
 
-// list returns the processes of the session for measuring. Brief leaves out strays since
-// the last census. Processes are ended by [processes.all], which leaves out none.
+// list returns the session's processes for measuring. brief omits strays newer than the
+// last census. To kill processes, use [processes.all], which omits none.
 func (ps *processes) list(brief bool) []int {
 	if ps.init {
 		return ps.all()
@@ -53,8 +53,8 @@ func (ps *processes) count(near map[int]bool) []int {
 	return all
 }
 
-// near returns the children and what descends from them. The second result is false if
-// the kernel does not tell.
+// near returns the children and their descendants. The second result is false if the
+// kernel does not provide them.
 func (ps *processes) near() (pids map[int]bool, ok bool) {
 	pids = map[int]bool{}
 	ps.mu.Lock()

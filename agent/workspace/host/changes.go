@@ -16,20 +16,20 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// baseline is what the tree was when it was opened.
+// baseline is the initial state of the tree.
 type baseline struct {
 	done  chan struct{}
 	err   error
-	files map[string]stamp // nil with an upper layer, which tells by itself
+	files map[string]stamp // nil with an upper layer, which has exactly the changes
 	agent *ignores
-	base  *os.Root // the base, when it can be seen
+	base  *os.Root // nil if the base is not visible
 	upper *os.Root
-	layer *os.Root // what a set-up made, which lies below the base; nil for none
+	layer *os.Root // set-up layer below the base; nil if none
 	tree  *os.Root
 }
 
-// stamp tells whether a file has changed. Any write or exchange moves the change
-// time, which commands cannot set.
+// stamp detects changes of a file. Any write or exchange updates the ctime, which
+// commands cannot set.
 type stamp struct {
 	size, mtime, ctime int64
 	ino                uint64
@@ -63,7 +63,7 @@ func newBaseline(cfg Config, agent *ignores) (*baseline, error) {
 	if b.upper, err = os.OpenRoot(cfg.Upper); err != nil {
 		return nil, errors.Join(fmt.Errorf("open upper layer: %w", err), b.base.Close())
 	}
-	agent.root = b.base // where commands cannot change them
+	agent.root = b.base // commands cannot change the files there
 	return b, nil
 }
 
@@ -75,13 +75,13 @@ func (b *baseline) close() {
 	}
 }
 
-// scan reads the whole tree once, before anything can change it.
+// scan reads the whole tree once, before any change.
 func (b *baseline) scan(ctx context.Context, h *host) {
 	defer close(b.done)
 	if b.upper != nil {
 		return
 	}
-	w := tracked(h.root, func(n *node) { b.files[n.path] = stampNode(n) })
+	w := walkTracked(h.root, func(n *node) { b.files[n.path] = stampNode(n) })
 	w.enter = func(dir string, names []string) {
 		if _, ok := slices.BinarySearch(names, b.agent.name); ok {
 			b.agent.load(dir)
@@ -94,7 +94,7 @@ func (b *baseline) scan(ctx context.Context, h *host) {
 	b.agent.seal()
 }
 
-// wait returns when the base is known. Nothing may change the tree before.
+// wait waits until the baseline is complete. The tree must not change before.
 func (b *baseline) wait(ctx context.Context) error {
 	select {
 	case <-b.done:
@@ -104,16 +104,15 @@ func (b *baseline) wait(ctx context.Context) error {
 	}
 }
 
-// maxListed is how many changed paths are listed; of new files, what comes
-// after that is counted.
+// maxListed is the maximum number of listed changes. Further new files are only counted.
 const maxListed = 100_000
 
-// tracked walks over what can be in a commit: regular files and symlinks,
+// walkTracked walks over the files that a commit can hold: regular files and symlinks,
 // outside of git's own directories.
-func tracked(root *os.Root, visit func(n *node)) *walker {
+func walkTracked(root *os.Root, visit func(n *node)) *walker {
 	return &walker{root: root, visit: func(n *node) (bool, error) {
 		switch {
-		case skipped(path.Base(n.path)):
+		case isSkipped(path.Base(n.path)):
 			return false, nil
 		case n.isDir():
 			return true, nil
@@ -124,13 +123,13 @@ func tracked(root *os.Root, visit func(n *node)) *walker {
 	}}
 }
 
-// skipped reports whether files of this name are never part of a commit.
-func skipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
+// isSkipped reports whether a commit never holds files of this name.
+func isSkipped(name string) bool { return name == ".git" || strings.HasPrefix(name, tempPrefix) }
 
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
-// changes compares the tree with the base. A new file that .gitignore excludes is
-// no change, because it would not be committed.
+// changes compares the tree with the base. It omits new files excluded by .gitignore,
+// because they would not be committed.
 func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
@@ -156,7 +155,7 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 		default:
 			c := changeOf(n, workspace.Created)
 			if !trackable(n) {
-				c.Why = whatIs(n.mode)
+				c.Why = kindOf(n.mode)
 			}
 			out = append(out, c)
 		}
@@ -172,13 +171,13 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 type diff struct {
 	h      *host
 	out    []workspace.WireChange
-	fresh  []node // also what is no file and no directory
+	fresh  []node // including special files
 	seen   map[string]bool
-	closed []string // directories that cannot be read
+	closed []string // unreadable directories
 }
 
-// shut takes in a directory that cannot be read. What is in it is not known, and
-// so not deleted.
+// shut records an unreadable directory. Its content is unknown, and so does not count
+// as deleted.
 func (d *diff) shut(dir string) {
 	if !slices.Contains(d.closed, dir) { //control:closed-directory
 		d.closed = append(d.closed, dir)
@@ -186,16 +185,16 @@ func (d *diff) shut(dir string) {
 	}
 }
 
-// known reports whether a path is in no directory that cannot be read.
-func (d *diff) known(p string) bool {
+// isReadable reports whether a path is outside of all unreadable directories.
+func (d *diff) isReadable(p string) bool {
 	return !slices.ContainsFunc(d.closed, func(dir string) bool { return dir == "." || strings.HasPrefix(p, dir+"/") })
 }
 
-// odd reports whether n is something that no commit can hold.
-func odd(n *node) bool { return !n.isDir() && !trackable(n) && !skipped(path.Base(n.path)) }
+// isSpecial reports whether no commit can hold n.
+func isSpecial(n *node) bool { return !n.isDir() && !trackable(n) && !isSkipped(path.Base(n.path)) }
 
-// whatIs names such a thing.
-func whatIs(m fs.FileMode) string {
+// kindOf describes a file that no commit can hold.
+func kindOf(m fs.FileMode) string {
 	switch {
 	case m&fs.ModeSocket != 0:
 		return "a socket"
@@ -207,16 +206,16 @@ func whatIs(m fs.FileMode) string {
 	return "a device"
 }
 
-// stamps compares the whole tree with what scan saw.
+// stamps compares the whole tree with the result of scan.
 func (d *diff) stamps(ctx context.Context) error {
 	files := d.h.base.files
-	w := d.tracked(d.h.root, func(n *node) {
+	w := d.walkAll(d.h.root, func(n *node) {
 		old, ok := files[n.path]
 		switch {
 		case !ok:
 			d.fresh = append(d.fresh, *n)
 		case old == stampNode(n):
-		case d.h.base.underneath(n.path):
+		case d.h.base.inLayer(n.path):
 			d.create(n)
 		case !d.h.base.same(n):
 			d.out = append(d.out, changeOf(n, workspace.Modified))
@@ -227,20 +226,20 @@ func (d *diff) stamps(ctx context.Context) error {
 		return err
 	}
 	for p, old := range files {
-		if !d.seen[p] && d.known(p) && !d.h.base.underneath(p) {
+		if !d.seen[p] && d.isReadable(p) && !d.h.base.inLayer(p) {
 			d.out = append(d.out, workspace.WireChange{Path: []byte(p), Kind: workspace.Deleted, Mode: old.mode, Size: old.size})
 		}
 	}
 	return nil
 }
 
-// tracked is [tracked] that also takes in what cannot be in a commit.
-func (d *diff) tracked(root *os.Root, visit func(n *node)) *walker {
-	w := tracked(root, visit)
+// walkAll is the function [walkAll], but also records files that no commit can hold.
+func (d *diff) walkAll(root *os.Root, visit func(n *node)) *walker {
+	w := walkTracked(root, visit)
 	inner := w.visit
 	w.closed = d.shut
 	w.visit = func(n *node) (bool, error) {
-		if odd(n) {
+		if isSpecial(n) {
 			d.fresh = append(d.fresh, *n)
 		}
 		return inner(n)
@@ -252,22 +251,22 @@ func changeOf(n *node, kind workspace.ChangeKind) workspace.WireChange {
 	return workspace.WireChange{Path: []byte(n.path), Kind: kind, Mode: n.mode, Size: n.stat.Size}
 }
 
-// maxCompared is the largest file whose content is compared with the base.
+// maxCompared is the maximum size in bytes of a file to compare with the base.
 const maxCompared = 1 << 20
 
-// same reports whether a touched file is as it was in the base. It reports false
-// where that would take long to find out.
+// same reports whether a touched file equals the base. It returns false if the
+// comparison would take too long.
 func (b *baseline) same(n *node) bool { return b.sameAs(b.base, n) }
 
-// create adds a file that the base has not, unless it is as a set-up made it.
+// create adds a file that the base lacks, unless it equals the set-up layer.
 func (d *diff) create(n *node) {
 	if !d.h.base.sameAs(d.h.base.layer, n) { //control:layer-is-no-change
 		d.fresh = append(d.fresh, *n)
 	}
 }
 
-// underneath reports whether a path is there because a set-up made it, and not in the base.
-func (b *baseline) underneath(name string) bool {
+// inLayer reports whether a path exists in the set-up layer, and not in the base.
+func (b *baseline) inLayer(name string) bool {
 	if b.layer == nil {
 		return false
 	}
@@ -280,7 +279,7 @@ func (b *baseline) underneath(name string) bool {
 	return err == nil
 }
 
-// sameAs reports whether a file is as it is in one of the trees below it.
+// sameAs reports whether a file equals the one in a tree below.
 func (b *baseline) sameAs(below *os.Root, n *node) bool {
 	if below == nil || !n.mode.IsRegular() || n.stat.Size > maxCompared {
 		return false
@@ -292,7 +291,7 @@ func (b *baseline) sameAs(below *os.Root, n *node) bool {
 	return sameBytes(below, b.top(), n.path)
 }
 
-// top returns the directory in which the present files can be read.
+// top returns the directory from which to read the present files.
 func (b *baseline) top() *os.Root {
 	if b.upper != nil {
 		return b.upper

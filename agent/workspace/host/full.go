@@ -13,26 +13,25 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// place is a directory on a file system with an end.
+// place is a directory on a file system of limited size.
 type place struct {
 	at       string
 	inMemory bool
 	size     int64
 	free     int64
-	files    uint64 // that may be there; 0 where the file system does not say
-	spare    uint64 // of them
+	files    uint64 // maximum number of files; 0 if unknown
+	spare    uint64 // number of files still available
 }
 
-// littleRoom is what a file system has left that is taken for full: too little
-// for anything to be done with it.
-const littleRoom = 64 << 10
+// minRoom is the free space in bytes below which a file system counts as full.
+const minRoom = 64 << 10
 
-func (p place) full() bool { return p.free < littleRoom || p.files > 0 && p.spare == 0 }
+func (p place) full() bool { return p.free < minRoom || p.files > 0 && p.spare == 0 }
 
-// String says what to do.
+// String explains that the place is full, and suggests a remedy.
 func (p place) String() string {
 	what := bytesOf(p.size)
-	if p.free >= littleRoom {
+	if p.free >= minRoom {
 		what = fmt.Sprintf("%d files", p.files)
 	}
 	more := "Whoever runs this server can give that disk more room"
@@ -49,7 +48,7 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// places returns where commands write.
+// places returns the directories to which commands write, one for each file system.
 func (h *host) places() (out []place) {
 	var dirs []string
 	if h.cfg.Init {
@@ -72,14 +71,14 @@ func (h *host) places() (out []place) {
 	return out
 }
 
-// block returns the size of a block, whose type differs between systems.
+// block returns the block size. The type of the field differs between systems.
 func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
-// noRoom are the system's words for a full disk, and its name for it.
+// noRoom are the system's messages and error names for a full disk.
 var noRoom = []string{"No space left on device", "no space left on device", "ENOSPC", "Disk quota exceeded", "disk quota exceeded", "EDQUOT"}
 
-// fullPlaces returns what to say of full places after a command: of each when it
-// has become full, and again when a command that failed speaks of it.
+// fullPlaces returns a note on full places after a command. It mentions each when it
+// becomes full, and again if a failed command complains.
 func (h *host) fullPlaces(res workspace.CommandResult) string {
 	complains := res.Exit != 0 && slices.ContainsFunc(noRoom, func(w string) bool { return strings.Contains(res.Output, w) })
 	var say, room []string
@@ -104,8 +103,8 @@ func (h *host) fullPlaces(res workspace.CommandResult) string {
 	return "\n[" + strings.Join(say, ". ") + ".]\n"
 }
 
-// named adds to an error of a full disk which one that is. dir is relative to the root.
-func (h *host) named(err error, dir string) error {
+// explainFull adds the affected disk to an error of a full disk. dir is relative to the root.
+func (h *host) explainFull(err error, dir string) error {
 	if !errors.Is(err, unix.ENOSPC) && !errors.Is(err, unix.EDQUOT) {
 		return err
 	}

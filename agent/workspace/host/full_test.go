@@ -16,15 +16,15 @@ import (
 func TestFullDiskIsNamed(t *testing.T) {
 	h := &host{cfg: Config{Root: t.TempDir()}}
 	for _, no := range []error{unix.ENOSPC, unix.EDQUOT} {
-		err := h.named(fmt.Errorf("write a: %w", no), "not/there/yet")
+		err := h.explainFull(fmt.Errorf("write a: %w", no), "not/there/yet")
 		if !errors.Is(err, no) || !strings.Contains(err.Error(), "the disk of "+h.cfg.Root+", which holds ") || !strings.Contains(err.Error(), "delete what is not needed") {
 			t.Errorf("%v", err)
 		}
 	}
-	if !errors.Is(h.named(unix.ENOSPC, "."), workspace.ErrFull) {
+	if !errors.Is(h.explainFull(unix.ENOSPC, "."), workspace.ErrFull) {
 		t.Error("callers do not know a full disk")
 	}
-	if err := h.named(os.ErrPermission, "."); !errors.Is(err, os.ErrPermission) || err.Error() != os.ErrPermission.Error() {
+	if err := h.explainFull(os.ErrPermission, "."); !errors.Is(err, os.ErrPermission) || err.Error() != os.ErrPermission.Error() {
 		t.Errorf("something else: %v", err)
 	}
 }

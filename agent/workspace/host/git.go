@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/gitdir"
 )
 
-// makeGit makes the repository before a command, when it is time for it.
+// makeGit makes the repository before a command if it is due.
 func (h *host) makeGit(ctx context.Context, line string) {
 	err := h.past.Before(ctx, line, func() (func(string) (gitdir.Stamp, bool), error) {
 		changes, err := h.changes(ctx)
@@ -29,7 +29,7 @@ func (h *host) makeGit(ctx context.Context, line string) {
 	}
 }
 
-// gitStamp returns what git remembers of a file that is still the base's.
+// gitStamp returns a file's git stamp. It reports false if the file has changed.
 func gitStamp(h *host, name string) (gitdir.Stamp, bool) {
 	var now, base unix.Stat_t
 	if err := unix.Lstat(filepath.Join(h.cfg.Root, name), &now); err != nil {

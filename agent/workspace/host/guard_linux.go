@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// niceness is what a priority stands for that the kernel returns.
+// niceness converts a priority returned by the kernel.
 func niceness(priority int) int { return 20 - priority }
 
-// Hide keeps other processes of the same user, root apart, from looking into the
-// memory and the descriptors of this one.
+// Hide prevents other processes of the same user, except root, from reading the memory
+// and the descriptors of this one.
 func Hide() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("protect own memory: %w", err)
@@ -24,11 +24,10 @@ func Hide() error {
 	return nil
 }
 
-// guard protects the first process of a namespace from the commands in it,
-// which are of the same user: they can neither read its memory and
-// descriptors nor end it, and when they use up all processes it still has the
-// threads that it needs. The soft limit of processes that it was started with
-// becomes that of its children. The returned function stops catching signals.
+// guard protects the first process of a namespace from commands of the same user: they
+// can neither read its memory and descriptors nor end it, and if they exhaust the
+// process limit, it still has the threads that it needs. Its initial soft limit of
+// processes becomes that of its children. The returned function stops catching signals.
 func (ps *processes) guard() (release func(), err error) {
 	if err := Hide(); err != nil {
 		return nil, err
@@ -44,13 +43,13 @@ func (ps *processes) guard() (release func(), err error) {
 		}
 	}
 	prepareThreads(16)
-	// Handlers, unlike ignoring, are not inherited by commands. What arrives is dropped.
+	// Commands inherit ignored signals, but not handlers. The signals are dropped.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals)
 	return func() { signal.Stop(signals) }, nil
 }
 
-// prepareThreads makes the runtime start n threads. They stay for later use.
+// prepareThreads makes the runtime start n threads. They are kept for later use.
 func prepareThreads(n int) {
 	var all, done sync.WaitGroup
 	all.Add(n)
@@ -65,12 +64,12 @@ func prepareThreads(n int) {
 	done.Wait()
 }
 
-// confine sets the limit of processes of a child, before the child runs anything
-// foreign.
+// confine limits the processes and the memory of a child, before it runs any foreign
+// code.
 func (ps *processes) confine(pid int) error {
 	if ps.init {
-		// When memory runs out, the kernel takes commands first. It fails where the
-		// child has ended already.
+		// The kernel must kill commands first when memory runs out. This fails if the child has
+		// already ended.
 		_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("500"), 0)
 	}
 	if ps.data > 0 {
@@ -89,8 +88,8 @@ func (ps *processes) confine(pid int) error {
 	return nil
 }
 
-// takeProcessors binds the calling thread to n of its processors, other ones
-// for each session.
+// takeProcessors binds the calling thread to n of its processors. The choice is random,
+// to spread sessions.
 func takeProcessors(n int) error {
 	var may, take unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &may); err != nil {
@@ -115,5 +114,5 @@ func takeProcessors(n int) error {
 	return nil
 }
 
-// inMemory reports whether a file system is one in memory.
+// inMemory reports whether a file system is a tmpfs.
 func inMemory(st *unix.Statfs_t) bool { return int64(st.Type) == unix.TMPFS_MAGIC }

@@ -8,11 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// niceness is what a priority stands for that the system returns.
+// niceness converts a priority returned by the system.
 func niceness(priority int) int { return priority }
 
-// Hide does nothing: outside Linux a process looks into another one only with a
-// right of its own.
+// Hide does nothing: outside Linux, reading another process needs a special permission.
 func Hide() error { return nil }
 
 // guard fails: no sandbox runs here.
@@ -20,8 +19,8 @@ func (*processes) guard() (release func(), err error) {
 	return nil, errors.New("protect tool host: it is the first process of a sandbox only on Linux")
 }
 
-// confine and takeProcessors do nothing. That these limits are not kept is
-// told with the bounds of the workspace.
+// confine and takeProcessors do nothing. The workspace's bounds report these limits as
+// missing.
 func (*processes) confine(int) error { return nil }
 
 func takeProcessors(int) error { return nil }

@@ -1,8 +1,7 @@
-// Package host is the tool host: it runs inside the workspace, as one
-// unprivileged user, and does there what [workspace.Workspace] asks for over
-// its connection: files, search, commands, programs and changes. It trusts
-// neither the tree it serves nor the commands it runs; the wall around all of
-// it is the engine's.
+// Package host is the tool host. It runs inside the workspace as one unprivileged user,
+// and serves [workspace.Workspace] over its connection: files, search, commands,
+// programs and changes. It trusts neither the tree it serves nor the commands it runs.
+// The engine provides the wall around it.
 package host
 
 import (
@@ -24,27 +23,27 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/watch"
 )
 
-// Config says what to serve.
+// Config configures the host.
 type Config struct {
 	Root   string           // absolute path of the tree
 	Name   string           // see [workspace.Spec]
-	Base   string           // the base as a read-only tree, when the engine can show it
-	Upper  string           // upper layer of the overlay at Root, when it is one; needs Base
-	Layer  string           // what a set-up made, as a read-only tree below the base; "" for none
-	Cache  string           // upper layer of the overlay at [workspace.CacheInside], when it is one
-	Git    string           // see [workspace.Spec], as it is called inside; "" for none
-	Env    []string         // the whole environment of commands, KEY=value
-	Dirs   []string         // more directories on the server's disk that the session fills; with Init they are found
-	Init   bool             // the process has this namespace for itself: reap and kill orphans
-	Hold   bool             // nothing else holds the processes to their limits
-	Limits workspace.Limits // Command and DiskBytes; the others with Hold
-	// Way opens the way out where there is a [workspace.Egress], nil where there never is.
+	Base   string           // read-only base; "" if the engine cannot show it
+	Upper  string           // upper layer of the overlay at Root; "" if Root is a copy; needs Base
+	Layer  string           // read-only tree of the set-up below the base; "" if none
+	Cache  string           // upper layer of the overlay at [workspace.CacheInside]; "" if there is none
+	Git    string           // path inside of [workspace.Spec.Git]; "" if none
+	Env    []string         // complete environment of commands, KEY=value
+	Dirs   []string         // other directories on the server's disk that count; found automatically with Init
+	Init   bool             // the process owns its PID namespace: reap and kill orphans
+	Hold   bool             // the host itself enforces the limits
+	Limits workspace.Limits // Command and DiskBytes; the others only with Hold
+	// Way opens the proxy for a [workspace.Egress]; nil disables proxies.
 	Way func(context.Context, *workspace.Conn) (Way, error)
 	Log *slog.Logger
 }
 
-// Way carries what commands say to the proxy. Down takes a piece of what that says,
-// Environ is what commands are told of it.
+// Way carries connections of commands to the proxy. Down delivers data of the proxy.
+// Environ returns the environment variables for commands.
 type Way interface {
 	Down(p workspace.StreamParams) error
 	Environ() []string
@@ -59,23 +58,23 @@ type host struct {
 	conn    *workspace.Conn
 	log     *slog.Logger
 	agent   *ignores // .agentignore of the base
-	git     *ignores // .gitignore as it is now
+	git     *ignores // present .gitignore
 	base    *baseline
 	procs   *processes
 	shell   *shell
 	progs   programs
 	way     wayOut
 	watch   *watch.Watch // set before base is known
-	past    gitdir.Maker // guarded by the turn of the shell
-	wasFull []string     // places that were full, likewise
+	past    gitdir.Maker // guarded by the shell's queue
+	wasFull []string     // paths of full places; guarded likewise
 
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	stops map[jsonrpc2.ID]context.CancelFunc
 }
 
-// Serve answers on conn until it is closed or ctx ends, then ends everything
-// that was started and returns. It returns nil when the client hung up.
+// Serve answers on conn until it is closed or ctx ends, then ends everything that it
+// started. It returns nil if the client hung up.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	h, err := newHost(cfg)
 	if err != nil {
@@ -93,14 +92,14 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	if err := h.procs.launch(cfg); err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	defer h.procs.landed()
+	defer h.procs.endThread()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ready := make(chan struct{})
 	h.conn = workspace.NewConn(ctx, conn, starting{h, ready}, h.log)
 	close(ready)
 	h.work.Go(func() {
-		h.watch = watch.New(ctx, h.watched())
+		h.watch = watch.New(ctx, h.watchConfig())
 		h.base.scan(ctx, h)
 		h.watch.Run(ctx)
 	})
@@ -183,8 +182,7 @@ func (s starting) Handle(ctx context.Context, _ *jsonrpc2.Conn, req *jsonrpc2.Re
 	}()
 }
 
-// begin registers a piece of work that Serve waits for. It reports false when
-// Serve is ending.
+// begin registers work for which Serve waits. It reports false if Serve is ending.
 func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,14 +198,14 @@ func (h *host) begin(id *jsonrpc2.ID, stop context.CancelFunc) bool {
 
 func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 	var result any
-	err := h.guarded(req.Method, func() (err error) {
+	err := h.recoverPanic(req.Method, func() (err error) {
 		result, err = h.do(ctx, req)
 		return err
 	})
 	if err == nil {
 		err = h.conn.Reply(ctx, req.ID, result)
 		if err == nil || !errors.Is(err, workspace.ErrTooLarge) {
-			return // a failed reply means that nobody listens
+			return // if the reply failed, the client is gone
 		}
 	}
 	if err := h.conn.Fail(ctx, req.ID, err); err != nil {
@@ -215,9 +213,9 @@ func (h *host) answer(ctx context.Context, req *jsonrpc2.Request) {
 	}
 }
 
-// guarded calls fn and returns its panic as an error: what one request breaks on
-// ends that request and not the workspace.
-func (h *host) guarded(what string, fn func() error) (err error) {
+// recoverPanic calls fn and returns its panic as an error: it ends the request, not the
+// workspace.
+func (h *host) recoverPanic(what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:host-panic
 			h.log.Error("panic", "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
@@ -292,14 +290,14 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	return nil, fmt.Errorf("answer client: unknown method %q: mount the same binary", req.Method)
 }
 
-// wayOut is where commands get out by name, once there is one.
+// wayOut holds the proxy, once it is open.
 type wayOut struct {
 	mu   sync.Mutex
 	to   Way
 	over bool
 }
 
-// begin opens the way out, before anything runs that could take its place.
+// begin opens the proxy before any command runs that could take its address.
 func (w *wayOut) begin(ctx context.Context, h *host) (err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

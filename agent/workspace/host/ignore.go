@@ -11,19 +11,19 @@ import (
 	"github.com/handrail-bot/handrail/policy/ignore"
 )
 
-// maxIgnoreFile is how much of an ignore file is read.
+// maxIgnoreFile is the number of bytes to read of an ignore file.
 const maxIgnoreFile = 1 << 20
 
-// ignores answers for all ignore files of one name in a tree. It reads a file when
-// it is first needed, and again when it has changed, unless it is frozen.
+// ignores evaluates all ignore files of one name in a tree. It reads a file on first
+// use and, unless frozen, again after a change.
 type ignores struct {
 	root   *os.Root
 	name   string
 	frozen bool
-	at     func(dir string) ignore.Rules // rules
+	at     func(dir string) ignore.Rules // method value of rules
 
 	mu     sync.RWMutex
-	sealed bool // all there are have been read
+	sealed bool // all existing files have been read
 	dirs   map[string]ruleFile
 }
 
@@ -39,7 +39,7 @@ func newIgnores(root *os.Root, name string, frozen bool) *ignores {
 	return ig
 }
 
-// match reports whether rel, or a directory it lies in, is excluded.
+// match reports whether rel, or a directory above it, is excluded.
 func (ig *ignores) match(rel string, dir bool) bool { return ignore.Match(rel, dir, ig.at) }
 
 func (ig *ignores) rules(dir string) ignore.Rules {
@@ -53,8 +53,8 @@ func (ig *ignores) rules(dir string) ignore.Rules {
 	return ig.load(dir)
 }
 
-// load returns the rules of the ignore file of dir, if there is one. It reads the
-// file the first time, and when it has changed.
+// load returns the rules of the ignore file in dir, if any. It reads the file on first
+// use and, unless frozen, after a change.
 func (ig *ignores) load(dir string) ignore.Rules {
 	ig.mu.RLock()
 	known, ok := ig.dirs[dir]
@@ -66,7 +66,7 @@ func (ig *ignores) load(dir string) ignore.Rules {
 	ig.mu.Lock()
 	defer ig.mu.Unlock()
 	if now, ok := ig.dirs[dir]; ok && ig.frozen {
-		return now.rules // the first reading counts
+		return now.rules // the first read counts
 	}
 	ig.dirs[dir] = next
 	return next.rules
@@ -92,15 +92,15 @@ func (ig *ignores) readFile(name string, known ruleFile) ruleFile {
 	return ruleFile{rules: ignore.Parse(string(text)), mtime: info.ModTime(), size: info.Size()}
 }
 
-// seal marks that every ignore file has been read. Directories that are not known
-// then have none.
+// seal marks that every ignore file has been read. Unknown directories then have no
+// rules.
 func (ig *ignores) seal() {
 	ig.mu.Lock()
 	ig.sealed = true
 	ig.mu.Unlock()
 }
 
-// refresh makes load read ignore files again that may have changed.
+// refresh makes load check ignore files for changes again.
 func (ig *ignores) refresh() {
 	ig.mu.Lock()
 	defer ig.mu.Unlock()

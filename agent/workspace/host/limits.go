@@ -21,8 +21,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// watched returns what is watched in this session.
-func (h *host) watched() watch.Config {
+// watchConfig returns the configuration of this session's watch.
+func (h *host) watchConfig() watch.Config {
 	c := watch.Config{Disk: h.cfg.Limits.DiskBytes, Dirs: h.cfg.Dirs, List: h.procs.list, Kill: h.procs.killEverything}
 	if h.cfg.Hold {
 		c.Memory, c.Threads = h.cfg.Limits.MemoryBytes, h.cfg.Limits.Pids
@@ -48,11 +48,11 @@ func (h *host) watched() watch.Config {
 	return c
 }
 
-// mounted is a directory on a file system of its own.
-type mounted struct{ at, kind string }
+// mountPoint is the mount point of a file system.
+type mountPoint struct{ at, kind string }
 
-// writableMounts returns where in this mount namespace files can be written.
-func writableMounts() (out []mounted) {
+// writableMounts returns the writable mounts of this mount namespace.
+func writableMounts() (out []mountPoint) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil
@@ -67,7 +67,7 @@ func writableMounts() (out []mounted) {
 		}
 		at := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(b[4])
 		if info, err := os.Stat(at); err == nil && info.IsDir() {
-			out = append(out, mounted{at, a[0]})
+			out = append(out, mountPoint{at, a[0]})
 		}
 	}
 	return out
@@ -75,10 +75,10 @@ func writableMounts() (out []mounted) {
 
 func writable(options string) bool { return slices.Contains(strings.Split(options, ","), "rw") }
 
-// onlyRemoves matches commands that do nothing but delete.
+// onlyRemoves matches commands that only delete files or change modes.
 var onlyRemoves = pattern.Lazy(`^\s*(rm|chmod\s+u?[+0-7][0-7rwxX]*)(\s+-[rfRdv]+)*(\s+(--\s+)?[\w./@%+:,=*?-]+)+\s*$`)
 
-// mayRun refuses what could write more while there is too much on the disk.
+// mayRun refuses commands that could write more while the disk limit is exceeded.
 func (h *host) mayRun(ctx context.Context, line string) error {
 	why := h.watch.Full(context.WithoutCancel(ctx))
 	if why == "" || onlyRemoves().MatchString(line) {
@@ -87,16 +87,15 @@ func (h *host) mayRun(ctx context.Context, line string) error {
 	return fmt.Errorf("%s. Until then only `rm -rf PATH…` and `chmod` run", why) //control:full-refuses
 }
 
-// Commands give way to the host that watches them: they are nicer by so much. Nobody is
-// nicer than nicest, and nobody may become less nice than they are, as this program may have been
-// started with nice.
+// Commands yield to the host that watches them: nicer is added to their nice value, up
+// to nicest. The value is relative, because this program may have been started with
+// nice, and no process may lower its own.
 const (
 	nicer  = 5
 	nicest = 19
 )
 
-// launch makes the thread that children are started from. They inherit what it
-// gave up.
+// launch creates the thread that starts children. They inherit its restrictions.
 func (ps *processes) launch(cfg Config) error {
 	if !cfg.Init {
 		return nil
@@ -107,7 +106,7 @@ func (ps *processes) launch(cfg Config) error {
 	ps.jobs = make(chan func())
 	ready := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with this function
+		runtime.LockOSThread() // never unlocked: the thread ends with this function
 		err := giveUp(cfg)
 		ready <- err
 		if err != nil {
@@ -123,14 +122,14 @@ func (ps *processes) launch(cfg Config) error {
 	return nil
 }
 
-// landed ends the thread.
-func (ps *processes) landed() {
+// endThread ends the thread.
+func (ps *processes) endThread() {
 	if ps.jobs != nil {
 		close(ps.jobs)
 	}
 }
 
-// onThread runs f on the thread for children.
+// onThread runs f on the thread that starts children.
 func (ps *processes) onThread(f func() error) (err error) {
 	if ps.jobs == nil {
 		return f()
@@ -141,7 +140,7 @@ func (ps *processes) onThread(f func() error) (err error) {
 	return err
 }
 
-// giveUp limits the calling thread.
+// giveUp restricts the calling thread.
 func giveUp(cfg Config) error {
 	is, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil {
@@ -157,7 +156,7 @@ func giveUp(cfg Config) error {
 	}
 	err = seccomp.Commands(cfg.Hold)
 	if errors.Is(err, seccomp.ErrUnknown) || errors.Is(err, unix.EINVAL) {
-		return nil // what this machine cannot do is told when the server starts
+		return nil // reported when the server starts
 	}
 	return err
 }
@@ -187,8 +186,8 @@ func (ps *processes) families() (out []family) {
 	return out
 }
 
-// killEverything kills all processes of the session. Those that it stops
-// first start no others meanwhile.
+// killEverything kills all processes of the session. It stops them first, so that they
+// start no others meanwhile.
 func (ps *processes) killEverything() {
 	for _, sig := range []syscall.Signal{syscall.SIGSTOP, syscall.SIGKILL} {
 		for range 50 {
@@ -209,9 +208,9 @@ func (ps *processes) killEverything() {
 	ps.dropSegments()
 }
 
-// dropSegments removes what killed processes left of shared memory.
+// dropSegments removes the shared memory segments of killed processes.
 func (ps *processes) dropSegments() {
-	if ps.init { // otherwise it is the machine's
+	if ps.init { // without init they are the machine's
 		watch.DropSegments() //control:left-segments
 	}
 }

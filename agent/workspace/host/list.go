@@ -15,9 +15,9 @@ import (
 const (
 	defaultEntries = 1000
 	maxEntries     = 20_000
-	maxWalked      = 2_000_000 // entries that one call may visit
+	maxWalked      = 2_000_000 // maximum number of entries visited per call
 	defaultFound   = 100
-	mostKept       = 2000 // of those that fit equally well
+	maxKept        = 2000 // paths kept per rank of match
 )
 
 var errWalked = errors.New("walked far enough")
@@ -56,8 +56,8 @@ func (h *host) list(ctx context.Context, p workspace.PathParams) (workspace.List
 	return out, nil
 }
 
-// find finds files by name. Those that fit best come first, and of those that fit alike
-// the ones that lie nearest to the path that was asked for.
+// find finds files by name: the best matches first, and equal ones by their distance from
+// the given path.
 func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names, error) {
 	out := workspace.Names{Paths: []string{}}
 	rel, err := h.dir(q.Path)
@@ -77,7 +77,7 @@ func (h *host) find(ctx context.Context, q workspace.NameQuery) (workspace.Names
 		}
 		p := validName(n.path)
 		if at := f.Fit(p, n.isDir()); at < find.Not {
-			if count[at]++; len(fits[at]) < mostKept {
+			if count[at]++; len(fits[at]) < maxKept {
 				if n.isDir() {
 					p += "/"
 				}
@@ -125,8 +125,8 @@ func (h *host) dir(p string) (string, error) {
 	return h.inside(f, rel), nil
 }
 
-// visible returns a walker over the files that listings and searches show. It
-// leaves out git's own directories and what the ignore files exclude.
+// visible returns a walker over the files shown by listings and searches. It leaves out
+// git's own directories and ignored paths.
 func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	h.git.refresh()
 	git := known{ig: h.git, has: map[string]bool{}}
@@ -144,9 +144,9 @@ func (h *host) visible(visit func(n *node) (bool, error)) *walker {
 	}
 }
 
-// known asks ignore files about entries of a walk. In a walk no parent is excluded,
-// and the names in each directory are known, so it never opens ignore files that
-// do not exist.
+// isReadable matches the entries of a walk against ignore files. The walk never enters
+// excluded directories, so parents need no check. Directories known to have no ignore
+// file are skipped without opening one.
 type known struct {
 	ig  *ignores
 	has map[string]bool

@@ -20,15 +20,15 @@ import (
 
 const (
 	outlineTime  = 5 * time.Second
-	mostOutlined = 4000    // files of one outline
-	mostSource   = 1 << 20 // bytes of a file; one with more was written by a program
-	strided      = 16      // neighbours in a list that do not come one after the other
+	maxOutlined  = 4000    // maximum number of files per outline
+	maxSource    = 1 << 20 // maximum file size in bytes; larger files are generated
+	sampleStride = 16      // sampling stride through a list of files
 )
 
-// survey looks through source code.
+// survey reads source code for outlines and usage counts.
 type survey struct{ *host }
 
-// outline finds the definitions in a file, or in those of a directory.
+// outline finds the definitions in a file, or in the files of a directory.
 func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspace.Outline, error) {
 	if q.Glob != "" && !doublestar.ValidatePattern(q.Glob) {
 		return workspace.Outline{}, fmt.Errorf("outline: glob %q is not valid", q.Glob)
@@ -66,12 +66,12 @@ func (h survey) outline(ctx context.Context, q workspace.OutlineQuery) (workspac
 		return workspace.Outline{}, fmt.Errorf("outline of %s: %w", at, err)
 	}
 	slices.SortStableFunc(paths, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
-	done := h.sources(ctx, paths[:min(len(paths), mostOutlined)], outlineTime, d.Add)
+	done := h.sources(ctx, paths[:min(len(paths), maxOutlined)], outlineTime, d.Add)
 	return d.Outline(q.Max, len(paths)-done), ctx.Err()
 }
 
-// used finds which definitions of files are named most often by the others. It takes files
-// from all over the list, so that the first of them stand for all when the time is over.
+// used ranks definitions by the number of other files that name them. It samples the list
+// evenly, so that a run cut short by its time limit is still representative.
 func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.Used, error) {
 	u := find.NewUses()
 	var known, spread []string
@@ -80,18 +80,18 @@ func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.U
 			known = append(known, name)
 		}
 	}
-	step := max(1, (len(known)+mostOutlined-1)/mostOutlined)
-	for from := range step * strided {
-		for i := from; i < len(known); i += step * strided {
+	step := max(1, (len(known)+maxOutlined-1)/maxOutlined)
+	for from := range step * sampleStride {
+		for i := from; i < len(known); i += step * sampleStride {
 			spread = append(spread, known[i])
 		}
 	}
-	h.sources(ctx, spread[:min(len(spread), mostOutlined)], min(p.Time, outlineTime), u.Add)
-	return u.Most(p.Max), ctx.Err()
+	h.sources(ctx, spread[:min(len(spread), maxOutlined)], min(p.Time, outlineTime), u.Add)
+	return u.Top(p.Max), ctx.Err()
 }
 
-// sources gives files to a function, side by side, until a time is over. It returns how
-// many it came to.
+// sources calls each for the files in parallel until the time is up, and returns the
+// number of files reached.
 func (h survey) sources(ctx context.Context, paths []string, within time.Duration, each func(path string, text []byte)) int {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -105,7 +105,7 @@ func (h survey) sources(ctx context.Context, paths []string, within time.Duratio
 					return
 				}
 				if text, err := h.source(paths[i]); err == nil {
-					_ = h.guarded("outline", func() error { each(paths[i], text); return nil }) // one file less
+					_ = h.recoverPanic("outline", func() error { each(paths[i], text); return nil }) // a panic costs only this file
 				}
 			}
 		})
@@ -121,10 +121,10 @@ func (h survey) source(rel string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if info.Size() > mostSource {
-		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), mostSource, workspace.ErrTooLarge)
+	if info.Size() > maxSource {
+		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), maxSource, workspace.ErrTooLarge)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, mostSource))
+	text, err := io.ReadAll(io.LimitReader(f, maxSource))
 	if err != nil {
 		return nil, fmt.Errorf("outline of %s: %w", rel, err)
 	}

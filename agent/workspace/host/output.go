@@ -11,18 +11,18 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// Of a command's output so much of the beginning and the end is kept.
+// The number of bytes kept from the beginning and the end of a command's output.
 const (
 	outHead = workspace.MaxOutput / 2
 	outTail = workspace.MaxOutput / 2
 )
 
-// sink stores the beginning and the end of a command's output, and passes on its
-// lines as they come. It is used by one writer and one reader.
+// sink stores the beginning and the end of a command's output, and reports its lines as
+// they arrive. It has one writer and one reader.
 type sink struct {
 	mu       sync.Mutex
 	head     []byte
-	tail     []byte // ring, once it is full
+	tail     []byte // a ring buffer once full
 	at       int
 	dropped  int64
 	line     []byte
@@ -53,13 +53,13 @@ func (s *sink) write(p []byte) {
 	}
 }
 
-// maxPending bounds a line that is not complete yet in progress.
+// maxPending is the maximum length of an incomplete progress line, in bytes.
 const maxPending = 8 << 10
 
-// maxProgress is how much one command can send as progress. The result has more.
+// maxProgress is the maximum progress of one command, in bytes. The result holds more.
 const maxProgress = 512 << 10
 
-// follow passes on complete lines.
+// follow reports complete lines as progress.
 func (s *sink) follow(p []byte) {
 	if s.progress == nil {
 		return
@@ -79,7 +79,7 @@ func (s *sink) follow(p []byte) {
 	}
 }
 
-// result returns the output as text, and how many bytes are missing in it.
+// result returns the output as text, and the number of bytes left out.
 func (s *sink) result() (string, int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

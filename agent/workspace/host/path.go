@@ -13,13 +13,13 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// longestPath is how many bytes of a path the system takes.
-const longestPath = 4096
+// maxPath is the system's maximum length of a path, in bytes.
+const maxPath = 4096
 
 // clean turns a path as models write it into one relative to the root.
 func (h *host) clean(p string) (string, error) {
-	if len(p) > longestPath {
-		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), longestPath)
+	if len(p) > maxPath {
+		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), maxPath)
 	}
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("use path %q: %w", p, fs.ErrInvalid)
@@ -43,8 +43,8 @@ func (h *host) clean(p string) (string, error) {
 	return h.stripName(rel), nil
 }
 
-// stripName takes the folder's own name off the front of a path, as in
-// "repo/src/a.go", unless the root really has something of that name.
+// stripName removes the folder's own name from the front of a path, as in
+// "repo/src/a.go", unless the root has an entry of that name.
 func (h *host) stripName(rel string) string {
 	first, rest, _ := strings.Cut(rel, "/")
 	if first != h.cfg.Name && first != path.Base(h.cfg.Root) {
@@ -83,8 +83,8 @@ func (h *host) open(rel string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// allowedTarget returns an error when .agentignore excludes the path of an open file
-// behind its symlinks.
+// allowedTarget returns an error if .agentignore excludes the resolved path of an open
+// file.
 func (h *host) allowedTarget(f *os.File, rel string, dir bool) error {
 	if at := h.inside(f, rel); at != rel && h.agent.match(at, dir) {
 		return workspace.ErrIgnored
@@ -127,7 +127,7 @@ func notFile(info fs.FileInfo) error {
 	return workspace.ErrNotFile
 }
 
-// rootError returns an error of [os.Root] as one that callers branch on.
+// rootError wraps an error of [os.Root] so that callers can test it with [errors.Is].
 func rootError(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && strings.Contains(pe.Err.Error(), "path escapes from parent") {

@@ -11,23 +11,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markEnv names the variable by which everything started from one shell or
-// program is found again, also after setsid.
+// markEnv names the variable that identifies the processes of one shell or program, even
+// after setsid.
 const markEnv = "HANDRAIL_MARK"
 
-// processes starts children and finds what they left.
+// processes starts children and tracks their descendants.
 type processes struct {
-	init  bool // every process of the namespace comes from here
+	init  bool // this process is the init of its PID namespace
 	limit uint64
-	data  uint64 // bytes of memory of one child, 0 for any
+	data  uint64 // memory limit per child in bytes; 0 means unlimited
 	mu    sync.Mutex
-	own   map[int]string    // marks of children that have a waiter
-	born  map[string]uint64 // when children with a mark started
+	own   map[int]string    // by PID: marks of children with a waiter
+	born  map[string]uint64 // by mark: start time of its child
 	seen  census
-	jobs  chan func() // run on the thread whose limits children inherit; nil where there is none
+	jobs  chan func() // run on the thread that passes its limits to children; nil if there is none
 }
 
-// start starts cmd, whose waiter calls forget when it is done.
+// start starts cmd. Its waiter must call forget when cmd has ended.
 func (ps *processes) start(cmd *exec.Cmd, mark string) error {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
@@ -47,7 +47,7 @@ func (ps *processes) start(cmd *exec.Cmd, mark string) error {
 	return nil
 }
 
-// ignoreExit drops the error that a process did not exit with 0, as after a kill.
+// ignoreExit drops the error of a nonzero exit status, as after a kill.
 func ignoreExit(err error) error {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -62,7 +62,7 @@ func (ps *processes) forget(pid int) {
 	ps.mu.Unlock()
 }
 
-// reap collects children that were inherited and have ended.
+// reap collects inherited children that have ended.
 func (ps *processes) reap() {
 	if !ps.init {
 		return
@@ -76,7 +76,7 @@ func (ps *processes) reap() {
 	}
 }
 
-// has reports whether a child has a waiter. ps.mu is held.
+// has reports whether a child has a waiter. The caller holds ps.mu.
 func (ps *processes) has(pid int) bool {
 	_, ok := ps.own[pid]
 	return ok
@@ -85,19 +85,19 @@ func (ps *processes) has(pid int) bool {
 type procInfo struct {
 	pid, parent, session int
 	state                byte
-	started              uint64 // in the kernel's ticks; 0 if they are unknown
+	started              uint64 // in kernel ticks; 0 if unknown
 }
 
-// family is what came from one child: its process group and session, what
-// descends from it or carries its mark, and, where asked for and all orphans
-// are ours, the orphans.
+// family identifies the processes of one child: its process group and session, its
+// descendants, and the processes with its mark. With orphans set, it includes the orphans
+// if this process is the init.
 type family struct {
 	leader  int
 	mark    string
 	orphans bool
 }
 
-// killAll kills a family, until nothing is left of it or what is left cannot
+// killAll kills a family. It stops when none is left, or after 50 rounds if some cannot
 // be killed.
 func (ps *processes) killAll(fam family) {
 	leader := fam.leader

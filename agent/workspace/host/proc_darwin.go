@@ -14,7 +14,7 @@ func hasMark(pid int, mark string) bool {
 	return err == nil && bytes.Contains(env, []byte(markEnv+"="+mark))
 }
 
-// process finds no single one: all are listed each time.
+// process always fails: this system lists all processes at once.
 func process(int) (p procInfo, ok bool) { return p, false }
 
 func children(int) (pids []int, ok bool) { return nil, false }
@@ -29,7 +29,7 @@ func listProcesses() (out []procInfo) {
 		if p.Proc.P_stat == zombie {
 			info.state = 'Z'
 		}
-		info.session, _ = unix.Getsid(info.pid) // 0 where it has ended
+		info.session, _ = unix.Getsid(info.pid) // 0 if it has ended
 		out = append(out, info)
 	}
 	return out

@@ -41,7 +41,7 @@ func process(pid int) (p procInfo, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	// pid (name with anything in it) state ppid pgrp session … and the start as the 20th
+	// pid (any name) state ppid pgrp session …; the start time is field 20 after the name
 	_, rest, _ := strings.Cut(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " ")
 	f := strings.Fields(rest)
 	if len(f) < 20 {
@@ -54,8 +54,8 @@ func process(pid int) (p procInfo, ok bool) {
 	return p, true
 }
 
-// children returns the children of a process. The second result is false if the kernel
-// does not tell; a process that has ended has none.
+// children returns the children of a process; a process that has ended has none. The
+// second result is false if the kernel does not list children.
 func children(pid int) (pids []int, ok bool) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(dir)

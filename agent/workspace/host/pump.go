@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pump empties the shell's output pipe all the time, so that what runs in the
-// background never blocks, and gives it to the sink of the moment.
+// pump drains the shell's output pipe all the time, so that background processes never
+// block, and passes the output to the current sink.
 type pump struct {
 	f        *os.File
 	mu       sync.Mutex
@@ -34,7 +34,7 @@ func (p *pump) loop() {
 			select {
 			case drained := <-p.draining:
 				p.rest(buf)
-				_ = p.f.SetReadDeadline(time.Time{}) // it fails only on a closed file, which Read tells
+				_ = p.f.SetReadDeadline(time.Time{}) // fails only on a closed file, which Read reports
 				close(drained)
 				continue
 			default:
@@ -47,16 +47,16 @@ func (p *pump) loop() {
 	}
 }
 
-// rest reads what is in the pipe now. It does not wait for more, so that a chatty
+// rest reads the current content of the pipe. It does not wait for more, so that a chatty
 // background process cannot keep it busy.
 func (p *pump) rest(buf []byte) {
 	raw, err := p.f.SyscallConn()
 	if err != nil {
 		return
 	}
-	for range 32 { // twice what a pipe holds
+	for range 32 { // twice the largest pipe
 		n := 0
-		err := raw.Control(func(fd uintptr) { // not File.Fd, which would make it blocking
+		err := raw.Control(func(fd uintptr) { // File.Fd would make the file blocking
 			if waitable(int(fd)) {
 				n, _ = syscall.Read(int(fd), buf)
 			}
@@ -77,7 +77,7 @@ func (p *pump) give(b []byte) {
 	}
 }
 
-func (p *pump) to(s *sink) {
+func (p *pump) setSink(s *sink) {
 	p.mu.Lock()
 	p.sink = s
 	p.mu.Unlock()
@@ -98,7 +98,7 @@ func (p *pump) drain() {
 }
 
 func (p *pump) stop() {
-	_ = p.f.SetReadDeadline(time.Unix(1, 0)) // it fails only on a closed file
+	_ = p.f.SetReadDeadline(time.Unix(1, 0)) // fails only on a closed file
 	<-p.done
 }
 

@@ -46,7 +46,7 @@ func (h *host) chunk(p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	return pieceOf(f, info, p)
 }
 
-// rawChunk reads a symlink as its target. It does not follow it.
+// rawChunk is chunk without following symlinks: the content of a symlink is its target.
 func (h *host) rawChunk(rel string, p workspace.ChunkParams) (*workspace.ChunkResult, error) {
 	info, err := h.root.Lstat(rel)
 	if err != nil {

@@ -27,24 +27,24 @@ const (
 // searched is one file of a search.
 type searched struct {
 	path  string
-	dir   *dirHandle // nil for a file named by the query
+	dir   *dirHandle // nil if the query names the file
 	found []workspace.MatchLine
-	hits  int // lines that match; those beyond the cap are only counted
+	hits  int // number of matching lines, including those beyond the cap
 }
 
-// batch is some files of a search on their way from the walker through a worker to the
-// collector, which takes them in the walker's order. One by one they would cost more to
-// hand over than to search.
+// batch is a group of files on its way from the walker through a worker to the collector,
+// which takes batches in the walker's order. Handing over single files would cost more
+// than searching them.
 type batch struct {
 	files []searched
 	done  chan struct{}
 }
 
-// mostInBatch is how many files are handed over at once.
-const mostInBatch = 32
+// maxBatch is the maximum number of files in a batch.
+const maxBatch = 32
 
-// search searches all visible files, with as many workers as there are processors.
-// Results come in path order.
+// search searches all visible files, with one worker per processor. Results come in path
+// order.
 func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches, error) {
 	m, err := find.Lines(q)
 	if err != nil {
@@ -69,7 +69,7 @@ func (h *host) search(ctx context.Context, q workspace.Query) (workspace.Matches
 	workers.Go(func() {
 		defer close(s.todo)
 		defer close(s.order)
-		walkErr = s.h.guarded("search", func() error { return s.walk(ctx) })
+		walkErr = s.h.recoverPanic("search", func() error { return s.walk(ctx) })
 		if walkErr == nil {
 			walkErr = s.flush(ctx)
 		}
@@ -95,7 +95,7 @@ type searching struct {
 	m       *find.Matcher
 	limit   int
 	context int
-	next    batch // of the walker
+	next    batch // filled by the walker
 	todo    chan *batch
 	order   chan *batch
 	full    atomic.Bool // the cap is reached: only count
@@ -133,8 +133,8 @@ func (s *searching) walk(ctx context.Context) error {
 	return w.walk(ctx, at)
 }
 
-// fits reports whether a glob matches the path, or the name when it has no directories
-// in it. None matches all.
+// fits reports whether a glob matches the path, or the name if the glob has no slash. An
+// empty glob matches all.
 func fits(glob, rel string) bool {
 	switch {
 	case glob == "":
@@ -146,13 +146,13 @@ func fits(glob, rel string) bool {
 }
 
 func (s *searching) queue(ctx context.Context, f searched) error {
-	if s.next.files = append(s.next.files, f); len(s.next.files) < mostInBatch {
+	if s.next.files = append(s.next.files, f); len(s.next.files) < maxBatch {
 		return nil
 	}
 	return s.flush(ctx)
 }
 
-// flush hands over what was queued.
+// flush hands over the queued files.
 func (s *searching) flush(ctx context.Context) error {
 	if len(s.next.files) == 0 {
 		return nil
@@ -172,7 +172,7 @@ func (s *searching) flush(ctx context.Context) error {
 	return nil
 }
 
-// release gives back the directories.
+// release drops the references to the files' directories.
 func (b *batch) release() {
 	for _, f := range b.files {
 		if f.dir != nil {
@@ -188,7 +188,7 @@ func (s *searching) work(ctx context.Context) {
 			if ctx.Err() != nil {
 				break
 			}
-			if err := s.h.guarded("search", func() error { s.file(ctx, &b.files[i], &r); return nil }); err != nil {
+			if err := s.h.recoverPanic("search", func() error { s.file(ctx, &b.files[i], &r); return nil }); err != nil {
 				s.broke.Store(&err)
 			}
 		}

@@ -13,18 +13,18 @@ import (
 )
 
 const (
-	window   = 4 << 20   // bytes of a file that are searched in one piece
-	maxFound = 256 << 20 // bytes of one file that are searched
+	window   = 4 << 20   // bytes searched in one piece
+	maxFound = 256 << 20 // maximum number of bytes searched per file
 )
 
-// room is what one worker reads files into, one after the other.
+// room holds the read buffers of one worker, reused for each file.
 type room struct{ buf, low []byte }
 
 // file searches one file in windows that end at a line's end.
 func (s *searching) file(ctx context.Context, f *searched, r *room) {
 	in, size, err := s.open(f)
 	if err != nil {
-		return // it went away, or nobody may read it
+		return // removed meanwhile, or not readable
 	}
 	defer in.Close()
 	if want := int(min(size+1, window)); cap(r.buf) < want {
@@ -51,7 +51,7 @@ func (s *searching) file(ctx context.Context, f *searched, r *room) {
 		cut := have
 		if !last {
 			if cut = bytes.LastIndexByte(buf[:have], '\n') + 1; cut == 0 {
-				cut = have // one line longer than a window
+				cut = have // a line longer than a window
 			}
 		}
 		w.scan(buf[:cut])
@@ -62,8 +62,8 @@ func (s *searching) file(ctx context.Context, f *searched, r *room) {
 	}
 }
 
-// rawFile is a file without the runtime's poller, which costs more than reading a
-// small file.
+// rawFile is a file without the runtime's poller, which costs more than reading a small
+// file.
 type rawFile int
 
 func (r rawFile) Read(p []byte) (int, error) {
@@ -92,7 +92,7 @@ func (s *searching) open(f *searched) (io.ReadCloser, int64, error) {
 	return in, info.Size(), nil
 }
 
-// windowed counts lines across the windows of a file.
+// windowed searches a file window by window and counts its lines.
 type windowed struct {
 	s    *searching
 	f    *searched
@@ -141,7 +141,7 @@ func (w *windowed) hit(buf []byte, start, end, n int) {
 	}
 }
 
-// add appends a line, or marks one that was context so far.
+// add appends a line, or turns a context line into a match.
 func (w *windowed) add(n int, line []byte, hit bool) {
 	found := w.f.found
 	for i := len(found) - 1; i >= 0 && found[i].N >= n; i-- {

@@ -37,21 +37,22 @@ import (
 // Functions and traps of one command are there for the next, and must not get between it and
 // the loop: a function named cd would send it elsewhere, one named printf report another end.
 // The loop takes its words back before it uses them; in posix mode no function precedes trap,
-// unset and exit, which do that. Options that the mode changes are restored. Nothing of the
-// loop is shown by set -x.
-const loop = `while { IFS=' ' read -r __hr_n __hr_k __hr_s; } 2>/dev/null <&3; do
-{ IFS= read -r __hr_d; __hr_c= __hr_p=
-while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l; __hr_c="$__hr_c$__hr_l
+// unset and exit, which do that. Options that the mode changes are restored. set -x ends with
+// its command, so that it shows nothing of the loop.
+const loop = `while IFS=' ' read -r __hr_n __hr_k __hr_s <&3; do
+IFS= read -r __hr_d <&3; __hr_c= __hr_p=
+while [ "$__hr_k" -gt 0 ]; do IFS= read -r __hr_l <&3; __hr_c="$__hr_c$__hr_l
 "; __hr_k=$((__hr_k-1)); done
 if [ -n "$__hr_d" ]; then
 __hr_o=${OLDPWD-}; [ "$PWD" = "$__hr_d" ] || __hr_o=$PWD
 CDPATH= cd -- "$__hr_d" || exit 1; OLDPWD=$__hr_o; else
 case "$PWD/" in "$__hr_root/"*) [ -d "$PWD" ] || cd -- "$__hr_root";; *) cd -- "$__hr_root"; echo "[back in $__hr_root]";; esac; fi
-[ "$__hr_s" = 0 ] || (exit "$__hr_s"); } 2>/dev/null <&3
+[ "$__hr_s" = 0 ] || (exit "$__hr_s")
 eval "$__hr_c" 3<&- 4>&-
 { __hr_s=$?; } 2>/dev/null
 %s
-{ case $__hr_p in ?*) __hr_s=${__hr_p%%%%:*}; printf '|%%s\n' "${__hr_p#*:}" >&4;; esac
+{ set +x
+case $__hr_p in ?*) __hr_s=${__hr_p%%%%:*}; printf '|%%s\n' "${__hr_p#*:}" >&4;; esac
 printf '%%s %%s %%s\n' "$__hr_n" "$__hr_s" "$PWD" >&4; } 2>/dev/null
 done
 `
@@ -63,7 +64,7 @@ const tail = `{ __hr_p="$?:${PIPESTATUS[@]}"; } 2>/dev/null`
 // traps that run between words, allows functions before any word except in posix mode, and
 // forgets two of its options with that mode.
 const (
-	words     = "unset -f read cd printf echo shopt eval return '[' || exit \"$__hr_s\"\n"
+	words     = "unset -f read cd printf echo shopt eval return set '[' || exit \"$__hr_s\"\n"
 	again     = "{ " + words + "} 2>/dev/null"
 	bashAgain = `{ __hr_b=:${BASHOPTS-}: __hr_o=${POSIXLY_CORRECT-} POSIXLY_CORRECT=y
 trap - DEBUG RETURN ERR
@@ -169,7 +170,7 @@ func (s *shell) start() (*liveShell, error) {
 		}
 	}()
 	go func() {
-		_ = cmd.Wait() // the state tells
+		_ = cmd.Wait() // ProcessState has the result
 		s.h.procs.forget(cmd.Process.Pid)
 		close(l.died)
 	}()
@@ -180,7 +181,7 @@ func (l *liveShell) family() family {
 	return family{leader: l.cmd.Process.Pid, mark: l.mark, orphans: true}
 }
 
-// end kills the shell with all that came from it and waits for its readers.
+// end kills the shell and its family, and waits for its readers.
 func (s *shell) end(l *liveShell) {
 	s.h.procs.killAll(l.family())
 	<-l.died
@@ -236,8 +237,8 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 	return res, err
 }
 
-// startDir returns the directory for a command, clamped to the root. It is an error
-// when there is no such directory.
+// startDir returns the directory for a command, clamped to the root, or an error if it
+// does not exist. It is empty if cwd is.
 func (h *host) startDir(cwd string) (string, error) {
 	if cwd == "" {
 		return "", nil
@@ -263,10 +264,9 @@ func (h *host) startDir(cwd string) (string, error) {
 	return path.Join(h.cfg.Root, rel), nil
 }
 
-// standing returns where a shell stands that says it is at a path: relative to the root,
-// without symlinks. Where the next command cannot begin there, it is the root, and the
-// second result is the path.
-func (h *host) standing(at string) (dir, left string) {
+// reportedDir returns the directory that a shell reports, relative to the root and without
+// symlinks. If the next command cannot start there, dir is the root and left is at.
+func (h *host) reportedDir(at string) (dir, left string) {
 	resolved, err := filepath.EvalSymlinks(at)
 	in, ok := strings.CutPrefix(resolved+"/", h.real+"/")
 	rel := path.Clean(in)
@@ -283,7 +283,7 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	restarted := false
 	if s.live != nil {
 		select {
-		case <-s.live.died: // between two commands
+		case <-s.live.died: // it died between two commands
 			s.end(s.live)
 			s.live, restarted = nil, true
 		default:
@@ -298,10 +298,10 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 	}
 	l := s.live
 	began := time.Now()
-	l.out.to(out)
+	l.out.setSink(out)
 	res, err := s.await(ctx, l, c, dir)
 	l.out.drain()
-	l.out.to(nil)
+	l.out.setSink(nil)
 	if res.Restart || err != nil {
 		s.end(l)
 		s.live = nil
@@ -339,7 +339,7 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_, _ = l.in.WriteString(text) // it fails when the shell dies, which is seen below
+		_, _ = l.in.WriteString(text) // fails if the shell dies, which is seen below
 	}()
 	deadline := time.NewTimer(c.Timeout)
 	defer deadline.Stop()
@@ -360,14 +360,14 @@ func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, di
 			}
 			got, rest, _ := strings.Cut(line, " ")
 			status, at, _ := strings.Cut(rest, " ")
-			if !ok { // the shell ends, or has another program take its place, which may run on
+			if !ok { // the shell ended, or replaced itself by a program that may run on
 				marks = nil
 				continue
 			}
 			if code, err := strconv.Atoi(status); err == nil && got == nonce {
 				<-sent
 				res := workspace.CommandResult{Exit: code, Pipeline: pipeline}
-				res.Dir, res.Left = s.h.standing(at)
+				res.Dir, res.Left = s.h.reportedDir(at)
 				return res, nil
 			}
 		case <-l.died:

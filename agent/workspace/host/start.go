@@ -14,7 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// programs are the ones started beside the shell.
+// programs tracks the programs that run beside the shell.
 type programs struct {
 	mu      sync.Mutex
 	running map[uint64]*program
@@ -99,7 +99,7 @@ func (h *host) follow(id uint64, pr *program, out *os.File) {
 	}
 	h.procs.forget(pr.cmd.Process.Pid)
 	h.procs.killAll(pr.family())
-	_ = out.SetReadDeadline(time.Now().Add(time.Second)) // for what escaped and still holds the pipe
+	_ = out.SetReadDeadline(time.Now().Add(time.Second)) // escaped processes may still hold the pipe
 	<-copied
 	out.Close()
 	pr.stdin.Close()

@@ -10,12 +10,12 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// layers reads the changes below dir from the upper layer. A directory is there
-// when something in it has changed. What the base has and the tree has not is
+// layers reads the changes below dir from the upper layer. A directory is in it if
+// something below has changed. Entries of the base that are missing in the tree are
 // deleted, however the overlay marks that.
 func (d *diff) layers(ctx context.Context, dir string) error {
 	upper, err := entries(ctx, d.h.base.upper, dir, d.shut)
-	if err != nil || !d.known(path.Join(dir, "x")) {
+	if err != nil || !d.isReadable(path.Join(dir, "x")) {
 		return err
 	}
 	base, err := entries(ctx, d.h.base.base, dir, nil)
@@ -23,7 +23,7 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 		return err
 	}
 	for name, n := range upper {
-		if skipped(name) {
+		if isSkipped(name) {
 			continue
 		}
 		old, had := base[name]
@@ -31,9 +31,9 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 		case n.isDir() && had && old.isDir():
 			err = d.layers(ctx, n.path)
 		case n.isDir():
-			err = d.created(ctx, n.path)
+			err = d.addCreated(ctx, n.path)
 		case !trackable(n):
-			d.strange(n)
+			d.addSpecial(n)
 		case had && trackable(old):
 			if n.mode != old.mode || !d.h.base.same(n) {
 				d.out = append(d.out, changeOf(n, workspace.Modified))
@@ -46,27 +46,27 @@ func (d *diff) layers(ctx context.Context, dir string) error {
 		}
 	}
 	for name, old := range base {
-		if skipped(name) {
+		if isSkipped(name) {
 			continue
 		}
-		if err := d.vanished(ctx, old); err != nil {
+		if err := d.addDeleted(ctx, old); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// strange adds what is neither file nor directory. The overlay marks what was
-// deleted by a device, which the tree does not show.
-func (d *diff) strange(n *node) {
+// addSpecial adds an entry that is neither file nor directory. The overlay marks deletions
+// with a device, which the tree does not show.
+func (d *diff) addSpecial(n *node) {
 	if now, err := d.h.root.Lstat(n.path); err == nil && !now.Mode().IsRegular() {
 		n.mode = now.Mode()
 		d.fresh = append(d.fresh, *n)
 	}
 }
 
-// vanished adds the files of a base entry that are not in the tree any more.
-func (d *diff) vanished(ctx context.Context, old *node) error {
+// addDeleted adds the files of a base entry that are missing in the tree.
+func (d *diff) addDeleted(ctx context.Context, old *node) error {
 	now, err := d.h.root.Lstat(old.path)
 	if errors.Is(err, fs.ErrPermission) {
 		d.shut(path.Dir(old.path))
@@ -79,7 +79,7 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 		if err == nil && now.IsDir() {
 			return nil
 		}
-		return tracked(d.h.base.base, func(n *node) {
+		return walkTracked(d.h.base.base, func(n *node) {
 			d.out = append(d.out, changeOf(n, workspace.Deleted))
 		}).walk(ctx, old.path)
 	}
@@ -90,25 +90,25 @@ func (d *diff) vanished(ctx context.Context, old *node) error {
 	return nil
 }
 
-// created adds everything in a directory that the base does not have, and of what a set-up
-// made there what has changed.
-func (d *diff) created(ctx context.Context, dir string) error {
+// addCreated adds the content of a directory that the base does not have. Files made by a
+// set-up are added only if they have changed.
+func (d *diff) addCreated(ctx context.Context, dir string) error {
 	if d.h.base.layer == nil {
-		return d.tracked(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
+		return d.walkAll(d.h.root, func(n *node) { d.fresh = append(d.fresh, *n) }).walk(ctx, dir)
 	}
-	w := tracked(d.h.base.upper, d.create)
+	w := walkTracked(d.h.base.upper, d.create)
 	inner := w.visit
 	w.closed = d.shut
 	w.visit = func(n *node) (bool, error) {
-		if odd(n) {
-			d.strange(n)
+		if isSpecial(n) {
+			d.addSpecial(n)
 		}
 		return inner(n)
 	}
 	return w.walk(ctx, dir)
 }
 
-// entries reads one directory; one that is not there is empty.
+// entries reads one directory. A missing directory is empty.
 func entries(ctx context.Context, root *os.Root, dir string, closed func(string)) (map[string]*node, error) {
 	out := map[string]*node{}
 	w := &walker{root: root, closed: closed, visit: func(n *node) (bool, error) {

@@ -19,16 +19,15 @@ import (
 type node struct {
 	path string
 	mode fs.FileMode
-	dir  *dirHandle // where it is; open during visit, and longer after retain
+	dir  *dirHandle // the directory it is in; open during visit, and longer after retain
 	stat unix.Stat_t
 }
 
 func (n *node) isDir() bool { return n.mode.IsDir() }
 
-// walker goes through a tree in path order without following symlinks.
-// visit is called for each entry. It reports whether to enter a directory. enter,
-// when set, is given the names in each directory first, and closed is told of
-// directories that may not be read or entered.
+// walker walks a tree in path order without following symlinks. visit is called for each
+// entry and reports whether to enter a directory. enter, if set, gets the names in each
+// directory first. closed, if set, is called for directories that cannot be read.
 type walker struct {
 	root  *os.Root
 	enter func(dir string, names []string)
@@ -37,7 +36,7 @@ type walker struct {
 	closed func(dir string)
 }
 
-// dirHandle is an open directory. It counts references and is closed with the last.
+// dirHandle is an open directory with a reference count. The last release closes it.
 type dirHandle struct {
 	f    *os.File
 	refs atomic.Int32
@@ -82,7 +81,7 @@ func (w *walker) walk(ctx context.Context, dir string) error {
 		}
 		if dir != "." && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) ||
 			errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)) {
-			return nil // it went away, or was exchanged, or is closed to us
+			return nil // removed, replaced, or not accessible
 		}
 		return rootError(err)
 	}
@@ -126,7 +125,7 @@ func (w *walker) readDir(f *os.File, dir string) ([]node, error) {
 				w.closed(dir)
 				return nil, nil
 			}
-			continue // it went away
+			continue // removed meanwhile
 		}
 		n.mode = modeOf(uint32(n.stat.Mode))
 		nodes = append(nodes, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// write puts data into a new file beside the old one and renames it, so that
-// nobody ever sees half of it. A symlink is followed as far as it stays inside.
+// write replaces a file atomically: it writes a new file beside it and renames that. It
+// follows symlinks that stay inside the root.
 func (h *host) write(ctx context.Context, p string, data []byte) error {
 	rel, err := h.clean(p)
 	if err != nil {
@@ -40,11 +40,11 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 	}
 	dir := path.Dir(rel)
 	if err := h.root.MkdirAll(dir, 0o755); err != nil {
-		return h.named(rootError(err), dir)
+		return h.explainFull(rootError(err), dir)
 	}
 	tmp := path.Join(dir, tempPrefix+rand.Text())
 	if err := h.writeNew(tmp, data, mode); err != nil {
-		return h.named(err, dir)
+		return h.explainFull(err, dir)
 	}
 	if err := h.root.Rename(tmp, rel); err != nil {
 		return errors.Join(rootError(err), h.root.Remove(tmp))
@@ -60,7 +60,7 @@ func (h *host) writeNew(tmp string, data []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(data)
 	if err == nil {
-		err = f.Chmod(mode) // the umask may have taken bits away
+		err = f.Chmod(mode) // the umask may have cleared bits
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return errors.Join(fmt.Errorf("write %s: %w", tmp, err), h.root.Remove(tmp))
@@ -68,8 +68,8 @@ func (h *host) writeNew(tmp string, data []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// target follows symlinks at rel, at most eight, and refuses what
-// .agentignore excludes on the way.
+// target follows up to eight symlinks at rel, and refuses paths that .agentignore
+// excludes.
 func (h *host) target(rel string) (string, error) {
 	for range 8 {
 		if rel == "." || h.agent.match(rel, false) {
@@ -146,5 +146,5 @@ func (h *host) remove(ctx context.Context, p string) error {
 	return nil
 }
 
-// tempPrefix begins the names of files that are being written.
+// tempPrefix begins the names of unfinished files.
 const tempPrefix = ".handrail-"

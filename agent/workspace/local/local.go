@@ -1,7 +1,7 @@
-// Package local opens workspaces without a wall: the tool host runs in this
-// process, and commands run as its user, on a copy of the code. It is for
-// runners that are thrown away afterwards and for code that is trusted. Commands
-// do not see the environment of this process; they do have the network.
+// Package local opens workspaces without a wall: the tool host runs in this process, and
+// commands run as its user, on a copy of the code. It is for disposable runners and for
+// trusted code. Commands do not get the environment of this process; they do have the
+// network.
 package local
 
 import (
@@ -19,9 +19,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/host"
 )
 
-// Config configures the engine. Env is this process's environment
-// (KEY=value), of which commands get only the names that are known to be
-// harmless.
+// Config configures the engine. Env is this process's environment (KEY=value); commands
+// get only variables that are known to be harmless.
 type Config struct {
 	Env []string
 	Log *slog.Logger
@@ -38,7 +37,7 @@ func New(cfg Config) (*Engine, error) { return &Engine{cfg: cfg}, nil }
 // Name returns "local".
 func (*Engine) Name() string { return "local" }
 
-// Check returns an error when there is no shell.
+// Check returns an error if there is no shell.
 func (e *Engine) Check(context.Context) error {
 	for _, name := range []string{"bash", "sh"} {
 		if _, err := exec.LookPath(name); err == nil {
@@ -48,7 +47,7 @@ func (e *Engine) Check(context.Context) error {
 	return errors.New("check local workspace: neither bash nor sh is on the PATH: install bash")
 }
 
-// Bounds says that there are none but the disk's.
+// Bounds reports that only the disk is limited.
 func (*Engine) Bounds(context.Context) workspace.Bounds {
 	return workspace.Bounds{How: "there is no wall", Missing: []string{"memory", "processes", "processors", "system calls"}}
 }
@@ -68,7 +67,7 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
-	// Commands of another user than root cannot look into this process then.
+	// This keeps commands from inspecting this process, unless its user is root.
 	if err := host.Hide(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open local workspace: %w", err), workspace.RemoveTree(spec.State))
 	}
@@ -96,13 +95,13 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 			return host.Config{}, err
 		}
 	}
-	if spec.Over != "" { // there is no one directory with all of it
+	if spec.Over != "" { // two layers have no single base directory
 		spec.Source = ""
 	}
 	own := harmless(e.cfg.Env)
 	if old := valueOf(e.cfg.Env, "HOME"); old != "" {
-		// Tools read their caches below HOME, and their credentials: HOME is a new
-		// directory, and the caches are named one by one.
+		// Tools keep both caches and credentials below HOME. So HOME is a new directory, and the
+		// caches are named one by one.
 		setIfDir(own, "GOMODCACHE", filepath.Join(old, "go", "pkg", "mod"))
 		setIfDir(own, "GOCACHE", filepath.Join(old, ".cache", "go-build"))
 		setIfDir(own, "RUSTUP_HOME", filepath.Join(old, ".rustup"))
@@ -114,8 +113,7 @@ func (e *Engine) prepare(ctx context.Context, spec workspace.Spec) (host.Config,
 	}, nil
 }
 
-// harmless returns the variables that say where tools are, and none with
-// credentials.
+// harmless returns the variables that locate tools, and none with credentials.
 func harmless(env []string) map[string]string {
 	allowed := map[string]bool{
 		"PATH": true, "LANG": true, "LC_ALL": true, "LC_CTYPE": true, "TZ": true, "USER": true, "LOGNAME": true, "SHELL": true,
@@ -141,7 +139,7 @@ func valueOf(env []string, name string) string {
 	return ""
 }
 
-// setIfDir sets name to dir when dir exists and name is not set.
+// setIfDir sets name to dir if dir exists and name is not set.
 func setIfDir(env map[string]string, name, dir string) {
 	if _, set := env[name]; set {
 		return

@@ -2,15 +2,15 @@ package outline
 
 import "strings"
 
-// Words of C and C++ that may stand before a bracket and name nothing, and those behind the
-// arguments of a function.
+// Words of C and C++ that may precede a bracket without naming a function, and words that
+// may follow the arguments of a function.
 var (
 	notFuncs = words(`if for while switch catch return sizeof alignof decltype noexcept typeof __attribute__ __declspec alignas defined static_assert _Static_assert
 		int char void long short float double bool unsigned signed const auto requires explicit throw new delete else do asm __asm__ using typedef static inline constexpr extern virtual`)
-	behind = words(`const noexcept override final volatile try requires throw __attribute__ mutable asm`)
+	afterArgs = words(`const noexcept override final volatile try requires throw __attribute__ mutable asm`)
 )
 
-// declaration reads what is defined in C and C++.
+// declaration reads definitions of C and C++.
 func (f *file) declaration(i int) int {
 	t := f.toks[i]
 	if t.kind == aWord {
@@ -75,7 +75,7 @@ func (f *file) typeOfC(i int, kind string) int {
 	return open - i
 }
 
-// bodyAt returns the index of the brace of a type and of its name, -1 where there is none.
+// bodyAt returns the indexes of a type's opening brace and of its name, -1 if missing.
 func (f *file) bodyAt(at int) (open, name int) {
 	open, name = -1, -1
 	for k := at; k < len(f.toks) && k < at+200; k++ {
@@ -119,7 +119,7 @@ func macroLike(name string) bool {
 	return name == strings.ToUpper(name) || strings.HasPrefix(name, "__")
 }
 
-// function looks at the statement that ends or gets a body at i.
+// function reads the statement that ends, or gets a body, at i.
 func (f *file) function(i int) {
 	if f.top().in > inType || f.next.set && f.next.level == len(f.scopes) {
 		return
@@ -152,7 +152,7 @@ func (f *file) function(i int) {
 	}
 }
 
-// typedef reads the name of a plain one: the last word.
+// typedef reads the name of a simple typedef: its last word.
 func (f *file) typedef(from, to int) {
 	k := to - 1
 	for k > from && f.tok(k) == "]" && f.pair[k] > 0 {
@@ -163,20 +163,20 @@ func (f *file) typedef(from, to int) {
 	}
 }
 
-// functionName returns the name of the function in a statement, and where it is; -1 where
-// it is none.
+// functionName returns the name and the index of the function in a statement; the index
+// is -1 if there is none.
 func (f *file) functionName(from, to int) (string, int) {
 	found, text := -1, ""
 	for k := from; k < to; k++ {
 		switch t := f.toks[k]; t.text {
 		case "template", "[", "{", "<":
-			k = f.over(k)
+			k = f.skipPart(k)
 		case "=":
 			if f.tok(k-1) != "operator" {
 				return text, found
 			}
 		case ":", "->", "requires":
-			if found >= 0 || t.text == ":" { // a bit field, a label
+			if found >= 0 || t.text == ":" { // a bit field or a label
 				return text, found
 			}
 		case "operator":
@@ -184,11 +184,11 @@ func (f *file) functionName(from, to int) (string, int) {
 		case "(":
 			n, pointer := f.calledAt(k, from)
 			switch {
-			case found >= 0 && (n < 0 || behind[f.tok(k-1)]):
+			case found >= 0 && (n < 0 || afterArgs[f.tok(k-1)]):
 			case pointer:
 				return "", -1
 			case n < 0:
-			case found >= 0 && !f.between(found, n):
+			case found >= 0 && !f.secondIsFunc(found, n):
 				return text, found
 			default:
 				found, text = n, f.toks[n].text
@@ -205,9 +205,9 @@ func (f *file) functionName(from, to int) (string, int) {
 	return text, found
 }
 
-// over returns where what has no name of a function in it ends: behind "template", in
+// skipPart returns the last index of a part without a function's name: template arguments or
 // brackets.
-func (f *file) over(k int) int {
+func (f *file) skipPart(k int) int {
 	switch f.tok(k) {
 	case "template":
 		return max(k, f.angles(k+1)-1)
@@ -217,8 +217,8 @@ func (f *file) over(k int) int {
 	return max(k, f.ends(k)-1)
 }
 
-// calledAt returns the index of the name before the bracket at k, -1 where it is none;
-// pointer says that what the bracket has is one to a function.
+// calledAt returns the index of the name before the bracket at k, -1 if there is none.
+// pointer means that the bracket holds a pointer to a function.
 func (f *file) calledAt(k, from int) (name int, pointer bool) {
 	n := f.nameBefore(k, from-1)
 	if n < 0 || notFuncs[f.toks[n].text] {
@@ -227,11 +227,11 @@ func (f *file) calledAt(k, from int) (name int, pointer bool) {
 	return n, false
 }
 
-// between reports whether a second name with arguments is the function, and the first one
-// a macro before it.
-func (f *file) between(first, second int) bool {
+// secondIsFunc reports whether the second name with arguments is the function, and the first
+// one a macro before it.
+func (f *file) secondIsFunc(first, second int) bool {
 	after := f.ends(f.argsAt(first))
-	return after <= second && f.isWord(after) && !behind[f.tok(after)] && (after < second || !macroLike(f.toks[second].text)) ||
+	return after <= second && f.isWord(after) && !afterArgs[f.tok(after)] && (after < second || !macroLike(f.toks[second].text)) ||
 		after < second && (f.tok(after) == "*" || f.tok(after) == "&" || f.tok(after) == "::" || f.tok(after) == "~" || f.tok(after) == "[")
 }
 
@@ -241,7 +241,7 @@ func (f *file) operator(k, to int) (string, int) {
 	for n := k + 1; n < to; n++ {
 		if f.toks[n].text == "(" && (n > k+1 || f.tok(n+1) != ")") {
 			if f.isWord(n-1) && n-1 > k {
-				return "", -1 // a conversion
+				return "", -1 // a conversion operator
 			}
 			return name, k
 		}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// goDefs finds the definitions of a Go file by its parser. It reports false when the
-// parser gave up on most of the file.
+// goDefs finds the definitions of a Go file with go/parser. It reports false if the
+// parser found a bad declaration, or an error and no declarations.
 func goDefs(f *file) bool {
 	set := gotoken.NewFileSet()
 	tree, err := parser.ParseFile(set, "", f.src, parser.SkipObjectResolution)
@@ -30,7 +30,7 @@ func goDefs(f *file) bool {
 			return false
 		}
 	}
-	ast.Inspect(tree, func(n ast.Node) bool { // types inside functions
+	ast.Inspect(tree, func(n ast.Node) bool { // types declared in functions
 		if s, ok := n.(*ast.DeclStmt); ok {
 			if d, ok := s.Decl.(*ast.GenDecl); ok {
 				goTypes(f, d, at)
@@ -52,7 +52,7 @@ func goTypes(f *file, d *ast.GenDecl, at func(ast.Node) int) {
 	}
 }
 
-// receiver returns the name of a receiver's type with a dot behind it.
+// receiver returns the name of a receiver's type, followed by a dot.
 func receiver(t ast.Expr) string {
 	switch t := t.(type) {
 	case *ast.StarExpr:

@@ -1,6 +1,6 @@
 package outline
 
-// byExtension is the language of a file by what its name ends in.
+// byExtension maps file name extensions to languages.
 var byExtension = map[string]string{
 	"go": "go", "py": "python", "pyi": "python", "pyw": "python", "js": "javascript", "mjs": "javascript", "cjs": "javascript", "jsx": "javascript",
 	"ts": "typescript", "mts": "typescript", "cts": "typescript", "tsx": "tsx", "rs": "rust", "java": "java", "c": "c",
@@ -10,29 +10,29 @@ var byExtension = map[string]string{
 
 var byName = map[string]string{"rakefile": "ruby", "gemfile": "ruby", ".bashrc": "shell", ".profile": "shell"}
 
-// rules say how a language is taken apart.
+// rules describe the syntax of a language.
 type rules struct {
-	line   []string    // what begins a comment that ends with the line
-	block  [][2]string // comments of several lines
-	nested bool        // they may be in one another
-	long   [][2]string // texts that may have several lines
-	quotes string      // what begins and ends other texts
-	lines  bool        // those may have several lines, too
-	insert string      // what begins a piece of code in a text, such as ${
-	word   string      // what may be in a word, beside letters and digits
-	chars  bool        // ' begins one character, or stands for itself
-	quoted bool        // words may stand in backquotes
-	hash   bool        // a line that begins with # is for the preprocessor
+	line   []string    // prefixes of line comments
+	block  [][2]string // delimiters of block comments
+	nested bool        // block comments nest
+	long   [][2]string // delimiters of strings that may span lines
+	quotes string      // quotes of other strings
+	lines  bool        // those may span lines, too
+	insert string      // prefix of code in a string, such as ${
+	word   string      // bytes allowed in a word besides letters and digits
+	chars  bool        // ' begins a character literal, or is a token of its own
+	quoted bool        // words may be in backquotes
+	hash   bool        // a line that begins with # is a preprocessor directive
 	define map[string]string
-	parse  func(f *file, i int) int                      // looks at a token; returns how many it took
-	name   func(f *file, i int) (name string, at, n int) // reads the name behind a word: where it is, and of how many tokens
-	lex    func(s *source, i int) int                    // what only this language has: returns where it ends, or i
+	parse  func(f *file, i int) int                      // reads the token at i; returns the number of tokens consumed
+	name   func(f *file, i int) (name string, at, n int) // reads the name after a keyword: its index and number of tokens
+	lex    func(s *source, i int) int                    // lexes tokens that only this language has, see texts.go
 }
 
 var slashes = []string{"//"}
 var stars = [][2]string{{"/*", "*/"}}
 
-// languages is filled in once; it is not changed.
+// languages maps names to rules. It is read-only.
 var languages = map[string]*rules{
 	"go":     {line: slashes, block: stars, long: [][2]string{{"`", "`"}}, quotes: `"'`, parse: (*file).keyword, name: plainName, define: map[string]string{"func": "func", "type": "type"}},
 	"python": {line: []string{"#"}, long: [][2]string{{`"""`, `"""`}, {"'''", "'''"}}, quotes: `"'`, parse: (*file).keyword, name: pythonName, define: map[string]string{"class": "class", "def": "func"}},

@@ -10,35 +10,35 @@ import (
 // The kinds of tokens.
 const (
 	aWord = iota
-	aText // a string or a character
-	aMark // one character, or one of the marks of several
-	aHash // a line for the preprocessor
+	aText // a string or character literal
+	aMark // one character, or one of marks
+	aHash // a preprocessor directive
 )
 
-// token is a piece of code. Comments are none.
+// token is a lexical token. Comments are not tokens.
 type token struct {
 	text  string
 	kind  int
 	line  int
-	at    int  // offset
-	first bool // of its line
+	at    int  // byte offset
+	first bool // first token on its line
 }
 
-// marks of several characters that count as one.
+// marks are the operators of several characters.
 var marks = []string{"=>", "->", "::", "==", "!=", "<=", ">=", "&&", "||", "?.", "??", "+=", "-="}
 
-// What bounds the work on one file: its tokens, and the bytes that are looked at, which
-// may be many times those of a file that was made for that.
+// Limits of the work on one file: the number of its tokens, and the number of bytes
+// scanned, which crafted input can raise far above the size of the file.
 const (
-	mostTokens = 2 << 20
-	mostSteps  = 16 << 20
+	maxTokens = 2 << 20
+	maxSteps  = 16 << 20
 )
 
-// lex takes the text apart.
+// lex splits the text into tokens.
 func (s *source) lex() {
 	line := 1
 	last := 0 // line of the last token
-	for i := 0; i < len(s.src) && len(s.toks) < mostTokens && s.steps < mostSteps; {
+	for i := 0; i < len(s.src) && len(s.toks) < maxTokens && s.steps < maxSteps; {
 		for line < len(s.starts) && s.starts[line] <= i {
 			line++
 		}
@@ -57,7 +57,7 @@ func (s *source) lex() {
 	s.brackets()
 }
 
-// token returns where what begins at i ends, and of which kind it is, -1 for a comment.
+// token returns the end and the kind of the token at i. The kind is -1 for a comment.
 func (s *source) token(i int, first bool) (end, kind int) {
 	r := s.rules
 	if r.lex != nil {
@@ -90,8 +90,8 @@ func (s *source) token(i int, first bool) (end, kind int) {
 	return i + 1, aMark
 }
 
-// text returns where the text at i ends, 0 where none begins. A quote without another one
-// on its line is none, where texts end with the line.
+// text returns the end of the string at i, 0 if there is none. If strings end with the
+// line, an unmatched quote begins none.
 func (s *source) text(i int) int {
 	for _, l := range s.rules.long {
 		if s.begins(i, l[0]) {
@@ -108,8 +108,8 @@ func (s *source) begins(i int, what string) bool {
 	return len(s.src)-i >= len(what) && string(s.src[i:i+len(what)]) == what
 }
 
-// wordEnd returns where the word at i ends, i where there is none. Some languages have
-// words in backquotes.
+// wordEnd returns the end of the word at i, i if there is none. Some languages have words
+// in backquotes.
 func (s *source) wordEnd(i int) int {
 	if s.src[i] == '`' && s.rules.quoted {
 		if n := bytes.IndexAny(s.src[i+1:], "`\n"); n > 0 && s.src[i+1+n] == '`' {
@@ -135,7 +135,7 @@ func (s *source) wordEnd(i int) int {
 	return i
 }
 
-// comment returns where the comment at i ends, i where there is none.
+// comment returns the end of the comment at i, i if there is none.
 func (s *source) comment(i int) int {
 	for _, b := range s.rules.block {
 		if !s.begins(i, b[0]) {
@@ -172,7 +172,7 @@ func (s *source) lineEnd(i int) int {
 	return len(s.src)
 }
 
-// directive returns where a line for the preprocessor ends, with those that it goes on in.
+// directive returns the end of a preprocessor directive, including continuation lines.
 func (s *source) directive(i int) int {
 	for {
 		i = s.lineEnd(i)
@@ -183,15 +183,15 @@ func (s *source) directive(i int) int {
 	}
 }
 
-// step counts a byte that is looked at. It reports false when there were too many: texts
-// with code in them that never end would be read again and again.
+// step counts a scanned byte. It reports false after too many: nested strings without an
+// end would be scanned again and again.
 func (s *source) step() bool {
 	s.steps++
-	return s.steps < mostSteps
+	return s.steps < maxSteps
 }
 
-// textEnd returns where a text ends whose end is given; 0 when that is not on its line and
-// must be.
+// textEnd returns the end of a string with the delimiter end; 0 if it must end on its
+// line and does not.
 func (s *source) textEnd(i int, end string, lines bool) int {
 	raw := s.raw(end)
 	for i < len(s.src) && s.step() {
@@ -214,7 +214,7 @@ func (s *source) textEnd(i int, end string, lines bool) int {
 	return len(s.src)
 }
 
-// raw reports whether a backslash is nothing special in texts that end so.
+// raw reports whether strings with this delimiter have no backslash escapes.
 func (s *source) raw(end string) bool {
 	switch s.lang {
 	case "go":
@@ -236,7 +236,7 @@ func closing(open string) byte {
 	return '}'
 }
 
-// codeEnd returns where code in a text ends: behind the bracket that closes it.
+// codeEnd returns the end of code in a string: the index after its closing bracket.
 func (s *source) codeEnd(i int, end byte, depth int) int {
 	open := map[byte]byte{')': '(', '}': '{'}[end]
 	for level := 1; i < len(s.src) && s.step(); {
@@ -262,7 +262,7 @@ func (s *source) codeEnd(i int, end byte, depth int) int {
 	return len(s.src)
 }
 
-// nestedText is textEnd inside of code in a text.
+// nestedText is textEnd for a string in the code of another string.
 func (s *source) nestedText(i int, end byte, depth int) int {
 	for i < len(s.src) && s.step() {
 		switch {
@@ -281,8 +281,8 @@ func (s *source) nestedText(i int, end byte, depth int) int {
 	return 0
 }
 
-// charEnd returns where a character in quotes ends. A quote that begins none stands for
-// itself, as in a lifetime.
+// charEnd returns the end and the kind of the token at a single quote: a character
+// literal, or the quote alone, as in a lifetime.
 func (s *source) charEnd(i int) (int, int) {
 	if s.begins(i+1, `\`) {
 		if n := bytes.IndexAny(s.src[min(i+3, len(s.src)):], "'\n"); n >= 0 && n < 12 {
@@ -297,7 +297,7 @@ func (s *source) charEnd(i int) (int, int) {
 	return i + 1, aMark
 }
 
-// brackets finds for each bracket its other one.
+// brackets finds the partner of each bracket.
 func (s *source) brackets() {
 	s.pair = make([]int, len(s.toks))
 	var open []int

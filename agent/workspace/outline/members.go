@@ -2,7 +2,7 @@ package outline
 
 import "strings"
 
-// notNames are words of Java and C# that may stand before a bracket and name nothing.
+// notNames are words of Java and C# that may precede a bracket without naming a method.
 var notNames = words(`if for while switch catch synchronized return throw new else do try using lock fixed foreach await yield when super this assert
 	public private protected internal static final abstract sealed virtual override async readonly extern unsafe default native in out ref params typeof nameof sizeof checked unchecked
 	operator is as case instanceof`)
@@ -15,7 +15,7 @@ func words(list string) map[string]bool {
 	return out
 }
 
-// member reads types by their words, and methods by their shape: of Java and C#.
+// member reads the types of Java and C# by keyword, and their methods by shape.
 func (f *file) member(i int) int {
 	t := f.toks[i]
 	if t.kind == aWord {
@@ -37,11 +37,11 @@ func (f *file) member(i int) int {
 	return 0
 }
 
-// typeName reads the name of a type behind its word.
+// typeName reads the name after the keyword of a type.
 func (f *file) typeName(i int, kind string) int {
 	at := i + 1
 	if before := f.tok(i - 1); before == "." || before == "::" || before == ":" || before == "," {
-		return 0 // X.class, where T : class
+		return 0 // not a definition: X.class, where T : class
 	}
 	if kind == "record" {
 		if f.tok(at) == "class" || f.tok(at) == "struct" {
@@ -67,8 +67,8 @@ func (f *file) typeName(i int, kind string) int {
 	return at + n - i
 }
 
-// isRecord reports whether the name of a record stands at an index: the word is a name
-// elsewhere.
+// isRecord reports whether the name of a record is at an index. Elsewhere "record" is an
+// identifier.
 func (f *file) isRecord(at int) bool {
 	switch f.tok(at + 1) {
 	case "(":
@@ -103,7 +103,7 @@ func (f *file) delegate(i int) {
 	}
 }
 
-// method looks at the statement that ends or gets a body at i.
+// method reads the statement that ends, or gets a body, at i.
 func (f *file) method(i int) {
 	top := f.top()
 	if f.next.set && f.next.level == len(f.scopes) || top.in == inEnum || top.in == inRound || top.in == inObject {
@@ -129,8 +129,8 @@ func (f *file) method(i int) {
 	}
 }
 
-// localFunc reports whether what looks like a method inside of one is a function: a type
-// is before its name, and nothing else.
+// localFunc reports whether a statement outside of a type declares a function: its name
+// follows a type, and nothing else.
 func (f *file) localFunc(at, i int) bool {
 	if at == f.stmt || f.toks[i].text == "=>" && f.tok(i-1) != ")" && f.tok(i-1) != "}" && f.tok(i-2) != ":" {
 		return false
@@ -143,11 +143,10 @@ func (f *file) localFunc(at, i int) bool {
 	return f.tok(f.ends(f.argsAt(at))) == f.toks[i].text || f.tok(f.ends(f.argsAt(at))) == "where"
 }
 
-// argsAt returns the index of the bracket behind a name.
+// argsAt returns the index of the bracket after a name and its type arguments.
 func (s *source) argsAt(name int) int { return s.angles(name + 1) }
 
-// methodName returns the index of the name of a method in a statement, -1 where it is
-// none.
+// methodName returns the index of the method's name in a statement, -1 if there is none.
 func (f *file) methodName(from, to int) int {
 	if from >= to || f.toks[from].kind != aWord && !strings.Contains("@[<(", f.toks[from].text) {
 		return -1
@@ -183,8 +182,8 @@ func (f *file) methodName(from, to int) int {
 	return -1
 }
 
-// nameBefore returns the index of the word before a bracket, behind which there may be
-// <…>; -1 where there is none.
+// nameBefore returns the index of the word before a bracket, skipping <…>, -1 if there is
+// none.
 func (s *source) nameBefore(k, after int) int {
 	n := k - 1
 	if s.tok(n) == ">" {

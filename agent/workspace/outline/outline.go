@@ -1,8 +1,8 @@
 // Package outline finds the definitions in a file without a language server: types,
-// functions and methods, with their lines. Go is read by its own parser. For the other
-// languages a lexer takes comments and texts out, and what is left is looked through for
-// the words and shapes that define something. What a file means is not known; a file with
-// mistakes in it is read as far as it can be.
+// functions and methods, with their lines. Go is read by its own parser. For other
+// languages a lexer separates comments and strings from code, which is then searched for
+// the words and shapes that define something. Code is not interpreted, and files with
+// errors are read as far as possible.
 //
 // It runs inside the workspace: the files are not trusted.
 package outline
@@ -16,15 +16,15 @@ import (
 
 // Def is a definition.
 type Def struct {
-	Kind     string // "class", "func" and the like, as the language says it
-	Name     string // with its owner where the definition itself says it: "M.run", "Stack.push"
-	Line     int    // where the name is, 1-based
-	Depth    int    // how many definitions it is in
-	Exported bool   // others can use it, as far as its line says so
-	Text     string // the line without what begins a body
+	Kind     string // "class", "func" and so on, in the language's own terms
+	Name     string // qualified if the definition itself is: "M.run", "Stack.push"
+	Line     int    // line of the name, 1-based
+	Depth    int    // number of enclosing definitions
+	Exported bool   // usable from outside, judging by its line
+	Text     string // the line without the beginning of a body
 }
 
-// IsType reports whether it defines a type, or something that types and functions are in.
+// IsType reports whether d defines a type, or another container of definitions.
 func (d Def) IsType() bool {
 	switch d.Kind {
 	case "func", "method", "macro":
@@ -33,10 +33,10 @@ func (d Def) IsType() bool {
 	return true
 }
 
-// longest is how many bytes of a line are shown.
-const longest = 120
+// maxShownLine is the maximum number of bytes shown of a line.
+const maxShownLine = 120
 
-// Language returns the language of a file by its name, "" for one that is not known here.
+// Language returns the language of a file by its name, "" if it is not supported.
 func Language(name string) string {
 	base := strings.ToLower(path.Base(name))
 	if l, ok := byName[base]; ok {
@@ -45,8 +45,8 @@ func Language(name string) string {
 	return byExtension[strings.TrimPrefix(path.Ext(base), ".")]
 }
 
-// Of returns the definitions in a file, by line, and how they were found. ok is false for
-// a language that is not known here.
+// Of returns the definitions in a file, sorted by line, and the method that found them.
+// ok is false if the language is not supported.
 func Of(name string, text []byte) (defs []Def, how string, ok bool) {
 	lang := Language(name)
 	if lang == "" {
@@ -65,26 +65,26 @@ func Of(name string, text []byte) (defs []Def, how string, ok bool) {
 	return f.done(), "a lexer", true
 }
 
-// source is a file, and what it is made of.
+// source is a file and its tokens.
 type source struct {
 	lang   string
 	rules  *rules
 	src    []byte
-	all    string // the same
-	starts []int  // where each line begins
+	all    string // src as a string
+	starts []int  // offsets of the lines
 	toks   []token
-	steps  int   // bytes that were looked at to find where texts end
-	pair   []int // for each bracket the index of its other one, 0 for none
+	steps  int   // bytes scanned for the ends of strings
+	pair   []int // index of each bracket's partner; 0 if it has none
 }
 
-// file is a source that is looked through.
+// file is a source with the state of its parser.
 type file struct {
 	source
 	scopes []scope
-	saved  [][]scope // at each #if that is open
-	stmt   int       // index of the first token of the statement
-	next   scope     // what the next brace opens
-	last   scope     // what the last bracket that closed was of
+	saved  [][]scope // scopes at each open #if
+	stmt   int       // index of the first token of the current statement
+	next   scope     // scope that the next brace opens, if known
+	last   scope     // scope that closed last
 	defs   []Def
 }
 
@@ -98,7 +98,7 @@ func newFile(lang string, text []byte) *file {
 	return f
 }
 
-// line returns a line without white space around it, and how far it is indented.
+// line returns a line without surrounding white space, and the width of its indent.
 func (f *source) line(n int) (text string, indent int) {
 	end := len(f.src)
 	if n < len(f.starts) {
@@ -112,17 +112,17 @@ func (f *source) line(n int) (text string, indent int) {
 	return strings.TrimSpace(string(raw)), wide
 }
 
-// add adds a definition whose name is on a line.
+// add adds a definition with its name on the given line.
 func (f *file) add(kind, name string, line int) {
 	if name != "" && line > 0 && line <= len(f.starts) {
 		f.defs = append(f.defs, Def{Kind: kind, Name: name, Line: line})
 	}
 }
 
-// done puts the definitions in order and says of each what its line tells.
+// done sorts the definitions, and derives the other fields from their lines.
 func (f *file) done() []Def {
 	sortByLine(f.defs)
-	var in []int // indents of the definitions that are open
+	var in []int // indents of the enclosing definitions
 	out := f.defs[:0]
 	for i, d := range f.defs {
 		if i > 0 && d.Line == f.defs[i-1].Line && d.Name == f.defs[i-1].Name {
@@ -132,7 +132,7 @@ func (f *file) done() []Def {
 		for len(in) > 0 && in[len(in)-1] >= indent {
 			in = in[:len(in)-1]
 		}
-		d.Depth, d.Text = len(in), shown(text)
+		d.Depth, d.Text = len(in), displayLine(text)
 		in = append(in, indent)
 		d.Exported = exported(f.lang, d, text)
 		out = append(out, d)
@@ -140,11 +140,11 @@ func (f *file) done() []Def {
 	return out
 }
 
-// shown returns a line as it is shown: without the brace of a body.
-func shown(text string) string {
+// displayLine returns a line for display: without the brace of a body, and shortened.
+func displayLine(text string) string {
 	text = strings.TrimRight(strings.TrimSuffix(strings.TrimSpace(text), "{"), " \t;")
-	if len(text) > longest {
-		n := longest
+	if len(text) > maxShownLine {
+		n := maxShownLine
 		for n > 0 && text[n]&0xC0 == 0x80 {
 			n--
 		}
@@ -153,10 +153,10 @@ func shown(text string) string {
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
 
-// visibility says by which words a language tells what others can use.
+// visibility lists the words by which a language controls visibility.
 type visibility struct {
-	shown  []string // one of them makes it so
-	hidden []string // one of them does not
+	shown  []string // any of them makes a definition visible
+	hidden []string // any of them hides a definition
 }
 
 var visible = map[string]visibility{
@@ -168,7 +168,7 @@ var visible = map[string]visibility{
 	"lua":    {hidden: []string{"local"}},
 }
 
-// exported reports whether others can use a definition, by its line.
+// exported reports whether a definition is usable from outside, judging by its line.
 func exported(lang string, d Def, text string) bool {
 	name := d.Name[strings.LastIndexAny(d.Name, ".:\\")+1:]
 	if name == "" || name[0] == '#' || name[0] == '_' && !strings.HasPrefix(name, "__") {

@@ -6,36 +6,36 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// What is between brackets.
+// The kinds of scopes.
 const (
-	inSpace  = iota // a file, a namespace: what is defined stands for all
-	inType          // members
-	inEnum          // its values
+	inSpace  = iota // a file or a namespace
+	inType          // the members of a type
+	inEnum          // the values of an enum
 	inCode          // statements
-	inObject        // an object that is written out
+	inObject        // an object literal
 	inRound         // ( or [
 )
 
-// deepest is how many brackets may be open: what has more is no code to read.
-const deepest = 1000
+// maxDepth is the maximum number of open brackets. Parsing stops there.
+const maxDepth = 1000
 
-// scope is a pair of brackets that is open.
+// scope is an open pair of brackets.
 type scope struct {
 	in      int
-	set     bool   // known before the bracket came
-	level   int    // how many scopes were open when it became known
-	name    string // of the type
+	set     bool   // known before its bracket
+	level   int    // number of open scopes when it became known
+	name    string // name of the type
 	typedef bool
-	fresh   bool // behind "new"
+	fresh   bool // follows "new"
 }
 
-// parse looks at each token, and keeps which brackets are open.
+// parse reads the tokens and tracks the open scopes.
 func (f *file) parse() {
 	f.scopes = []scope{{in: inSpace}}
-	for i := 0; i < len(f.toks) && len(f.scopes) < deepest; {
+	for i := 0; i < len(f.toks) && len(f.scopes) < maxDepth; {
 		t := f.toks[i]
 		if t.kind == aHash {
-			f.hashed(t)
+			f.preprocess(t)
 			if i++; f.stmt == i-1 {
 				f.stmt = i
 			}
@@ -54,12 +54,12 @@ func (f *file) parse() {
 
 func (f *file) top() scope { return f.scopes[len(f.scopes)-1] }
 
-// expect says what the next brace opens.
+// expect sets the scope that the next brace opens.
 func (f *file) expect(in int, name string) {
 	f.next = scope{in: in, set: true, level: len(f.scopes), name: name}
 }
 
-// bracket keeps the scopes.
+// bracket updates the scopes.
 func (f *file) bracket(i int) {
 	switch f.toks[i].text {
 	case "(", "[":
@@ -91,7 +91,7 @@ func (f *file) bracket(i int) {
 	}
 }
 
-// guess says what a brace opens of which nothing is known.
+// guess returns the kind of scope for a brace that was not expected.
 func (f *file) guess(i int) int {
 	if f.rules.parse != nil && (f.lang == "javascript" || f.lang == "typescript" || f.lang == "tsx") {
 		return f.guessScript(i)
@@ -104,7 +104,7 @@ func (f *file) guess(i int) int {
 	return inCode
 }
 
-// isNew reports whether a bracket is behind "new Type", where a body may follow.
+// isNew reports whether a bracket follows "new Type", so that a body may come next.
 func (f *file) isNew(i int) bool {
 	for k := i - 1; k >= 0 && k > i-30; k-- {
 		t := f.toks[k]
@@ -119,11 +119,12 @@ func (f *file) isNew(i int) bool {
 	return false
 }
 
-// hashed keeps the scopes as they are in the first branch of an #if.
-func (f *file) hashed(t token) {
+// preprocess reads a preprocessor directive. Each branch of an #if begins with the scopes
+// that were open at the #if.
+func (f *file) preprocess(t token) {
 	word := strings.TrimSpace(strings.TrimPrefix(t.text, "#"))
 	switch {
-	case strings.HasPrefix(word, "if") && len(f.saved) < deepest/10:
+	case strings.HasPrefix(word, "if") && len(f.saved) < maxDepth/10:
 		f.saved = append(f.saved, append([]scope(nil), f.scopes...))
 	case strings.HasPrefix(word, "el"):
 		if n := len(f.saved); n > 0 {
@@ -145,7 +146,7 @@ func (f *file) hashed(t token) {
 
 var macroName = pattern.Lazy(`^define[ \t]+([A-Za-z_]\w*)\(`)
 
-// tok returns the text of a token, "" where there is none.
+// tok returns the text of a token, "" if there is none.
 func (s *source) tok(i int) string {
 	if i < 0 || i >= len(s.toks) {
 		return ""
@@ -157,7 +158,7 @@ func (s *source) isWord(i int) bool {
 	return i >= 0 && i < len(s.toks) && s.toks[i].kind == aWord && (s.toks[i].text[0] < '0' || s.toks[i].text[0] > '9')
 }
 
-// angles returns the index behind <…> at i, i where there is none.
+// angles returns the index after the <…> at i, i if there is none.
 func (s *source) angles(i int) int {
 	if s.tok(i) != "<" {
 		return i
@@ -182,7 +183,7 @@ func (s *source) angles(i int) int {
 	return i
 }
 
-// ends returns the index behind the brackets at i, i where there are none.
+// ends returns the index after the brackets at i, i if there are none.
 func (s *source) ends(i int) int {
 	if i >= 0 && i < len(s.toks) && s.pair[i] > i {
 		return s.pair[i] + 1
@@ -190,8 +191,8 @@ func (s *source) ends(i int) int {
 	return i
 }
 
-// qualified reads names with marks between them, such as a.b.C, and returns how many
-// tokens they are.
+// qualified reads a name with separators, such as a.b.C, and returns the number of its
+// tokens.
 func (s *source) qualified(i int, marks ...string) (string, int) {
 	if !s.isWord(i) {
 		return "", 0
@@ -211,12 +212,12 @@ func (s *source) qualified(i int, marks ...string) (string, int) {
 	}
 }
 
-// keyword reads definitions of languages that have a word for each kind.
+// keyword reads definitions of languages with a keyword for each kind.
 func (f *file) keyword(i int) int {
 	t := f.toks[i]
 	kind, ok := f.rules.define[t.text]
 	if !ok || t.kind != aWord {
-		return f.assigned(i)
+		return f.assignedFunc(i)
 	}
 	if f.lang != "python" {
 		switch f.tok(i - 1) {
@@ -270,8 +271,8 @@ func rustName(f *file, i int) (name string, at, n int) {
 	return name, at, n
 }
 
-// assigned reads functions of Lua that are given to a name.
-func (f *file) assigned(i int) int {
+// assignedFunc reads Lua functions that are assigned to a name.
+func (f *file) assignedFunc(i int) int {
 	if f.lang != "lua" || !f.isWord(i) || f.tok(i-1) == "." || f.tok(i-1) == ":" {
 		return 0
 	}
@@ -283,7 +284,7 @@ func (f *file) assigned(i int) int {
 	return n
 }
 
-// rubyDef is what may stand behind "def" or "alias".
+// rubyDef matches the name after "def" or "alias".
 var rubyDef = pattern.Lazy(`^[ \t]+:?(?:(?:self|[A-Za-z_]\w*)(?:\.|::))?([A-Za-z_\x80-\xff][\w\x80-\xff]*(?:[?!]|=(?:[ \t]*\(|[ \t]+[a-z]\w*[ \t]*$))?|\[\]=?|\*\*|<=>|===?|=~|!~|![=]?|<<|>>|<=|>=|[+\-~]@?|[*/%<>&|^` + "`" + `])`)
 
 func rubyName(f *file, i int) (name string, at, n int) {
@@ -324,7 +325,7 @@ func rubyName(f *file, i int) (name string, at, n int) {
 	return name, at, n
 }
 
-// kotlinName reads the name behind a word: that of a function may have a receiver.
+// kotlinName reads the name after a keyword; a function's may follow a receiver.
 func kotlinName(f *file, i int) (name string, at, n int) {
 	at = i + 1
 	if f.toks[i].text != "fun" {
@@ -374,7 +375,7 @@ func swiftName(f *file, i int) (name string, at, n int) {
 		return name, at, n
 	}
 	if f.tok(i-1) == ":" || f.tok(i-1) == "," || t.text == "actor" && f.tok(at) == ":" {
-		return "", at, 0 // a kind of argument, a constraint
+		return "", at, 0 // an argument label or a constraint
 	}
 	switch f.tok(at) {
 	case "func", "var", "let", "subscript", "init", "override", "final", "static", "private", "public", "internal":
@@ -414,7 +415,7 @@ func scalaName(f *file, i int) (name string, at, n int) {
 	return name, at, n
 }
 
-// sign reads a name of marks, as operators have one.
+// sign reads the name of an operator, which consists of marks.
 func sign(toks []token, at int) (name string, n int) {
 	for at+n < len(toks) && n < 6 {
 		next := toks[at+n]

@@ -1,19 +1,19 @@
 package outline
 
-// notMembers are words of JavaScript that may stand before a bracket and a block.
+// notMembers are words of JavaScript that may precede a bracket, and are no members.
 var notMembers = words(`if for while switch catch with function return super await typeof new else do void delete yield in of case throw instanceof import`)
 
-// modifiers may stand before the name of a member.
+// modifiers may precede the name of a member.
 var modifiers = words(`get set static async public private protected readonly abstract override declare accessor export default *`)
 
-// What stands before and behind a member, and what before a type that is none.
+// Tokens that may precede or follow a member, and tokens that precede a name in a type.
 var (
 	beforeMember = words(`get set static async public private protected readonly abstract override declare accessor export default * { , } ;`)
 	afterMember  = words(`{ : ; , }`)
 	inTypeOnly   = words(`= : | & => extends`)
 )
 
-// script reads what is defined in JavaScript and TypeScript.
+// script reads definitions of JavaScript and TypeScript.
 func (f *file) script(i int) int {
 	t := f.toks[i]
 	if t.kind == aMark && t.text == "[" {
@@ -56,7 +56,7 @@ func (f *file) functionOfScript(i int) int {
 func (f *file) classOfScript(i int) int {
 	switch f.tok(i + 1) {
 	case ":", "=", ",":
-		return 0 // a name
+		return 0 // class is a name here
 	}
 	f.expect(inType, "")
 	if !f.isWord(i+1) || f.tok(i+1) == "extends" || f.tok(i+1) == "implements" {
@@ -66,7 +66,7 @@ func (f *file) classOfScript(i int) int {
 	return 2
 }
 
-// beforeType are what a type of TypeScript may stand behind on its line.
+// beforeType are the tokens that may precede a TypeScript type on its line.
 var beforeType = words(`export declare const default ; } {`)
 
 // typeOfScript reads a type of TypeScript.
@@ -110,7 +110,7 @@ func (f *file) typeOfScript(i int) int {
 	return n + 1
 }
 
-// named reads members, and names that functions are given to.
+// named reads members, and names that functions are assigned to.
 func (f *file) named(i int) int {
 	top := f.top()
 	next := i + 1
@@ -140,7 +140,7 @@ func (f *file) named(i int) int {
 	return 0
 }
 
-// isTyped reports whether a name is a type behind a colon: const a: React.FC = …
+// isTyped reports whether a name is a type after a colon: const a: React.FC = …
 func (f *file) isTyped(i int) bool {
 	for f.tok(i-1) == "." {
 		i -= 2
@@ -148,7 +148,7 @@ func (f *file) isTyped(i int) bool {
 	return f.tok(i-1) == ":"
 }
 
-// isValue reports whether a name with a type is given a function: const a: T = () => 1.
+// isValue reports whether a function is assigned to a typed name: const a: T = () => 1.
 func (f *file) isValue(i, colon int, top scope) bool {
 	switch before := f.tok(i - 1); {
 	case before == "const" || before == "let" || before == "var":
@@ -172,8 +172,8 @@ func (f *file) isValue(i, colon int, top scope) bool {
 	return false
 }
 
-// isMember reports whether a name with arguments, which end at after, is a method: of a
-// class, an interface or an object.
+// isMember reports whether a name is a method of a class, an interface or an object. Its
+// arguments end at after.
 func (f *file) isMember(i, after int, top scope) bool {
 	before := f.tok(i - 1)
 	if !f.toks[i].first && !beforeMember[before] {
@@ -189,7 +189,7 @@ func (f *file) isMember(i, after int, top scope) bool {
 	return false
 }
 
-// computed reads a member whose name is in brackets: [Symbol.iterator]() {
+// computed reads a member with a computed name: [Symbol.iterator]() {
 func (f *file) computed(i int) int {
 	end := f.ends(i)
 	if end == i || end > i+12 || f.top().in != inType && f.top().in != inObject {
@@ -223,7 +223,7 @@ func (f *file) isFunc(i int) bool {
 	if f.tok(i) != "(" || end == i {
 		return false
 	}
-	if f.tok(end) == ":" { // what it returns
+	if f.tok(end) == ":" { // its result type
 		for k := end + 1; k < len(f.toks) && k < end+80; k++ {
 			switch f.toks[k].text {
 			case "(", "[", "{":
@@ -241,7 +241,7 @@ func (f *file) isFunc(i int) bool {
 	return f.tok(end) == "=>"
 }
 
-// guessScript says what a brace of JavaScript opens of which nothing is known.
+// guessScript is guess for JavaScript and TypeScript.
 func (f *file) guessScript(i int) int {
 	switch f.tok(i - 1) {
 	case ")", "=>", ";", "{", "}", "static", "else", "do", "try", "finally", "":

@@ -7,8 +7,8 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// The functions below find texts that only one language has. They return where the text at
-// i ends, i when there is none, and a negative number for what is to be left out.
+// The functions below find strings that only one language has. They return the end of the
+// string at i, i if there is none, or minus the end of text to skip.
 
 var rawRustBegin = pattern.Lazy(`^(?:b|c|br|cr)?r?(#*)"`)
 
@@ -21,12 +21,12 @@ func (s *source) rawRust(i int) int {
 		return i
 	}
 	if !bytes.ContainsRune(m[0], 'r') {
-		return i + len(m[0]) - 1 // b"…": the text comes next
+		return i + len(m[0]) - 1 // b"…": the string comes next
 	}
 	return s.until(i+len(m[0]), `"`+string(m[1]))
 }
 
-// until returns where the text that ends so ends.
+// until returns the offset after the next occurrence of end.
 func (s *source) until(i int, end string) int {
 	if n := bytes.Index(s.src[i:], []byte(end)); n >= 0 {
 		return i + n + len(end)
@@ -39,7 +39,7 @@ var rawCppBegin = pattern.Lazy(`^(?:u8|[uUL])?R"([^()\\\s]{0,16})\(`)
 func (s *source) rawCpp(i int) int {
 	if strings.IndexByte("RuUL", s.src[i]) < 0 || i > 0 && isLetter(s.src[i-1]) {
 		if s.src[i] == '\'' && i > 0 && isLetter(s.src[i-1]) && i+1 < len(s.src) && isLetter(s.src[i+1]) {
-			return i + 1 // in a number: 1'000
+			return i + 1 // a digit separator: 1'000
 		}
 		return i
 	}
@@ -53,7 +53,7 @@ func isLetter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c >= 0x80
 }
 
-// verbatim finds texts of C# in which a quote is written twice.
+// verbatim finds verbatim strings of C#, in which quotes are doubled.
 func (s *source) verbatim(i int) int {
 	n := 0
 	for i+n < len(s.src) && (s.src[i+n] == '@' || s.src[i+n] == '$') {
@@ -74,7 +74,7 @@ func (s *source) verbatim(i int) int {
 	return len(s.src)
 }
 
-// luaText finds long texts and comments: [[ … ]], [==[ … ]==].
+// luaText finds long strings and comments: [[ … ]], [==[ … ]==].
 func (s *source) luaText(i int) int {
 	at := i
 	if s.begins(i, "--") {
@@ -99,7 +99,7 @@ func (s *source) luaText(i int) int {
 
 var phpHere = pattern.Lazy(`^<<<[ \t]*["']?([A-Za-z_]\w*)["']?\r?\n`)
 
-// phpText leaves out what is not PHP, and finds texts that end with a word of their own.
+// phpText skips text outside of PHP tags, and finds here-documents.
 func (s *source) phpText(i int) int {
 	switch {
 	case i == 0 && !s.begins(0, "<?"):
@@ -114,14 +114,14 @@ func (s *source) phpText(i int) int {
 		return -len(s.src)
 	case s.begins(i, "<<<"):
 		if m := phpHere().FindSubmatch(s.src[i:min(len(s.src), i+100)]); m != nil {
-			return s.here(i+len(m[0])-1, string(m[1]), true)
+			return s.hereDocEnd(i+len(m[0])-1, string(m[1]), true)
 		}
 	}
 	return i
 }
 
-// here returns where a text ends that goes from the next line to one with a word.
-func (s *source) here(i int, word string, more bool) int {
+// hereDocEnd returns the end of a text that ends with a line word, or word… if more is set.
+func (s *source) hereDocEnd(i int, word string, more bool) int {
 	for i = s.lineEnd(i); i < len(s.src); {
 		end := s.lineEnd(i + 1)
 		line := bytes.TrimSpace(s.src[i+1 : end])
@@ -141,11 +141,11 @@ var (
 	rubyHere  = pattern.Lazy("^<<[~-]?([\"'`]?)([A-Z_]\\w*)")
 )
 
-// shellText finds here-documents. What stands behind one on its line is left out.
+// shellText finds here-documents. It skips the rest of the line that begins one.
 func (s *source) shellText(i int) int {
 	if s.begins(i, "<<") && !s.begins(i, "<<<") && (i == 0 || s.src[i-1] != '<') {
 		if m := shellHere().FindSubmatch(s.src[i:min(len(s.src), i+80)]); m != nil {
-			return s.here(i, string(m[1]), false)
+			return s.hereDocEnd(i, string(m[1]), false)
 		}
 	}
 	if s.src[i] == '\\' {
@@ -160,20 +160,20 @@ func (s *source) shellText(i int) int {
 	return i
 }
 
-// rubyText finds comments of several lines, here-documents, patterns and texts with marks of
-// their own.
+// rubyText finds comments of several lines, here-documents, regular expressions and
+// strings with other delimiters.
 func (s *source) rubyText(i int) int {
 	lineStart := i == 0 || s.src[i-1] == '\n'
 	switch c := s.src[i]; {
 	case lineStart && s.begins(i, "=begin"):
-		return -s.here(i, "=end", true)
+		return -s.hereDocEnd(i, "=end", true)
 	case lineStart && s.begins(i, "__END__"):
 		return -len(s.src)
 	case s.begins(i, "<<"):
 		m := rubyHere().FindSubmatch(s.src[i:min(len(s.src), i+80)])
-		s.steps += (len(s.src) - i) / 16 // what looking for its end may cost
+		s.steps += (len(s.src) - i) / 16 // possible cost of the search for its end
 		if m != nil && s.mayBegin(i+2) && bytes.Contains(s.src[i:], []byte(string(m[2])+"\n")) {
-			return s.here(i, string(m[2]), false)
+			return s.hereDocEnd(i, string(m[2]), false)
 		}
 	case c == '%' && !s.afterValue():
 		return s.percent(i)
@@ -185,7 +185,7 @@ func (s *source) rubyText(i int) int {
 	return i
 }
 
-// rubyPattern returns where a regular expression ends, which may have several lines.
+// rubyPattern returns the end of a regular expression, which may span lines.
 func (s *source) rubyPattern(i int) int {
 	if end := s.patternEnd(i); end > 0 {
 		return end
@@ -196,7 +196,7 @@ func (s *source) rubyPattern(i int) int {
 	return i
 }
 
-// percent returns where a text such as %w[a b] ends.
+// percent returns the end of a string such as %w[a b].
 func (s *source) percent(i int) int {
 	at := i + 1
 	if at < len(s.src) && strings.IndexByte("qQwWiIrsx", s.src[at]) >= 0 {
@@ -215,8 +215,8 @@ func (s *source) percent(i int) int {
 	return i
 }
 
-// mayBegin reports whether a mark of Ruby that is an operator, too, begins a text here:
-// it comes where a value does, or stands before a word as an argument does.
+// mayBegin reports whether a Ruby mark that is also an operator begins a string here: in
+// place of a value, or directly before a word, like an argument.
 func (s *source) mayBegin(behind int) bool {
 	if !s.afterValue() {
 		return true
@@ -226,7 +226,7 @@ func (s *source) mayBegin(behind int) bool {
 	return spaced && last.kind == aWord && isLetter(last.text[0]) && (last.text[0] < '0' || last.text[0] > '9')
 }
 
-// delimited returns where a text between brackets ends.
+// delimited returns the end of a string between delimiters.
 func (s *source) delimited(i int, open, end byte) int {
 	depth := 0
 	for j := i; j < len(s.src) && s.step(); j++ {
@@ -244,11 +244,11 @@ func (s *source) delimited(i int, open, end byte) int {
 	return len(s.src)
 }
 
-// beforeValue are words behind which a value comes.
+// beforeValue are words that precede a value.
 var beforeValue = words(`return typeof case in of delete void throw new else do instanceof yield await default
 	if unless while until when and or not then puts raise split match gsub sub scan`)
 
-// afterValue reports whether the last token ends a value: what comes then is an operator.
+// afterValue reports whether the last token ends a value, so that an operator follows.
 func (s *source) afterValue() bool {
 	if len(s.toks) == 0 {
 		return false
@@ -269,12 +269,12 @@ func (s *source) pattern(i int) int {
 		return i
 	}
 	if n := len(s.toks); n > 0 && s.toks[n-1].text == "<" {
-		return i // the end of an element
+		return i // the end tag of an element
 	}
 	return max(s.patternEnd(i), i)
 }
 
-// patternEnd returns where a regular expression ends, 0 when that is not on its line.
+// patternEnd returns the end of a regular expression, 0 if that is not on its line.
 func (s *source) patternEnd(i int) int {
 	class := false
 	for j := i + 1; j < len(s.src) && s.src[j] != '\n'; j++ {

@@ -11,22 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Where a filter finds what it decides on (struct seccomp_data). The words of
-// an argument are in the order of the machine, which is little-endian on all
-// that are known here.
+// Offsets into struct seccomp_data. Filters load the first half of an argument, which is
+// its low word: all supported machines are little-endian.
 const (
 	offNumber = 0
 	offArch   = 4
 	offArgs   = 16
 )
 
-// What a filter answers.
+// allow is the result of a filter for a permitted call.
 const allow = unix.SECCOMP_RET_ALLOW
 
 func refuse(errno unix.Errno) uint32 { return unix.SECCOMP_RET_ERRNO | uint32(errno) }
 
-// rule refuses a call, always or by an argument: where the argument has one of
-// the bits in mask, is one of values, or is none of only.
+// rule refuses a call: always, or if an argument has a bit of mask, is one of values, or
+// is none of only.
 type rule struct {
 	call   uint32
 	errno  unix.Errno
@@ -36,14 +35,13 @@ type rule struct {
 	only   []uint32
 }
 
-// always refuses a call whatever its arguments are.
+// always refuses a call with any arguments.
 func always(call uint32, errno unix.Errno) rule { return rule{call: call, errno: errno} }
 
-// flagged refuses a call whose first argument has one of the flags.
+// flagged refuses a call if its first argument has one of the flags.
 func flagged(call, flags uint32) rule { return rule{call: call, errno: unix.EPERM, mask: flags} }
 
-// Wall returns the filter for everything in a sandbox, as the kernel reads it,
-// or an error on a machine whose calls are not known.
+// Wall returns the filter for a whole sandbox, in the kernel's format, or [ErrUnknown].
 func Wall() ([]byte, error) {
 	program, err := assemble(wallRules(), true)
 	if err != nil {
@@ -58,10 +56,10 @@ func Wall() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// Commands loads the filter for commands into the calling thread: they cannot
-// reserve room on the disk at once, which nobody could watch. With strict they
-// also cannot leave the processors that they were given, and have no memory
-// that belongs to no process. The thread must not be given back.
+// Commands loads the filter for commands into the calling thread. Commands cannot reserve
+// disk space at once, which would outrun the watch. With strict they also cannot leave
+// their processors, or hold memory that belongs to no process. The caller must not unlock
+// the thread.
 func Commands(strict bool) error {
 	rules := commandRules()
 	if strict {
@@ -83,9 +81,8 @@ func Commands(strict bool) error {
 	return nil
 }
 
-// assemble makes the program. Calls in another form than this machine's own,
-// such as those of 32 bits, are unknown to it: a strict one refuses them, as it
-// does newer calls than it knows.
+// assemble builds the program. For a wall, calls of another architecture, such as 32-bit
+// ones, and calls newer than lastCall fail with ENOSYS; otherwise they are allowed.
 func assemble(rules []rule, wall bool) ([]bpf.RawInstruction, error) {
 	if arch == 0 {
 		return nil, fmt.Errorf("make filter for %s: %w", runtime.GOARCH, ErrUnknown)
@@ -113,7 +110,7 @@ func assemble(rules []rule, wall bool) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(in, bpf.RetConstant{Val: allow}))
 }
 
-// body returns what decides on a call. It always returns from the filter.
+// body returns the instructions that decide on a call. All of them lead to a return.
 func (r rule) body() []bpf.Instruction {
 	no := bpf.RetConstant{Val: refuse(r.errno)}
 	yes := bpf.RetConstant{Val: allow}

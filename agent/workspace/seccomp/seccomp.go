@@ -1,9 +1,8 @@
-// Package seccomp has the filters of system calls that bubblewrap and the tool
-// host load: what code in a workspace never needs, and what would get around
-// its limits, is refused before the kernel does anything.
+// Package seccomp has the system call filters that bubblewrap and the tool host load.
+// They refuse calls that code in a workspace never needs, or that would evade its limits.
 package seccomp
 
 import "errors"
 
-// ErrUnknown means that the calls of this kind of machine are not known.
+// ErrUnknown means that the system calls of this architecture are not known.
 var ErrUnknown = errors.New("its system calls are not known")

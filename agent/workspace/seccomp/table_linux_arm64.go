@@ -7,5 +7,5 @@ const (
 	lastCall = unix.SYS_FUTEX_WAITV
 )
 
-// deniedHere are calls that only this machine has.
+// deniedHere are further calls refused on this architecture.
 var deniedHere = []uint32{unix.SYS_KEXEC_FILE_LOAD}

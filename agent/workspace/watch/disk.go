@@ -10,24 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk measures what files take. The file system tells at once by how much it
-// has filled, whoever did that; the directories are gone through only when that
-// could be too much.
+// disk measures the disk usage of files. The file system reports its growth at once, from
+// any process; the directories are scanned only if that could exceed the limit.
 type disk struct {
 	dirs  []string
 	views []string
 	limit int64
 	list  func(brief bool) []int
 
-	start int64         // what the directories took at the beginning
-	files int64         // what they took when they were last gone through
-	used  map[int]int64 // of the file system of each directory, then
-	first map[int]int64 // likewise, at the beginning
-	took  time.Duration // going through them, by their number: the clock would count other programs
-	when  time.Time
-	due   bool  // something has ended since, and may have left anything
-	blind int   // how often in a row there were closed directories
-	floor int64 // since too much was found: the least that was left, else 0
+	start    int64         // usage of the directories at the beginning
+	files    int64         // usage added since, as of the last scan
+	used     map[int]int64 // by directory: filled bytes of its file system at that scan
+	first    map[int]int64 // likewise, at the beginning
+	scanTime time.Duration // estimated time of a scan, by number of files: a clock would include other programs
+	when     time.Time
+	due      bool  // something has ended since, and may have left files
+	blind    int   // number of scans in a row with unreadable directories
+	floor    int64 // lowest usage since the limit was exceeded, else 0
 }
 
 func newDisk(ctx context.Context, c Config) *disk {
@@ -46,26 +45,26 @@ func newDisk(ctx context.Context, c Config) *disk {
 	return d
 }
 
-// leastDisk is what a session may always take: a server's disk that is full
-// for other reasons is no fault of its own.
-const leastDisk = 32 << 20
+// minDisk is the number of bytes that a session may always take: it is not to blame for
+// a disk that is full for other reasons.
+const minDisk = 32 << 20
 
-// perFile is what it takes to look at a file.
+// perFile is the estimated time to stat a file.
 const perFile = 3 * time.Microsecond
 
-// cheap is how long the result of a command may wait until the directories are
-// gone through. Where that takes longer, the next call waits for it.
-const cheap = 100 * time.Millisecond
+// maxScanWait is the maximum time of a scan for which the result of a command waits. For a
+// longer scan, the next call waits instead.
+const maxScanWait = 100 * time.Millisecond
 
-// patience is how often directories that are closed while a command runs are
-// left closed.
+// patience is the number of scans in a row that leave directories closed while a command
+// runs.
 const patience = 8
 
-// slack is what a session that has too much may still add, such as the shell's
-// own history.
+// slack is the number of bytes that a session over its limit may still add, such as the
+// shell's own history.
 const slack = 1 << 20
 
-// over returns what is wrong, or "".
+// over returns the reason why the usage is too high, or "".
 func (d *disk) over(ctx context.Context, brief bool) string {
 	if d.limit <= 0 {
 		return ""
@@ -90,26 +89,26 @@ func (d *disk) over(ctx context.Context, brief bool) string {
 	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what)
 }
 
-// needed reports whether the directories are to be gone through now. What the
-// file system says is not enough: others who delete meanwhile hide what is added.
+// needed reports whether to scan the directories now. The figures of the file system do
+// not suffice: deletions by others hide growth.
 func (d *disk) needed(allowed int64) bool {
-	suspect := d.floor > 0 || d.files+d.grown() > allowed
-	if d.due && (suspect || d.took < cheap) {
+	suspect := d.floor > 0 || d.files+d.growth() > allowed
+	if d.due && (suspect || d.scanTime < maxScanWait) {
 		return true
 	}
 	since := time.Since(d.when)
-	return since >= 10*d.took && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.took, time.Second)))
+	return since >= 10*d.scanTime && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.scanTime, time.Second)))
 }
 
-// wrote adds a file that was written, until the directories are gone through.
+// wrote counts a written file until the next scan.
 func (d *disk) wrote(bytes int64) {
 	if d.limit > 0 {
-		d.files += max(bytes, least)
+		d.files += max(bytes, minFileCost)
 		d.due = d.due || d.files > d.allowed()
 	}
 }
 
-// settle measures what is left after something ended.
+// settle measures the usage after something has ended.
 func (d *disk) settle(ctx context.Context) {
 	if d.limit <= 0 {
 		return
@@ -122,7 +121,7 @@ func (d *disk) settle(ctx context.Context) {
 	}
 }
 
-// full returns why nothing more may be written, or "".
+// full returns the reason why writes are refused, or "".
 func (d *disk) full() string {
 	if d.floor == 0 {
 		return ""
@@ -130,8 +129,8 @@ func (d *disk) full() string {
 	return fmt.Sprintf("the files of this session take %s on the server's disk, which is too much: delete what is not needed first", size(d.files))
 }
 
-// allowed returns the limit, or less when the file system has little room: a
-// twentieth of it, at most a gigabyte, stays free for the server.
+// allowed returns the limit, or less if the file system is nearly full: a twentieth of
+// it, at most 1 GiB, stays free for the server.
 func (d *disk) allowed() int64 {
 	most := d.limit
 	for _, dir := range d.dirs {
@@ -140,21 +139,20 @@ func (d *disk) allowed() int64 {
 			continue
 		}
 		reserve := min(int64(st.Blocks)*block(&st)/20, 1<<30)
-		most = min(most, d.files+d.grown()+int64(st.Bavail)*block(&st)-reserve)
+		most = min(most, d.files+d.growth()+int64(st.Bavail)*block(&st)-reserve)
 	}
-	return max(most, min(leastDisk, d.limit))
+	return max(most, min(minDisk, d.limit))
 }
 
-// grown returns by how much the file systems have filled since the directories
-// were gone through.
-func (d *disk) grown() (n int64) {
+// growth returns the growth of the file systems since the last scan, in bytes.
+func (d *disk) growth() (n int64) {
 	seen := map[unix.Fsid]bool{}
 	for i, dir := range d.dirs {
 		var st unix.Statfs_t
 		if unix.Statfs(dir, &st) == nil && !seen[st.Fsid] {
 			seen[st.Fsid] = true
 			now := filled(&st)
-			d.used[i] = min(d.used[i], now) // where others delete, less must not hide more
+			d.used[i] = min(d.used[i], now) // deletions by others must not hide growth
 			n += now - d.used[i]
 		}
 	}
@@ -162,13 +160,13 @@ func (d *disk) grown() (n int64) {
 }
 
 func filled(st *unix.Statfs_t) int64 {
-	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*least
+	return int64(st.Blocks-st.Bfree)*block(st) + int64(st.Files-st.Ffree)*minFileCost
 }
 
-// block returns the size of a block, whose type differs between systems.
+// block returns the size of a block. Its type differs between systems.
 func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
-// measure goes through the directories.
+// measure scans the directories.
 func (d *disk) measure(ctx context.Context, brief bool) {
 	d.used = map[int]int64{}
 	var st unix.Statfs_t
@@ -178,7 +176,7 @@ func (d *disk) measure(ctx context.Context, brief bool) {
 		}
 	}
 	t := tally{ctx: ctx, seen: map[inode]bool{}}
-	if d.due || d.floor > 0 || d.blind >= patience { // a command may be at work behind a door
+	if d.due || d.floor > 0 || d.blind >= patience { // a command may be filling a closed directory
 		t.doors = &doors{dirs: d.dirs, views: d.views} //control:closed-doors
 	}
 	d.due = false
@@ -190,14 +188,14 @@ func (d *disk) measure(ctx context.Context, brief bool) {
 	}
 	d.files = max(0, t.bytes-d.start)
 	if d.first != nil {
-		d.nameless(t.blind, brief)
+		d.addDeletedOpen(t.blind, brief)
 	}
-	d.when, d.took = time.Now(), time.Duration(t.count)*perFile
+	d.when, d.scanTime = time.Now(), time.Duration(t.count)*perFile
 }
 
-// nameless adds what deleted files take that processes still hold open. blind
-// says that there are directories that cannot be read.
-func (d *disk) nameless(blind, brief bool) {
+// addDeletedOpen adds the usage of deleted files that processes hold open. blind means that
+// some directories could not be read.
+func (d *disk) addDeletedOpen(blind, brief bool) {
 	dev := map[uint64]bool{}
 	for _, dir := range slices.Concat(d.dirs, d.views) {
 		var at unix.Stat_t
@@ -210,7 +208,7 @@ func (d *disk) nameless(blind, brief bool) {
 	if !blind && !hidden {
 		return
 	}
-	// What cannot be looked into may hold all that has been added.
+	// Unreadable places may hold everything that was added.
 	for i := range d.dirs {
 		d.files = max(d.files, d.used[i]-d.first[i])
 	}

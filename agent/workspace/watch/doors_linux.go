@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// passable is what the owner of a directory needs to see what is in it.
+// passable are the mode bits that the owner of a directory needs to read its entries.
 const passable = unix.S_IRUSR | unix.S_IXUSR
 
-// doors opens directories that their owner, which is this process's user, closed.
+// doors opens directories that were closed by their owner, the user of this process.
 type doors struct{ dirs, views []string }
 
-// open makes a directory passable and returns what closes it again.
+// open makes a directory passable. The returned function restores its mode.
 func (d *doors) open(at int, name string) (shut func()) {
 	shut = func() {}
 	var st unix.Stat_t
@@ -41,8 +41,8 @@ func (*doors) closed(st *unix.Stat_t) bool {
 	return st.Mode&passable != passable && int(st.Uid) == os.Geteuid() && os.Geteuid() != 0
 }
 
-// chmod sets the mode of an open directory. The upper layer of an overlay can
-// be read-only here: then it is set where the overlay shows it.
+// chmod sets the mode of an open directory. If the upper layer of an overlay is read-only
+// here, it sets the mode through the overlay.
 func (d *doors) chmod(fd int, mode uint32) bool {
 	link := "/proc/self/fd/" + strconv.Itoa(fd)
 	err := unix.Chmod(link, mode&0o7777)

@@ -2,8 +2,7 @@
 
 package watch
 
-// doors leaves directories closed: no sandbox runs commands here that the
-// program's own user cannot look after.
+// doors leaves directories closed: this system has no sandbox that needs them opened.
 type doors struct{ dirs, views []string }
 
 func (*doors) open(int, string) (shut func()) { return func() {} }

@@ -11,21 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadCost is the kernel's stack of one thread.
+// threadCost is the size of the kernel stack of one thread.
 const threadCost = 16 << 10
 
-// used is what processes use together.
-type used struct {
+// usage is the total usage of a set of processes.
+type usage struct {
 	memory  int64
 	threads int64
 	pids    []int
-	counted map[int]int64 // memory of each, as far as pages can be shared
+	counted map[int]int64 // by PID: memory in pages that can be shared
 }
 
-// measure adds up what the kernel says of each process to everybody, so that
-// none can hide it.
-func measure(pids []int) used {
-	u := used{pids: pids, counted: make(map[int]int64, len(pids))}
+// measure adds up figures of the kernel that are readable for every user, so that no
+// process can hide.
+func measure(pids []int) usage {
+	u := usage{pids: pids, counted: make(map[int]int64, len(pids))}
 	for _, pid := range pids {
 		f := fields("/proc/"+strconv.Itoa(pid)+"/status", "RssAnon", "RssShmem", "VmSwap", "VmPTE", "Threads")
 		u.counted[pid] = (f["RssAnon"] + f["RssShmem"] + f["VmSwap"]) << 10
@@ -35,8 +35,8 @@ func measure(pids []int) used {
 	return u
 }
 
-// share counts pages that several processes have once, where the kernel tells.
-func (u *used) share() {
+// share corrects the sum for shared pages, if the kernel reports them.
+func (u *usage) share() {
 	for _, pid := range u.pids {
 		f := fields("/proc/"+strconv.Itoa(pid)+"/smaps_rollup", "Pss_Anon", "Pss_Shmem", "SwapPss")
 		if len(f) == 3 {
@@ -45,12 +45,12 @@ func (u *used) share() {
 	}
 }
 
-// fields reads numbers of a file with lines "name: number unit".
+// fields reads numbers from a file with lines "name: number unit".
 func fields(file string, names ...string) map[string]int64 {
 	out := map[string]int64{}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		return out // it has ended
+		return out // the process has ended
 	}
 	for line := range bytes.Lines(data) {
 		name, rest, _ := bytes.Cut(line, []byte(":"))
@@ -64,10 +64,10 @@ func fields(file string, names ...string) map[string]int64 {
 	return out
 }
 
-// inodeCost is what a file takes of memory or disk beside its content.
+// inodeCost is the memory taken by a file besides its content.
 const inodeCost = 1 << 10
 
-// tmpfsBytes returns what file systems in memory hold.
+// tmpfsBytes returns the usage of in-memory file systems.
 func tmpfsBytes(mounts []string) (n int64) {
 	for _, dir := range mounts {
 		var st unix.Statfs_t
@@ -78,7 +78,7 @@ func tmpfsBytes(mounts []string) (n int64) {
 	return n
 }
 
-// sharedSegments returns what System V's shared memory takes.
+// sharedSegments returns the usage of System V shared memory, including swap.
 func sharedSegments() (n int64) {
 	f, err := os.Open("/proc/sysvipc/shm")
 	if err != nil {
@@ -96,8 +96,8 @@ func sharedSegments() (n int64) {
 	return n
 }
 
-// DropSegments removes System V's shared memory that no process has attached:
-// it stays when its processes were killed, and counts to the session's memory.
+// DropSegments removes System V shared memory that no process has attached. It outlives
+// killed processes and counts toward the session's memory.
 func DropSegments() {
 	data, err := os.ReadFile("/proc/sysvipc/shm")
 	if err != nil {
@@ -109,14 +109,13 @@ func DropSegments() {
 			continue
 		}
 		if id, err := strconv.Atoi(cols[1]); err == nil {
-			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // another one's stays
+			_, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) // fails for segments of others
 		}
 	}
 }
 
-// deletedOpen returns what files on the devices take that have no name any
-// more but are open, and whether there are processes that cannot be looked
-// into.
+// deletedOpen returns the usage of deleted files on the devices that processes hold open.
+// blind means that some processes could not be inspected.
 func deletedOpen(pids []int, dev map[uint64]bool) (total int64, blind bool) {
 	seen := map[inode]bool{}
 	for _, pid := range pids {

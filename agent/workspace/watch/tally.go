@@ -7,19 +7,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// least is what every file counts: also an empty one takes an inode, a name,
-// and somebody's time to delete it.
-const least = 4 << 10
+// minFileCost is the minimum cost of a file in bytes: even an empty one takes an inode, a name,
+// and time to delete.
+const minFileCost = 4 << 10
 
 type inode struct{ dev, ino uint64 }
 
-// device returns the number of a file's device, whose type differs between systems.
+// device returns the number of a file's device. Its type differs between systems.
 func device(st *unix.Stat_t) uint64 { return uint64(st.Dev) }
 
-// cost returns what a file takes: its blocks, so that holes count nothing.
-func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, least) }
+// cost returns the disk usage of a file by its blocks, so that holes are free.
+func cost(st *unix.Stat_t) int64 { return max(st.Blocks*512, minFileCost) }
 
-// tally adds up what directories take. A file with several names counts once.
+// tally adds up the disk usage of directories. A file with several names counts once.
 // Other file systems are not entered.
 type tally struct {
 	//nolint:containedctx // it lives as long as one call
@@ -27,7 +27,7 @@ type tally struct {
 	seen  map[inode]bool
 	bytes int64
 	count int
-	blind bool // a directory is closed to its owner
+	blind bool // some directory could not be read
 	doors *doors
 }
 
@@ -47,17 +47,17 @@ func (t *tally) add(dir string) {
 
 const openDir = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
-// deep is how many directories stay open on the way down. Below them the way
-// back is found by "..", so that no depth uses up the descriptors.
-const deep = 64
+// maxOpenDirs is the maximum number of directories kept open on the way down. Below them, ".."
+// leads back, so that deep trees do not exhaust the descriptors.
+const maxOpenDirs = 64
 
-// directory goes through an open directory. It returns the directory, open, or -1.
+// directory scans an open directory. It returns its descriptor, perhaps a new one, or -1.
 func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 	for _, name := range t.entries(fd, device(&self)) {
 		if t.ctx.Err() != nil {
 			break
 		}
-		if depth < deep {
+		if depth < maxOpenDirs {
 			t.shallow(fd, name, depth)
 			continue
 		}
@@ -76,13 +76,13 @@ func (t *tally) directory(fd int, self unix.Stat_t, depth int) int {
 			return -1
 		}
 		if unix.Fstat(fd, &back) != nil || back.Ino != self.Ino || back.Dev != self.Dev {
-			break // it was moved meanwhile
+			break // moved meanwhile
 		}
 	}
 	return fd
 }
 
-// shallow goes through a directory below another one, also where its owner closed it.
+// shallow scans a subdirectory, even one closed by its owner.
 func (t *tally) shallow(fd int, name string, depth int) {
 	defer t.doors.open(fd, name)()
 	if sub, st, ok := t.enter(fd, name); ok {
@@ -90,7 +90,7 @@ func (t *tally) shallow(fd int, name string, depth int) {
 	}
 }
 
-// entries counts what is in a directory and returns the names of directories.
+// entries counts the entries of a directory and returns the names of its subdirectories.
 func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 	buf := make([]byte, 32<<10)
 	var names []string
@@ -125,7 +125,7 @@ func (t *tally) entries(fd int, dev uint64) (dirs []string) {
 	return dirs
 }
 
-// enter opens a directory below another one.
+// enter opens a subdirectory.
 func (t *tally) enter(fd int, name string) (sub int, st unix.Stat_t, ok bool) {
 	sub, err := unix.Openat(fd, name, openDir, 0)
 	t.blind = t.blind || errors.Is(err, unix.EACCES)

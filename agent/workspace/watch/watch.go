@@ -1,7 +1,6 @@
-// Package watch holds a session to what it may use where no control group and
-// no file system does. It measures what all processes of the session use
-// together and what their files take, and ends the processes when that is too
-// much, with words that say why.
+// Package watch enforces limits of a session that no control group and no file system
+// enforces. It measures the usage of all processes of the session and of their files. If
+// it is too high, it ends the processes and records the reason.
 package watch
 
 import (
@@ -11,16 +10,16 @@ import (
 	"time"
 )
 
-// Config says what to watch. A limit of 0 is not watched.
+// Config configures a watch. A limit of 0 is not watched.
 type Config struct {
-	Memory  int64 // of all processes, and of Tmpfs
+	Memory  int64 // bytes, of all processes and of Tmpfs
 	Threads int64
 	Disk    int64
-	Dirs    []string // what is in them counts to Disk
-	Views   []string // of Dirs under other devices, such as an overlay of one
-	Tmpfs   []string // file systems in memory
+	Dirs    []string // their content counts toward Disk
+	Views   []string // Dirs as seen through other devices, such as an overlay
+	Tmpfs   []string // in-memory file systems
 	Kill    func()   // ends all processes of the session
-	// List returns these processes. A brief list may leave out those that began lately and
+	// List returns the processes of the session. A brief list may omit recent ones that have
 	// left their family.
 	List func(brief bool) []int
 }
@@ -29,17 +28,16 @@ type Config struct {
 type Watch struct {
 	cfg Config
 
-	mu   sync.Mutex // held from measuring to the end of what follows from it
+	mu   sync.Mutex // held from a measurement until its consequences are done
 	disk *disk
-	note string    // why processes were ended, until it is told
-	next time.Time // when processes are due
+	note string    // reason why processes were ended, until it is reported
+	next time.Time // time of the next measurement of processes
 }
 
-// New measures the directories as they are now: only what is added counts.
+// New measures the directories as they are now. Only growth counts.
 func New(ctx context.Context, cfg Config) *Watch { return &Watch{cfg: cfg, disk: newDisk(ctx, cfg)} }
 
-// Asking a file system how full it is costs nothing, asking of each process
-// does.
+// Asking a file system for its usage is cheap; asking each process is not.
 const (
 	always = 20 * time.Millisecond
 	often  = 50 * time.Millisecond
@@ -62,7 +60,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-// look measures what is due, and ends everything when it is too much.
+// look makes the measurements due, and ends all processes if a limit is exceeded.
 func (w *Watch) look(ctx context.Context, brief bool) {
 	why := ""
 	if now := time.Now(); now.After(w.next) {
@@ -83,7 +81,7 @@ func (w *Watch) look(ctx context.Context, brief bool) {
 	}
 }
 
-// processes returns what is wrong with the processes, and whether they are near
+// processes returns the limit exceeded by the processes, or "", and whether they are near
 // their limits.
 func (w *Watch) processes(brief bool) (why string, near bool) {
 	if w.cfg.Memory <= 0 && w.cfg.Threads <= 0 {
@@ -95,7 +93,7 @@ func (w *Watch) processes(brief bool) (why string, near bool) {
 		return fmt.Sprintf("there were %d processes and threads; %d are allowed", u.threads, w.cfg.Threads), true
 	}
 	if w.cfg.Memory > 0 && u.memory+held > w.cfg.Memory {
-		u.share()                                           // pages that several have were counted for each
+		u.share()                                           // shared pages were counted once per process
 		if total := u.memory + held; total > w.cfg.Memory { //control:watched-memory
 			return fmt.Sprintf("all processes together used %s of memory; %s are allowed", size(total), size(w.cfg.Memory)), true
 		}
@@ -103,8 +101,8 @@ func (w *Watch) processes(brief bool) (why string, near bool) {
 	return "", u.memory+held > w.cfg.Memory/2
 }
 
-// Note returns why processes were ended since the last call, else "". It is
-// called when a command has ended, and measures what that left.
+// Note returns the reason why processes were ended since the last call, or "". It
+// measures first, so call it when a command has ended.
 func (w *Watch) Note(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -115,22 +113,22 @@ func (w *Watch) Note(ctx context.Context) string {
 	return s
 }
 
-// Ended says that a program has ended, and may have left anything.
+// Ended records that a program has ended, and may have left files.
 func (w *Watch) Ended() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.due = true
 }
 
-// Wrote says that a file was written.
+// Wrote records that a file of the given size was written.
 func (w *Watch) Wrote(bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.disk.wrote(bytes)
 }
 
-// Full returns why nothing may be written now, else "". It knows what everything
-// that has ended before left.
+// Full returns the reason why nothing may be written now, or "". It takes everything into
+// account that ended before the call.
 func (w *Watch) Full(ctx context.Context) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -140,7 +138,7 @@ func (w *Watch) Full(ctx context.Context) string {
 	return w.disk.full()
 }
 
-// size returns a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	if n >= 1<<30 {
 		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))

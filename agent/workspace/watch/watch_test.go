@@ -58,7 +58,7 @@ func TestWhatEndedIsMeasured(t *testing.T) {
 		killed := false
 		w := New(t.Context(), Config{Disk: 1 << 20, Dirs: []string{dir}, List: func(bool) []int { return nil }, Kill: func() { killed = true }})
 		hide := func() {
-			w.disk.took = took
+			w.disk.scanTime = took
 			w.disk.used[0] = math.MaxInt64
 		}
 		if note, full := w.Note(t.Context()), w.Full(t.Context()); note+full != "" {

@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// tryTime is how long one attempt may take; what is refused is refused at once.
+// tryTime is the time limit of one attempt. Refusals come at once.
 const tryTime = 10 * time.Second
 
-// Try makes an attempt; proxy connects to the proxy. It returns what came back, and an
-// error for anything but an answer that says 200.
+// Try makes an attempt; proxy connects to the proxy. It returns the response, and an
+// error for any status but 200.
 func (a Attempt) Try(ctx context.Context, proxy func(context.Context) (net.Conn, error)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, tryTime)
 	defer cancel()
@@ -61,7 +61,7 @@ func (a Attempt) Try(ctx context.Context, proxy func(context.Context) (net.Conn,
 	return page(c)
 }
 
-// straight connects without the proxy. A question by UDP needs an answer.
+// straight connects without the proxy. A DNS query needs an answer to succeed.
 func straight(ctx context.Context, network, address string) (string, error) {
 	dns := network == "dns"
 	if dns {
@@ -80,7 +80,7 @@ func straight(ctx context.Context, network, address string) (string, error) {
 	return "looked up", err
 }
 
-// get gets a page as programs do, which read in the environment where the proxy is.
+// get fetches a page as programs do, which find the proxy in the environment.
 func get(ctx context.Context, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -94,13 +94,13 @@ func get(ctx context.Context, url string) (string, error) {
 	return read(resp)
 }
 
-// Connect sends CONNECT and reads the answer, which it returns.
+// Connect sends a CONNECT request and returns the header of the response.
 func Connect(conn net.Conn, send string) (string, error) {
 	if _, err := io.WriteString(conn, send); err != nil {
 		return "", err
 	}
 	var text strings.Builder
-	for b := make([]byte, 1); !strings.HasSuffix(text.String(), "\r\n\r\n"); { // not a byte of what follows
+	for b := make([]byte, 1); !strings.HasSuffix(text.String(), "\r\n\r\n"); { // must not read past the header
 		if _, err := conn.Read(b); err != nil {
 			return text.String(), err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// caches checks that a set-up begins with the caches of the one before it, and that what it
-// leaves is what it saw: what stayed the same is shared, and nothing of the older ones has
-// changed. A session on them changes them for itself alone.
+// caches checks that a set-up begins with the caches of the previous one and leaves
+// exactly its own view of them: unchanged files are shared, and the older caches stay
+// untouched. A session on top changes them only for itself.
 func caches(t *testing.T, s Subject) {
 	if !s.Wall {
 		t.Skip("only walled workspaces are set up")
@@ -31,7 +31,7 @@ func caches(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, Most: 1 << 20})
+	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, SizeLimit: 1 << 20})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// git checks that git works inside as in a clone, where it is installed, and that nothing
-// can be written where its objects are.
+// git checks that git, if installed, works inside as in a clone, and that its objects
+// cannot be written to.
 func git(t *testing.T, s Subject) {
 	source, past := pastOf(t, Tree{"a.txt": "old\n", "d/b.txt": "b\n", "gone.txt": "x\n", "same.txt": "same\n"})
 	ws := OpenSpec(t, s, workspace.Spec{Source: source, Git: past})
@@ -40,7 +40,7 @@ func git(t *testing.T, s Subject) {
 			t.Errorf("git inside shows no %q:\n%s", want, out)
 		}
 	}
-	// Within a second, and of the same size.
+	// An edit within the same second and of the same size.
 	if out := mustRun(t, ws, "printf 'c\\n' >d/b.txt; git status --short d; printf 'd\\n' >d/b.txt; git diff d"); !strings.Contains(out, " M d/b.txt") || !strings.Contains(out, "+d") {
 		t.Errorf("git does not see an edit: %s", out)
 	}
@@ -65,7 +65,7 @@ func git(t *testing.T, s Subject) {
 		t.Errorf("the repository came back: %s", res.Output)
 	}
 
-	// Where there is none, git says so at once.
+	// If there is no history, git fails at once.
 	source, past = pastOf(t, Tree{"a.txt": "a\n"})
 	if err := os.WriteFile(filepath.Join(past, workspace.GitFailed), nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func git(t *testing.T, s Subject) {
 	}
 }
 
-// pastOf makes a source with its past, of two commits.
+// pastOf makes a source and its history of two commits.
 func pastOf(t testing.TB, tree Tree) (source, past string) {
 	t.Helper()
 	at := t.TempDir()
@@ -104,7 +104,7 @@ func pastOf(t testing.TB, tree Tree) (source, past string) {
 	run("config", "user.name", "agent")
 	run("config", "user.email", "agent@localhost")
 	run("config", "core.trustctime", "false")
-	run("rm", "-rq", "--cached", ".") // a list without times
+	run("rm", "-rq", "--cached", ".") // leaves an index without times
 	run("read-tree", "HEAD")
 	run("pack-refs", "--all")
 	for _, name := range []string{"HEAD", "config", "packed-refs", "index"} {
@@ -116,6 +116,6 @@ func pastOf(t testing.TB, tree Tree) (source, past string) {
 		must(os.Chmod(dir, 0o755))
 	}
 	must(workspace.Give(t.Context(), source))
-	must(workspace.Give(t.Context(), past)) // so that only the wall keeps it
+	must(workspace.Give(t.Context(), past)) // so that only the wall protects it
 	return source, past
 }

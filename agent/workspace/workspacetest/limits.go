@@ -16,7 +16,7 @@ func limits(t *testing.T, s Subject) {
 		t.Skip("NEEDS A BUILD WITHOUT -race: the detector's own memory is more than the limit; .ci/test runs this without")
 	}
 	ws := OpenSpec(t, s, workspace.Spec{Limits: workspace.Limits{Pids: 60, MemoryBytes: 512 << 20}})
-	res := run(t, ws, "sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0") // bash itself would try again for 15 s
+	res := run(t, ws, "sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0") // bash itself would retry for 15 s
 	if strings.Contains(res.Output, "started 200\n") {
 		t.Errorf("200 processes with a limit of 60: exit %d, %.200q", res.Exit, res.Output)
 	}
@@ -24,7 +24,7 @@ func limits(t *testing.T, s Subject) {
 		t.Errorf("after too many processes: %q", out)
 	}
 	res = run(t, ws, "head -c 800000000 /dev/zero | tail -c 700000000 | wc -c")
-	if strings.HasSuffix(res.Output, "700000000\n") { // before it the shell may name the command that was killed
+	if strings.HasSuffix(res.Output, "700000000\n") { // the shell may print the killed command first
 		t.Errorf("700 MB in memory with a limit of 512 MiB: %+v", res)
 	}
 	if out := mustRun(t, ws, "echo alive"); out != "alive\n" {
@@ -33,13 +33,13 @@ func limits(t *testing.T, s Subject) {
 	fullPlaces(t, ws)
 }
 
-// fullPlaces checks that a full file system is named, with its size and what to
-// do, once and whenever a command fails for it.
+// fullPlaces checks that a full file system is reported with its size and a remedy: once,
+// and again whenever a command fails because of it.
 func fullPlaces(t *testing.T, ws *workspace.Workspace) {
 	const words = "/dev/shm is full: it holds 64.0 MiB. Delete what is not needed there, or write to another directory. Whoever runs this server can make it larger with workspace.memory"
 	for _, step := range []struct {
 		line string
-		want string // what is said, else nothing
+		want string // part of the output; empty if there is no message
 	}{
 		{"true", ""},
 		{"head -c 100000000 /dev/zero >/dev/shm/x 2>/dev/null; true", words},

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notProbed are calls that would end, stop or change the process that tries
-// them, or wait for ever.
+// notProbed are calls that would end, stop or change the calling process, or block
+// forever.
 var notProbed = []uintptr{
 	unix.SYS_EXIT, unix.SYS_EXIT_GROUP, unix.SYS_RT_SIGRETURN, unix.SYS_RT_SIGSUSPEND, unix.SYS_CLONE, unix.SYS_CLONE3,
 	unix.SYS_SECCOMP, unix.SYS_SETSID, unix.SYS_SYNC, unix.SYS_SET_TID_ADDRESS, unix.SYS_RSEQ, unix.SYS_MUNMAP, unix.SYS_BRK, unix.SYS_PERSONALITY,
@@ -20,9 +20,9 @@ var notProbed = []uintptr{
 // lastProbed is the newest call that is tried.
 const lastProbed = 480
 
-// probe asks the kernel for every call with arguments that none can use, and
-// for the calls that a filter judges by their arguments. It prints what was
-// answered: "refused", "unknown", or "passed" to the kernel.
+// probe makes every system call with invalid arguments, and the calls that a filter
+// judges by their arguments with various ones. It prints each result: "refused",
+// "unknown", or "passed" to the kernel.
 func probe() {
 	runtime.LockOSThread()
 	const bad = ^uintptr(0)
@@ -42,7 +42,7 @@ func probe() {
 		"ipc": unix.CLONE_NEWIPC, "uts": unix.CLONE_NEWUTS, "cgroup": unix.CLONE_NEWCGROUP,
 	} {
 		call("unshare "+name, unix.SYS_UNSHARE, flag)
-		// With CLONE_SIGHAND alone the kernel makes nothing, whatever the filter says.
+		// CLONE_SIGHAND alone is invalid, so an allowed call creates nothing.
 		call("clone "+name, unix.SYS_CLONE, flag|unix.CLONE_SIGHAND)
 	}
 	call("clone without namespaces", unix.SYS_CLONE, unix.CLONE_SIGHAND)

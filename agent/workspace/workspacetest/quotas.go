@@ -13,21 +13,21 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// What a bomb may take: its own size is far above, and below what would harm
-// the machine that runs the tests.
+// Disk usage allowed for a bomb. The bombs are much larger, but too small to harm the
+// machine that runs the tests.
 const (
-	quota    = 32 << 20
-	mostMore = 96 << 20
+	quota     = 32 << 20
+	maxExcess = 96 << 20
 )
 
-// A bomb that is not ended waits for that as long as a command may run.
+// A bomb that is not ended runs into the time limit of its command.
 const (
 	until  = "; sleep 600; echo finished"
 	slowly = "for i in $(seq 40); do head -c 5000000 /dev/zero; [ $i -lt 10 ] || sleep 1; done "
 )
 
-// quotas sets off bombs on the disk. Each is ended with words that say why,
-// soon, and the session goes on.
+// quotas sets off bombs on the disk. Each must be ended soon with a reason, and the
+// session must go on.
 func quotas(t *testing.T, s Subject) {
 	state := filepath.Join(t.TempDir(), "state")
 	source := t.TempDir()
@@ -44,10 +44,10 @@ func quotas(t *testing.T, s Subject) {
 	}
 	ws := OpenSpec(t, s, workspace.Spec{Source: source, State: state, Limits: workspace.Limits{DiskBytes: quota}})
 	mustRun(t, ws, "true")
-	_ = os.Remove(others) // the disk does not fill then, whatever the session adds
+	_ = os.Remove(others) // hides the session's growth from the file system's figures
 	cache, inCache := "/cache", "/cache/c"
 	if !s.Wall {
-		cache, inCache = `"$TMPDIR"`, "../tmp/c" // beside the tree
+		cache, inCache = `"$TMPDIR"`, "../tmp/c" // outside of the tree
 	}
 	bombs := map[string]string{
 		"at once":              "head -c 220000000 /dev/zero >big",
@@ -72,14 +72,14 @@ func quotas(t *testing.T, s Subject) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		size, most := taken(t, state), int64(quota+mostMore)
-		if name == "at once" { // it is known when it has ended
+		size, most := diskUsage(t, state), int64(quota+maxExcess)
+		if name == "at once" { // detected only after it has ended
 			most *= 2
 		}
 		if !strings.Contains(res.Ended, "files of this session take") || strings.Contains(res.Output, "finished") || size > most {
 			t.Fatalf("%s: %d MiB on the disk: %+v", name, size>>20, res)
 		}
-		refused(t, ws, name)
+		checkRefused(t, ws, name)
 		run(t, ws, "chmod 700 d d/e")
 		mustRun(t, ws, "rm -rf big gone e d p1 p2 p3 p4 p5 p6 p7 p8 p9 p10 p11 "+inCache)
 		if res := run(t, ws, "cat a.txt"); res.Output != "a\n" {
@@ -92,10 +92,10 @@ func quotas(t *testing.T, s Subject) {
 	}
 }
 
-// refused checks that nothing writes more while there is too much.
-func refused(t *testing.T, ws *workspace.Workspace, name string) {
+// checkRefused checks that writes are refused while the session takes too much.
+func checkRefused(t *testing.T, ws *workspace.Workspace, name string) {
 	if name == "a file without name" {
-		return // it is gone with its process
+		return // the file is gone with its process
 	}
 	if res, err := ws.Run(t.Context(), workspace.Command{Line: "cd; echo more >more"}, nil); err == nil || !strings.Contains(err.Error(), "delete what is not needed") {
 		t.Errorf("%s: a command while there is too much on the disk: %+v, %v", name, res, err)
@@ -105,7 +105,7 @@ func refused(t *testing.T, ws *workspace.Workspace, name string) {
 	}
 }
 
-// harmless does what looks like a bomb and takes little room.
+// harmless runs commands that look like bombs and take little space.
 func harmless(t *testing.T, ws *workspace.Workspace) {
 	for name, line := range map[string]string{
 		"hole":        "truncate -s 1T hole",
@@ -119,10 +119,10 @@ func harmless(t *testing.T, ws *workspace.Workspace) {
 	}
 }
 
-// taken returns what a tree takes on the disk, as du says it.
-func taken(t *testing.T, dir string) int64 {
+// diskUsage returns the disk usage of a tree as reported by du.
+func diskUsage(t *testing.T, dir string) int64 {
 	t.Helper()
-	out, _ := exec.CommandContext(t.Context(), "du", "-sk", dir).Output() // it fails on what goes away meanwhile
+	out, _ := exec.CommandContext(t.Context(), "du", "-sk", dir).Output() // fails on files that vanish meanwhile
 	n, _, _ := strings.Cut(string(out), "\t")
 	kilos, err := strconv.ParseInt(n, 10, 64)
 	if err != nil {
@@ -159,7 +159,7 @@ func together(t *testing.T, s Subject) {
 	}
 	segments(t, ws)
 	res := run(t, ws, "TIMEFORMAT='%R %U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)")
-	var took, user, sys float64 // on a busy machine it takes longer than 0.7 s
+	var took, user, sys float64 // a busy machine takes longer than 0.7 s
 	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f %f", &took, &user, &sys); err != nil || user+sys > took*1.5 {
 		t.Errorf("three busy programs on one processor: %v, %q", err, res.Output)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Need skips the test loudly when the engine cannot be used here, unless
-// required, a list with commas that tests take from HANDRAIL_REQUIRE_ENGINES,
-// names it; then the test fails.
+// Need skips the test if the engine cannot be used here, and fails it if required names
+// the engine. required is a comma-separated list that tests take from
+// HANDRAIL_REQUIRE_ENGINES.
 func Need(t testing.TB, e workspace.Engine, required string) {
 	t.Helper()
 	err := e.Check(t.Context())

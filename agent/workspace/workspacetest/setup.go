@@ -11,8 +11,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// setUp checks that what one workspace made, and was kept of it, lies below others: they
-// see it, can change it for themselves, and it is no change of theirs.
+// setUp checks that the kept result of one workspace can be layered below others: they
+// see it, can change it for themselves, and it does not count as their change.
 func setUp(t *testing.T, s Subject) {
 	if !s.Wall {
 		t.Skip("only walled workspaces are set up")
@@ -25,8 +25,8 @@ func setUp(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	kept(t, s, source, "state")
-	kept(t, s, source, strings.Repeat(strings.Repeat("d", 200)+"/", 10)+"state") // longer than what an overlay can be mounted with
+	checkKept(t, s, source, "state")
+	checkKept(t, s, source, strings.Repeat(strings.Repeat("d", 200)+"/", 10)+"state") // too long for the mount options of an overlay
 	made := Tree{
 		"tree/mods/a/index.js": "a\n", "tree/mods/b.js": "b\n", "tree/mods/c.js": "c\n", "tree/mods/l": "-> b.js", "tree/ignored/x": "x\n", "tree/dir/made": "made\n",
 		"tree/both.txt": "of the set-up\n", "tree/file/inside": "hidden by a file\n", "cache/home/.tool/config": "cached\n", "cache/go/mod/m": "mod\n",
@@ -69,8 +69,8 @@ func setUp(t *testing.T, s Subject) {
 	}
 }
 
-// kept checks that a workspace can leave what was made in it.
-func kept(t *testing.T, s Subject, source, at string) {
+// checkKept checks that the result of a workspace can be kept.
+func checkKept(t *testing.T, s Subject, source, at string) {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), at)
 	ws, err := s.Engine.Open(t.Context(), workspace.Spec{Session: "kept", Source: source, State: state, Keep: true, Image: s.Image})

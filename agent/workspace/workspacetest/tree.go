@@ -60,7 +60,7 @@ func ignore(t *testing.T, s Subject) {
 	if _, err := ws.Read(ctx, "sub/private.txt"); !errors.Is(err, workspace.ErrIgnored) {
 		t.Errorf("read after lifting the rules: %v, want ErrIgnored", err)
 	}
-	// What commands change there can still be saved.
+	// Changes made there by commands can still be saved.
 	mustRun(t, ws, "echo changed > key.pem")
 	if got := content(t, ws, "key.pem"); got != "changed\n" {
 		t.Errorf("content of an excluded file: %q", got)
@@ -147,7 +147,7 @@ func find(t *testing.T, s Subject) {
 		{"main_TEST.*", "", 0, "cmd/Main_test.go", 0, false},
 		{"**/user.{go,py}", "", 0, "a/b/c/user.go lib/domain/user.go", 0, false},
 		{"c*/", "", 0, "a/b/c/ cmd/", 0, false},
-		{"lib/dommain/user.go", "", 0, "lib/domain/user.go a/b/c/user.go", 0, false}, // the nearest first
+		{"lib/dommain/user.go", "", 0, "lib/domain/user.go a/b/c/user.go", 0, false}, // nearest first
 		{"./lib/main.py", "", 0, "lib/main.py cmd/main.go", 0, false},
 		{`odd\[1].go`, "", 0, "odd[1].go", 0, false},
 		{"uzer.go", "", 0, "a/b/c/user.go lib/domain/user.go", 0, true},
@@ -301,7 +301,7 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	}
 }
 
-// layers checks that one base over another is seen as one: what it has and what is gone.
+// layers checks that two stacked bases are seen as one, including deletions.
 func layers(t *testing.T, s Subject) {
 	below, over := t.TempDir(), t.TempDir()
 	Tree{"kept.txt": "kept\n", "old.txt": "old\n", "gone.txt": "gone\n", "d/gone.txt": "gone\n", "d/kept.txt": "kept\n", "all/a": "a", "was-dir/a": "a", "was-file": "a"}.write(t, below)

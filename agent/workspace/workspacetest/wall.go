@@ -12,8 +12,8 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Canary is a value that tests put where secrets are: in this process's
-// environment and in a file that only its user can read.
+// Canary is a value that tests put in place of secrets: in this process's environment and
+// in a file that only its user can read.
 const Canary = "canary-6f1d2c9b7e"
 
 func closing(t *testing.T, s Subject) {
@@ -113,9 +113,8 @@ func secrets(t *testing.T, s Subject) {
 	reach(t, ws)
 }
 
-// reach tries to connect from inside: to the network, to what listens on this
-// machine, and to services that hand out credentials, in every spelling of their
-// addresses.
+// reach tries to connect from inside: to the network, to services of this machine, and to
+// services that hand out credentials, in every spelling of their addresses.
 func reach(t *testing.T, ws *workspace.Workspace) {
 	web := listen(t, "tcp", "127.0.0.1:0")
 	name := "handrail-" + filepath.Base(filepath.Dir(t.TempDir()))

@@ -18,11 +18,11 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace/egress"
 )
 
-// Marker is what a [Site] answers with: who sees it has reached it.
+// Marker is in every page of a [Site]. An attempt that gets it has reached the site.
 const Marker = "reached-the-site"
 
-// Site is a host of the network for tests, on this machine: by TLS and plain. /away
-// redirects to evil.example.
+// Site is a test server on this machine, with and without TLS. /away redirects to
+// evil.example.
 type Site struct {
 	TLS, Plain string // ports
 	Asked      atomic.Int64
@@ -58,7 +58,7 @@ func portOf(t testing.TB, a net.Addr) string {
 	return port
 }
 
-// Names returns a resolver that knows these names and no others.
+// Names returns a resolver that knows only these names.
 func Names(t testing.TB, names map[string][]string) *net.Resolver {
 	t.Helper()
 	pc, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -84,7 +84,7 @@ func Names(t testing.TB, names map[string][]string) *net.Resolver {
 	}}
 }
 
-// reply answers a question of the domain name system.
+// reply answers a DNS query.
 func reply(question []byte, names map[string][]string) []byte {
 	var labels []string
 	end := 12
@@ -114,20 +114,20 @@ func reply(question []byte, names map[string][]string) []byte {
 	return out
 }
 
-// Attempt is one try to reach something, from where [Try] runs.
+// Attempt is one attempt to reach a target from the place that runs [Attempt.Try].
 type Attempt struct {
 	Name string
-	Dial string // "tcp ADDRESS": without the proxy; "" for with it
-	Get  string // URL, as any program gets it
-	Send string // bytes for the proxy as they are
-	Then string // with Send, after the answer: "tls NAME", or bytes as they are
+	Dial string // "tcp ADDRESS": without the proxy; empty means with it
+	Get  string // URL, fetched as any program does
+	Send string // raw bytes for the proxy
+	Then string // after the answer to Send: "tls NAME", or raw bytes
 }
 
-// outcome is what came of it.
+// outcome is the result of an attempt.
 type outcome struct{ Got, Err string }
 
-// Attempts are escapes: what a program inside may try that has been told of the proxy at
-// a site. None may reach anything.
+// Attempts are escapes that a program inside may try if it knows the proxy of a site.
+// None may reach a target.
 func Attempts(s *Site, hostSocket string) []Attempt {
 	connect := func(at string) string { return "CONNECT " + at + " HTTP/1.1\r\nHost: " + at + "\r\n\r\n" }
 	get := func(at string) string { return "GET http://" + at + "/ HTTP/1.1\r\nHost: " + at + "\r\n\r\n" }
@@ -179,13 +179,13 @@ func Attempts(s *Site, hostSocket string) []Attempt {
 	return out
 }
 
-// Proxy returns the proxy at a site, for the host allowed.example by TLS and plain.example
-// without; other names of its list lead where nobody may go.
+// Proxy returns the proxy of a site. It allows allowed.example with TLS and plain.example
+// without; its other names lead to forbidden addresses.
 func Proxy(t testing.TB, s *Site) *egress.Proxy {
 	t.Helper()
 	cfg := egress.Config{
 		Hosts: []string{"allowed.example:" + s.TLS, "plain.example:" + s.Plain, "loop.example", "mapped.example", "metadata.example", "private.example", "nat64.example", "shared.example", "both.example", "credentials.example"},
-		// The last is one that an operator could write by mistake.
+		// The last one is a plausible mistake of an operator.
 		Inside: map[string]string{"allowed.example": "127.0.0.1", "plain.example": "127.0.0.0/8", "credentials.example": "169.254.0.0/16"},
 		Resolver: Names(t, map[string][]string{
 			"plain.example": {"127.0.0.1"}, "loop.example": {"127.0.0.1"}, "mapped.example": {"::ffff:127.0.0.1"}, "metadata.example": {"169.254.169.254"}, "private.example": {"10.0.0.1"},
@@ -199,7 +199,7 @@ func Proxy(t testing.TB, s *Site) *egress.Proxy {
 	return p
 }
 
-// Egress tests what gets out of a workspace through a list of hosts.
+// Egress tests the network access of a workspace with a list of allowed hosts.
 func Egress(t *testing.T, s Subject) {
 	site := NewSite(t)
 	proxy := Proxy(t, site)
@@ -247,7 +247,7 @@ func Egress(t *testing.T, s Subject) {
 			t.Errorf("%s: %+v; want to be refused", bad[i].Name, r)
 		}
 	}
-	if got := site.Asked.Load(); got != int64(len(good))+1 { // the redirect
+	if got := site.Asked.Load(); got != int64(len(good))+1 { // plus the redirect
 		t.Errorf("the site was asked %d times", got)
 	}
 	if !strings.Contains(strings.Join(res.Refused, "\n"), "refused evil.example:443, not on workspace.hosts") {

@@ -1,5 +1,5 @@
-// Package workspacetest is the conformance suite of workspace engines: what
-// callers rely on, whichever engine opened the workspace.
+// Package workspacetest is the conformance suite of workspace engines: the guarantees
+// that callers rely on with any engine.
 package workspacetest
 
 import (
@@ -10,14 +10,14 @@ import (
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
-// Subject is what Run needs to know of an engine beside the engine.
+// Subject is an engine under test and its properties.
 type Subject struct {
 	Engine workspace.Engine
-	Image  string // for engines that need one
-	Wall   bool   // the engine promises that the host is out of reach
+	Image  string // for engines that need an image
+	Wall   bool   // the engine keeps commands away from the host
 }
 
-// Run tests an engine against everything that workspaces promise.
+// Run tests an engine against all guarantees of workspaces.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("files", func(t *testing.T) { files(t, s) })
@@ -45,8 +45,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("secrets", func(t *testing.T) { secrets(t, s) })
 }
 
-// Tree is the content of a base: file name to content; "x" at the end of a
-// name after "!" makes it executable, a content of "-> a" a symlink to a.
+// Tree is the content of a base by file name. The content "-> a" makes a symlink to a.
 type Tree map[string]string
 
 // write writes the tree below dir.
@@ -116,7 +115,7 @@ func OpenSpec(t testing.TB, s Subject, spec workspace.Spec) *workspace.Workspace
 	return ws
 }
 
-// run runs one command and fails the test when it cannot be run.
+// run runs one command and fails the test if it cannot be run.
 func run(t testing.TB, ws *workspace.Workspace, line string) workspace.CommandResult {
 	t.Helper()
 	res, err := ws.Run(t.Context(), workspace.Command{Line: line}, nil)
@@ -126,7 +125,7 @@ func run(t testing.TB, ws *workspace.Workspace, line string) workspace.CommandRe
 	return res
 }
 
-// mustRun runs a command that has to succeed and returns its output.
+// mustRun runs a command that must succeed, and returns its output.
 func mustRun(t testing.TB, ws *workspace.Workspace, line string) string {
 	t.Helper()
 	res := run(t, ws, line)

@@ -8,12 +8,12 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// AttachmentPath is where the page puts files that are dropped into a text.
+// AttachmentPath is the path of files dropped into a text on the web page.
 const AttachmentPath = "/user-attachments/assets/"
 
 const signedPath = "/private-user-images/"
 
-// attachment finds a file by its id, which may have more after it.
+// attachment finds a file by its id. id may have a suffix.
 func (s *Server) attachment(id string) *hub.Attachment {
 	for _, a := range s.Attachments {
 		if id != "" && strings.HasPrefix(id, a.ID) {
@@ -23,8 +23,8 @@ func (s *Server) attachment(id string) *hub.Attachment {
 	return nil
 }
 
-// serveAttachment stands for the other hosts where GitHub keeps such files.
-// A token must not be sent there.
+// serveAttachment plays the external hosts of attachments. A request with a token is a
+// violation.
 func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Authorization") != "" {
 		s.violate("GET %s: a token was sent to the host that keeps attachments", r.URL.Path)
@@ -53,8 +53,8 @@ func (s *Server) serveAttachment(w http.ResponseWriter, r *http.Request) {
 
 func signed(a *hub.Attachment) string { return signedPath + a.ID + ".png?jwt=" + a.JWT }
 
-// withHTML adds the HTML of texts for a caller who asks for it. Attachments get their
-// signed address, as GitHub gives it.
+// withHTML adds rendered HTML to an answer if the caller asked for it. Attachments get
+// their signed address, as on GitHub.
 func withHTML(c *call, out any) any {
 	if !strings.Contains(c.r.Header.Get("Accept"), "full+json") {
 		return out

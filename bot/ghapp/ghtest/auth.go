@@ -15,8 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// caller is who sent a request: the app itself, an installation, a person, or
-// nobody.
+// caller is the sender of a request: the app, an installation or a user. The zero
+// caller is anonymous.
 type caller struct {
 	app  bool
 	user *hub.User
@@ -46,7 +46,7 @@ func badCredentials() error {
 	return &hub.Refused{Status: http.StatusUnauthorized, Message: "Bad credentials"}
 }
 
-// authenticate reads an Authorization header. The lock is held.
+// authenticate reads an Authorization header. The caller holds the lock.
 func (s *Server) authenticate(header string) (*caller, error) {
 	if header == "" {
 		return &caller{}, nil
@@ -81,9 +81,9 @@ func (s *Server) authenticate(header string) (*caller, error) {
 	return nil, badCredentials()
 }
 
-// checkJWT applies GitHub's rules for the token with which an app speaks for
-// itself: RS256, issued in the past, at most ten minutes to live. It returns
-// GitHub's words for what is wrong, or nothing.
+// checkJWT applies GitHub's rules for an app's own token: RS256, issued in the past,
+// valid for at most ten minutes. It returns GitHub's error message, or "" if the token
+// is valid.
 func checkJWT(value string, key *rsa.PublicKey, app App, now time.Time) string {
 	claims := jwt.MapClaims{}
 	parser := jwt.NewParser(jwt.WithValidMethods([]string{"RS256"}), jwt.WithoutClaimsValidation())
@@ -109,8 +109,8 @@ func checkJWT(value string, key *rsa.PublicKey, app App, now time.Time) string {
 	return ""
 }
 
-// authorize finds the repository of the call and decides whether the caller
-// may. What the caller may not see does not exist.
+// authorize finds the repository of the call and checks the caller's permission. An
+// invisible repository does not exist for the caller.
 func (s *Server) authorize(c *call) error {
 	o := c.op
 	if o.app {
@@ -132,8 +132,7 @@ func (s *Server) authorize(c *call) error {
 	return c.permitted()
 }
 
-// permitted decides whether the caller has the permission or the role that the
-// operation needs.
+// permitted checks the permission or the role that the operation requires.
 func (c *call) permitted() error {
 	o := c.op
 	if c.who.user == nil {
@@ -144,7 +143,7 @@ func (c *call) permitted() error {
 	}
 	if c.who.inst() != nil {
 		write := strings.HasSuffix(o.need, ":write")
-		if !granted(c.who.tok.Perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
+		if !hasPermission(c.who.tok.Perms, o.need) || (write && c.repo != nil && !c.who.covers(c.s.Hub, c.repo)) {
 			return &hub.Refused{Status: http.StatusForbidden, Message: "Resource not accessible by integration"}
 		}
 		return nil
@@ -155,8 +154,8 @@ func (c *call) permitted() error {
 	return nil
 }
 
-// granted reports whether perms hold need, such as "issues|pull_requests:write".
-func granted(perms map[string]string, need string) bool {
+// hasPermission reports whether perms satisfy need, such as "issues|pull_requests:write".
+func hasPermission(perms map[string]string, need string) bool {
 	names, level, _ := strings.Cut(need, ":")
 	return slices.ContainsFunc(strings.Split(names, "|"), func(name string) bool {
 		have := perms[name]
@@ -178,7 +177,7 @@ func (w *caller) covers(h *hub.Hub, r *hub.Repo) bool {
 	return in == nil || (h.Installed(r) == in && (w.tok.Repos == nil || w.tok.Repos[r.ID]))
 }
 
-// spend counts a request against the caller's limit and writes the headers.
+// spend counts a request against the caller's rate limit and sets the headers.
 func (s *Server) spend(c *call) error {
 	r := s.Keys.Rate(c.who.key(), s.Clock())
 	over := r.Used >= r.Limit
@@ -196,7 +195,7 @@ func (s *Server) spend(c *call) error {
 	return nil
 }
 
-// refund gives back what a conditional request spent that changed nothing.
+// refund undoes spend for a conditional request with an unchanged answer.
 func (s *Server) refund(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

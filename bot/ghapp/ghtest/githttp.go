@@ -18,11 +18,11 @@ import (
 
 const maxPack = 512 << 20
 
-// gitHTTP serves git's smart protocol through git's own program.
+// gitHTTP serves git's smart HTTP protocol through git-http-backend.
 type gitHTTP struct {
 	s       *Server
 	backend string // path of git-http-backend
-	path    string // directory of the git program
+	path    string // directory of the git binary
 }
 
 func newGitHTTP(s *Server) (*gitHTTP, error) {
@@ -47,7 +47,7 @@ func gitPath(p string) (repo, rest string, ok bool) {
 	return m[1] + "/" + m[2], m[3], true
 }
 
-// serveGit checks who asks for what and hands over to git.
+// serve checks access and passes the request to git.
 func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest string) {
 	push := rest == "git-receive-pack" || r.URL.Query().Get("service") == "git-receive-pack"
 	rp, who, status := g.allowed(r, name, push)
@@ -58,7 +58,7 @@ func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest strin
 		http.Error(w, "Repository not found.", status)
 		return
 	}
-	// cgi refuses chunked bodies, which every push over 1 MiB has.
+	// The cgi package refuses chunked bodies, which git uses for pushes over 1 MiB.
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxPack))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -75,12 +75,12 @@ func (g *gitHTTP) serve(w http.ResponseWriter, r *http.Request, name, rest strin
 	}
 	rec := &recorder{header: http.Header{}, status: http.StatusOK}
 	h.ServeHTTP(rec, r)
-	g.pushed(rp, who)
+	g.emitPushes(rp, who)
 	g.s.write(w, response{status: rec.status, header: rec.header, body: rec.buf.Bytes()})
 }
 
-// recorder keeps an answer until the events of a push are queued, so that
-// whoever sees the push succeed also sees what followed from it.
+// recorder holds an answer back until the events of the push are queued, so that the
+// events are visible to a client as soon as its push succeeds.
 type recorder struct {
 	header http.Header
 	status int
@@ -110,7 +110,7 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 		}
 		return nil, nil, http.StatusNotFound
 	}
-	if in := who.inst(); in != nil && !granted(who.tok.Perms, "contents:read") && rp.Private {
+	if in := who.inst(); in != nil && !hasPermission(who.tok.Perms, "contents:read") && rp.Private {
 		return nil, nil, http.StatusForbidden
 	}
 	if !push {
@@ -119,14 +119,14 @@ func (g *gitHTTP) allowed(r *http.Request, name string, push bool) (*hub.Repo, *
 	switch {
 	case who.user == nil:
 		return nil, nil, http.StatusUnauthorized
-	case who.inst() != nil && (!granted(who.tok.Perms, "contents:write") || !who.covers(g.s.Hub, rp)),
+	case who.inst() != nil && (!hasPermission(who.tok.Perms, "contents:write") || !who.covers(g.s.Hub, rp)),
 		who.inst() == nil && hub.RoleRank[rp.RoleOn(who.user)] < hub.RoleRank["write"]:
 		return nil, nil, http.StatusForbidden
 	}
 	return rp, who, http.StatusOK
 }
 
-// gitEnv tells git where the repository is and the hook what the rules are.
+// env returns the environment of git: the repository's directory, and the hook's rules.
 func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
@@ -146,7 +146,7 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 	if who.user != nil {
 		login = who.user.Login
 	}
-	if who.inst() != nil && !granted(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
+	if who.inst() != nil && !hasPermission(who.tok.Perms, "workflows:write") || login == "github-actions[bot]" {
 		workflows = "0"
 	}
 	return []string{"GIT_PROJECT_ROOT=" + rp.Dir.Path, "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=" + login,
@@ -154,9 +154,9 @@ func (g *gitHTTP) env(rp *hub.Repo, who *caller) []string {
 		"GHTEST_PROTECTED=" + strings.Join(pulls, " "), "GHTEST_NOFORCE=" + strings.Join(noForce, " "), "LC_ALL=C"}
 }
 
-// pushed compares the branches with what was last told about them and tells
-// the difference. Pushes at the same time are each told once.
-func (g *gitHTTP) pushed(rp *hub.Repo, who *caller) {
+// emitPushes emits events for the branches that moved since the last event. Concurrent
+// pushes are reported once each.
+func (g *gitHTTP) emitPushes(rp *hub.Repo, who *caller) {
 	g.s.mu.Lock()
 	defer g.s.mu.Unlock()
 	now, told := rp.Dir.Heads(), maps.Clone(rp.Heads)

@@ -6,15 +6,15 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// Viewer is who asks by GraphQL, and what they see.
+// Viewer is the sender of a GraphQL query, with the sender's access rights.
 type Viewer struct {
 	Hub  *hub.Hub
-	URL  string                       // of the pages
-	Sees func(*hub.Repo) bool         // whether a repository is there for them
-	May  func(permission string) bool // whether they have it, "issues:read"
+	URL  string                       // base URL of the web pages
+	Sees func(*hub.Repo) bool         // whether the viewer can see a repository
+	May  func(permission string) bool // whether the viewer has a permission, such as "issues:read"
 }
 
-// graphql answers a query, beside the REST API and with its tokens.
+// graphql answers a GraphQL query. It accepts the tokens of the REST API.
 func (s *Server) graphql(r *http.Request, body []byte) response {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,7 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	}
 	out, err := s.query(Viewer{Hub: s.Hub, URL: s.url,
 		Sees: func(r *hub.Repo) bool { return who.visible(s.Hub, r) },
-		May:  func(permission string) bool { return who.inst() == nil || granted(who.tok.Perms, permission) },
+		May:  func(permission string) bool { return who.inst() == nil || hasPermission(who.tok.Perms, permission) },
 	}, body)
 	if err != nil {
 		return refuse(&hub.Refused{Status: http.StatusBadRequest, Message: "Problems parsing JSON"})

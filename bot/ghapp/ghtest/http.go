@@ -17,7 +17,7 @@ import (
 
 const maxBody = 10 << 20
 
-// call is one request on its way to a handler.
+// call is one request during its processing.
 type call struct {
 	s      *Server
 	op     *operation
@@ -27,7 +27,7 @@ type call struct {
 	who    *caller
 	header http.Header
 
-	// What the path names, nil where it names none.
+	// Objects named in the path; nil if the path names none.
 	repo    *hub.Repo
 	issue   *hub.Issue
 	comment *hub.Comment
@@ -35,15 +35,14 @@ type call struct {
 	check   *hub.CheckRun
 }
 
-// response is a whole answer, so that a write can be carried out with nobody
-// listening.
+// response is a complete answer, so that a write can run without a client connection.
 type response struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// ServeHTTP serves the API, git and pages.
+// ServeHTTP serves the API, git and web pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if repo, rest, ok := gitPath(r.URL.Path); ok {
 		if s.gitAway != nil && s.gitAway(r) {
@@ -110,8 +109,8 @@ func refuse(e *hub.Refused) response {
 	return response{status: e.Status, header: h, body: b}
 }
 
-// process carries one API request out: route, check, authorize, run, complete,
-// check again.
+// process handles one API request: route, validate, authorize, run, complete, and
+// validate the answer.
 func (s *Server) process(r *http.Request, path string, body []byte) response {
 	o, params := s.routers.find(r.Method, path)
 	if o == nil {
@@ -142,7 +141,7 @@ func (s *Server) process(r *http.Request, path string, body []byte) response {
 	for k, v := range c.header {
 		resp.header[k] = v
 	}
-	if kind := resp.header.Get("Content-Type"); kind != rawType && kind != diffType { // which the description does not know
+	if kind := resp.header.Get("Content-Type"); kind != rawType && kind != diffType { // not covered by the description
 		if err := s.description.Answer(req, resp.status, resp.header, resp.body); err != nil {
 			return wrong(fmt.Sprintf("answer %d: ", resp.status), err)
 		}
@@ -150,8 +149,7 @@ func (s *Server) process(r *http.Request, path string, body []byte) response {
 	return s.conditional(r, resp)
 }
 
-// run holds the lock: it finds who calls and whether they may, then lets the
-// handler work.
+// run authenticates and authorizes the caller and runs the handler, all under the lock.
 func (s *Server) run(c *call, refusal string) (int, any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,8 +181,8 @@ func (s *Server) run(c *call, refusal string) (int, any, error) {
 	return status, out, nil
 }
 
-// locate finds what the request is about: the issue or pull request, the
-// comment, the review, the check run.
+// locate finds the objects that the path names: issue or pull request, comment, review,
+// check run.
 func (c *call) locate() error {
 	if n, ok := c.params["issue_number"]; ok {
 		if c.issue = c.repo.Issues[toInt(n)]; c.issue == nil {
@@ -216,8 +214,7 @@ func (c *call) locate() error {
 	return nil
 }
 
-// findComment finds a comment on an issue, or on a diff where the route says
-// so.
+// findComment finds an issue comment, or a diff comment if the route is one of pulls.
 func (c *call) findComment() bool {
 	id := c.number("comment_id")
 	if strings.Contains(c.op.route, "/pulls/") {
@@ -243,7 +240,7 @@ func encode(status int, out any) response {
 	return resp
 }
 
-// conditional adds the ETag and answers 304 when the caller has this version.
+// conditional adds the ETag, and answers 304 if the caller already has this version.
 func (s *Server) conditional(r *http.Request, resp response) response {
 	if r.Method != http.MethodGet || resp.status != http.StatusOK {
 		return resp
@@ -273,7 +270,7 @@ func (c *call) number(name string) int64 {
 	return int64(toInt(c.params[name]))
 }
 
-// toInt is -1 for what is no number.
+// toInt returns -1 if s is not a number.
 func toInt(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil {
@@ -284,7 +281,7 @@ func toInt(s string) int {
 
 func (c *call) query(name string) string { return c.r.URL.Query().Get(name) }
 
-// page cuts list to the page asked for and sets the Link header.
+// page returns the requested page of list and sets the Link header.
 func page[T any](c *call, list []T) []T {
 	per, num := 30, 1
 	if n, err := strconv.Atoi(c.query("per_page")); err == nil && n > 0 {

@@ -9,25 +9,24 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// operation is one operation of the API: its route as GitHub describes it,
-// what it does, and what it takes to be allowed it. need is the permission of
-// an installation, such as "issues|pull_requests:write"; role is the least
-// role of a person.
+// operation is one operation of the API: its route in GitHub's notation, its handler
+// and its access rule. need is the permission required of an installation, such as
+// "issues|pull_requests:write"; role is the minimum role of a user.
 type operation struct {
 	route string
 	run   func(*call) (int, any, error)
 	need  string
 	role  string
-	app   bool // only the app itself, with its own token
+	app   bool // requires the app's own token
 }
 
-// operations lists what is served.
+// operations lists the supported operations.
 func operations() []operation {
 	return slices.Concat(appOperations(), repoOperations(), issueOperations(), reactionOperations(), pullOperations(), checkOperations(), gitOperations())
 }
 
-// Routes returns what is served, such as "GET /repos/{owner}/{repo}", with the
-// variables that GitHub's description names.
+// Routes returns the supported routes, such as "GET /repos/{owner}/{repo}", with the
+// variable names of GitHub's description.
 func Routes() []string {
 	var out []string
 	for _, o := range operations() {
@@ -36,23 +35,23 @@ func Routes() []string {
 	return out
 }
 
-// router finds the operation that a request asks for.
+// router matches requests to one operation.
 type router struct {
 	operation
 	method string
 	path   *regexp.Regexp
-	names  []string // of the variables
+	names  []string // names of the variables
 }
 
 var pathVar = pattern.Lazy(`\{([^}]+)\}`)
 
-// routers are the operations, those with the fewest variables first.
+// routers returns all operations, those with the fewest variables first.
 func routers() table {
 	var all table
 	for _, o := range operations() {
 		method, path, _ := strings.Cut(o.route, " ")
 		r := router{operation: o, method: method}
-		// Variables that hold refs and paths match slashes, as GitHub's do.
+		// Variables that hold refs and paths also match slashes, as on GitHub.
 		pattern := pathVar().ReplaceAllStringFunc(path, func(v string) string {
 			name := strings.Trim(v, "{}")
 			r.names = append(r.names, name)
@@ -73,7 +72,7 @@ func routers() table {
 	return all
 }
 
-// table is what is served, in the order in which it is tried.
+// table lists the routers in matching order.
 type table []router
 
 func (t table) find(method, path string) (*operation, map[string]string) {

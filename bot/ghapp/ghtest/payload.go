@@ -6,13 +6,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// payload is what GitHub sends of an event, with the parts that it documents.
+// payload returns the webhook payload of an event, with the documented parts.
 func (s *shaper) payload(ev hub.Event) object {
 	switch ev.Kind {
 	case "issue_comment":
-		return edited(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue)), "comment": s.filled("issue-comment", s.commentShape(ev.Comment))})
+		return addPreviousText(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue)), "comment": s.filled("issue-comment", s.commentShape(ev.Comment))})
 	case "pull_request_review_comment":
-		return edited(ev, object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
+		return addPreviousText(ev, object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
 			"pull_request": s.filled("pull-request-simple", s.pullShape(ev.Issue))})
 	case "pull_request_review":
 		shape := s.filled("pull-request-review", s.reviewShape(ev.Issue, ev.Review)).(object)
@@ -34,15 +34,15 @@ func (s *shaper) payload(ev hub.Event) object {
 	return object{"branch": ev.Repo.DefaultBranch, "client_payload": ev.Payload}
 }
 
-// edited adds the text before an edit.
-func edited(ev hub.Event, p object) object {
+// addPreviousText adds the previous text of an edited event.
+func addPreviousText(ev hub.Event, p object) object {
 	if ev.Action == "edited" {
 		p["changes"] = object{"body": object{"from": ev.Before}}
 	}
 	return p
 }
 
-// issueParts adds what an event of an issue or pull request is about.
+// issueParts adds the fields specific to one action of an issue or pull request.
 func (s *shaper) issueParts(ev hub.Event, p object) object {
 	if ev.Label != "" {
 		p["label"] = s.filled("label", s.labelShape(ev.Repo, ev.Label))
@@ -82,7 +82,7 @@ func (s *shaper) pushPayload(m hub.Move) object {
 	return p
 }
 
-// suiteShape is the check suite of a check; here every check has its own.
+// suiteShape returns the check suite of a check. In this fake every check has its own.
 func (s *shaper) suiteShape(c *hub.CheckRun) object {
 	var branch any
 	for name, sha := range c.Repo.Heads {
@@ -97,10 +97,10 @@ func (s *shaper) suiteShape(c *hub.CheckRun) object {
 		"created_at": stamp(c.Started), "updated_at": stamp(c.Started)}
 }
 
-// suiteOffset keeps the ids of suites apart from those of runs.
+// suiteOffset separates the ids of suites from those of runs.
 const suiteOffset = 500000
 
-// headCommit tells the commit at the tip of a push.
+// headCommit returns the commit at the tip of a push.
 func (s *shaper) headCommit(m hub.Move) any {
 	v, err := s.commitShape(m.Repo, m.After)
 	if err != nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Comment is one comment as a person sees it. Path and Line are set for a
-// comment on a diff.
+// Comment is a comment as users see it. Path and Line are set for a diff comment.
 type Comment struct {
 	ID        int64
 	Author    string
@@ -26,14 +25,13 @@ type Comment struct {
 	Old       bool
 	Commit    string
 	InReplyTo int64
-	Resolved  bool // the thread that it began
+	Resolved  bool // the thread that it started is resolved
 }
 
 // Reaction is one reaction.
 type Reaction struct{ Author, Content string }
 
-// Review is a submitted review; State is APPROVED, CHANGES_REQUESTED or
-// COMMENTED.
+// Review is a submitted review. State is APPROVED, CHANGES_REQUESTED or COMMENTED.
 type Review struct {
 	ID     int64
 	Author string
@@ -42,18 +40,18 @@ type Review struct {
 	Commit string
 }
 
-// Pull is what makes a thread a pull request.
+// Pull holds the parts of a thread that only pull requests have.
 type Pull struct {
 	HeadRepo, HeadRef, HeadSHA string
 	BaseRef, BaseSHA           string
 	Draft, Merged              bool
 	Reviewers                  []string
-	Teams                      []string // asked to review, as "org/slug"
+	Teams                      []string // requested reviewers, as "org/slug"
 	Reviews                    []Review
-	Comments                   []Comment // on the diff
+	Comments                   []Comment // diff comments
 }
 
-// Thread is an issue or pull request as a person sees it.
+// Thread is an issue or pull request as users see it.
 type Thread struct {
 	Ref       thread.Ref
 	Title     string
@@ -67,7 +65,7 @@ type Thread struct {
 	Pull      *Pull // nil for an issue
 }
 
-// OpenIssue opens an issue as a person and returns its thread.
+// OpenIssue opens an issue as a user and returns its thread.
 func (s *Server) OpenIssue(repoName, author, title, body string) (thread.Ref, error) {
 	var ref thread.Ref
 	err := s.As(author, repoName, func(r *hub.Repo, u *hub.User) error {
@@ -79,7 +77,7 @@ func (s *Server) OpenIssue(repoName, author, title, body string) (thread.Ref, er
 	return ref, err
 }
 
-// Comment comments as a person.
+// Comment writes a comment as a user.
 func (s *Server) Comment(ref thread.Ref, author, body string) (Comment, error) {
 	var out Comment
 	err := s.On(ref, author, func(is *hub.Issue, u *hub.User) error {
@@ -92,8 +90,7 @@ func (s *Server) Comment(ref thread.Ref, author, body string) (Comment, error) {
 	return out, err
 }
 
-// Thread returns a thread as a person sees it; the zero Thread when there is
-// none.
+// Thread returns a thread as users see it, or the zero Thread if there is none.
 func (s *Server) Thread(ref thread.Ref) Thread {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +101,7 @@ func (s *Server) Thread(ref thread.Ref) Thread {
 	return threadOf(r.Issues[ref.Number])
 }
 
-// Threads returns every issue and pull request of a repository by number.
+// Threads returns the issues and pull requests of a repository, ordered by number.
 func (s *Server) Threads(repoName string) []Thread {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,8 +168,7 @@ var pageTemplate = template.Must(template.New("thread").Parse(`<!doctype html><m
 {{range .Comments}}<hr><p id="issuecomment-{{.ID}}"><b>{{.Author}}</b>{{range .Reactions}} [{{.Content}}]{{end}}</p><pre>{{.Body}}</pre>
 {{end}}`))
 
-// servePage shows a thread to a browser, so that links in comments lead
-// somewhere in the demo.
+// servePage renders a thread for browsers, so that links in comments work in the demo.
 func (s *Server) servePage(w http.ResponseWriter, path string) {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	if len(parts) >= 4 && (parts[2] == "issues" || parts[2] == "pull") {

@@ -77,7 +77,7 @@ func createToken(c *call) (int, any, error) {
 	if len(req.Permissions) > 0 {
 		perms = map[string]string{"metadata": "read"}
 		for name, level := range req.Permissions {
-			if !granted(c.s.perms, name+":"+level) {
+			if !hasPermission(c.s.perms, name+":"+level) {
 				return 0, nil, &hub.Refused{Status: 422, Message: "The permissions requested are not granted to this installation."}
 			}
 			perms[name] = level
@@ -94,8 +94,8 @@ func createToken(c *call) (int, any, error) {
 	return 201, out, nil
 }
 
-// tokenScope finds the repositories that a token is asked for; none asked for
-// means all of them.
+// tokenScope returns the repositories of a token request. A nil scope means all of
+// them.
 func (c *call) tokenScope(in *hub.Installation, names []string, ids []int64) (map[int64]bool, []object, error) {
 	if len(names)+len(ids) == 0 {
 		return nil, nil, nil
@@ -136,7 +136,7 @@ func listAccessible(c *call) (int, any, error) {
 	return 200, object{"total_count": len(list), "repositories": page(c, list)}, nil
 }
 
-// convertManifest refuses: the pages that hand out codes are not served here.
+// convertManifest always refuses: the fake does not serve the pages that issue codes.
 func convertManifest(*call) (int, any, error) { return 0, nil, hub.NotFound() }
 
 func getRateLimit(c *call) (int, any, error) {

@@ -139,8 +139,7 @@ func jobLogs(c *call) (int, any, error) {
 
 var logRE = pattern.Lazy(`^/[^/]+/[^/]+/runs/(\d+)/log$`)
 
-// serveLog stands for the other host where GitHub keeps logs. A token must
-// not be sent there.
+// serveLog plays the external host of job logs. A request with a token is a violation.
 func (s *Server) serveLog(w http.ResponseWriter, r *http.Request, id string) {
 	if r.Header.Get("Authorization") != "" {
 		s.violate("GET %s: a token was sent to the host that keeps logs", r.URL.Path)

@@ -122,8 +122,8 @@ func createBlob(c *call) (int, any, error) {
 	return 201, object{"sha": sha, "url": c.s.api(c.repo, "/git/blobs/"+sha)}, nil
 }
 
-// createTree builds a tree with a temporary index, as GitHub's description
-// says: entries over a base, a null id deletes.
+// createTree builds a tree in the way that GitHub documents: entries are applied to a
+// base tree, and a null id deletes.
 func createTree(c *call) (int, any, error) {
 	var req struct {
 		BaseTree string `json:"base_tree"`
@@ -242,7 +242,7 @@ func createCommit(c *call) (int, any, error) {
 		committer = line(req.Committer)
 	}
 	own := req.Author == nil && req.Committer == nil && c.who.inst() != nil && c.s.sign != nil
-	if own { // a commit of an App in its own name is GitHub's, which signs it
+	if own { // commits in an App's own name are made and signed by GitHub
 		committer = line(&who{Name: "GitHub", Email: "noreply@github.com"})
 	}
 	fmt.Fprintf(&b, "author %s\ncommitter %s\n\n%s", author, committer, req.Message)
@@ -252,7 +252,7 @@ func createCommit(c *call) (int, any, error) {
 		if err != nil {
 			return 0, nil, err
 		}
-		if head, message, _ := strings.Cut(text, "\n\n"); sig != "" { // not every server signs
+		if head, message, _ := strings.Cut(text, "\n\n"); sig != "" { // a server need not sign
 			text = head + "\ngpgsig " + strings.ReplaceAll(sig, "\n", "\n ") + "\n\n" + message
 		}
 	}
@@ -269,7 +269,7 @@ func (s *shaper) gitCommit(r *hub.Repo, sha string) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := r.Dir.Fixed("cat-file", "commit", sha)
+	raw, err := r.Dir.RunCached("cat-file", "commit", sha)
 	if err != nil {
 		return nil, err
 	}
@@ -279,8 +279,8 @@ func (s *shaper) gitCommit(r *hub.Repo, sha string) (object, error) {
 		"parents": v["parents"], "verification": verification(s.signature, raw)}, nil
 }
 
-// verification says what is known of a commit's signature: GitHub's own is valid, and
-// nobody gave it the keys of others.
+// verification returns the verification of a commit's signature: only GitHub's own
+// signatures are valid, because the fake knows no other keys.
 func verification(look func(string) (payload, signature string, valid bool), commit string) object {
 	payload, sig, valid := commit, "", false
 	if look != nil {
@@ -295,7 +295,7 @@ func verification(look func(string) (payload, signature string, valid bool), com
 	return object{"verified": true, "reason": "valid", "signature": sig, "payload": payload, "verified_at": "2026-01-01T00:00:00Z"}
 }
 
-// noReply is the address that GitHub gives an account.
+// noReply returns the noreply address of an account.
 func noReply(s *shaper, u *hub.User) string {
 	host := "github.com"
 	if at, err := url.Parse(s.url); err == nil {

@@ -81,8 +81,8 @@ func getIssue(c *call) (int, any, error) {
 	return 200, c.s.issueShape(is), nil
 }
 
-// mayEdit: one's own, or a person who can write. An app edits only what it
-// wrote.
+// mayEdit allows the author, and users with write access. An app can edit only its own
+// texts.
 func mayEdit(c *call, author *hub.User) error {
 	if c.who.user == author {
 		return nil
@@ -214,7 +214,7 @@ func addLabels(c *call) (int, any, error) {
 	}
 	for _, raw := range list {
 		if name := labelName(raw); c.s.Label(is, name) {
-			c.s.Labeled("labeled", is, c.who.user, name)
+			c.s.SendLabelEvent("labeled", is, c.who.user, name)
 		}
 	}
 	return 200, c.s.labelShapes(is), nil
@@ -227,7 +227,7 @@ func removeLabel(c *call) (int, any, error) {
 		return 0, nil, &hub.Refused{Status: 404, Message: "Label does not exist"}
 	}
 	is.Labels = slices.DeleteFunc(is.Labels, func(l string) bool { return strings.EqualFold(l, name) })
-	c.s.Labeled("unlabeled", is, c.who.user, name)
+	c.s.SendLabelEvent("unlabeled", is, c.who.user, name)
 	return 200, c.s.labelShapes(is), nil
 }
 
@@ -250,8 +250,7 @@ func addAssignees(c *call) (int, any, error) {
 	return 201, c.s.issueShape(is), nil
 }
 
-// timeline tells comments and reviews, the parts of it that a reader of a
-// thread needs.
+// timeline returns the comments and reviews of a thread. Other events are omitted.
 func timeline(c *call) (int, any, error) {
 	is := c.issue
 	list := []object{}

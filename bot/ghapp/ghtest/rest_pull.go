@@ -19,7 +19,7 @@ func listPulls(c *call) (int, any, error) {
 		if p == nil || (state != "all" && is.State != state) || (base != "" && p.BaseRef != base) {
 			continue
 		}
-		// GitHub ignores a head that does not name the owner.
+		// GitHub ignores a head without an owner.
 		if owner, ref, ok := strings.Cut(head, ":"); ok {
 			if p.HeadRepo == nil || !strings.EqualFold(p.HeadRepo.Owner.Login, owner) || p.HeadRef != ref {
 				continue
@@ -52,7 +52,7 @@ const diffType = "application/vnd.github.diff; charset=utf-8"
 func getPull(c *call) (int, any, error) {
 	is := c.issue
 	if strings.HasPrefix(c.r.Header.Get("Accept"), "application/vnd.github.diff") {
-		text, err := is.Repo.Dir.Fixed("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
+		text, err := is.Repo.Dir.RunCached("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
 		if strings.Count(text, "\n") > 20_000 {
 			return 0, nil, &hub.Refused{Status: http.StatusNotAcceptable, Message: "Sorry, the diff exceeded the maximum number of lines (20000)"}
 		}
@@ -146,7 +146,7 @@ func listRequestedReviewers(c *call) (int, any, error) {
 	return 200, object{"users": c.s.userShapes(is.Pull.Reviewers), "teams": teams}, nil
 }
 
-// teamShape is a team by "org/slug".
+// teamShape returns a team named as "org/slug".
 func (s *shaper) teamShape(team string) object {
 	org, slug, _ := strings.Cut(team, "/")
 	page := s.url + "/orgs/" + org + "/teams/" + slug

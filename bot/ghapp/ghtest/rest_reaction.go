@@ -6,7 +6,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// reactions are those of the comment or issue that the request is about.
+// reactions returns the reactions of the comment or issue that the request names.
 func (c *call) reactions() *[]*hub.Reaction {
 	if c.comment != nil {
 		return &c.comment.Reactions
@@ -14,7 +14,7 @@ func (c *call) reactions() *[]*hub.Reaction {
 	return &c.issue.Reactions
 }
 
-// react is idempotent: 200 with the reaction there is, 201 with a new one.
+// react is idempotent: it answers 200 with an existing reaction, or 201 with a new one.
 func react(c *call) (int, any, error) {
 	list := c.reactions()
 	var req struct{ Content string }

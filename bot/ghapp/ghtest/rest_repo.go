@@ -45,9 +45,9 @@ func getBranch(c *call) (int, any, error) {
 	return 200, object{"name": name, "commit": commit, "protected": protected}, nil
 }
 
-// commitShape reads one commit out of git.
+// commitShape reads one commit from git.
 func (s *shaper) commitShape(r *hub.Repo, sha string) (object, error) {
-	out, err := r.Dir.Fixed("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
+	out, err := r.Dir.RunCached("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func getCommit(c *call) (int, any, error) {
 	return 200, v, err
 }
 
-// rawType is the media type of a file as it is.
+// rawType is the media type of raw file content.
 const rawType = "application/vnd.github.raw+json; charset=utf-8"
 
 func getContent(c *call) (int, any, error) {

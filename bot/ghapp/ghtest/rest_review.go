@@ -33,7 +33,7 @@ func createReview(c *call) (int, any, error) {
 	return 200, c.s.reviewShape(is, rv), nil
 }
 
-// listReviewComments lists the comments on the diff, or those of one review.
+// listReviewComments lists the diff comments of a pull request or of one review.
 func listReviewComments(c *call) (int, any, error) {
 	list := slices.Clone(c.issue.Pull.Comments)
 	if c.review != nil {

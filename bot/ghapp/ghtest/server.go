@@ -1,18 +1,16 @@
-// Package ghtest is a GitHub small enough to run in a test, and in the demo.
+// Package ghtest is a small fake of GitHub for tests and the demo.
 //
-// It serves GitHub's REST API, its git transport and its webhooks on loopback.
-// What is there, and the rules by which it changes, is package hub: users with
-// roles, repositories in real git, issues, comments, reactions, pull requests
-// whose head follows the branch, reviews, checks. It answers in GitHub's shapes
-// and refuses what GitHub refuses.
+// It serves GitHub's REST API, its git transport and its webhooks on loopback. Package
+// hub holds its state and rules: users with roles, repositories in real git, issues,
+// comments, reactions, pull requests with a head that follows the branch, reviews, and
+// checks. It uses GitHub's formats and refuses the requests that GitHub refuses.
 //
-// [Server.OpenIssue] and [Server.Comment] play a person: they change the state
-// as that person would and send the signed webhook. [Server.Thread] returns
-// what a person would see. [Server.Wait] waits for a state without polling.
+// [Server.OpenIssue] and [Server.Comment] act as a user: they change the state and send
+// the signed webhook. [Server.Thread] returns a thread as users see it. [Server.Wait]
+// waits for a state without polling.
 //
-// A test uses package ghcheck, which compares every request and every answer
-// with GitHub's official description, injects faults, and plays people who do
-// all that the stories need.
+// Tests use package ghcheck. It validates every request and every answer against
+// GitHub's official description, injects faults, and provides all other user actions.
 package ghtest
 
 import (
@@ -35,60 +33,59 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// Config says how the fake is built. Its zero value works.
+// Config configures the fake. The zero value is valid.
 type Config struct {
-	Dir           string            // where repositories live; empty for a temporary directory, removed by Close
-	Addr          string            // where to listen; empty for a free port on 127.0.0.1
-	Log           *slog.Logger      // nil for none
-	Clock         func() time.Time  // nil for the real time
-	AppSlug       string            // empty for "handrail"
-	Permissions   map[string]string // what the app may do; nil for what the bot asks for
-	Key           []byte            // the app's private key in PEM; nil for a new one
-	WebhookURL    string            // where events go, see also [Server.SetWebhook]
-	WebhookSecret string            // empty for "ghtest-webhook-secret"
-	Description   Description       // nil for none
+	Dir           string            // directory for repositories; empty means a temporary one, removed by Close
+	Addr          string            // listen address; empty means a free port on 127.0.0.1
+	Log           *slog.Logger      // nil disables logging
+	Clock         func() time.Time  // nil means time.Now
+	AppSlug       string            // empty means "handrail"
+	Permissions   map[string]string // the app's permissions; nil means those that the bot requests
+	Key           []byte            // the app's private key in PEM; nil generates one
+	WebhookURL    string            // destination of events, see also [Server.SetWebhook]
+	WebhookSecret string            // empty means "ghtest-webhook-secret"
+	Description   Description       // nil disables validation
 
-	// Query answers a query of GraphQL as somebody sees what there is; nil for none.
+	// Query answers a GraphQL query for a viewer; nil disables GraphQL.
 	Query func(Viewer, []byte) ([]byte, error)
 
-	// Sign signs a commit that GitHub makes itself, and Signature takes one apart and says
-	// whether its signature is GitHub's; nil where nobody signs.
+	// Sign signs the commits that GitHub makes itself. Signature splits a signed commit and
+	// reports whether GitHub signed it. nil disables either.
 	Sign      func(commit []byte) (string, error)
 	Signature func(commit string) (payload, signature string, valid bool)
 
-	// API is put around the REST API; nil for nothing.
+	// API wraps the handler of the REST API; nil means no wrapper.
 	API func(http.Handler) http.Handler
-	// GitAway reports whether the code does not answer a request; nil for never.
+	// GitAway reports whether a git request fails with 502; nil disables it.
 	GitAway func(*http.Request) bool
 }
 
-// App is what an operator would note down after creating the app.
+// App is the app's data that an operator notes down after its creation.
 type App struct {
 	ID            int64
 	Slug          string
-	Login         string // of the app's own user, "handrail[bot]"
+	Login         string // login of the app's own user, "handrail[bot]"
 	ClientID      string
 	Key           []byte // RSA private key in PEM
 	WebhookSecret string
 }
 
-// Description is GitHub's own description of its API, by which a test checks
-// what is said. It may be asked by several requests at once.
+// Description is GitHub's official description of its API, used to validate requests
+// and answers. It must be safe for concurrent use.
 type Description interface {
-	// Request checks a request. It returns the words with which GitHub would
-	// refuse it, or an error where GitHub would let a mistake pass in silence.
+	// Request validates a request. It returns GitHub's error message, or an error if GitHub
+	// would silently accept the mistake.
 	Request(Request) (refusal string, err error)
-	// Complete adds to an answer what the description requires and nobody
-	// reads.
+	// Complete adds the required fields that the handler left out.
 	Complete(route string, status int, answer any) any
-	// Named is Complete for one of the description's schemas.
+	// Named is Complete for a named schema of the description.
 	Named(schema string, v any) any
-	// Answer checks an answer.
+	// Answer validates an answer.
 	Answer(req Request, status int, header http.Header, body []byte) error
 }
 
-// Request is a request of the REST API and the route that it takes, one of
-// [Routes], with the values of its variables.
+// Request is a REST request with its route, one of [Routes], and the values of the
+// route's variables.
 type Request struct {
 	*http.Request
 	Route  string
@@ -96,7 +93,7 @@ type Request struct {
 	Body   []byte
 }
 
-// undescribed checks and completes nothing.
+// undescribed is a Description that validates and completes nothing.
 type undescribed struct{}
 
 func (undescribed) Request(Request) (string, error) { return "", nil }
@@ -107,7 +104,7 @@ func (undescribed) Named(_ string, v any) any { return v }
 
 func (undescribed) Answer(Request, int, http.Header, []byte) error { return nil }
 
-// Server is the fake. It is safe for concurrent use.
+// Server is a fake GitHub. It is safe for concurrent use.
 type Server struct {
 	shaper
 	*hooks
@@ -115,7 +112,7 @@ type Server struct {
 
 	log     *slog.Logger
 	git     *gitHTTP
-	owned   bool // the directory is ours to remove
+	owned   bool // Close removes the directory
 	addr    string
 	routers table
 	rest    http.Handler
@@ -127,11 +124,11 @@ type Server struct {
 	closed chan struct{}
 
 	mu         sync.Mutex
-	changed    chan struct{} // closed and replaced at every change
+	changed    chan struct{} // closed and replaced on every change
 	violations []string
 }
 
-// New returns a fake that is not yet served; see [Server.Start].
+// New returns a server that does not listen yet; see [Server.Start].
 func New(cfg Config) (*Server, error) {
 	s := &Server{log: cfg.Log, addr: cfg.Addr, routers: routers(), changed: make(chan struct{}), closed: make(chan struct{})}
 	if s.log == nil {
@@ -161,7 +158,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// settle makes the hub and what speaks of it.
+// settle creates the hub and the shaper.
 func (s *Server) settle(cfg Config) error {
 	root := cfg.Dir
 	var err error
@@ -188,7 +185,7 @@ func (s *Server) settle(cfg Config) error {
 	if s.description == nil {
 		s.description = undescribed{}
 	}
-	s.Notify = s.told
+	s.Notify = s.enqueueEvent
 	s.EnsureUser(app.Login, "Bot")
 	return nil
 }
@@ -202,7 +199,7 @@ func orElse(s, other string) string {
 
 func appKey(given []byte) ([]byte, *rsa.PrivateKey, error) {
 	if given == nil {
-		// Small, because it is made for every test and guards nothing.
+		// The key is small, because every test generates one and it protects nothing.
 		priv, err := rsa.GenerateKey(rand.Reader, 1024)
 		if err != nil {
 			return nil, nil, fmt.Errorf("make app key: %w", err)
@@ -221,7 +218,7 @@ func appKey(given []byte) ([]byte, *rsa.PrivateKey, error) {
 	return given, priv, nil
 }
 
-// Start listens and serves until [Server.Close].
+// Start listens, and serves until [Server.Close].
 func (s *Server) Start() error {
 	ln, err := net.Listen("tcp", s.addr)
 	if err != nil {
@@ -246,15 +243,15 @@ func (s *Server) Start() error {
 	return nil
 }
 
-// URL returns the address of the fake without a slash at the end. It is the
-// base of the REST API; an enterprise client may add "/api/v3/".
+// URL returns the base URL of the REST API, without a trailing slash. An enterprise
+// client may append "/api/v3/".
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.url
 }
 
-// Close stops serving, waits for what still runs and removes what New made.
+// Close stops serving, waits for running work and removes the temporary directory.
 func (s *Server) Close() error {
 	s.mu.Lock()
 	srv := s.http
@@ -282,24 +279,23 @@ func (s *Server) Close() error {
 	return err
 }
 
-// App returns the identity and the secrets of the app.
+// App returns the app's identity and secrets.
 func (s *Server) App() App {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.app
 }
 
-// Violations returns every request or answer so far that did not fit the
-// official description of the API. It must be empty at the end of a test.
+// Violations returns the requests and answers that violated the official API
+// description. A test must end without any.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.violations...)
 }
 
-// Wait returns when ok reports true, which it is asked after every change, or
-// with the context's error. It holds no lock while it asks, so ok may call
-// any method of s.
+// Wait blocks until ok returns true or ctx ends. It calls ok now and after every
+// change, without holding the lock, so ok may call any method of s.
 func (s *Server) Wait(ctx context.Context, ok func(*Server) bool) error {
 	for {
 		s.mu.Lock()
@@ -316,7 +312,7 @@ func (s *Server) Wait(ctx context.Context, ok func(*Server) bool) error {
 	}
 }
 
-// touch wakes everyone who waits for a change. The lock is held.
+// touch wakes all waiters for a change. The caller holds the lock.
 func (s *Server) touch() {
 	close(s.changed)
 	s.changed = make(chan struct{})

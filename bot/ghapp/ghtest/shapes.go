@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// shaper writes what is on the hub as GitHub's API does.
+// shaper renders the hub's objects in the format of GitHub's API.
 type shaper struct {
 	*hub.Hub
 	url         string
@@ -40,7 +40,7 @@ func (s *shaper) userShapes(users []*hub.User) []object {
 	return each(users, func(u *hub.User) object { return s.userShape(u).(object) })
 }
 
-// each is the shapes of a list, which is empty rather than null.
+// each renders a list. An empty list is not null.
 func each[T any](list []T, shape func(T) object) []object {
 	out := []object{}
 	for _, v := range list {
@@ -72,8 +72,7 @@ func (s *shaper) appShape() object {
 		"html_url": s.url + "/apps/" + s.app.Slug, "permissions": stringMap(s.perms), "events": eventNames()}
 }
 
-// filled completes v by a schema of the description, for the places where the
-// answer's own schema leaves a choice.
+// filled completes v by a named schema, if the schema of the answer offers a choice.
 func (s *shaper) filled(schema string, v any) any {
 	return s.description.Named(schema, v)
 }
@@ -93,7 +92,7 @@ func stringMap(in map[string]string) object {
 	return out
 }
 
-// Association is what a user is to a repository.
+// Association returns the author association of a user with a repository.
 func Association(r *hub.Repo, u *hub.User) string {
 	switch {
 	case u == r.Owner:
@@ -215,7 +214,7 @@ func (s *shaper) pullShape(is *hub.Issue) object {
 	return v
 }
 
-// pullDetail adds what only the single pull request shows.
+// pullDetail adds the fields that only a single pull request has, and no list item.
 func (s *shaper) pullDetail(is *hub.Issue) object {
 	v := s.pullShape(is)
 	files, _ := is.Repo.Dir.DiffFiles(is.Pull.BaseSHA, is.Pull.HeadSHA)
@@ -242,7 +241,7 @@ func (s *shaper) reviewShape(is *hub.Issue, rv *hub.Review) object {
 		"_links":             object{"html": object{"href": url}, "pull_request": object{"href": pr}}}
 }
 
-// anyComment is a comment on a thread or on a diff.
+// anyComment renders an issue comment or a diff comment.
 func (s *shaper) anyComment(c *hub.Comment) object {
 	if c.Path != "" {
 		return s.reviewCommentShape(c)
@@ -282,7 +281,7 @@ func (s *shaper) checkShape(c *hub.CheckRun) object {
 	return v
 }
 
-// ciApp is the app that made a check: ours, or the one that runs workflows.
+// ciApp returns the app of a check: ours, or that of GitHub Actions.
 func (s *shaper) ciApp(ours bool) any {
 	app := s.appShape()
 	if !ours {
@@ -309,8 +308,8 @@ func (s *shaper) pullsMinimal(r *hub.Repo, sha string) []object {
 	return out
 }
 
-// object is one JSON object of an answer. Handlers write the fields that
-// matter; the description adds the rest.
+// object is a JSON object of an answer. Handlers set the relevant fields; the
+// description adds the rest.
 type object = map[string]any
 
 func itoa(n int64) string { return strconv.FormatInt(n, 10) }

@@ -9,12 +9,11 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Source is what a new repository contains, see [hub.Source].
+// Source is the initial content of a repository, see [hub.Source].
 type Source = hub.Source
 
-// AddUser adds a person with this role on every repository that does not say
-// otherwise: admin, maintain, write, triage, read, or empty for a stranger. A
-// login that ends in "[bot]" is a bot.
+// AddUser adds a user with a default role for all repositories: admin, maintain, write,
+// triage, read, or empty for an outsider. A login that ends in "[bot]" is a bot.
 func (s *Server) AddUser(login, role string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,9 +24,8 @@ func (s *Server) AddUser(login, role string) {
 	s.EnsureUser(login, kind).Role = role
 }
 
-// AddRepo makes a repository, installs the app on its owner and returns the
-// id of the installation. The owner is an organization unless AddUser made it
-// a user before.
+// AddRepo creates a repository, installs the app for its owner and returns the id of
+// the installation. An unknown owner becomes an organization.
 func (s *Server) AddRepo(owner, name string, src Source) (int64, error) {
 	if err := thread.ValidateRepository(owner, name); err != nil {
 		return 0, err
@@ -47,20 +45,21 @@ func (s *Server) AddRepo(owner, name string, src Source) (int64, error) {
 	return in.ID, nil
 }
 
-// ErrUnknownUser is the answer to a login that nobody has.
+// ErrUnknownUser is returned for an unknown login.
 var ErrUnknownUser = errors.New("no such user; add it first")
 
-// Look runs f, which changes nothing. Nobody who waits for a change is woken.
+// Look runs f under the lock, without waking waiters. f must change nothing.
 func (s *Server) Look(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f()
 }
 
-// Do runs f, which may change what is on GitHub, and wakes who waits for that.
+// Do runs f under the lock and wakes the waiters for a change.
 func (s *Server) Do(f func()) { s.Look(func() { f(); s.touch() }) }
 
-// As is Do with a repository, "owner/name", and a user; login may be empty.
+// As is Do with a repository, "owner/name", and a user. An empty login means a nil
+// user.
 func (s *Server) As(login, repo string, f func(*hub.Repo, *hub.User) error) (err error) {
 	s.Do(func() {
 		r, u := s.FindRepo(splitRepo(repo)), s.Users[strings.ToLower(login)]
@@ -76,7 +75,7 @@ func (s *Server) As(login, repo string, f func(*hub.Repo, *hub.User) error) (err
 	return err
 }
 
-// On is As with the issue or pull request of a thread.
+// On is As for the issue or pull request of a thread.
 func (s *Server) On(ref thread.Ref, login string, f func(*hub.Issue, *hub.User) error) error {
 	return s.As(login, ref.Repository(), func(r *hub.Repo, u *hub.User) error {
 		is := r.Issues[ref.Number]
@@ -87,7 +86,7 @@ func (s *Server) On(ref thread.Ref, login string, f func(*hub.Issue, *hub.User) 
 	})
 }
 
-// File returns the text of a file at a branch, tag or commit.
+// File returns the content of a file at a branch, tag or commit.
 func (s *Server) File(name, ref, path string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +97,7 @@ func (s *Server) File(name, ref, path string) (string, error) {
 	return r.Dir.Run(nil, "cat-file", "blob", r.Dir.Resolve(ref)+":"+path)
 }
 
-// Log returns the messages of the commits of a branch, newest first.
+// Log returns the commit messages of a branch, newest first.
 func (s *Server) Log(name, ref string) ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

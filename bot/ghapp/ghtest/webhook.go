@@ -25,7 +25,7 @@ type Delivery struct {
 	Action     string
 	At         time.Time
 	Redelivery bool
-	Status     int // HTTP status of the receiver, 0 when it could not be reached
+	Status     int // HTTP status of the receiver; 0 if it was unreachable
 	Payload    []byte
 
 	installation, repository int64
@@ -34,15 +34,15 @@ type Delivery struct {
 // hooks sends events to the app.
 type hooks struct {
 	s     *Server
-	to    string // where the app listens
+	to    string // address of the app's webhook
 	queue []*Delivery
-	log   []*Delivery // in the order of sending
+	log   []*Delivery // in sending order
 	busy  bool
 	wake  chan struct{}
 }
 
-// SetWebhook says where events go from now on; empty for nowhere, and then
-// nothing is kept either, as with an app whose webhook is off.
+// SetWebhook sets the destination of events. An empty url discards them, as for an app
+// without a webhook.
 func (h *hooks) SetWebhook(url string) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -60,7 +60,7 @@ func (h *hooks) Deliveries() []Delivery {
 	return out
 }
 
-// Flush returns when every event so far was sent and answered.
+// Flush waits until every event so far is sent and answered.
 func (h *hooks) Flush(ctx context.Context) error {
 	return h.s.Wait(ctx, func(*Server) bool {
 		h.s.mu.Lock()
@@ -69,8 +69,8 @@ func (h *hooks) Flush(ctx context.Context) error {
 	})
 }
 
-// Enqueue sends a delivery again, or one that was made up; it gets an id of its
-// own. It reports whether there is anywhere to send it.
+// Enqueue queues a repeated or an invented delivery under a new id. It reports whether
+// there is a destination.
 func (h *hooks) Enqueue(d *Delivery) bool {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -90,7 +90,7 @@ func (h *hooks) findDelivery(id int64) *Delivery {
 func guid() string {
 	var b [16]byte
 	if _, err := rand.Read(b[:]); err != nil {
-		panic(err) // crypto/rand does not fail
+		panic(err) // never fails
 	}
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
@@ -107,9 +107,9 @@ func (h *hooks) enqueue(d *Delivery) {
 	}
 }
 
-// told queues one event. The payload gets repository, sender and installation
-// as GitHub adds them. The lock is held.
-func (s *Server) told(ev hub.Event) {
+// enqueueEvent queues one event. It adds repository, sender and installation to the payload, as
+// GitHub does. The caller holds the lock.
+func (s *Server) enqueueEvent(ev hub.Event) {
 	in := s.Installed(ev.Repo)
 	if in == nil {
 		return
@@ -165,7 +165,7 @@ func (h *hooks) nextDelivery() (*Delivery, string) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	if h.to == "" {
-		h.queue = nil // there is nowhere to send to any more
+		h.queue = nil // the destination was removed
 	}
 	if len(h.queue) == 0 {
 		return nil, ""
@@ -186,7 +186,7 @@ func (h *hooks) finish(d *Delivery, status int) {
 	h.s.touch()
 }
 
-// send posts one delivery as GitHub does and returns the status, 0 for none.
+// send posts one delivery in GitHub's form and returns the status; 0 means no answer.
 func (h *hooks) send(ctx context.Context, client *http.Client, url string, d *Delivery) int {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(d.Payload))
 	if err != nil {
@@ -218,7 +218,7 @@ func (h *hooks) send(ctx context.Context, client *http.Client, url string, d *De
 	return resp.StatusCode
 }
 
-// Sign returns the value of X-Hub-Signature-256 for a payload.
+// Sign returns the X-Hub-Signature-256 header for a payload.
 func Sign(secret string, payload []byte) string {
 	m := hmac.New(sha256.New, []byte(secret))
 	m.Write(payload)

@@ -1,5 +1,5 @@
-// Package granted asks GitHub what it lets the bot do: the App and each of its
-// installations, or a token in its repository. It changes nothing.
+// Package granted asks GitHub for the permissions of the bot: those of the App and each
+// of its installations, or of a token in its repository. It changes nothing.
 package granted
 
 import (
@@ -17,51 +17,51 @@ import (
 	"github.com/bradleyfalzon/ghinstallation/v2"
 )
 
-// Config says who asks: an App with its key, or a token for a repository.
+// Config is the identity that asks: an App with its key, or a token for a repository.
 type Config struct {
-	API        string // base address; "" for github.com
+	API        string // base address of the API; empty means github.com
 	AppID      int64
-	Key        []byte // in PEM form
+	Key        []byte // PEM
 	Token      string
-	Repository string // owner/name, of a token
+	Repository string // owner/name; with a token only
 	Transport  http.RoundTripper
 }
 
-// Grant is what an App, or an installation of it, may do and hears.
+// Grant is the permissions and events of an App or of an installation.
 type Grant struct {
-	Account     string // that it is installed for; "" for the App itself
+	Account     string // account of the installation; empty for the App itself
 	Permissions map[string]string
 	Events      []string
-	Page        string // where people change it
+	Page        string // settings page for changes
 	Suspended   bool
 
 	id int64
 }
 
-// Answer is what GitHub said.
+// Answer is GitHub's answer to [Ask].
 type Answer struct {
-	Date          time.Time // of GitHub's clock; zero when it said nothing
-	Name          string    // of the App
+	Date          time.Time // time by GitHub's clock; zero if unknown
+	Name          string    // name of the App
 	App           Grant
 	Installations []Grant
-	Push          bool // a token may push to its repository
+	Push          bool // the token may push to its repository
 }
 
-// Refused is an answer that is none of the API's, or a refusal.
+// Refused is a refusal, or an answer that did not come from GitHub's API.
 type Refused struct {
 	Address string
 	Status  int
 }
 
-// Error says who answered what.
+// Error returns the address and the status of the answer.
 func (r *Refused) Error() string {
 	return fmt.Sprintf("%s answers %d %s", r.Address, r.Status, http.StatusText(r.Status))
 }
 
-// ErrKey is returned where an App has no key to sign with; nobody was asked.
+// ErrKey means that the App's key is unusable. No request was sent.
 var ErrKey = errors.New("the App's private key cannot be read")
 
-// Ask asks GitHub. With an error the answer holds what is known all the same.
+// Ask asks GitHub for the grants. If it fails, the answer holds the partial result.
 func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	if cfg.API == "" {
 		cfg.API = "https://api.github.com/"
@@ -93,9 +93,9 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	return out, err
 }
 
-// Elsewhere reports whether a GitHub Enterprise Server has its API at /api/v3 of an
-// address.
-func Elsewhere(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
+// FindEnterpriseAPI reports whether a GitHub Enterprise Server serves its API at /api/v3 of an
+// address, and returns the API's address.
+func FindEnterpriseAPI(ctx context.Context, address string, transport http.RoundTripper) (string, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "", false
@@ -108,13 +108,13 @@ func Elsewhere(ctx context.Context, address string, transport http.RoundTripper)
 	return u.String() + "/", err == nil || errors.As(err, &refused) && refused.Status == http.StatusUnauthorized
 }
 
-// Repository is one that the App is installed on.
+// Repository is a repository of an installation.
 type Repository struct {
 	Name   string // owner/name
-	Issues bool   // people can open issues there
+	Issues bool   // users can open issues there
 }
 
-// Repositories asks for the repositories that the App is installed on, up to 300 of each
+// Repositories returns the repositories of all active installations, up to 300 for each
 // account.
 func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 	app, of, err := asApp(cfg)
@@ -139,26 +139,26 @@ func Repositories(ctx context.Context, cfg Config) ([]Repository, error) {
 	return out, nil
 }
 
-// Everywhere is what an App is installed on, whole. Names are in lower case.
-type Everywhere struct {
+// AllRepositories is the complete set of repositories of an App. Names are in lower case.
+type AllRepositories struct {
 	Repositories map[string]bool // owner/name
-	Unknown      map[string]bool // owners that suspended the App, or of whose repositories GitHub does not tell
+	Unknown      map[string]bool // owners that suspended the App, or whose list is incomplete
 }
 
-// mostPages is how many pages of 100 a list may have.
-const mostPages = 1000
+// maxPages is the maximum number of pages of a list, at 100 entries each.
+const maxPages = 1000
 
-// All asks for everything that the App is installed on. What is not in the answer is not
-// installed: with anything in doubt there is an error, or the owner is unknown.
-func All(ctx context.Context, cfg Config) (Everywhere, error) {
-	out := Everywhere{map[string]bool{}, map[string]bool{}}
+// All returns all repositories of the App. A repository that is missing in the result
+// is not installed: in case of doubt the call fails, or the owner is in Unknown.
+func All(ctx context.Context, cfg Config) (AllRepositories, error) {
+	out := AllRepositories{map[string]bool{}, map[string]bool{}}
 	app, of, err := asApp(cfg)
 	if err != nil {
 		return out, err
 	}
-	list, whole, err := app.upTo(ctx, mostPages)
+	list, whole, err := app.installationPages(ctx, maxPages)
 	if err == nil && !whole {
-		err = fmt.Errorf("the App has more than %d installations", mostPages*100)
+		err = fmt.Errorf("the App has more than %d installations", maxPages*100)
 	}
 	if err != nil {
 		return out, err
@@ -168,7 +168,7 @@ func All(ctx context.Context, cfg Config) (Everywhere, error) {
 		var there []Repository
 		whole := false
 		if !in.Suspended {
-			there, whole, err = of(in).repositories(ctx, mostPages)
+			there, whole, err = of(in).repositories(ctx, maxPages)
 		}
 		if err != nil || !whole { //control:unknown-installation
 			if owner == "" {
@@ -183,7 +183,7 @@ func All(ctx context.Context, cfg Config) (Everywhere, error) {
 	return out, ctx.Err()
 }
 
-// asApp returns who asks as the App, and as an installation of it.
+// asApp returns a client that acts as the App, and a function for its installations.
 func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
 	if cfg.API == "" {
 		cfg.API = "https://api.github.com/"
@@ -193,20 +193,21 @@ func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
 		return nil, nil, ErrKey
 	}
 	apps.BaseURL = strings.TrimRight(cfg.API, "/")
-	return &asker{api: apps.BaseURL, client: stays(apps)}, func(in Grant) *asker {
+	return &asker{api: apps.BaseURL, client: noRedirects(apps)}, func(in Grant) *asker {
 		t := ghinstallation.NewFromAppsTransport(apps, in.id)
 		t.BaseURL = apps.BaseURL
-		return &asker{api: apps.BaseURL, client: stays(t)}
+		return &asker{api: apps.BaseURL, client: noRedirects(t)}
 	}, nil
 }
 
-// stays is a client that takes a key nowhere else.
-func stays(t http.RoundTripper) *http.Client {
+// noRedirects returns a client that follows no redirects, so that credentials go nowhere
+// else.
+func noRedirects(t http.RoundTripper) *http.Client {
 	return &http.Client{Transport: t, Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// repositories asks for those of an installation, up to some pages, and reports whether
-// these are all.
+// repositories reads at most the given number of pages of an installation's
+// repositories and reports whether the list is complete.
 func (a *asker) repositories(ctx context.Context, pages int) (out []Repository, whole bool, err error) {
 	for page := 1; page <= pages; page++ {
 		var list struct {
@@ -237,12 +238,13 @@ type asker struct {
 }
 
 func (a *asker) installations(ctx context.Context) ([]Grant, error) {
-	out, _, err := a.upTo(ctx, 10)
+	out, _, err := a.installationPages(ctx, 10)
 	return out, err
 }
 
-// upTo asks for the installations, up to some pages, and reports whether these are all.
-func (a *asker) upTo(ctx context.Context, pages int) (out []Grant, whole bool, err error) {
+// installationPages reads at most pages pages of installations and reports whether the list is
+// complete.
+func (a *asker) installationPages(ctx context.Context, pages int) (out []Grant, whole bool, err error) {
 	for page := 1; page <= pages; page++ {
 		var list []struct {
 			ID          int64
@@ -293,14 +295,14 @@ func (a *asker) get(ctx context.Context, path string, into any) error {
 	if resp.StatusCode != http.StatusOK {
 		return &Refused{a.api, resp.StatusCode}
 	}
-	if err := json.Unmarshal(body, into); err != nil { // a page
+	if err := json.Unmarshal(body, into); err != nil { // an HTML page, not the API
 		return &Refused{a.api, http.StatusNotFound}
 	}
 	return nil
 }
 
-// Lacks returns the permissions, as "checks: write", and the events that the bot needs
-// and does not have.
+// Lacks returns the missing permissions, such as "checks: write", and the missing
+// events.
 func (g Grant) Lacks() (permissions, events []string) {
 	rank := map[string]int{"read": 1, "write": 2, "admin": 3}
 	for _, p := range wantedPermissions() {

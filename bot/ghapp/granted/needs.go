@@ -1,15 +1,15 @@
-// Needs is the table of what a GitHub App must be allowed, and hear, to be the bot.
+// This file lists the permissions and events that the bot's GitHub App needs.
 
 package granted
 
-// Permission is one that the App needs of a repository or an organization.
+// Permission is a permission that the App needs in a repository or an organization.
 type Permission struct {
-	Name  string // as GitHub's API has it
+	Name  string // GitHub's API name
 	Level string // read or write
 	Why   string
 }
 
-// Permissions returns what the bot cannot do without.
+// wantedPermissions returns the permissions without which the bot cannot work.
 func wantedPermissions() []Permission {
 	return []Permission{
 		{"contents", "write", "to read the code and to push branches of its own"},
@@ -23,13 +23,13 @@ func wantedPermissions() []Permission {
 	}
 }
 
-// Workflows returns what the bot needs to push changes below .github/workflows. Most do
-// without: such a change is then shown in the thread, and a person makes it.
+// workflows returns the permission to push changes below .github/workflows. It is
+// optional: without it, the bot shows such a change in the thread for a user to commit.
 func workflows() Permission {
 	return Permission{"workflows", "write", "to push changes of workflow files that somebody approved"}
 }
 
-// Events returns what the App must subscribe to.
+// Events returns the events to which the App must subscribe.
 func Events() []string {
 	return []string{
 		"issue_comment", "issues", "pull_request", "pull_request_review", "pull_request_review_comment",

@@ -1,6 +1,6 @@
-// Newapp creates the GitHub App of a bot by GitHub's manifest flow: a form in the
-// browser of its owner takes to GitHub what the App is to be, GitHub sends the browser
-// back with a code, and the code is given for the App's key.
+// This file creates the bot's GitHub App by the manifest flow: a form in the owner's
+// browser submits the manifest to GitHub, GitHub redirects the browser back with a
+// code, and the code is exchanged for the App's key.
 
 package granted
 
@@ -20,21 +20,21 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// nowhere is the address of the webhook of an App whose deliveries are polled. Its name
-// belongs to nobody.
-const nowhere = "https://handrail.invalid/webhook"
+// unusedWebhook is the webhook address of an App whose deliveries are polled. The name is in
+// a reserved domain and never resolves.
+const unusedWebhook = "https://handrail.invalid/webhook"
 
-// Choice is what an App is to be.
+// Choice is the configuration of an App to create.
 type Choice struct {
-	Site         string // of GitHub, such as https://github.example; empty for github.com
-	Organization string // that owns it; empty for the person at the browser
-	Webhook      string // address that GitHub calls; empty for none
-	Workflows    bool   // it may push changes of workflow files
+	Site         string // GitHub's address, such as https://github.example; empty means github.com
+	Organization string // owner of the App; empty means the browser's user
+	Webhook      string // webhook address; empty if there is none
+	Workflows    bool   // allow changes of workflow files
 }
 
 var organization = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9-]{0,38}$`)
 
-// Check returns what is wrong with a choice.
+// Check validates the choice.
 func (c Choice) Check() error {
 	if _, err := c.site(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (c Choice) Check() error {
 	return nil
 }
 
-// site returns where GitHub's pages are. Keys go over TLS, or stay on this machine.
+// site returns the address of GitHub's web pages. It requires TLS, except on loopback.
 func (c Choice) site() (*url.URL, error) {
 	address := c.Site
 	if address == "" {
@@ -64,7 +64,7 @@ func (c Choice) site() (*url.URL, error) {
 	return u, nil
 }
 
-// API returns the base of the site's REST API; empty for that of github.com.
+// API returns the base address of the site's REST API; empty means github.com.
 func (c Choice) API() string {
 	u, err := c.site()
 	switch {
@@ -76,7 +76,7 @@ func (c Choice) API() string {
 	return u.String() + "/api/v3/"
 }
 
-// Origin returns the site as a policy for forms names it.
+// Origin returns the site's origin for a form-action policy.
 func (c Choice) Origin() string {
 	u, err := c.site()
 	if err != nil {
@@ -85,7 +85,7 @@ func (c Choice) Origin() string {
 	return u.Scheme + "://" + u.Host
 }
 
-// Form returns where the manifest is sent.
+// Form returns the address to which the manifest is posted.
 func (c Choice) Form(state string) string {
 	path := "/settings/apps/new"
 	if c.Organization != "" {
@@ -94,12 +94,11 @@ func (c Choice) Form(state string) string {
 	return c.Origin() + path + "?state=" + url.QueryEscape(state)
 }
 
-// Manifest returns what the App is to be, as GitHub reads it. GitHub sends the browser
-// back to an address.
+// Manifest returns the App's manifest. GitHub redirects the browser to back.
 func (c Choice) Manifest(back string) ([]byte, error) {
 	hook, rights := c.Webhook, map[string]string{}
 	if hook == "" {
-		hook = nowhere
+		hook = unusedWebhook
 	}
 	for _, p := range c.Permissions() {
 		rights[p.Name] = p.Level
@@ -112,7 +111,7 @@ func (c Choice) Manifest(back string) ([]byte, error) {
 	})
 }
 
-// Permissions returns what the App is to be allowed.
+// Permissions returns the permissions that the App will request.
 func (c Choice) Permissions() []Permission {
 	list := wantedPermissions()
 	if c.Workflows {
@@ -121,20 +120,19 @@ func (c Choice) Permissions() []Permission {
 	return list
 }
 
-// App is what GitHub gave.
+// App is the newly created App.
 type App struct {
 	ID            int64
-	Page          string // of the App
+	Page          string // address of the App's page
 	Key           []byte // PEM
 	WebhookSecret secret.Value
 }
 
-var handed = pattern.Lazy(`^[A-Za-z0-9_-]{1,200}$`)
+var codeRE = pattern.Lazy(`^[A-Za-z0-9_-]{1,200}$`)
 
-// Convert gives the code, with which GitHub sent the browser back, for the App. It works
-// once for a code.
+// Convert exchanges the code from GitHub's redirect for the App. Each code works once.
 func (c Choice) Convert(ctx context.Context, code string) (App, error) {
-	if !handed().MatchString(code) {
+	if !codeRE().MatchString(code) {
 		return App{}, errors.New("create App: GitHub sent no code that can be read")
 	}
 	gh := github.NewClient(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
@@ -151,7 +149,7 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 		return App{}, fmt.Errorf("create App: GitHub answers %s; a code holds for an hour, and once", resp.Status)
 	}
 	if err != nil {
-		return App{}, errors.New("create App: GitHub does not answer") // the error has the code
+		return App{}, errors.New("create App: GitHub does not answer") // the cause contains the code, so it is dropped
 	}
 	if got.GetID() == 0 || got.GetPEM() == "" {
 		return App{}, errors.New("create App: GitHub's answer has no App in it")

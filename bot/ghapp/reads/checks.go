@@ -16,43 +16,42 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Check is what a check run or a status says of a commit.
+// Check is a check run or a commit status.
 type Check struct {
 	Name      string
-	App       string // that made the check run, by its slug; empty for a status
-	State     string // success, failure, cancelled and so on; queued, in_progress or pending while it runs
-	Job       int64  // of GitHub Actions, whose log can be read; 0 for none
-	Title     string // and Summary are the check's own words, Title also a status's
+	App       string // slug of the App that made the check run; empty for a status
+	State     string // success, failure, cancelled, …; queued, in_progress or pending while running
+	Job       int64  // GitHub Actions job with a readable log; 0 if there is none
+	Title     string // written by the check, like Summary; a status has only Title
 	Summary   string
 	URL       string
 	Started   time.Time
 	Completed time.Time
 
-	ID, Suite int64 // of a check run; later ones have larger numbers
+	ID, Suite int64 // check runs only; they increase over time
 	AppID     int64
 }
 
-// Failed reports whether the check ended and was not content.
+// Failed reports whether the check ended without success.
 func (c Check) Failed() bool {
 	return slices.Contains([]string{"failure", "error", "timed_out", "cancelled", "action_required", "startup_failure"}, c.State)
 }
 
-// Running reports whether the check has not ended.
+// Running reports whether the check is still running or queued.
 func (c Check) Running() bool {
 	return slices.Contains([]string{"queued", "in_progress", "pending", "waiting", "requested"}, c.State)
 }
 
 const checkPages = 3
 
-// Checks returns the newest check runs and statuses of a commit, by name, at most
-// 300 of each. Statuses that the App may not read are one check, called commit
-// statuses, that says so.
+// Checks returns the newest check runs and statuses of a commit by name, at most 300 of
+// each. If the App may not read statuses, a single check named "commit statuses" says
+// so.
 func Checks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 	return checks(ctx, c, sha, "latest")
 }
 
-// OthersChecks is [Checks] with every attempt of a check run, and without those that the
-// bot itself made.
+// OthersChecks is [Checks] with every attempt of a check run and without the bot's own.
 func OthersChecks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, error) {
 	all, err := checks(ctx, c, sha, "all")
 	return slices.DeleteFunc(all, func(k Check) bool {
@@ -60,7 +59,7 @@ func OthersChecks(ctx context.Context, c *ghapp.Client, sha string) ([]Check, er
 	}), err
 }
 
-// unreadable is the state of what the App may not read.
+// unreadable is the state of checks that the App may not read.
 const unreadable = "unreadable"
 
 func checks(ctx context.Context, c *ghapp.Client, sha, filter string) ([]Check, error) {
@@ -78,7 +77,7 @@ func checks(ctx context.Context, c *ghapp.Client, sha, filter string) ([]Check, 
 		}
 		next, err = page(ctx, c, ghapp.Ask{Op: "read statuses", Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
 		var e *ghapp.Error
-		if errors.As(err, &e) && e.Kind == ghapp.Permanent && e.Status == http.StatusForbidden { // a right that many Apps were not given
+		if errors.As(err, &e) && e.Kind == ghapp.Permanent && e.Status == http.StatusForbidden { // many Apps lack this permission
 			out = append(out, Check{Name: "commit statuses", State: unreadable, Title: e.Err.Error()})
 			break
 		}
@@ -132,8 +131,8 @@ func checkRuns(ctx context.Context, c *ghapp.Client, sha, filter string) (out []
 
 var jobRE = pattern.Lazy(`/actions/runs/\d+/jobs?/(\d+)`)
 
-// jobOf is the number of the job of a check run, which is the run's own where its
-// address says nothing else.
+// jobOf returns the job id of a check run: the one in its address, or else the id of
+// the run.
 func jobOf(details string, run int64) int64 {
 	if m := jobRE().FindStringSubmatch(details); m != nil {
 		if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
@@ -143,35 +142,35 @@ func jobOf(details string, run int64) int64 {
 	return run
 }
 
-// Log is a part of the log of a job. It begins and ends with a whole line, but for
-// lines that are longer than all that was asked for.
+// Log is a part of a job log. It consists of whole lines, unless a line is longer than
+// the requested part.
 type Log struct {
 	Text  string
-	From  int64 // bytes of the log before Text
-	Total int64 // bytes of the log
-	Cut   bool  // the log goes on after Total, and nobody read that
+	From  int64 // offset of Text in the log, in bytes
+	Total int64 // size of the log, in bytes
+	Cut   bool  // the log is longer than Total; the rest was not read
 }
 
-// Tail is a part of a log that is read from its end: at most Most bytes, before the
-// byte Before; 0 for the end.
+// Tail selects a part of a log: at most Most bytes that end at offset Before. 0 means
+// the end of the log.
 type Tail struct {
-	Before int64
-	Most   int
+	Before   int64
+	MaxBytes int
 }
 
 const (
-	maxLog  = 64 << 20 // bytes that are read of one
-	maxTail = 1 << 20  // and kept
+	maxLog  = 64 << 20 // maximum number of bytes read from a log
+	maxTail = 1 << 20  // maximum number of bytes kept
 )
 
-// JobLog returns the end of the log of a job, or what is before a byte of it.
+// JobLog returns the selected part of a job's log.
 func JobLog(ctx context.Context, c *ghapp.Client, job int64, t Tail) (Log, error) {
 	body, err := c.Away(ctx, ghapp.Ask{Op: "read log", Path: fmt.Sprintf("actions/jobs/%d/logs", job)})
 	if err != nil {
 		return Log{}, err
 	}
 	defer body.Close()
-	most := min(max(t.Most, 1), maxTail)
+	most := min(max(t.MaxBytes, 1), maxTail)
 	end := int64(maxLog)
 	if t.Before > 0 {
 		end = min(end, t.Before)
@@ -183,7 +182,7 @@ func JobLog(ctx context.Context, c *ghapp.Client, job int64, t Tail) (Log, error
 		n, err := body.Read(chunk)
 		if part := end - out.Total; part > 0 {
 			kept = append(kept, chunk[:min(int64(n), part)]...)
-			kept = kept[max(0, len(kept)-most-1):] // and the byte before
+			kept = kept[max(0, len(kept)-most-1):] // plus the preceding byte
 		}
 		if out.Total += int64(n); out.Total >= maxLog {
 			out.Cut = true
@@ -197,7 +196,7 @@ func JobLog(ctx context.Context, c *ghapp.Client, job int64, t Tail) (Log, error
 		}
 	}
 	out.From = min(end, out.Total) - int64(len(kept))
-	if len(kept) > most { // from the next line on
+	if len(kept) > most { // start at the next line
 		skip := 1
 		if i := strings.IndexByte(string(kept), '\n'); i >= 0 && i+1 < len(kept) {
 			skip = i + 1

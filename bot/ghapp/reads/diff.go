@@ -12,23 +12,24 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// File is a file that a pull request changes.
+// File is a file changed by a pull request.
 type File struct {
 	Path      string
-	Previous  string // path before it was renamed
-	Status    string // added, removed, modified, renamed and the like; empty in a diff
+	Previous  string // path before a rename
+	Status    string // added, removed, modified, renamed, …; empty in a diff
 	Additions int
 	Deletions int
-	Patch     string // hunks, in a diff with the lines above them; empty for a binary file and one that GitHub finds too large
-	Cut       bool   // the patch ends before its end
+	Patch     string // hunks, in a diff with their header lines; empty if binary or too large for GitHub
+	Cut       bool   // Patch is truncated
 }
 
-// HiddenBy reports whether a file is not to be shown, by its name or the one that it had.
+// HiddenBy reports whether a file must be hidden because of its current or previous
+// path.
 func (f File) HiddenBy(hides func(path string) bool) bool {
 	return hides != nil && (hides(f.Path) || f.Previous != "" && hides(f.Previous)) //control:hidden-diff
 }
 
-// Change is what happened to a file. A diff says it above the first hunk.
+// Change returns the kind of change: Status, or for a diff the one in the header lines.
 func (f File) Change() string {
 	head, _, _ := strings.Cut(f.Patch, "\n@@ ")
 	switch {
@@ -44,15 +45,15 @@ func (f File) Change() string {
 	return "modified"
 }
 
-// FileList is the files of a pull request, with what all of them add up to.
+// FileList is the files of a pull request with the totals of the pull request.
 type FileList struct {
 	List                 []File
 	Total                int
 	Additions, Deletions int
 }
 
-// Files returns the first files of a pull request, at most most. GitHub shows no
-// more than 3,000.
+// Files returns the first files of a pull request, at most most. GitHub's limit is
+// 3,000.
 func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (FileList, error) {
 	var sum struct {
 		Additions, Deletions int
@@ -75,8 +76,8 @@ func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (File
 	return out, nil
 }
 
-// Compare returns what a commit has that another has not, as a pull request between them
-// would show it. GitHub names no more than 300 files.
+// Compare returns the changes of head since its merge base with base, as a pull request
+// would show them. GitHub returns at most 300 files.
 func Compare(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head string) ([]File, error) {
 	var got struct{ Files []apiFile }
 	if _, err := page(ctx, c, ghapp.Ask{Op: "compare commits", Thread: ref, Path: fmt.Sprintf("compare/%s...%s", base, head)}, &got); err != nil {
@@ -85,7 +86,7 @@ func Compare(ctx context.Context, c *ghapp.Client, ref thread.Ref, base, head st
 	return filesOf(got.Files), nil
 }
 
-// apiFile is a file as the REST API shows it.
+// apiFile is a file in the REST API.
 type apiFile struct {
 	Filename, Status, Patch string
 	Previous                string `json:"previous_filename"`
@@ -99,24 +100,24 @@ func filesOf(list []apiFile) (out []File) {
 	return out
 }
 
-// Diff is the diff of a pull request, a file at a time: the files that had room,
-// and those that were left out, without their patches.
+// Diff is the diff of a pull request by file. Left are files that did not fit; they
+// have no patch.
 type Diff struct {
 	Files  []File
 	Left   []File
-	Hidden []File // that are not to be shown, without their patches
+	Hidden []File // files to hide, without their patches
 }
 
 const (
-	maxDiff  = 8 << 20 // GitHub makes none that is as large
-	maxFiles = 1000    // of a pull request whose diff GitHub does not make
+	maxDiff  = 8 << 20 // more than GitHub's own limit
+	maxFiles = 1000    // for a pull request that is too large for a diff
 )
 
-// PullDiff returns as much of the diff of a pull request as most bytes hold: whole
-// files, and the beginning of the first that has no room when nothing else has. Hides
-// says which files are not to be shown; nil for none.
+// PullDiff returns the diff of a pull request up to most bytes: whole files, or the
+// beginning of the first file if nothing else fits. hides selects the files to hide;
+// nil hides none.
 func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, hides func(path string) bool) (Diff, error) {
-	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", Most: maxDiff})
+	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", MaxBytes: maxDiff})
 	var e *ghapp.Error
 	switch {
 	case errors.As(err, &e) && e.Status == http.StatusNotAcceptable, err == nil && got.Cut: // too large for GitHub, or for us
@@ -128,7 +129,7 @@ func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, hi
 	return fit(splitDiff(string(got.Body)), most, hides), nil
 }
 
-// fit chooses what has room.
+// fit selects the files that fit into most bytes.
 func fit(files []File, most int, hides func(path string) bool) (out Diff) {
 	room := most
 	for _, f := range files {
@@ -153,8 +154,8 @@ func fit(files []File, most int, hides func(path string) bool) (out Diff) {
 	return out
 }
 
-// splitDiff cuts a diff into its files. A line of a file begins with a space, + or
-// -, so none looks like the first line of a file's part.
+// splitDiff splits a diff by file. Content lines begin with a space, + or -, so none
+// can look like a file header.
 func splitDiff(text string) (out []File) {
 	const head = "diff --git "
 	for _, part := range strings.Split("\n"+text, "\n"+head)[1:] {
@@ -172,13 +173,13 @@ func splitDiff(text string) (out []File) {
 			case i == 0:
 				from, to = sameName(l)
 			case strings.HasPrefix(l, "--- "):
-				from = named(l[4:], "a/", from)
+				from = diffPath(l[4:], "a/", from)
 			case strings.HasPrefix(l, "+++ "):
-				to = named(l[4:], "b/", to)
+				to = diffPath(l[4:], "b/", to)
 			case strings.HasPrefix(l, "rename from "):
-				from = named(l[12:], "", from)
+				from = diffPath(l[12:], "", from)
 			case strings.HasPrefix(l, "rename to "):
-				to = named(l[10:], "", to)
+				to = diffPath(l[10:], "", to)
 			}
 		}
 		if f.Path = to; to != from {
@@ -189,18 +190,18 @@ func splitDiff(text string) (out []File) {
 	return out
 }
 
-// sameName reads "a/NAME b/NAME", which is clear where both are the same.
+// sameName parses "a/NAME b/NAME", which is unambiguous if both names are equal.
 func sameName(l string) (from, to string) {
 	a, b, ok := strings.Cut(l, " ")
 	if n := len(l) / 2; !ok || len(l)%2 == 1 && l[n] == ' ' {
 		a, b = l[:n], l[min(n+1, len(l)):]
 	}
-	return named(a, "a/", a), named(b, "b/", b)
+	return diffPath(a, "a/", a), diffPath(b, "b/", b)
 }
 
-// named is a path of a diff without its prefix; /dev/null says nothing.
-func named(s, prefix, before string) string {
-	s = strings.TrimSuffix(s, "\t") // after a name with spaces
+// diffPath returns a path of a diff without its prefix, or before for /dev/null.
+func diffPath(s, prefix, before string) string {
+	s = strings.TrimSuffix(s, "\t") // git appends a tab to names with spaces
 	if s == "/dev/null" {
 		return before
 	}

@@ -9,7 +9,7 @@ import (
 
 const labelPages = 10
 
-// Labels returns the names of the labels of the repository, at most 1,000.
+// Labels returns the names of the repository's labels, at most 1,000.
 func Labels(ctx context.Context, c *ghapp.Client) (names []string, err error) {
 	for next, n := 1, 0; next > 0 && n < labelPages; n++ {
 		var got []struct{ Name string }

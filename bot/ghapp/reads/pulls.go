@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
-// QuietPulls returns the numbers of open pull requests without activity since a time, the
-// quietest first, at most 100.
+// QuietPulls returns the numbers of open pull requests without activity since a time,
+// least recently active first, at most 100.
 func QuietPulls(ctx context.Context, c *ghapp.Client, since time.Time) (numbers []int, err error) {
 	var list []struct {
 		Number  int

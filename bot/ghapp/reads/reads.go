@@ -1,9 +1,8 @@
-// Package reads asks GitHub what a thread is about: its comments, the files
-// and the diff of a pull request, its review threads, linked issues, and what
-// checks say of a commit. Everything it returns was written by strangers, as
-// they wrote it, and is not yet fit to be shown to anybody.
+// Package reads reads the context of a thread from GitHub: its comments, the files and
+// the diff of a pull request, its review threads, linked issues, and the checks of a
+// commit. All returned text is untrusted and unfiltered; it must not be shown as it is.
 //
-// Every list has a limit, and says what was left out.
+// Every list has a limit and reports omissions.
 package reads
 
 import (
@@ -17,14 +16,14 @@ import (
 )
 
 const (
-	pageSize = 100 // the most that GitHub gives
+	pageSize = 100 // GitHub's maximum
 	maxJSON  = 32 << 20
 )
 
-// page reads one page of a list, or one object, into out. It returns the number
-// of the next page, 0 for none.
+// page reads one page of a list, or one object, into out. It returns the number of the
+// next page, or 0 on the last one.
 func page(ctx context.Context, c *ghapp.Client, a ghapp.Ask, out any) (int, error) {
-	a.Most = maxJSON
+	a.MaxBytes = maxJSON
 	got, err := c.Ask(ctx, a)
 	if err != nil {
 		return 0, err
@@ -35,43 +34,42 @@ func page(ctx context.Context, c *ghapp.Client, a ghapp.Ask, out any) (int, erro
 	return got.Next, nil
 }
 
-// user is an account as the REST API shows it.
+// user is an account in the REST API.
 type user struct {
 	ID    int64
 	Login string
 	Type  string
 }
 
-// Comment is a comment on a thread, or one of a review thread.
+// Comment is a comment on a thread or in a review thread.
 type Comment struct {
-	Position int // in its thread, 1 for the oldest
+	Position int // position in its thread; 1 is the oldest
 	ID       int64
 	Author   string
-	AuthorID int64  // 0 in review threads, where GitHub does not say it
-	Bot      bool   // the author is not a person
-	App      string // through which it was written, by its slug; empty for none
-	Relation string // of the author to the repository, see [ghapp.Issue]
+	AuthorID int64  // 0 in review threads: GitHub does not return it
+	Bot      bool   // the author is a bot
+	App      string // slug of the App that wrote it; empty if none
+	Relation string // author association, see [ghapp.Issue]
 	Body     string
 	HTML     string // see [ghapp.Issue]
 	URL      string
 	Created  time.Time
-	Edited   time.Time // zero when it is as it was written
+	Edited   time.Time // zero if it was never edited
 }
 
-// Window is a part of a list that is read from its end: Most of what is before
-// position Before, 0 for the end.
-type Window struct{ Before, Most int }
+// Window selects a part of a list: at most Most entries before position Before. 0 means
+// the end of the list.
+type Window struct{ Before, Max int }
 
-// CommentList is a part of the comments of a thread, newest first. Older ones
-// are before position Older; 0 says that there are none.
+// CommentList is a part of a thread's comments, newest first. Older comments precede
+// position Older; 0 means that there are none.
 type CommentList struct {
 	List  []Comment
 	Total int
 	Older int
 }
 
-// Comments returns the newest comments of a thread, at most 100 of them, or
-// those before a position.
+// Comments returns the newest comments of a thread in a window, at most 100.
 func Comments(ctx context.Context, c *ghapp.Client, ref thread.Ref, w Window) (CommentList, error) {
 	is, err := c.Issue(ctx, ref)
 	if err != nil {
@@ -82,20 +80,20 @@ func Comments(ctx context.Context, c *ghapp.Client, ref thread.Ref, w Window) (C
 		last = min(last, w.Before-1)
 	}
 	out := CommentList{Total: is.Comments}
-	first := max(1, last-min(max(w.Most, 1), pageSize)+1)
+	first := max(1, last-min(max(w.Max, 1), pageSize)+1)
 	for n := (first-1)/pageSize + 1; n <= max(1, (last-1)/pageSize+1); n++ {
 		list, err := commentPage(ctx, c, ref, n)
 		if err != nil {
 			return CommentList{}, err
 		}
 		for _, cm := range list {
-			out.Total = max(out.Total, cm.Position) // it came in between
+			out.Total = max(out.Total, cm.Position) // posted since the count was read
 			if cm.Position >= first && (w.Before == 0 || cm.Position < w.Before) {
 				out.List = append([]Comment{cm}, out.List...)
 			}
 		}
 	}
-	out.List = out.List[:min(len(out.List), max(w.Most, 1), pageSize)]
+	out.List = out.List[:min(len(out.List), max(w.Max, 1), pageSize)]
 	if n := len(out.List); n > 0 && out.List[n-1].Position > 1 {
 		out.Older = out.List[n-1].Position
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp"
 )
 
-// RunEnded reports whether an attempt of a workflow run has ended: it is completed,
-// there was another attempt since, or GitHub knows of none.
+// RunEnded reports whether an attempt of a workflow run has ended: it is completed, a
+// newer attempt exists, or GitHub does not know the run.
 func RunEnded(ctx context.Context, c *ghapp.Client, id int64, attempt int) (bool, error) {
 	var got struct {
 		Status  string
@@ -25,13 +25,13 @@ func RunEnded(ctx context.Context, c *ghapp.Client, id int64, attempt int) (bool
 	return got.Status == "completed" || got.Attempt > attempt, err
 }
 
-// Started is who started a workflow run, and when something last happened in it.
+// Started is the starter of a workflow run and the time of the run's last update.
 type Started struct {
-	ID      int64 // of the account, 0 where there is no such run
+	ID      int64 // id of the account; 0 if the run does not exist
 	Updated time.Time
 }
 
-// StartedBy returns who started a workflow run.
+// StartedBy returns the starter of a workflow run.
 func StartedBy(ctx context.Context, c *ghapp.Client, run int64) (Started, error) {
 	var got struct {
 		Actor   struct{ ID int64 }

@@ -13,16 +13,16 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Said is something that a person wrote, as the event with which GitHub tells of it.
+// Said is a text by a user, in the form of GitHub's event for it.
 type Said struct {
-	ID      string // of the text
+	ID      string // id of the text
 	Event   string
 	Payload []byte
 }
 
-// SaidIn returns what people wrote in a repository since a time: issues, pull requests
-// and comments. With a token it stands in for deliveries that were missed.
-func SaidIn(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time) ([]Said, error) {
+// TextsSince returns the texts written in a repository since a time: issues, pull requests,
+// comments and reviews. For a token it replaces the list of missed deliveries.
+func TextsSince(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time) ([]Said, error) {
 	l := listing{client: c, at: at, since: since.UTC().Truncate(time.Second)}
 	changed := url.Values{"state": {"all"}, "sort": {"updated"}, "direction": {"asc"}, "since": {l.since.Format(time.RFC3339)}}
 	if err := l.read(ctx, "", &l.repository); err != nil {
@@ -32,7 +32,7 @@ func SaidIn(ctx context.Context, c *ghapp.Client, at thread.Ref, since time.Time
 	return l.found, err
 }
 
-// Follow finds what people write in one thread, from a time on. It is for one goroutine.
+// Follow polls one thread for new texts. It is not safe for concurrent use.
 type Follow struct {
 	Client *ghapp.Client
 	At     thread.Ref
@@ -42,8 +42,9 @@ type Follow struct {
 	again           bool
 }
 
-// Look returns what was written. As long as nothing happens in the thread it asks for
-// that only, by a conditional request, which costs nothing.
+// Look returns the texts since Since, if the thread has changed. For an unchanged
+// thread it sends only a conditional request, which does not count against the rate
+// limit.
 func (f *Follow) Look(ctx context.Context) ([]Said, error) {
 	l := listing{client: f.Client, at: f.At, since: f.Since.UTC().Truncate(time.Second), repository: f.repository}
 	if l.repository == nil {
@@ -56,8 +57,8 @@ func (f *Follow) Look(ctx context.Context) ([]Said, error) {
 	if err := l.read(ctx, fmt.Sprintf("issues/%d", f.At.Number), &now); err != nil {
 		return nil, err
 	}
-	// GitHub's times are of seconds, and two changes in one may look like one: after a
-	// change the thread is listed twice.
+	// GitHub's times are in seconds, so two changes within one second may look like one.
+	// After a change the thread is therefore listed twice.
 	same := bytes.Equal(now, f.was)
 	if same && !f.again { //control:quiet-threads-cost-nothing
 		return nil, nil
@@ -73,7 +74,7 @@ func (f *Follow) Look(ctx context.Context) ([]Said, error) {
 	return l.found, nil
 }
 
-// listing collects what was written in a repository.
+// listing collects the texts written in a repository.
 type listing struct {
 	client     *ghapp.Client
 	at         thread.Ref
@@ -82,13 +83,13 @@ type listing struct {
 	found      []Said
 }
 
-// written is what is read of anything that a person wrote.
+// written is the common part of issues, comments and reviews.
 type written struct {
 	ID          int64
 	Number      int
 	User        json.RawMessage
 	Created     time.Time       `json:"created_at"`
-	Submitted   time.Time       `json:"submitted_at"` // of a review, which has no other time
+	Submitted   time.Time       `json:"submitted_at"` // reviews only, which have no other time
 	PullRequest json.RawMessage `json:"pull_request"`
 }
 
@@ -99,7 +100,7 @@ func (l *listing) read(ctx context.Context, path string, into any) error {
 
 const opSaid = "list what was written"
 
-// list calls each for everything in a listing.
+// list calls each for every entry of a list, on all pages.
 func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {
 	query.Set("per_page", "100")
 	for page := 1; ; page++ {
@@ -123,7 +124,7 @@ func (l *listing) list(ctx context.Context, path string, query url.Values, each 
 	}
 }
 
-// thread takes in an issue or a pull request, and the comments in it.
+// thread adds an issue or a pull request and its comments.
 func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) error {
 	pull := len(w.PullRequest) > 0 && string(w.PullRequest) != "null"
 	kind, object := "issues", "issue"
@@ -135,7 +136,7 @@ func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) er
 	}
 	comments := func(kind, object string) func(context.Context, json.RawMessage, written) error {
 		return func(_ context.Context, comment json.RawMessage, w written) error {
-			comment, err := asNew(comment)
+			comment, err := asCreated(comment)
 			if err != nil {
 				return err
 			}
@@ -153,12 +154,13 @@ func (l *listing) thread(ctx context.Context, raw json.RawMessage, w written) er
 	return l.reviews(ctx, w.Number)
 }
 
-// reviews takes in the reviews of a pull request. The listing of threads does not say
-// which branch it is from, and a review may be an answer by that.
+// reviews adds the reviews of a pull request. The list of threads omits the head
+// branch, which decides whether a review is an answer, so the pull request is read
+// separately.
 func (l *listing) reviews(ctx context.Context, number int) error {
 	var pull json.RawMessage
 	return l.list(ctx, fmt.Sprintf("pulls/%d/reviews", number), url.Values{}, func(ctx context.Context, raw json.RawMessage, w written) error {
-		if w.Created = w.Submitted; w.Created.Before(l.since) { // or not submitted yet
+		if w.Created = w.Submitted; w.Created.Before(l.since) { // too old, or not yet submitted
 			return nil
 		}
 		if pull == nil {
@@ -170,9 +172,10 @@ func (l *listing) reviews(ctx context.Context, number int) error {
 	})
 }
 
-// asNew makes the event of a comment that was edited since the one with which it was
-// told when it was new, so that it is known if it was.
-func asNew(comment json.RawMessage) (json.RawMessage, error) {
+// asCreated resets the update time of a comment to its creation time. The event of an
+// edited comment then has the key of the first one, so it is recognized if that one was
+// received.
+func asCreated(comment json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(comment, &fields); err != nil {
 		return nil, &ghapp.Error{Op: opSaid, Err: err}
@@ -181,7 +184,7 @@ func asNew(comment json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// add adds an event, unless what it tells of is older.
+// add adds an event, unless its text is too old.
 func (l *listing) add(kind, action string, w written, with map[string]json.RawMessage) error {
 	if w.Created.Before(l.since) {
 		return nil

@@ -11,28 +11,29 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// ReviewThread is a talk about lines of a pull request.
+// ReviewThread is a review thread on lines of a pull request.
 type ReviewThread struct {
 	Path      string
-	Line      int // of the new file, or with Left of the old one; 0 for the whole file
+	Line      int // in the new file, or in the old one if Left is set; 0 means the whole file
 	StartLine int // 0 for a single line
 	Left      bool
-	Outdated  bool // the lines have changed since; Line is where they were
+	Outdated  bool // the lines have changed since; Line is the original position
 	Hunk      string
-	Comments  []Comment // the first, and the newest 20
-	Total     int       // comments
+	Comments  []Comment // the first comment and the newest 20
+	Total     int       // number of comments
 
-	Talk       string   // its node id
+	Talk       string   // node id of the thread
 	Resolved   bool     //
-	ResolvedBy string   // "" where GitHub does not say
-	Against    []string // who gave the first comment a thumbs-down
+	ResolvedBy string   // empty if unknown
+	Against    []string // logins with a thumbs-down on the first comment
 }
 
-// ReviewThreadList is the unresolved threads of a pull request, in its order.
+// ReviewThreadList is the unresolved review threads of a pull request, in GitHub's
+// order.
 type ReviewThreadList struct {
 	List     []ReviewThread
-	Resolved int // threads that are left out for that
-	Unread   int // threads that nobody looked at, because there were so many before
+	Resolved int // number of threads skipped as resolved
+	Unread   int // number of threads beyond the limit
 }
 
 const (
@@ -68,13 +69,12 @@ type graphThread struct {
 	Newest struct{ Nodes []graphComment }
 }
 
-// ReviewThreads returns the unresolved review threads of a pull request, at most
-// most of them.
+// ReviewThreads returns the unresolved review threads of a pull request, at most most.
 func ReviewThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (ReviewThreadList, error) {
 	return threads(ctx, c, ref, most, false)
 }
 
-// AllThreads returns the review threads of a pull request, those that are resolved as well.
+// AllThreads returns the review threads of a pull request, including resolved ones.
 func AllThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref) ([]ReviewThread, error) {
 	got, err := threads(ctx, c, ref, threadPage*threadPages, true)
 	return got.List, err
@@ -145,10 +145,10 @@ func (t graphThread) read() ReviewThread {
 
 func (g graphComment) read(position int) Comment {
 	cm := Comment{Position: position, Relation: g.AuthorAssociation, Body: g.Body, HTML: g.BodyHTML, URL: g.URL, Created: g.CreatedAt}
-	cm.ID, _ = strconv.ParseInt(g.ID, 10, 64) // 0 where the server has none
-	if g.Author != nil {                      // nil for an account that is gone
+	cm.ID, _ = strconv.ParseInt(g.ID, 10, 64) // 0 if the server returns no id
+	if g.Author != nil {                      // nil for a deleted account
 		cm.Author, cm.Bot = g.Author.Login, g.Author.Type == "Bot"
-		if cm.Bot && !strings.HasSuffix(cm.Author, "[bot]") { // as the REST API calls it
+		if cm.Bot && !strings.HasSuffix(cm.Author, "[bot]") { // the form of the REST API
 			cm.Author += "[bot]"
 		}
 	}
@@ -158,10 +158,9 @@ func (g graphComment) read(position int) Comment {
 	return cm
 }
 
-// Linked returns the issues of the same repository that a thread is about: those
-// that merging a pull request closes, and for an issue those that its text
-// names. What cannot be read is left out. It returns at most most, and how many
-// more there are.
+// Linked returns the related issues of the same repository: for a pull request those
+// that merging it closes, for an issue those that its text mentions. Unreadable issues
+// are left out. It returns at most most issues, and the number of further ones.
 func Linked(ctx context.Context, c *ghapp.Client, is ghapp.Issue, most int) (out []ghapp.Issue, left int, err error) {
 	numbers, total := mentioned(is), 0
 	if is.IsPull {
@@ -175,7 +174,7 @@ func Linked(ctx context.Context, c *ghapp.Client, is ghapp.Issue, most int) (out
 		ref.Number = n
 		one, err := c.Issue(ctx, ref)
 		if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
-			continue // it is gone, or somewhere else
+			continue // deleted, or in another repository
 		}
 		if err != nil {
 			return nil, 0, err
@@ -185,8 +184,8 @@ func Linked(ctx context.Context, c *ghapp.Client, is ghapp.Issue, most int) (out
 	return out, left, nil
 }
 
-// closing are the issues of the repository that a pull request closes; total
-// counts those of other repositories as well.
+// closing returns the issues of the repository that a pull request closes. total
+// includes those of other repositories.
 func closing(ctx context.Context, c *ghapp.Client, ref thread.Ref) (numbers []int, total int, err error) {
 	var got struct {
 		ClosingIssuesReferences struct {
@@ -207,7 +206,7 @@ func closing(ctx context.Context, c *ghapp.Client, ref thread.Ref) (numbers []in
 }
 
 var (
-	notSaid   = pattern.Lazy("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
+	hiddenRE  = pattern.Lazy("(?s)<!--.*?(?:-->|$)|(?m:^ {0,3}(```|~~~)).*?(?:(?m:^ {0,3}(?:```|~~~))|$)|`[^`\n]*`")
 	mentionRE = pattern.Lazy(`(?:^|[^\w#&/.-])([\w-]+/[\w.-]+)?#([1-9][0-9]{0,8})\b`)
 )
 
@@ -215,7 +214,7 @@ var (
 // code and of what is not shown, each once.
 func mentioned(is ghapp.Issue) (out []int) {
 	seen := map[int]bool{is.Ref.Number: true}
-	for _, m := range mentionRE().FindAllStringSubmatch(notSaid().ReplaceAllString(is.Body, " "), -1) {
+	for _, m := range mentionRE().FindAllStringSubmatch(hiddenRE().ReplaceAllString(is.Body, " "), -1) {
 		n, err := strconv.Atoi(m[2])
 		if err != nil || seen[n] || m[1] != "" && !strings.EqualFold(m[1], is.Ref.Repository()) {
 			continue

@@ -1,7 +1,7 @@
-// Package usage has the sentences on how commands are written, for those who read them.
+// Package usage holds the sentences that explain the syntax of commands.
 package usage
 
-// What is wrong with a command. [ListIs] comes behind each.
+// Faults of a command. [ListIs] follows each.
 const (
 	Misfit     = "Nothing was done: the command is `%s %s`, without other words. A task that begins like it is written `%s task: %s`"
 	Beside     = "Nothing was done: `%s %s` counts in a comment that holds commands and nothing else, and this one also says “%s”. Write the command again, in a comment of its own; quotations may stay"
@@ -13,20 +13,20 @@ const (
 	Contradict = "`%s` and `--mode %s` contradict each other"
 	ListIs     = ". `%s help` lists the commands."
 
-	// The answer to a request for help.
+	// Reply to a request for help.
 	Begin   = "Write `%s` and %s as a comment, for example `%s %s`.\n\n"
 	Head    = "| command | what it does |\n|---|---|\n"
 	ModeRow = "| `%s %s …` | a task in %s mode, this time only |\n"
 	Flags   = "\nFlags for a task, before or behind its words: `--mode NAME`, `--model NAME`, `--turns N`. A task that begins like a command is written `%s task: …`.\n"
 
-	// Where a line stands that is no command for GitHub, see [NotSaid].
+	// Reasons why GitHub does not treat a line as a command, see [NotSaid].
 	TooDeep    = "a text that is nested too deeply to be read"
 	ShownElse  = "a text that it shows in another way than it is written"
 	Controls   = "a text with control characters"
 	LazyLine   = " (a line counts to the quotation above it when no empty line stands between them)"
 	BeginsElse = "a line that begins with something else"
 
-	// What is wrong with a command of a repository's own: its name, its arguments.
+	// Faults of a custom command: its name, its arguments.
 	IsCommand      = "`%s %s` is a command of the bot"
 	IsMode         = "`%s %s` is a task in that mode"
 	IsNear         = "it is a slip of the keyboard away from `%s %s`"
@@ -34,7 +34,7 @@ const (
 	FewerArguments = "takes %s, and here are %d. Words that belong together stand between quotation marks"
 )
 
-// Help says what each command does. That of a task ends a sentence, see [Begin].
+// Help describes each command. The text of "task" ends a sentence, see [Begin].
 var Help = map[string]string{
 	"task":    "what you want",
 	"approve": "let a waiting action happen, or several; without an id the only one, with `all` each one that is not critical",

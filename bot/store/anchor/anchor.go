@@ -1,7 +1,7 @@
-// Package anchor ties event logs to a key that is not in the database. A hash chain
-// shows that nothing was changed by accident; whoever owns the database can make the
-// whole chain anew. So the end of a log is signed whenever a run ends, and
-// [Check] finds a chain that was made without the key.
+// Package anchor ties event logs to a key outside of the database. A hash chain detects
+// accidental changes, but with access to the database the whole chain can be rebuilt. The
+// end of a log is therefore signed whenever a run ends, and [Check] detects a chain that
+// was rebuilt without the key.
 package anchor
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Logs signs the ends of logs. With a nil Key it signs nothing.
+// Logs signs the ends of logs. A nil Key disables signing.
 type Logs struct {
 	store.Logs
 	Meta store.Meta
@@ -49,11 +49,11 @@ func (s signing) Append(ctx context.Context, events ...*session.Event) error {
 	return s.logs.sign(ctx, s.id, events)
 }
 
-// signature is what is kept of the end of a log.
+// signature is the stored signature of a log's end.
 type signature struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"`
-	Key  string `json:"key"` // its name
+	Key  string `json:"key"` // the key's name
 	Sum  string `json:"sum"`
 }
 
@@ -61,8 +61,8 @@ func metaKey(id string) string { return "signed end of " + id }
 
 func (s signature) text(id string) string { return fmt.Sprintf("%s %d %s", id, s.Seq, s.Hash) }
 
-// sign signs the newest of events that ends a run. It comes after the events: when
-// it fails, or the process dies before it, the log is signed up to the end before.
+// sign signs the newest of the events that end a run. It runs after they are stored:
+// after a failure or a crash in between, only the previous end is signed.
 func (l Logs) sign(ctx context.Context, id string, events []*session.Event) error {
 	for _, e := range slices.Backward(events) {
 		if e.Type != session.TypeEnded || l.Key == nil {
@@ -82,14 +82,14 @@ func (l Logs) sign(ctx context.Context, id string, events []*session.Event) erro
 	return nil
 }
 
-// Report is what [Check] found out about a log.
+// Report is the result of [Check] for a log.
 type Report struct {
-	Signed int64  // the log is as it was signed up to this event; 0 for none
-	Key    string // name of a key that signed and is not here
+	Signed int64  // last event covered by the signature; 0 if unsigned
+	Key    string // name of the signing key, if it is not available
 }
 
-// Check compares a log with what was signed of it. The error says what is wrong: the
-// log is not the one that was signed. A log without a signature is no error.
+// Check compares a log with its signature. It returns an error if the log differs from
+// the signed one. A log without a signature is no error.
 func Check(ctx context.Context, meta store.Meta, key *secret.Key, id string, events []session.Event) (Report, error) {
 	data, err := meta.Get(ctx, metaKey(id))
 	if errors.Is(err, store.ErrNotFound) {

@@ -13,16 +13,16 @@ func deletedText(d *store.Deleted) string {
 	return fmt.Sprintf("deleted %s %d %s %s %q", d.Session, d.Seq, d.Hash, d.Time.UTC().Format(time.RFC3339Nano), d.Why)
 }
 
-// SignDeleted signs what is left of a session that is being deleted, so that a log which
-// somebody took away is told from one that the server deleted. A nil key signs nothing.
+// SignDeleted signs the record of a deleted session, which distinguishes a deletion by
+// the server from a removed log. A nil key disables signing.
 func SignDeleted(key *secret.Key, d *store.Deleted) {
 	if key != nil {
 		d.Key, d.Sum = key.Name, key.Sign(deletedText(d))
 	}
 }
 
-// CheckDeleted reports whether what is left of a session was signed with key. One that is
-// not signed, or with a key that is not here, is no error.
+// CheckDeleted checks the signature of a deletion record. A record that is unsigned, or
+// signed with an unavailable key, is no error.
 func CheckDeleted(key *secret.Key, d *store.Deleted) (Report, error) {
 	switch {
 	case d.Key == "":

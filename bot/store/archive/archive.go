@@ -1,8 +1,8 @@
-// Package archive reads and writes the logs of sessions where they are kept
-// besides databases: in files, and in refs of a git repository.
+// Package archive reads and writes session logs outside of databases: in files, and in
+// refs of a git repository.
 //
 //	archive.go  files, and a ref for each session
-//	threads.go  refs with all of a thread, as workflow runs keep it
+//	threads.go  refs with a whole thread, as workflow runs keep them
 package archive
 
 import (
@@ -21,40 +21,39 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// Misuse is an error that a person can mend by saying something else.
+// Misuse is an error that the user can fix by changing the arguments.
 type Misuse struct{ error }
 
-// Unwrap returns the error itself.
+// Unwrap returns the underlying error.
 func (m Misuse) Unwrap() error { return m.error }
 
 func misuse(format string, args ...any) error { return Misuse{fmt.Errorf(format, args...)} }
 
-// Prefix starts the address of a repository: git:ADDRESS[#SESSION], in which
-// ADDRESS is a URL or the path of a clone or of a bare repository. All else is
-// a file, or - for standard input and output.
+// Prefix begins the address of a repository: git:ADDRESS[#SESSION]. ADDRESS is a URL, or
+// the path of a clone or a bare repository. Any other address is a file, or - for
+// standard input and output.
 const Prefix = "git:"
 
-// IsGit tells a repository from a file.
+// IsGit reports whether address names a repository, not a file.
 func IsGit(address string) bool { return strings.HasPrefix(address, Prefix) }
 
-// Repository is a git repository that holds logs of sessions. It implements
-// [gitref.Repo].
+// Repository is a git repository with session logs. It implements [gitref.Repo].
 type Repository struct {
 	repo    *gitops.Mirror
-	session string // that the address names, or ""
+	session string // session in the address, or ""
 	key     secret.Value
 	address string
 	close   func() error
 }
 
-// Config is how repositories are reached.
+// Config configures the access to repositories.
 type Config struct {
-	Token string       // for URLs; "" for none
-	Key   secret.Value // that opens what workflow runs sealed; "" for none
+	Token string       // for URLs; "" means anonymous access
+	Key   secret.Value // opens refs sealed by workflow runs; "" if there is no key
 	Log   *slog.Logger
 }
 
-// Close gives up what opening took.
+// Close releases the repository and removes its temporary files.
 func (r *Repository) Close() error { return r.close() }
 
 // Address returns the address of the repository, without a session.
@@ -108,7 +107,7 @@ func (r *Repository) WriteRef(ctx context.Context, ref string, files map[string]
 	return commit, err
 }
 
-// Write stores a log under the ref of its session, which has none yet.
+// Write stores a log under the ref of its session. The ref must not have a log yet.
 func (r *Repository) Write(ctx context.Context, id string, events []session.Event) error {
 	if r.session != "" && r.session != id {
 		return misuse("the log is that of session %s, and %s#%s is for another", id, r.address, r.session)
@@ -116,8 +115,8 @@ func (r *Repository) Write(ctx context.Context, id string, events []session.Even
 	return gitref.Import(ctx, r, id, events)
 }
 
-// Redact takes secrets out and chains the log anew if there were any.
-// It returns how many events held some.
+// Redact removes secrets, and chains the log anew if there were any. It returns the
+// number of events with secrets.
 func Redact(known *secret.Redactor, events []session.Event) (int, error) {
 	hidden := 0
 	all := make([]*session.Event, len(events))
@@ -144,8 +143,8 @@ func Redact(known *secret.Redactor, events []session.Event) (int, error) {
 	return hidden, nil
 }
 
-// ReadText reads a log in either form: as exported, or as the command line
-// keeps it, one event a line.
+// ReadText reads a log in either format: as exported, or as the command line keeps it,
+// one event per line.
 func ReadText(data []byte) (id string, events []session.Event, err error) {
 	if bytes.HasPrefix(data, []byte(`{"handrail":`)) {
 		return store.ReadLog(bytes.NewReader(data))

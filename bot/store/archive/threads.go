@@ -16,11 +16,11 @@ import (
 	"github.com/handrail-bot/handrail/policy/secret"
 )
 
-// threadRefs is how refs with all of a thread are named, after [gitref.Prefix].
+// threadRefs begins the names of refs with a whole thread, after [gitref.Prefix].
 const threadRefs = "thread-"
 
-// Seal has a thread's ref sealed with a key, and opened by it. An empty key leaves it
-// plain.
+// Seal encrypts a thread's ref with a key derived from a secret. An empty secret leaves
+// it plain.
 func Seal(s *threadref.Store, from secret.Value) error {
 	key, err := secret.DeriveKey(from, "state of threads")
 	if err == nil && from != "" { //control:state-is-sealed
@@ -30,15 +30,15 @@ func Seal(s *threadref.Store, from secret.Value) error {
 	return err
 }
 
-// Stored is a session that a repository holds, or a ref there that cannot be read.
+// Stored is a session in a repository, or an unreadable ref.
 type Stored struct {
-	Row store.Session // as far as it is known
-	Err error         // why nothing is known but the name of the ref
+	Row store.Session // as far as known
+	Err error         // why the ref cannot be read
 
 	ref string // without [gitref.Prefix]
 }
 
-// Name is what stands for the session behind the address of its repository.
+// Name returns the session part of an address, as [Prefix] describes it.
 func (s Stored) Name() string {
 	if s.Row.ID == "" || s.Row.ID == s.ref {
 		return s.ref
@@ -46,7 +46,7 @@ func (s Stored) Name() string {
 	return s.ref + "/" + s.Row.ID
 }
 
-// Sessions lists what the repository holds, or what the address names of it.
+// Sessions lists the sessions of the repository, or only those that the address selects.
 func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 	all, err := r.repo.RemoteRefs(ctx, gitref.Prefix)
 	if err != nil {
@@ -120,8 +120,8 @@ func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error
 	return s.Store(), err
 }
 
-// Read reads the log of the one session that the address names: by its id, by the ref of
-// its thread, thread-12, for the newest there, or by both, thread-12/ID.
+// Read reads the log of the one session that the address selects: by its id, by both ref
+// and id as in thread-12/ID, or by the ref thread-12, which selects its newest session.
 func (r *Repository) Read(ctx context.Context) (id string, events []session.Event, err error) {
 	if ref, id, _ := strings.Cut(r.session, "/"); strings.HasPrefix(ref, threadRefs) {
 		return r.inThread(ctx, ref, id)
@@ -146,7 +146,7 @@ func (r *Repository) Read(ctx context.Context) (id string, events []session.Even
 	return ref, events, err
 }
 
-// inThread reads the log of a session in the ref of a thread, of the newest for none.
+// inThread reads the log of a session in a thread's ref. An empty id selects the newest.
 func (r *Repository) inThread(ctx context.Context, ref, id string) (string, []session.Event, error) {
 	kept, err := r.thread(ctx, ref)
 	if err != nil {

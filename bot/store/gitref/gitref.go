@@ -1,10 +1,10 @@
-// Package gitref keeps what has no database in git refs below
-// refs/agent/sessions: here the log of a session, refs/agent/sessions/<id>, as a
-// copy to read. Each write is a commit that moves the ref only from where its
-// writer saw it, so that of two writers the second finds the ref moved.
+// Package gitref stores data in git refs below refs/agent/sessions: here the log of a
+// session, refs/agent/sessions/<id>, as a copy to read. Each write is a commit that moves
+// the ref only from the commit that its writer read, so that the second of two writers
+// finds the ref moved.
 //
-// The ref holds one compressed file with the whole log, "log.jsonl.gz" in the
-// form of [store.WriteLog].
+// The ref holds one compressed file with the whole log, "log.jsonl.gz" in the format of
+// [store.WriteLog].
 package gitref
 
 import (
@@ -20,44 +20,40 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// Prefix is where the refs of sessions are.
+// Prefix begins the names of session refs.
 const Prefix = "refs/agent/sessions/"
 
 // logFile is the file in a ref.
 const logFile = "log.jsonl.gz"
 
-// maxLog limits what a compressed log unpacks to.
+// maxLog is the maximum size of an unpacked log, in bytes.
 const maxLog = 1 << 30
 
-// ErrMoved is what [Repo.WriteRef] wraps when the ref is not where the writer
-// believes it to be.
+// ErrMoved is wrapped by [Repo.WriteRef] if the ref is not at the expected commit.
 var ErrMoved = errors.New("ref has moved")
 
-// Repo is a git repository, with its remote. It is satisfied by package
-// gitops through cmd.
+// Repo is a git repository with its remote. Package gitops implements it through cmd.
 type Repo interface {
-	// ReadRef returns the files of the commit that ref points to on the
-	// remote, and the commit's id. A ref that does not exist gives no files,
-	// the empty id and no error.
+	// ReadRef returns the files of the remote ref's commit, and the commit's id. A missing
+	// ref gives no files, an empty id and no error.
 	ReadRef(ctx context.Context, ref string) (files map[string][]byte, commit string, err error)
-	// WriteRef makes a commit of exactly files, without a parent, and moves
-	// ref to it on the remote, if ref is at old there; the empty old means
-	// that ref must not exist. It returns the new commit's id, or an error
-	// that wraps [ErrMoved], also when the remote refused because another push
-	// was faster ("cannot lock ref").
+	// WriteRef makes a commit of exactly files, without a parent, and moves the remote ref
+	// to it if the ref is at old; an empty old means that ref must not exist. It returns
+	// the new commit's id. The error wraps [ErrMoved] if the ref is elsewhere, also if the
+	// remote refused because another push was faster ("cannot lock ref").
 	WriteRef(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error)
 }
 
-// plain is what a session id is made of. It becomes part of a ref's name.
+// plain matches session ids, which become part of ref names.
 var plain = pattern.Lazy(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// Log reads the log of a session; it has no events where there is none.
+// Log reads the log of a session. A missing log has no events.
 func Log(ctx context.Context, repo Repo, id string) ([]session.Event, error) {
 	events, _, err := read(ctx, repo, id)
 	return events, err
 }
 
-// read also returns the commit that the ref is at.
+// read returns the log and the ref's commit.
 func read(ctx context.Context, repo Repo, id string) ([]session.Event, string, error) {
 	if !plain().MatchString(id) {
 		return nil, "", fmt.Errorf("%q is not a session id", id)
@@ -93,8 +89,8 @@ func unpack(id string, data []byte) ([]session.Event, error) {
 }
 
 // Import stores a log under a ref that has none yet, else it fails with
-// [store.ErrExists]. Nothing is redacted: the log keeps its hashes. When another
-// push was faster it looks again at what is there, and gives up after a few.
+// [store.ErrExists]. Nothing is redacted: the log keeps its hashes. If another push was
+// faster, Import reads the ref again, and gives up after three attempts.
 func Import(ctx context.Context, repo Repo, id string, events []session.Event) error {
 	var packed bytes.Buffer
 	zip := gzip.NewWriter(&packed)

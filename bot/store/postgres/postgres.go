@@ -1,8 +1,8 @@
-// Package postgres keeps the bot's records in PostgreSQL, for many machines
-// that share their work.
+// Package postgres stores the bot's records in PostgreSQL, for many machines that share
+// their work.
 //
-// The machines compare the times of leases by their own clocks, so these must
-// agree to within a second or two.
+// Each machine compares the times of leases with its own clock, so the clocks must agree
+// to within a second or two.
 package postgres
 
 import (
@@ -27,23 +27,23 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// The advisory locks: one lets deliveries commit in the order of their
-// numbers, the other lets one machine migrate at a time.
+// Keys of advisory locks: one makes deliveries commit in the order of their numbers, the
+// other lets one machine migrate at a time.
 const (
 	orderKey   int64 = 0x68616e647261696c // "handrail" in ASCII
 	migrateKey int64 = orderKey + 1
 )
 
-// Config says which database to open.
+// Config configures the database.
 type Config struct {
 	URL   string           // "postgres://user:password@host/database", or the "key=value" form
-	Conns int              // most connections, 0 for 16
-	Now   func() time.Time // nil for time.Now
-	Log   *slog.Logger     // nil for none
+	Conns int              // maximum number of connections, 0 means 16
+	Now   func() time.Time // nil means time.Now
+	Log   *slog.Logger     // nil disables logging
 }
 
-// Open connects and brings the tables up to date; several machines may do so
-// at once. The store must be closed.
+// Open connects and brings the tables up to date; several machines may call it at once.
+// The caller must close the store.
 func Open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -53,7 +53,7 @@ func Open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	}
 	config, err := pgxpool.ParseConfig(c.URL)
 	if err != nil {
-		return nil, fmt.Errorf("read database address: %w", err) // pgx leaves the password out
+		return nil, fmt.Errorf("read database address: %w", err) // pgx omits the password
 	}
 	config.MaxConns = int32(min(c.Conns, 1000))
 	pool, err := pgxpool.NewWithConfig(ctx, config)
@@ -111,8 +111,7 @@ func prepare(ctx context.Context, engine *sqlstore.Engine, pool *pgxpool.Pool, l
 		sqlstore.Queue[pgx.Tx]{Driver: riverpgxv5.New(pool), Own: own, Log: log})
 }
 
-// tx is a transaction on one connection that both database/sql and the
-// queue's driver can use.
+// tx is a transaction shared by database/sql and the queue's driver, on one connection.
 type tx struct {
 	*sql.Conn
 
@@ -145,10 +144,10 @@ func (t *tx) Commit() error { return t.end(t.own.Commit) }
 // Rollback implements [sqlstore.Tx].
 func (t *tx) Rollback() error { return t.end(t.own.Rollback) }
 
-// end ends the transaction once and gives the connection back. It needs no
-// context: the time it takes is the server's. A context that ended in the
-// middle of a statement lets database/sql close the connection, which ends the
-// transaction without commit; nobody may touch the connection from then on.
+// end ends the transaction once and returns the connection to the pool. It takes no
+// context: the server limits its time. If a context ends in the middle of a statement,
+// database/sql closes the connection, which rolls the transaction back; the connection
+// must not be used afterwards.
 func (t *tx) end(how func(context.Context) error) error {
 	err := t.Raw(func(any) error { return how(context.Background()) })
 	if errors.Is(err, pgx.ErrTxClosed) || errors.Is(err, sql.ErrConnDone) {
@@ -157,7 +156,7 @@ func (t *tx) end(how func(context.Context) error) error {
 	return errors.Join(err, t.Close())
 }
 
-// own is the transaction that the queue's driver works with.
+// own returns the queue driver's form of a transaction.
 func own(open sqlstore.Tx) (pgx.Tx, bool) {
 	t, ok := open.(*tx)
 	if !ok {
@@ -166,7 +165,7 @@ func own(open sqlstore.Tx) (pgx.Tx, bool) {
 	return t.own, true
 }
 
-// full recognizes a server whose disk is full.
+// full reports whether err means that the server's disk is full.
 func full(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "53100"

@@ -1,9 +1,9 @@
-// Package sqlite keeps the bot's records in one SQLite file, beside nothing
-// else: the default for one machine.
+// Package sqlite stores the bot's records in one SQLite file. It is the default for a
+// single machine.
 //
-// One connection writes and others read. A commit reaches the disk before it
-// is acknowledged. Other processes may open the same file; they wait up to
-// five seconds for each other.
+// One connection writes and others read. A commit reaches the disk before it is
+// acknowledged. Other processes may open the same file; they wait up to five seconds for
+// each other.
 package sqlite
 
 import (
@@ -30,16 +30,15 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Config says which file to open.
+// Config configures the database.
 type Config struct {
-	Path     string           // file, made with its folder when it is missing
-	MaxPages int              // largest size in pages of 4 KiB, 0 for what the disk holds
-	Now      func() time.Time // nil for time.Now
-	Log      *slog.Logger     // nil for none
+	Path     string           // created with its directory if missing
+	MaxPages int              // maximum size in pages of 4 KiB, 0 means no limit
+	Now      func() time.Time // nil means time.Now
+	Log      *slog.Logger     // nil disables logging
 }
 
-// Open opens the file and brings its tables up to date. The store must be
-// closed.
+// Open opens the file and brings its tables up to date. The caller must close the store.
 func Open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	s, err := open(ctx, c)
 	if err != nil {
@@ -75,13 +74,13 @@ func open(ctx context.Context, c Config) (*sqlstore.Store, error) {
 	return sqlstore.New(ctx, sqlstore.Config{Engine: engine, Now: c.Now, Log: c.Log})
 }
 
-// own is the transaction that the queue's driver works with.
+// own returns the queue driver's form of a transaction.
 func own(tx sqlstore.Tx) (*sql.Tx, bool) {
 	t, ok := tx.(*sql.Tx)
 	return t, ok
 }
 
-// create makes the file, readable for nobody else.
+// create makes the file, readable by its owner only.
 func create(path string) error {
 	if path == "" {
 		return errors.New("no path given")
@@ -96,7 +95,7 @@ func create(path string) error {
 	return f.Close()
 }
 
-// connect opens the one connection that writes and those that read.
+// connect opens the single writing connection and the reading ones.
 func connect(c Config) (write, read *sql.DB, err error) {
 	path, err := filepath.Abs(c.Path)
 	if err != nil {
@@ -123,8 +122,8 @@ func connect(c Config) (write, read *sql.DB, err error) {
 	return write, read, nil
 }
 
-// full recognizes a full disk. SQLite reports one that fills up while it
-// extends its shared memory as an I/O error.
+// full reports whether err means that the disk is full. SQLite reports an I/O error if
+// the disk fills up while it extends its shared memory.
 func full(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {

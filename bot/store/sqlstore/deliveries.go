@@ -40,7 +40,7 @@ func (s *deliveries) Put(ctx context.Context, all ...*store.Delivery) ([]bool, e
 
 const deliveryColumns = `seq, id, key, event, thread, sender, priority, payload, received`
 
-// scanDelivery reads the columns above.
+// scanDelivery scans the columns of deliveryColumns.
 func scanDelivery(scan func(...any) error) (*store.Delivery, error) {
 	var d store.Delivery
 	var key sql.NullString
@@ -84,11 +84,11 @@ func (s *deliveries) Done(ctx context.Context, note string, ids ...string) error
 	return nil
 }
 
-// doneDeliveries returns how many were not done before.
+// doneDeliveries marks deliveries as done and returns the number of newly done ones.
 func doneDeliveries(ctx context.Context, q query, note string, ids []string) (done int, err error) {
 	note = strings.ReplaceAll(strings.ToValidUTF8(note, "?"), "\x00", "?")
 	for _, id := range ids {
-		// The payload is dropped; id and key stay, to recognize duplicates.
+		// The payload is dropped; id and key stay to detect duplicates.
 		n, err := q.exec(ctx, `UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`, micros(q.stamp()), note, id)
 		if err != nil {
 			return done, err

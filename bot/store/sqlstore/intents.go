@@ -22,7 +22,7 @@ func (s *intents) Intend(ctx context.Context, f store.Fence, in *store.Intent) e
 	return nil
 }
 
-// intend stores in, or overwrites it with what is stored.
+// intend stores in, or overwrites it with the stored intent.
 func intend(ctx context.Context, q query, f store.Fence, in *store.Intent) error {
 	for _, err := range []error{store.CheckName("key", in.Key), store.CheckName("kind", in.Kind), store.CheckPlain("session", in.Session)} {
 		if err != nil {
@@ -55,8 +55,8 @@ func intend(ctx context.Context, q query, f store.Fence, in *store.Intent) error
 	return nil
 }
 
-// fenceIntent asks for the fence of the intent's session. Intents without a
-// session need none.
+// fenceIntent checks the fence of the intent's session. Intents without a session need
+// none.
 func fenceIntent(ctx context.Context, q query, f store.Fence, id string) error {
 	if id == "" && f == (store.Fence{}) {
 		return nil
@@ -76,7 +76,7 @@ func readIntent(ctx context.Context, q query, key string) (*store.Intent, error)
 	return parse[store.Intent](doc)
 }
 
-// change lets fn change a stored intent.
+// change lets fn modify a stored intent.
 func (s *intents) change(ctx context.Context, f store.Fence, key string, fn func(*store.Intent) error) (store.Intent, error) {
 	var in store.Intent
 	err := s.write(ctx, func(q query) error {

@@ -14,7 +14,7 @@ type leases struct{ *base }
 
 func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
-// readLease reads a row; in a transaction it locks it.
+// readLease reads a lease. In a transaction, lock locks its row.
 func readLease(ctx context.Context, q query, key string, lock string) (store.Lease, error) {
 	l := store.Lease{Key: key}
 	var until, notBefore int64
@@ -35,7 +35,7 @@ func writeLease(ctx context.Context, q query, l store.Lease) error {
 	return err
 }
 
-// fence locks the lease a write is made under and checks that it is held.
+// fence locks the lease of a write and checks that it is held.
 func fence(ctx context.Context, q query, f store.Fence) (store.Lease, error) {
 	l, err := readLease(ctx, q, f.Key, q.Lock)
 	switch {
@@ -106,8 +106,8 @@ func (s *leases) Release(ctx context.Context, held store.Lease, backoff time.Tim
 			return err
 		}
 		if backoff.IsZero() {
-			// The row is locked: a wake either stored its delivery before this
-			// look, or finds the lease free after it.
+			// The row is locked: a concurrent delivery is either visible to this check, or its wake
+			// finds the lease free.
 			more, err := pending(ctx, q, held.Key)
 			if err != nil {
 				return err

@@ -46,8 +46,7 @@ func (l *log) Events(ctx context.Context, after int64) ([]session.Event, error) 
 	return out, nil
 }
 
-// Apply implements [store.Logs]. What the caller handed in is filled only
-// when the transaction committed.
+// Apply implements [store.Logs]. The caller's values are set only after the commit.
 func (s *logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	events := make([]*session.Event, len(c.Events))
 	for i, e := range c.Events {
@@ -100,7 +99,7 @@ func applyRecords(ctx context.Context, q query, f store.Fence, c store.Change) e
 	return err
 }
 
-// head returns the end of a log; an empty log ends at 0.
+// head returns the end of a log; seq is 0 for an empty one.
 func head(ctx context.Context, q query, id string) (seq int64, hash string, err error) {
 	err = q.row(ctx, []any{&seq, &hash}, `SELECT seq, hash FROM heads WHERE session = ?`, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -179,7 +178,7 @@ func (s *logs) Import(ctx context.Context, id string, events []session.Event) er
 		if err == nil && n == 0 {
 			err = store.ErrExists
 		}
-		if err == nil { // what was deleted is back
+		if err == nil { // the log is no longer deleted
 			_, err = q.exec(ctx, `DELETE FROM deleted WHERE session = ?`, id)
 		}
 		if err != nil {

@@ -15,25 +15,25 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Tables are those of a store, by the files that make them. The number of the
-// last file is the version of the stored form.
+// Tables are the tables of a store, as a series of migrations. The number of the last
+// migration is the schema version.
 type Tables struct {
 	DB      *sql.DB
 	Dialect goose.Dialect
-	Files   fs.FS // with a folder "migrations"
+	Files   fs.FS // with a directory "migrations"
 	Log     *slog.Logger
 }
 
-// Queue is the queue in the database of a store, through River's driver.
+// Queue is the queue in a store's database, through River's driver.
 type Queue[T any] struct {
 	Driver riverdriver.Driver[T]
-	Own    func(Tx) (T, bool) // the driver's transaction in one of the store's
+	Own    func(Tx) (T, bool) // returns the driver's form of a store's transaction
 	Log    *slog.Logger
 }
 
-// Prepare brings the tables of the store and of the queue up to date and
-// gives the engine what runs jobs. A database that a newer version wrote is
-// refused, before anything is touched.
+// Prepare brings the tables of the store and of the queue up to date, and sets Insert and
+// Jobs of the engine. It refuses a database that a newer version wrote, before any
+// change.
 func Prepare[T any](ctx context.Context, e *Engine, t Tables, q Queue[T]) error {
 	if err := t.migrate(ctx); err != nil {
 		return err

@@ -12,8 +12,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// How much one transaction stores at most. The second bounds the memory that
-// the statement needs.
+// Maximum size of one transaction. groupBytes bounds the memory of the statement.
 const (
 	groupDeliveries = 256
 	groupBytes      = 32 << 20
@@ -21,8 +20,8 @@ const (
 
 var errClosed = errors.New("store is closed")
 
-// committer stores deliveries in groups: while one transaction commits, the
-// calls that come in the meantime gather for the next.
+// committer stores deliveries in groups: while one transaction commits, new calls gather
+// for the next.
 type committer struct {
 	*base
 
@@ -46,7 +45,7 @@ func newCommitter(ctx context.Context, b *base) *committer {
 	return c
 }
 
-// close ends the loop after the transaction that runs.
+// close ends the loop after the running transaction.
 func (c *committer) close() {
 	c.once.Do(func() { close(c.quit) })
 	<-c.done
@@ -85,7 +84,7 @@ func (c *committer) loop(ctx context.Context) {
 	}
 }
 
-// gather takes what waits right now, up to the size of a group.
+// gather collects the batches that wait now, up to the size of a group.
 func (c *committer) gather(first *batch) []*batch {
 	group, n, size := []*batch{first}, len(first.deliveries), first.bytes
 	for n < groupDeliveries && size < groupBytes {
@@ -99,9 +98,9 @@ func (c *committer) gather(first *batch) []*batch {
 	return group
 }
 
-// commit stores a group. The transaction belongs to several callers, so that
-// no caller's context can end it. When a group fails, each call is tried
-// alone, so that one delivery that cannot be stored takes no other with it.
+// commit stores a group. The transaction serves several callers, so no caller's context
+// may end it. If a group fails, each call is retried alone, so that one bad delivery
+// affects no other call.
 func (c *committer) commit(ctx context.Context, group []*batch) {
 	err := c.store(ctx, group)
 	if err == nil || len(group) == 1 || errors.Is(err, store.ErrFull) {
@@ -115,7 +114,7 @@ func (c *committer) commit(ctx context.Context, group []*batch) {
 	}
 }
 
-// store makes one transaction of a group.
+// store stores a group in one transaction.
 func (c *committer) store(ctx context.Context, group []*batch) error {
 	wakes := newWakeSet()
 	err := c.transact(ctx, func(q query) error {
@@ -155,7 +154,7 @@ func (c *committer) store(ctx context.Context, group []*batch) error {
 	return err
 }
 
-// insertDeliveries stores what is new and returns its numbers by id.
+// insertDeliveries stores the new deliveries and returns their numbers by id.
 func insertDeliveries(ctx context.Context, q query, all []*store.Delivery) (map[string]int64, error) {
 	const columns, chunk = 8, 64
 	seqs := make(map[string]int64, len(all))
@@ -189,7 +188,7 @@ type wakeSet struct {
 	params  []river.InsertManyParams
 	waiting []store.Waiting
 	index   map[string]int
-	first   int64 // the lowest number of what is new
+	first   int64 // lowest number of a new delivery
 }
 
 func newWakeSet() *wakeSet { return &wakeSet{index: map[string]int{}} }
@@ -214,10 +213,9 @@ func (w *wakeSet) add(d *store.Delivery) {
 	}
 }
 
-// needed leaves out the wakes of threads with an older delivery that is as
-// urgent and that nobody has finished: that has woken them, and whoever holds
-// such a thread finds what is new before it lets go. It is sure only where
-// writes come one after the other.
+// needed omits the wakes of threads with an older, equally urgent delivery that is
+// undone: that one has woken the thread already, and the thread's holder finds the new
+// delivery before it releases the lease. This holds only if writes are serialized.
 func (w *wakeSet) needed(ctx context.Context, q query) ([]river.InsertManyParams, error) {
 	if q.Lane == nil || len(w.params) == 0 {
 		return w.params, nil
@@ -246,7 +244,7 @@ func (w *wakeSet) needed(ctx context.Context, q query) ([]river.InsertManyParams
 	return jobs, nil
 }
 
-// nudge tells the queue of this process, unless it has enough to do.
+// nudge notifies the queue of this process, unless its channel is full.
 func (w *wakeSet) nudge(b *base) {
 	for _, waiting := range w.waiting {
 		b.nudge(waiting)

@@ -26,7 +26,7 @@ func (s *Store) Delete(ctx context.Context, d *store.Deleted) error {
 		if err != nil {
 			return err
 		}
-		// The row comes first: events are deleted only of a session that has one.
+		// The record comes first: events can be deleted only if their session has one.
 		for _, do := range []struct {
 			stmt string
 			args []any
@@ -50,7 +50,8 @@ func (s *Store) Delete(ctx context.Context, d *store.Deleted) error {
 	return nil
 }
 
-// over locks a session, and its thread, against work, and checks that there is none.
+// over locks a session and its thread against work, and returns an error if the session
+// is not over.
 func over(ctx context.Context, q query, id string) error {
 	var thread, state string
 	if err := q.row(ctx, []any{&thread, &state}, `SELECT thread, state FROM sessions WHERE id = ?`, id); err != nil {
@@ -65,7 +66,7 @@ func over(ctx context.Context, q query, id string) error {
 			return fmt.Errorf("%s is worked on: %w", key, store.ErrNotOver)
 		}
 	}
-	// Nobody can begin to work on it from here on, so this is as it will stay.
+	// With the lock, no work can begin: the state is final.
 	if err := q.row(ctx, []any{&state}, `SELECT state FROM sessions WHERE id = ?`, id); err != nil {
 		return err
 	}

@@ -109,8 +109,7 @@ func (s *sessions) Update(ctx context.Context, f store.Fence, in *store.Session)
 	return nil
 }
 
-// fenceOrFree lets a write without a fence pass while nobody works on the
-// session.
+// fenceOrFree allows a write without a fence unless the session has a live lease.
 func fenceOrFree(ctx context.Context, q query, f store.Fence, id string) error {
 	if f != (store.Fence{}) {
 		return fenceFor(ctx, q, f, id)
@@ -127,7 +126,7 @@ func fenceOrFree(ctx context.Context, q query, f store.Fence, id string) error {
 	return nil
 }
 
-// fenceFor checks the fence and that it is that of session id.
+// fenceFor checks that the fence is held and belongs to session id.
 func fenceFor(ctx context.Context, q query, f store.Fence, id string) error {
 	if f.Key != id {
 		return fmt.Errorf("fence of %q does not cover %q: %w", f.Key, id, session.ErrFenced)
@@ -182,7 +181,7 @@ func (s *sessions) List(ctx context.Context, by store.Query) ([]*store.Session, 
 		}
 		add("s.state IN "+marks(1, len(states)), states...)
 	}
-	if len(by.Pulls)+len(by.Branches) > 0 { // each by its index
+	if len(by.Pulls)+len(by.Branches) > 0 { // each clause repeats the condition of its partial index
 		var either []string
 		for _, n := range by.Pulls {
 			either, args = append(either, "s.pull <> 0 AND s.pull = ?"), append(args, n)

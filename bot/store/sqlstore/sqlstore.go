@@ -1,10 +1,10 @@
-// Package sqlstore keeps the records of package store in an SQL database. It
-// is what the adapters sqlite and postgres have in common; they give it an
-// [Engine], which holds the little in which the two differ.
+// Package sqlstore keeps the records of package store in an SQL database. It is the
+// common part of the adapters sqlite and postgres; an [Engine] holds their few
+// differences.
 //
-// Every write is one transaction that first locks the row of the lease it is
-// made under, so that a worker that lost its lease can write nothing. Rows
-// are key columns beside a JSON document. Times are microseconds since 1970.
+// Every write is one transaction that first locks the row of its lease, so that a worker
+// that lost its lease can write nothing. Rows are key columns beside a JSON document.
+// Times are microseconds since 1970.
 package sqlstore
 
 import (
@@ -36,25 +36,24 @@ type Tx interface {
 // Engine is one database. Queries are written with "?" for arguments.
 type Engine struct {
 	Read    *sql.DB                                                                // for single reads
-	Begin   func(ctx context.Context) (Tx, error)                                  // a transaction that may write
+	Begin   func(ctx context.Context) (Tx, error)                                  // begins a transaction that may write
 	Insert  func(ctx context.Context, tx Tx, wakes []river.InsertManyParams) error // inserts jobs
-	Jobs    func(config *river.Config) (store.Jobs, error)                         // runs jobs
+	Jobs    func(config *river.Config) (store.Jobs, error)                         // returns a runner of jobs
 	Dollars bool                                                                   // arguments are $1, $2 …
-	Lock    string                                                                 // appended to a SELECT to lock its rows
-	Order   string                                                                 // run before deliveries are stored, so that they commit in the order of their numbers
-	Full    func(error) bool                                                       // no space left
+	Lock    string                                                                 // suffix of a SELECT that locks its rows
+	Order   string                                                                 // statement that makes deliveries commit in the order of their numbers
+	Full    func(error) bool                                                       // reports whether no space is left
 	Close   func() error
-	// Lane is for a database whose writes come one after the other: all but the intake
-	// first wait here for each other, so that a delivery waits for one of them
-	// at most, and not for its luck among all. Nil for none.
+	// Lane serializes writes, except the intake of deliveries: a delivery then waits for at
+	// most one other write. A database with concurrent writes leaves it nil.
 	Lane chan struct{}
 }
 
-// Config is what a Store needs.
+// Config configures a Store.
 type Config struct {
 	Engine Engine
-	Now    func() time.Time // nil for time.Now
-	Log    *slog.Logger     // nil for none
+	Now    func() time.Time // nil means time.Now
+	Log    *slog.Logger     // nil disables logging
 }
 
 // Store is an open database.
@@ -67,7 +66,7 @@ type Store struct {
 	err  error
 }
 
-// base is what the parts share.
+// base is the common part of all record types.
 type base struct {
 	Engine
 
@@ -76,8 +75,8 @@ type base struct {
 	nudges chan store.Waiting
 }
 
-// New starts a store over an engine whose tables are up to date. Close ends
-// it; the end of ctx does not.
+// New returns a store over an engine with up-to-date tables. It runs until Close, even if
+// ctx ends.
 func New(ctx context.Context, c Config) (*Store, error) {
 	if c.Now == nil {
 		c.Now = time.Now
@@ -100,10 +99,10 @@ func New(ctx context.Context, c Config) (*Store, error) {
 	return s, nil
 }
 
-// River makes the engine of the queue over this database.
+// River returns the runner of the queue's jobs in this database.
 func (s *Store) River(config *river.Config) (store.Jobs, error) { return s.base.Jobs(config) }
 
-// Close waits for writes that have begun and closes the database.
+// Close waits for running writes and closes the database.
 func (s *Store) Close() error {
 	s.once.Do(func() {
 		s.put.close()
@@ -125,7 +124,7 @@ func (b *base) write(ctx context.Context, fn func(q query) error) error {
 	return b.transact(ctx, fn)
 }
 
-// transact is write for the intake.
+// transact is write without the lane, for the intake.
 func (b *base) transact(ctx context.Context, fn func(q query) error) error {
 	tx, err := b.Begin(ctx)
 	if err != nil {
@@ -140,19 +139,19 @@ func (b *base) transact(ctx context.Context, fn func(q query) error) error {
 	return nil
 }
 
-// rolledBack rolls back and returns only errors that say something new.
+// rolledBack rolls back and returns only unexpected errors.
 func rolledBack(tx Tx) error {
 	err := tx.Rollback()
 	if err == nil || errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	if strings.Contains(err.Error(), "no transaction is active") {
-		return nil // the database already did
+		return nil // already rolled back by the database
 	}
 	return fmt.Errorf("roll back transaction: %w", err)
 }
 
-// explain makes a full disk recognizable.
+// explain wraps [store.ErrFull] if the disk is full.
 func (b *base) explain(err error) error {
 	if err != nil && b.Full != nil && b.Full(err) && !errors.Is(err, store.ErrFull) {
 		return fmt.Errorf("%w (%w)", store.ErrFull, err)
@@ -160,7 +159,7 @@ func (b *base) explain(err error) error {
 	return err
 }
 
-// sql adapts a query to the database.
+// sql adapts the placeholders of a query to the database.
 func (b *base) sql(q string) string {
 	if !b.Dollars {
 		return q
@@ -177,24 +176,24 @@ func (b *base) sql(q string) string {
 	return out.String()
 }
 
-// read returns a query outside of a transaction.
+// read returns a query outside of any transaction.
 func (b *base) read() query { return query{b, b.Read} }
 
-// runner is what transactions and databases have in common.
+// runner is implemented by transactions and databases.
 type runner interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// query runs statements in the form of the database.
+// query runs statements with the placeholders of the database.
 type query struct {
 	*base
 
 	on runner
 }
 
-// exec runs a statement and returns the number of rows it changed.
+// exec runs a statement and returns the number of changed rows.
 func (q query) exec(ctx context.Context, stmt string, args ...any) (int, error) {
 	res, err := q.on.ExecContext(ctx, q.sql(stmt), args...)
 	if err != nil {
@@ -228,7 +227,7 @@ func (q query) rows(ctx context.Context, scan func(*sql.Rows) error, stmt string
 	return rows.Err()
 }
 
-// micros is how a time is stored; the zero time is 0.
+// micros returns the stored form of a time; the zero time is 0.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -243,10 +242,10 @@ func fromMicros(n int64) time.Time {
 	return time.UnixMicro(n).UTC()
 }
 
-// stamp is the current time in the precision that is kept.
+// stamp returns the current time in the stored precision.
 func (b *base) stamp() time.Time { return b.now().UTC().Truncate(time.Microsecond) }
 
-// document is the stored form of a record.
+// document returns the stored form of a record.
 func document(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {

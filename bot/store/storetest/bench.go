@@ -10,9 +10,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Bench measures what happens most.
+// Bench measures the most frequent operations.
 func Bench(b *testing.B, open func() store.Store) {
-	payload := make([]byte, 8<<10) // about what an issue comment takes
+	payload := make([]byte, 8<<10) // about the size of an issue comment
 	put := func(s store.Store, n int64) error {
 		_, err := s.Deliveries.Put(b.Context(), &store.Delivery{
 			ID: fmt.Sprint("d", n), Key: fmt.Sprint("k", n), Event: "issue_comment", Thread: fmt.Sprint("octo/hello#", n%100), Payload: payload,

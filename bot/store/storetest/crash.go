@@ -17,10 +17,9 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Crash kills a process that works on the database at address, again and
-// again, and checks that nothing it acknowledged is lost and nothing is done
-// twice. The process is this test binary; its test named child calls
-// [CrashChild].
+// Crash repeatedly kills a process that works on the database at address, and checks that
+// nothing acknowledged is lost and nothing is done twice. The process is this test
+// binary; its test child calls [CrashChild].
 func Crash(t *testing.T, child, address string, open func() store.Store) {
 	t.Helper()
 	acked := map[string]int{}
@@ -61,8 +60,8 @@ func Crash(t *testing.T, child, address string, open func() store.Store) {
 	checkOpen(t, s, logged)
 }
 
-// checkOpen checks that what did not happen is still open, and that nothing
-// is there without the rest of its transaction.
+// checkOpen checks that unfinished intents are still open, and that every transaction is
+// stored completely.
 func checkOpen(t *testing.T, s store.Store, logged map[string]int) {
 	t.Helper()
 	intents, err := s.Intents.Open(t.Context(), "s1")
@@ -77,7 +76,7 @@ func checkOpen(t *testing.T, s store.Store, logged map[string]int) {
 	}
 }
 
-// threadIDs finishes and returns the deliveries that are open.
+// threadIDs marks the open deliveries as done and returns their ids.
 func threadIDs(t *testing.T, s store.Store) []string {
 	t.Helper()
 	var out []string
@@ -92,15 +91,14 @@ func threadIDs(t *testing.T, s store.Store) []string {
 	}
 }
 
-// victim is a process that is killed: the test that it runs, the store that it
-// works on, and after how many acknowledgments.
+// victim is a process to be killed: its test, its store, and the number of
+// acknowledgments before the kill.
 type victim struct {
 	child, address string
 	after          int
 }
 
-// crashOnce starts the process, kills it and returns how many acknowledgments
-// there were.
+// crashOnce starts the process, kills it and returns the number of acknowledgments.
 func crashOnce(t *testing.T, v victim, acked map[string]int) int {
 	t.Helper()
 	after := v.after
@@ -129,8 +127,8 @@ func crashOnce(t *testing.T, v victim, acked map[string]int) int {
 	return n
 }
 
-// CrashChild works on a store until it is killed, when the test runs in a
-// process that [Crash] started. It reports false when it does not.
+// CrashChild works on a store until it is killed, if the test runs in a process started
+// by [Crash]. Otherwise it reports false.
 func CrashChild(t *testing.T, open func(address string) store.Store) bool {
 	t.Helper()
 	if flag.NArg() != 1 {
@@ -141,7 +139,7 @@ func CrashChild(t *testing.T, open func(address string) store.Store) bool {
 	for {
 		l, err := s.Leases.Acquire(ctx, "s1", "child", 20*time.Millisecond)
 		if errors.Is(err, store.ErrHeld) {
-			continue // the one that was killed
+			continue // held by the killed process
 		}
 		must(t, err)
 		for i := range 1000 {
@@ -150,7 +148,7 @@ func CrashChild(t *testing.T, open func(address string) store.Store) bool {
 	}
 }
 
-// crashStep makes one of everything and acknowledges it.
+// crashStep writes one record of each kind and acknowledges it.
 func crashStep(ctx context.Context, s store.Store, f store.Fence, id string, out io.Writer) error {
 	ack := func(what string) { _, _ = io.WriteString(out, "ack "+what+"\n") }
 	if _, err := s.Deliveries.Put(ctx, delivery(id, thread)); err != nil {
@@ -166,7 +164,7 @@ func crashStep(ctx context.Context, s store.Store, f store.Fence, id string, out
 		return err
 	}
 	ack("event " + id)
-	// What an earlier process left open is ended now, and said after it.
+	// Intents left open by an earlier process are ended now, and then logged.
 	open, err := s.Intents.Open(ctx, f.Key)
 	if err != nil {
 		return err

@@ -18,14 +18,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// goldenSession is the session whose log is in the store that [Fill] filled.
+// goldenSession is the session of the log that [Fill] stores.
 const goldenSession = "sgolden00001"
 
 var writeGolden = flag.Bool("golden.write", false, "write the database of the newest form to testdata")
 
-// Golden calls check with the database that each version of the stored form
-// left: testdata/golden-N.EXT.gz for the migration N. With -golden.write it
-// keeps what write makes, a database of the newest form, first.
+// Golden calls check with the database of each schema version:
+// testdata/golden-N.EXT.gz for migration N. With -golden.write it first stores the result
+// of write, a database of the newest version.
 func Golden(t *testing.T, ext string, write func(*testing.T) []byte, check func(t *testing.T, data []byte)) {
 	t.Helper()
 	forms, err := filepath.Glob("migrations/*.sql")
@@ -64,8 +64,8 @@ func Unpack(t *testing.T, file string) []byte {
 	return data
 }
 
-// Fill puts a little of everything into an empty store. What it makes is what
-// the golden databases of every version hold.
+// Fill stores a few records of each kind in an empty store. The golden databases of every
+// version hold the same records.
 func Fill(t testing.TB, s store.Store) {
 	t.Helper()
 	ctx := t.Context()
@@ -93,8 +93,7 @@ func Fill(t testing.TB, s store.Store) {
 	must(t, s.Meta.Set(ctx, "k", []byte("v")))
 }
 
-// Filled checks that a store holds what [Fill] made, and that work goes on
-// from there.
+// Filled checks that a store holds the records of [Fill], and that work can continue.
 func Filled(t *testing.T, s store.Store) {
 	t.Helper()
 	ctx := t.Context()

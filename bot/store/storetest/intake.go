@@ -14,9 +14,8 @@ import (
 
 const thread = "octo/hello#1"
 
-// deliveriesOnce stores the two deliveries that GitHub sends for one comment
-// when an App hook and a repository hook see it, and a redelivery, in every
-// order.
+// deliveriesOnce stores, in every order, a redelivery and the two deliveries that GitHub
+// sends for one comment if both an App hook and a repository hook see it.
 func deliveriesOnce(t *testing.T, e *env) {
 	make3 := func(run int) []*store.Delivery {
 		app, hook, again := delivery(fmt.Sprint("app", run), thread), delivery(fmt.Sprint("hook", run), thread), delivery(fmt.Sprint("app", run), thread)
@@ -65,7 +64,7 @@ func deliveriesOnce(t *testing.T, e *env) {
 	}
 }
 
-// deliveriesOrder works on all orders of up to six deliveries, among those of
+// deliveriesOrder works on all orders of up to six deliveries, interleaved with those of
 // another thread.
 func deliveriesOrder(t *testing.T, e *env) {
 	for n := 1; n <= e.orders; n++ {
@@ -78,7 +77,7 @@ func deliveriesOrder(t *testing.T, e *env) {
 			_, err := e.Deliveries.Put(t.Context(), sent...)
 			must(t, err)
 			if n == 6 && run%10 != 0 {
-				continue // reading every order of many takes long
+				continue // reading every order of six takes long
 			}
 			for _, i := range order {
 				d, err := e.Deliveries.Next(t.Context(), name)
@@ -94,7 +93,7 @@ func deliveriesOrder(t *testing.T, e *env) {
 	}
 }
 
-// deliveriesUrgent looks ahead for what cannot wait. The order stays.
+// deliveriesUrgent looks ahead for urgent deliveries. The order of work stays.
 func deliveriesUrgent(t *testing.T, e *env) {
 	ctx := t.Context()
 	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer, store.PriorityStop} {
@@ -143,7 +142,7 @@ func deliveriesUrgent(t *testing.T, e *env) {
 	}
 }
 
-// deliveriesGroup stores many at once and finds each of them as it was.
+// deliveriesGroup stores many deliveries at once and reads each of them back unchanged.
 func deliveriesGroup(t *testing.T, e *env) {
 	const n = 400
 	errs := parallel(n, func(i int) error {
@@ -219,7 +218,7 @@ func deliveriesPrune(t *testing.T, e *env) {
 	}
 }
 
-// waiting returns the names of the threads that wait.
+// waiting returns the names of the waiting threads.
 func (e *env) waiting(t *testing.T) []string {
 	t.Helper()
 	all, err := e.Wakes.Waiting(t.Context(), 100)

@@ -67,8 +67,8 @@ func leaseContention(t *testing.T, e *env) {
 	}
 }
 
-// leasePaused stops the first holder for longer than its lease, lets a second
-// one work, and wakes the first again: it must write nothing of any kind.
+// leasePaused stops the first holder for longer than its lease, lets a second one work,
+// and wakes the first again: all of its writes must fail.
 func leasePaused(t *testing.T, e *env) {
 	ctx := t.Context()
 	row := &store.Session{ID: "s1", Thread: thread}
@@ -105,7 +105,7 @@ func leasePaused(t *testing.T, e *env) {
 	}
 	must(t, e.Sessions.Update(ctx, cur.Fence(), row))
 
-	// Alive again before anybody took over, the holder may go on.
+	// The holder of an expired lease may go on until the lease is taken over.
 	e.clock.Add(time.Hour)
 	must(t, e.Logs.Log(cur.Fence()).Append(ctx, note(2, "still here")))
 	// After the release it may not.
@@ -114,8 +114,8 @@ func leasePaused(t *testing.T, e *env) {
 	want(t, "append after the release", e.Logs.Log(cur.Fence()).Append(ctx, note(3, "gone")), session.ErrFenced)
 }
 
-// leaseBehind has a worker read a delivery, and another do it and let its session go,
-// before the first takes that session: it must not do it again.
+// leaseBehind has one worker read a delivery, and a second one finish it and release its
+// session. The first one then takes the session and must not do the work again.
 func leaseBehind(t *testing.T, e *env) {
 	ctx := t.Context()
 	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))
@@ -141,8 +141,8 @@ func leaseBehind(t *testing.T, e *env) {
 	}
 }
 
-// leaseRelease has a delivery arrive, and a wake, between the last look of
-// the holder and its release.
+// leaseRelease has a delivery and a wake arrive between the holder's last check and its
+// release.
 func leaseRelease(t *testing.T, e *env) {
 	ctx := t.Context()
 	held, err := e.Leases.Want(ctx, thread)

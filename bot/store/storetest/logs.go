@@ -59,8 +59,7 @@ func logChain(t *testing.T, e *env) {
 	}
 }
 
-// logContention has many goroutines of one holder append to one log.
-// The whole output of a command is in the log, however long it may be.
+// logOutput checks that the log holds the whole output of a command, however long.
 func logOutput(t *testing.T, e *env) {
 	ctx := t.Context()
 	f := e.hold(t, "s1", "me").Fence()
@@ -145,8 +144,7 @@ func logImport(t *testing.T, e *env) {
 	}
 }
 
-// logGolden takes logs that were written by earlier versions in and gives
-// the same bytes out.
+// logGolden imports logs written by earlier versions and exports them byte for byte.
 func logGolden(t *testing.T, e *env) {
 	files, err := golden.ReadDir("testdata")
 	must(t, err)
@@ -166,7 +164,7 @@ func logGolden(t *testing.T, e *env) {
 	}
 }
 
-// changeAtomic makes changes of which one part fails.
+// changeAtomic makes changes that fail in one part.
 func changeAtomic(t *testing.T, e *env) {
 	ctx := t.Context()
 	row := &store.Session{ID: "s1", Thread: thread}
@@ -207,7 +205,7 @@ func changeAtomic(t *testing.T, e *env) {
 	want(t, "next delivery", err, store.ErrNotFound)
 }
 
-// unchanged checks that refused changes left nothing.
+// unchanged checks that refused changes had no effect.
 func unchanged(t *testing.T, e *env) {
 	t.Helper()
 	ctx := t.Context()

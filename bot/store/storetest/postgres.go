@@ -15,8 +15,8 @@ import (
 	"testing"
 )
 
-// Postgres is a server that lives as long as a test. It listens on a socket
-// in a folder of its own.
+// Postgres is a server that runs for the duration of a test. It listens on a socket in
+// its own directory.
 type Postgres struct {
 	dir  string
 	bin  string
@@ -24,9 +24,9 @@ type Postgres struct {
 	n    atomic.Int64
 }
 
-// StartPostgres starts a server with the programs of the machine. Without
-// them the test is skipped, or fails when HANDRAIL_REQUIRE_ENGINES names
-// postgres. A durable server waits for the disk, for benchmarks.
+// StartPostgres starts a server with the installed programs. Without them it skips the
+// test, or fails it if HANDRAIL_REQUIRE_ENGINES names postgres. A durable server waits
+// for the disk, for benchmarks.
 func StartPostgres(t testing.TB, durable bool) *Postgres {
 	t.Helper()
 	p := &Postgres{bin: postgresPrograms()}
@@ -58,7 +58,7 @@ func StartPostgres(t testing.TB, durable bool) *Postgres {
 	return p
 }
 
-// Database makes an empty database and returns its address.
+// Database creates an empty database and returns its address.
 func (p *Postgres) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprint("bot", p.n.Add(1))
@@ -74,7 +74,7 @@ func (p *Postgres) run(t testing.TB, program string, args ...string) {
 	cmd.Dir = p.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.cred}
 	var out bytes.Buffer
-	// The server would keep a pipe open for as long as it lives.
+	// The server would keep a pipe open for its whole life.
 	file, err := os.CreateTemp(t.TempDir(), "out")
 	must(t, err)
 	defer file.Close()
@@ -86,7 +86,7 @@ func (p *Postgres) run(t testing.TB, program string, args ...string) {
 	}
 }
 
-// postgresPrograms returns the folder of the server's programs, or "".
+// postgresPrograms returns the directory of the server's programs, or "".
 func postgresPrograms() string {
 	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin")
 	if path, err := exec.LookPath("initdb"); err == nil {
@@ -118,8 +118,8 @@ func credential(name string) (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, err
 }
 
-// Dump writes the database at an address of [Postgres.Database] to a file that
-// [Postgres.Restore] reads.
+// Dump writes the database at an address of [Postgres.Database] to a file for
+// [Postgres.Restore].
 func (p *Postgres) Dump(t testing.TB, url, path string) {
 	t.Helper()
 	out := filepath.Join(p.dir, "dump.sql")
@@ -129,8 +129,7 @@ func (p *Postgres) Dump(t testing.TB, url, path string) {
 	must(t, os.WriteFile(path, data, 0o600))
 }
 
-// Restore makes a database from what [Postgres.Dump] wrote and returns its
-// address.
+// Restore creates a database from a dump of [Postgres.Dump] and returns its address.
 func (p *Postgres) Restore(t testing.TB, dump []byte) string {
 	t.Helper()
 	url := p.Database(t)

@@ -83,7 +83,7 @@ func sessionsListed(t *testing.T, e *env) {
 	}
 }
 
-// sessionsUpdate has two writers that read the same row.
+// sessionsUpdate has two writers that have read the same row.
 func sessionsUpdate(t *testing.T, e *env) {
 	ctx := t.Context()
 	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))

@@ -34,7 +34,8 @@ type retired struct {
 	store.Retired
 }
 
-// over makes a session with a log in some state, and returns what says that it is deleted.
+// over creates a session with a log in the given state, and returns the record of its
+// deletion.
 func (r *retired) over(t *testing.T, id string, state session.Phase) *store.Deleted {
 	t.Helper()
 	ctx := t.Context()
@@ -61,7 +62,7 @@ func (r *retired) record(t *testing.T, id string) *store.Deleted {
 	return d
 }
 
-// kept checks that a session is there with all of its log.
+// kept checks that a session still exists with its whole log.
 func (r *retired) kept(t *testing.T, id string) {
 	t.Helper()
 	_, err := r.Sessions.Session(t.Context(), id)

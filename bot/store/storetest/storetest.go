@@ -1,5 +1,4 @@
-// Package storetest says what a store must do, as tests that every adapter
-// passes.
+// Package storetest specifies a store, as tests that every adapter passes.
 package storetest
 
 import (
@@ -12,12 +11,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Open opens an empty store that takes the time from now. It is closed by
-// t.Cleanup.
+// Open opens an empty store with the clock now. It is closed by t.Cleanup.
 type Open func(t *testing.T, now func() time.Time) store.Store
 
-// Run runs the whole suite. Of up to as many deliveries as orders says all orders are
-// tried.
+// Run runs the whole suite. It tries all orders of up to orders deliveries.
 func Run(t *testing.T, open Open, orders int) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, *env){
@@ -57,7 +54,7 @@ func Run(t *testing.T, open Open, orders int) {
 	}
 }
 
-// env is what a test of the suite works with.
+// env is the environment of a test of the suite.
 type env struct {
 	store.Store
 
@@ -65,13 +62,13 @@ type env struct {
 	orders int
 }
 
-// Clock is a clock that stands until it is moved.
+// Clock is a clock that moves only on [Clock.Add].
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock at a fixed time.
+// NewClock returns a clock that begins at a fixed time.
 func NewClock() *Clock {
 	return &Clock{now: time.Date(2026, 3, 4, 5, 6, 7, 8000, time.UTC)}
 }
@@ -83,14 +80,14 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Add moves the clock.
+// Add moves the clock forward.
 func (c *Clock) Add(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// hold acquires a lease.
+// hold acquires a lease or fails the test.
 func (e *env) hold(t *testing.T, key, owner string) store.Lease {
 	t.Helper()
 	l, err := e.Leases.Acquire(t.Context(), key, owner, time.Minute)
@@ -106,7 +103,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// want checks which error came.
+// want checks the identity of an error.
 func want(t *testing.T, what string, err, target error) {
 	t.Helper()
 	if !errors.Is(err, target) {
@@ -114,17 +111,17 @@ func want(t *testing.T, what string, err, target error) {
 	}
 }
 
-// delivery makes a delivery with an id and the name of its thread.
+// delivery returns a delivery with an id, for a thread.
 func delivery(id, thread string) *store.Delivery {
 	return &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Sender: "octocat", Payload: []byte(`{"id":"` + id + `"}`)}
 }
 
-// note makes an event that says text.
+// note returns an event with a text.
 func note(turn int, text string) *session.Event {
 	return session.NewEvent(session.TypeNote, turn, session.Note{Kind: "reminder", Text: text})
 }
 
-// texts returns what notes say.
+// texts returns the texts of notes.
 func texts(t *testing.T, events []session.Event) []string {
 	t.Helper()
 	var out []string

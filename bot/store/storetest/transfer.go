@@ -9,7 +9,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// Export writes the log of a session from a store, see [store.WriteLog].
+// Export writes the log of a session, see [store.WriteLog].
 func Export(ctx context.Context, from interface {
 	Log(f store.Fence) session.Log
 }, id string, w io.Writer) error {
@@ -23,8 +23,7 @@ func Export(ctx context.Context, from interface {
 	return store.WriteLog(w, id, events)
 }
 
-// Import stores an exported log in a store and returns the session's id. A
-// torn log is refused.
+// Import stores an exported log and returns the session's id. It refuses a torn log.
 func Import(ctx context.Context, r io.Reader, to store.Logs) (string, error) {
 	id, events, err := store.ReadLog(r)
 	if err != nil {

@@ -238,7 +238,7 @@ func TestHugeRef(t *testing.T) {
 		size += int64(len(unzipped(data)))
 	}
 	for most, ok := range map[int64]bool{size: true, size - 1: false, 1000: false} {
-		s := threadref.New(threadref.Config{Repo: &memory{files: good, n: 1}, Ref: "refs/agent/sessions/thread-1", Most: most})
+		s := threadref.New(threadref.Config{Repo: &memory{files: good, n: 1}, Ref: "refs/agent/sessions/thread-1", MaxUnpacked: most})
 		if _, err := s.Store().Logs.Heads(t.Context()); (err == nil) != ok {
 			t.Errorf("%d bytes of %d may be read: %v", most, size, err)
 		}

@@ -16,33 +16,33 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// book is all that is kept. A record in it is never changed, only replaced, so that a
+// book is the whole content of the ref. Its records are replaced, never modified, so a
 // copy of the maps is a copy of the book.
 type book struct {
 	records
 
 	logs  map[string]*chain
-	files map[string][]byte // parts of logs that are never written again, by their names
+	files map[string][]byte // finished parts of logs, by file name
 }
 
-// records is what is written anew at each change.
+// records is the part that every change writes again.
 type records struct {
 	Form       int                      `json:"form"`
-	Writer     string                   `json:"writer"` // who wrote this, and its how many-th writing it is
+	Writer     string                   `json:"writer"` // id of the store that wrote this; Change counts its writes
 	Change     int64                    `json:"change"`
 	Seq        int64                    `json:"seq,omitempty"`
-	Deliveries []store.Delivery         `json:"deliveries,omitempty"` // that wait, oldest first
-	Known      map[string]known         `json:"known,omitempty"`      // by id
+	Deliveries []store.Delivery         `json:"deliveries,omitempty"` // undone ones, oldest first
+	Known      map[string]known         `json:"known,omitempty"`      // done ones, by id
 	Sessions   map[string]store.Session `json:"sessions,omitempty"`
 	Order      []string                 `json:"order,omitempty"` // of sessions, oldest first
 	Leases     map[string]store.Lease   `json:"leases,omitempty"`
 	Intents    map[string]store.Intent  `json:"intents,omitempty"`
 	Planned    []string                 `json:"planned,omitempty"` // keys of intents, oldest first
 	Values     map[string][]byte        `json:"values,omitempty"`
-	Heads      map[string]store.Head    `json:"heads,omitempty"` // where logs end
+	Heads      map[string]store.Head    `json:"heads,omitempty"` // ends of logs
 }
 
-// known is a delivery that was worked on: enough to tell a redelivery.
+// known is a finished delivery, kept to recognize a redelivery.
 type known struct {
 	Key  string    `json:"key,omitempty"`
 	Done time.Time `json:"done"`
@@ -52,35 +52,35 @@ type known struct {
 // chain is one log.
 type chain struct {
 	events []session.Event
-	sealed int // events that are in parts which are never written again
+	sealed int // number of events in finished parts
 	parts  int
 }
 
-// form is the version of what is written.
+// form is the version of the format.
 const form = 1
 
-// partSize is how many bytes of events make a part that is never written again.
+// partSize is the size of events at which a part is finished, in bytes.
 const partSize = 256 << 10
 
-// most limits what the files of the ref unpack to together.
-const most = 512 << 20
+// maxUnpacked is the maximum unpacked size of all files together, in bytes.
+const maxUnpacked = 512 << 20
 
-// mostSessions and mostBytes limit what a ref keeps of sessions that are over, and
-// longestKnown how long it tells a redelivery. The newest session is kept whatever its
-// size: its budgets limit that.
+// maxSessions and maxBytes limit the sessions in a ref, and maxKnownAge the time for
+// which it recognizes redeliveries. The newest session is kept at any size: its budgets
+// limit that.
 const (
-	mostSessions = 20
-	mostBytes    = 32 << 20
-	longestKnown = 30 * 24 * time.Hour
+	maxSessions = 20
+	maxBytes    = 32 << 20
+	maxKnownAge = 30 * 24 * time.Hour
 )
 
-// The names of files. The ref has no directories.
+// Names of files. The ref has no directories.
 const (
 	stateFile = "state.json.gz"
 	partEnd   = ".jsonl.gz"
 )
 
-// ErrSealed is the error for a ref that is sealed, where there is no key for it.
+// ErrSealed means that a ref is sealed and no key was given.
 var ErrSealed = errors.New("it is sealed: the key that it was sealed with is needed")
 
 func newBook() *book {
@@ -99,9 +99,9 @@ func (b *book) clone() *book {
 	return &c
 }
 
-// join adds to what this process knows what others have put into the ref since: they
-// leave deliveries, and ask holders of leases to look again. It fails with
-// [session.ErrFenced] when one of them took a lease.
+// join merges changes that other processes made in the ref: new deliveries, and requests
+// to holders of leases. It fails with [session.ErrFenced] if one of them took a lease
+// held here.
 func (b *book) join(theirs *book) (*book, error) {
 	c := b.clone()
 	for key, l := range theirs.Leases {
@@ -125,20 +125,20 @@ func (b *book) join(theirs *book) (*book, error) {
 	return c, nil
 }
 
-// trim forgets what is old.
+// trim removes old records.
 func (b *book) trim(now time.Time, limit int) {
-	maps.DeleteFunc(b.Known, func(_ string, k known) bool { return now.Sub(k.Done) > longestKnown })
+	maps.DeleteFunc(b.Known, func(_ string, k known) bool { return now.Sub(k.Done) > maxKnownAge })
 	size := 0
 	for _, data := range b.files {
 		size += len(data)
 	}
-	for len(b.Order) > mostSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
+	for len(b.Order) > maxSessions || len(b.Order) > 1 && size > limit { //control:old-sessions-are-forgotten
 		size -= b.forget(b.Order[0])
 		b.Order = b.Order[1:]
 	}
 }
 
-// forget drops all of a session, and returns how many bytes its log had.
+// forget removes a session and returns the size of its log in bytes.
 func (b *book) forget(id string) (size int) {
 	delete(b.Sessions, id)
 	delete(b.Leases, id)
@@ -182,7 +182,7 @@ func (b *book) encode(seal func([]byte) ([]byte, error)) (map[string][]byte, err
 	return files, err
 }
 
-// part makes parts of the events at the end of a log that are enough for them.
+// part moves the events at the end of a log into parts, while they fill a part.
 func (b *book) part(id string, c *chain, seal func([]byte) ([]byte, error)) error {
 	size := 0
 	for i := c.sealed; i < len(c.events); i++ {
@@ -203,7 +203,7 @@ func (b *book) part(id string, c *chain, seal func([]byte) ([]byte, error)) erro
 
 func partName(id string, n int) string { return fmt.Sprintf("%s.%06d%s", id, n, partEnd) }
 
-// event is one as it is written. Data is text, because its hash is over its bytes.
+// event is the stored form of an event. Data keeps its exact bytes: the hash covers them.
 type event struct {
 	session.Event
 
@@ -239,10 +239,10 @@ func pack(data []byte, seal func([]byte) ([]byte, error)) ([]byte, error) {
 	return seal(out.Bytes())
 }
 
-// unpacker reads files of the ref.
+// unpacker unpacks files of the ref, up to a total size.
 type unpacker struct {
 	open func([]byte) ([]byte, error)
-	left int64 // bytes that they may have, together
+	left int64 // remaining bytes, for all files together
 }
 
 func (u *unpacker) unpack(data []byte) ([]byte, error) {
@@ -266,7 +266,7 @@ func (u *unpacker) unpack(data []byte) ([]byte, error) {
 	return out, err
 }
 
-// decode reads the files of the ref. A ref that is not there has none.
+// decode reads the files of the ref. A missing ref gives an empty book.
 func decode(files map[string][]byte, u unpacker) (*book, error) {
 	b := newBook()
 	if len(files) == 0 {
@@ -303,7 +303,7 @@ func decode(files map[string][]byte, u unpacker) (*book, error) {
 	return b, b.check()
 }
 
-// take adds a part to a log. The last part stays open: it may get more.
+// take adds a part to a log. The last part stays open for further events.
 func (b *book) take(id, name string, data []byte) error {
 	c := b.logs[id]
 	if c == nil {
@@ -332,7 +332,7 @@ func (b *book) take(id, name string, data []byte) error {
 	}
 }
 
-// check verifies that logs are unbroken and end where the records say.
+// check verifies that the logs are complete and end at the recorded heads.
 func (b *book) check() error {
 	for id := range b.logs {
 		if _, ok := b.Heads[id]; !ok { //control:no-log-without-an-end
@@ -350,7 +350,7 @@ func (b *book) check() error {
 		if last := c.events[len(c.events)-1]; last.Hash != h.Hash || last.Seq != h.Seq {
 			return fmt.Errorf("the log of session %s does not end where the records say", id)
 		}
-		delete(b.files, partName(id, c.parts)) // the last one is written again
+		delete(b.files, partName(id, c.parts)) // the last part is written again
 	}
 	return nil
 }

@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Watch says what a process waits for, and who is told.
+// Watch configures [Store.UntilIdle].
 type Watch struct {
-	Owner  string        // of the leases of this process
-	Within time.Duration // what is due later is left to another process
-	Look   time.Duration // between two looks at the ref
+	Owner  string        // owner of this process's leases
+	Within time.Duration // later work is left to another process
+	Look   time.Duration // interval between reads of the ref
 	Log    *slog.Logger
 }
 
-// UntilIdle waits until nothing is left to do for this process: it has no lease, and
-// there is nothing that it is to look at, now or within a time. What others leave in the
-// ref meanwhile is found. It returns nil when ctx ends.
+// UntilIdle waits until this process holds no lease and has no work, now or within
+// w.Within. It notices work that other processes leave in the ref. It returns nil if ctx
+// ends.
 func (s *Store) UntilIdle(ctx context.Context, w Watch) error {
 	tick := time.NewTicker(min(w.Look, 200*time.Millisecond))
 	defer tick.Stop()
@@ -38,10 +38,10 @@ func (s *Store) UntilIdle(ctx context.Context, w Watch) error {
 	}
 }
 
-// idle reports whether nothing is left to do. What another works on that is not gone is
-// left to it: it lets go only when it has found all that waits.
+// idle reports whether no work is left. Threads of another live process are left to it:
+// it releases its lease only when nothing waits.
 func (s *Store) idle(ctx context.Context, w Watch) (idle bool, err error) {
-	unsure := map[string]bool{} // who may be gone
+	unsure := map[string]bool{} // owners that may be gone
 	err = s.read(ctx, func(b *book) error {
 		now, end := s.stamp(), s.stamp().Add(w.Within)
 		idle = true
@@ -69,5 +69,5 @@ func (s *Store) idle(ctx context.Context, w Watch) (idle bool, err error) {
 			w.Log.WarnContext(ctx, "look whether another run works", "run", owner, "err", err)
 		}
 	}
-	return false, nil // now more is known
+	return false, nil // the answers may change the result
 }

@@ -54,8 +54,7 @@ func (s deliveries) Put(ctx context.Context, all ...*store.Delivery) (stored []b
 	return stored, nil
 }
 
-// has reports whether a delivery of that id, or of that key unless it is empty, was
-// stored.
+// has reports whether a delivery with that id, or with that non-empty key, was stored.
 func (b *book) has(id, key string) bool {
 	if _, ok := b.Known[id]; ok {
 		return true
@@ -71,7 +70,7 @@ func (b *book) has(id, key string) bool {
 	return false
 }
 
-// undone returns the deliveries of a thread that wait, oldest first.
+// undone returns the waiting deliveries of a thread, oldest first.
 func (b *book) undone(thread string) (out []store.Delivery) {
 	for _, d := range b.Deliveries {
 		if d.Thread == thread {
@@ -103,7 +102,7 @@ func (s deliveries) Done(ctx context.Context, note string, ids ...string) error 
 	return s.change(ctx, soon, func(b *book) error { b.done(s.stamp(), note, ids); return nil })
 }
 
-// done returns how many were not done before.
+// done marks deliveries as done and returns the number of newly done ones.
 func (b *book) done(now time.Time, note string, ids []string) int {
 	before := len(b.Deliveries)
 	b.Deliveries = slices.DeleteFunc(b.Deliveries, func(d store.Delivery) bool {
@@ -142,8 +141,8 @@ func (s deliveries) Prune(ctx context.Context, before time.Time) (n int, err err
 
 type wakes struct{ *Store }
 
-// Wake implements [store.Wakes]. A wake is for this process: the next one looks at the
-// thread anyway.
+// Wake implements [store.Wakes]. Only this process keeps the wake: the next one checks
+// the thread anyway.
 func (s wakes) Wake(_ context.Context, thread string, urgency int, at time.Time) error {
 	urgency = cmp.Or(urgency, store.PriorityWork)
 	if err := cmp.Or(store.CheckName("thread", thread), store.CheckPriority(urgency)); err != nil {
@@ -162,8 +161,8 @@ func (s wakes) Wake(_ context.Context, thread string, urgency int, at time.Time)
 	return nil
 }
 
-// taken forgets wakes of a thread: who took it up looks at all of it.
-func (s *Store) taken(thread string) {
+// clearWake drops the due wake of a thread: its new worker checks all of it.
+func (s *Store) clearWake(thread string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.due[thread].After(s.stamp()) {
@@ -208,7 +207,7 @@ func (s wakes) Waiting(ctx context.Context, limit int) (out []store.Waiting, err
 	return out, err
 }
 
-// waiting returns the threads that have work until then, also those that somebody has.
+// waiting returns the threads with work up to a time, including those with a worker.
 func (s *Store) waiting(b *book, until time.Time) map[string]store.Waiting {
 	found := map[string]store.Waiting{}
 	add := func(w store.Waiting) {

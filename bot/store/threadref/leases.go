@@ -14,13 +14,13 @@ type leases struct{ *Store }
 
 func live(l store.Lease, now time.Time) bool { return l.Owner != "" && l.Until.After(now) }
 
-// look is what is known of a holder of leases.
-type look struct {
+// holderState is the last known state of a holder of leases.
+type holderState struct {
 	at   time.Time
-	gone bool // for good
+	gone bool // permanently
 }
 
-// gone asks whether a holder of leases is gone for good, and keeps the answer.
+// gone asks whether a holder of leases is permanently gone, and remembers the answer.
 func (s *Store) gone(ctx context.Context, owner string) (gone bool, err error) {
 	if s.Away != nil {
 		gone, err = s.Away(ctx, owner)
@@ -28,17 +28,17 @@ func (s *Store) gone(ctx context.Context, owner string) (gone bool, err error) {
 	if err == nil {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.asked[owner] = look{time.Now(), gone}
+		s.asked[owner] = holderState{time.Now(), gone}
 	}
 	return gone, err
 }
 
-// works reports whether somebody has a lease and, as far as is known, is not gone.
+// works reports whether a lease is live and its holder is not known to be gone.
 func (s *Store) works(l store.Lease, now time.Time) bool {
 	return live(l, now) && !s.asked[l.Owner].gone
 }
 
-// fence checks that the lease a write is made under is held.
+// fence checks that the lease of a write is held.
 func (b *book) fence(f store.Fence) (store.Lease, error) {
 	l, ok := b.Leases[f.Key]
 	if !ok || f.Epoch == 0 || l.Epoch != f.Epoch || l.Owner == "" {
@@ -80,7 +80,7 @@ func (s leases) Acquire(ctx context.Context, key, owner string, ttl time.Duratio
 	if err != nil {
 		return store.Lease{}, fmt.Errorf("acquire lease of %s: %w", key, err)
 	}
-	s.taken(key)
+	s.clearWake(key)
 	return l, nil
 }
 
@@ -101,8 +101,8 @@ func (s leases) Heartbeat(ctx context.Context, held store.Lease, ttl time.Durati
 	return l, nil
 }
 
-// Release implements [store.Leases]. The ref moves from a state in which nothing
-// waits to one in which nobody holds the lease, or not at all.
+// Release implements [store.Leases]. The lease is released in the same move of the ref
+// that finds nothing waiting, or not at all.
 func (s leases) Release(ctx context.Context, held store.Lease, backoff time.Time) (bool, error) {
 	released := false
 	err := s.change(ctx, sure, func(b *book) error {

@@ -12,9 +12,9 @@ import (
 
 type logs struct{ *Store }
 
-// soft are events that change nothing outside of the workspace, which ends with the
-// run: without them the model is asked again. All others, and the beginning of a call
-// that a person said yes to, are in the ref before anything follows from them.
+// soft are events without effects outside of the workspace, which ends with the run; if
+// they are lost, the model is asked again. All other events, and the start of an approved
+// call, are in the ref before they take effect.
 var soft = []session.Type{session.TypeAnswer, session.TypeStarted, session.TypeResult, session.TypeNote, session.TypeState, session.TypePrompt}
 
 // Log implements [store.Logs].
@@ -101,8 +101,8 @@ func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	return nil
 }
 
-// allowed reports whether one of the events is the beginning of a call that a person was
-// asked for. What is allowed once must not begin again because the ref was behind.
+// allowed reports whether an event starts a call that needed approval. An approval counts
+// once: the call must not start again because the ref was behind.
 func (s logs) allowed(ctx context.Context, id string, events []*session.Event) (asked bool, err error) {
 	for _, e := range events {
 		if e.Type != session.TypeStarted {

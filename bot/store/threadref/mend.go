@@ -10,12 +10,12 @@ import (
 	"github.com/handrail-bot/handrail/bot/store"
 )
 
-// highest is what numbers that are counted up may have reached: who may push could put
-// them to where the next one is none.
-const highest = math.MaxInt64 / 2
+// maxCounter is the maximum of stored counters. Without it, an account with push access
+// could set a counter so high that the next increment overflows.
+const maxCounter = math.MaxInt64 / 2
 
-// mend makes records whole that somebody may have written by hand: what is not there is
-// empty. What they can never be is an error.
+// mend completes records that may have been written by hand: missing maps become empty.
+// It returns an error for impossible values.
 func (b *book) mend() error {
 	none := newBook()
 	b.Known, b.Values, b.Heads = orNone(b.Known, none.Known), orNone(b.Values, none.Values), orNone(b.Heads, none.Heads)
@@ -30,9 +30,9 @@ func orNone[V any](m, none map[string]V) map[string]V {
 	return m
 }
 
-// mendWork checks what waits, and who works.
+// mendWork checks deliveries and leases.
 func (b *book) mendWork() error {
-	if b.Seq < 0 || b.Seq > highest || b.Change < 0 || b.Change > highest {
+	if b.Seq < 0 || b.Seq > maxCounter || b.Change < 0 || b.Change > maxCounter {
 		return errors.New("a count is out of range")
 	}
 	last, ids := int64(0), map[string]bool{}
@@ -47,17 +47,17 @@ func (b *book) mendWork() error {
 		last, ids[d.ID] = d.Seq, true
 	}
 	for key, l := range b.Leases {
-		if l.Key != key || l.Epoch < 0 || l.Epoch > highest || l.Attempts < 0 || l.Attempts > math.MaxInt32 {
+		if l.Key != key || l.Epoch < 0 || l.Epoch > maxCounter || l.Attempts < 0 || l.Attempts > math.MaxInt32 {
 			return fmt.Errorf("the lease of %.100q is none", key)
 		}
 	}
 	return nil
 }
 
-// mendSessions checks sessions, their ends, and what they mean to write.
+// mendSessions checks sessions, the ends of their logs, and intents.
 func (b *book) mendSessions() error {
 	for id, row := range b.Sessions {
-		if row.ID != id || store.CheckName("session", id) != nil || row.Version < 0 || row.Version > highest {
+		if row.ID != id || store.CheckName("session", id) != nil || row.Version < 0 || row.Version > maxCounter {
 			return fmt.Errorf("the session %.100q is none", id)
 		}
 	}
@@ -65,7 +65,7 @@ func (b *book) mendSessions() error {
 		return errors.New("the order of the sessions is not that of those that are there")
 	}
 	for id, h := range b.Heads {
-		if h.Session != id || h.Seq < 1 || h.Seq > highest {
+		if h.Session != id || h.Seq < 1 || h.Seq > maxCounter {
 			return fmt.Errorf("the end of the log of session %.100q is none", id)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 type sessions struct{ *Store }
 
-// row returns a session with what its lease says.
+// row returns a session with the fields of its lease.
 func (b *book) row(id string) (*store.Session, error) {
 	row, ok := b.Sessions[id]
 	if !ok {
@@ -98,7 +98,7 @@ func (s sessions) Update(ctx context.Context, f store.Fence, row *store.Session)
 	return nil
 }
 
-// fenceFor checks the fence of a session's records.
+// fenceFor checks that the fence is held and belongs to session id.
 func (b *book) fenceFor(f store.Fence, id string) error {
 	if f.Key != id {
 		return session.ErrFenced
@@ -160,7 +160,7 @@ func (s intents) Intend(ctx context.Context, f store.Fence, in *store.Intent) er
 	return nil
 }
 
-// intend stores in, or returns what is stored.
+// intend stores in, or returns the stored intent.
 func (b *book) intend(now time.Time, f store.Fence, in store.Intent) (store.Intent, error) {
 	for _, err := range []error{store.CheckName("key", in.Key), store.CheckName("kind", in.Kind), b.fenceIntent(f, in.Session)} {
 		if err != nil {
@@ -176,8 +176,8 @@ func (b *book) intend(now time.Time, f store.Fence, in store.Intent) (store.Inte
 	return in, nil
 }
 
-// fenceIntent asks for the fence of the intent's session. Intents without a session
-// need none.
+// fenceIntent checks the fence of the intent's session. Intents without a session need
+// none.
 func (b *book) fenceIntent(f store.Fence, id string) error {
 	switch {
 	case id == "" && f == (store.Fence{}):
@@ -189,7 +189,7 @@ func (b *book) fenceIntent(f store.Fence, id string) error {
 	return b.fenceFor(f, id)
 }
 
-// settle lets fn change a stored intent.
+// settle lets fn modify a stored intent.
 func (s intents) settle(ctx context.Context, d depth, f store.Fence, key string, fn func(*store.Intent) error) (in store.Intent, err error) {
 	err = s.change(ctx, d, func(b *book) error {
 		var ok bool

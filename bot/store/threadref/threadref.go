@@ -1,23 +1,23 @@
 // Package threadref is a store in one git ref of the repository, for the Action, which
-// has no database: all that the bot keeps of one thread is in one ref.
+// has no database: a single ref holds all records of a thread.
 //
-// Each change is a commit without a parent that is pushed only if the ref has not moved. Where it has,
-// the change is made anew on what is there, so that two workflow runs never overwrite
-// each other, and what one of them leaves for the other is found.
+// Each change is a commit without a parent that is pushed only if the ref has not moved.
+// If it has, the change is made again on the new state. Workflow runs therefore never
+// overwrite each other, and find the work that others left for them.
 //
 // The ref holds "state.json.gz" with the records, and for each session
-// "<id>.<n>.jsonl.gz" with parts of its log: all but the last are never written
-// again, so that a long log costs no more to add to than a short one. Of sessions that
-// are over the oldest are forgotten, see [mostSessions].
+// "<id>.<n>.jsonl.gz" with parts of its log. All parts but the last are final, so an
+// append to a long log costs no more than to a short one. The oldest sessions are
+// removed, see [maxSessions].
 //
 //	threadref.go  reading and moving the ref
-//	book.go       what is in it
-//	mend.go       what it may be, where somebody else wrote it
-//	leases.go     who works
+//	book.go       the content of the ref
+//	mend.go       checks of content written by others
+//	leases.go     leases
 //	intake.go     deliveries and wakes
 //	records.go    sessions, intents, values
 //	logs.go       logs
-//	idle.go       waiting until nothing is left to do
+//	idle.go       waiting until no work is left
 package threadref
 
 import (
@@ -33,17 +33,17 @@ import (
 	"github.com/handrail-bot/handrail/bot/store/gitref"
 )
 
-// Config is what a Store needs.
+// Config configures a Store.
 type Config struct {
 	Repo gitref.Repo
-	Ref  string           // its name, below refs/
-	Now  func() time.Time // nil for time.Now
-	// Limit is how many bytes logs of sessions that are over may have, 0 for what is usual.
+	Ref  string           // full name of the ref
+	Now  func() time.Time // nil means time.Now
+	// Limit is the maximum size of all logs in bytes, 0 means the default.
 	Limit int
-	// Most is how many bytes the ref may unpack to, 0 for what is usual.
-	Most int64
-	// Away reports whether the holder of a lease is gone for good, such as a workflow
-	// run that has ended: its lease is free at once. Nil waits for the end of leases.
+	// MaxUnpacked is the maximum unpacked size of the ref in bytes, 0 means the default.
+	MaxUnpacked int64
+	// Away reports whether the holder of a lease is permanently gone, such as a finished
+	// workflow run: its lease is then free at once. If nil, leases only expire.
 	Away func(ctx context.Context, owner string) (bool, error)
 	// Seal and Open encrypt and decrypt the files of the ref; nil leaves them plain.
 	Seal, Open func([]byte) ([]byte, error)
@@ -51,49 +51,49 @@ type Config struct {
 
 // Store keeps a thread in a ref. It is safe for concurrent use.
 //
-// What must be known before the world is changed is in the ref when a method returns:
-// leases, deliveries, attempts, and events but for those of [soft]. All else may be
-// behind by [longestBehind]; what is lost by a crash is then done again, in the same
+// Changes that must precede their effects are in the ref when a method returns: leases,
+// deliveries, attempts, and all events except [soft] ones. Other changes follow within
+// [maxBehind]; a crash before that means that their work is repeated in the same
 // order.
 type Store struct {
 	Config
 
-	me     string // tells what this store wrote
+	me     string // identifies the writes of this store
 	mu     sync.Mutex
-	at     string // commit that now is made of
+	at     string // commit on which now is based
 	now    *book
 	wrote  int64
-	behind bool // now has what the ref has not
+	behind bool // now has changes that the ref lacks
 	nudges chan store.Waiting
-	due    map[string]time.Time // threads to be looked at, and when
-	asked  map[string]look      // by owner of leases
+	due    map[string]time.Time   // time of the next check, by thread
+	asked  map[string]holderState // by owner of leases
 	late   *time.Timer
-	failed error // of a write that nobody waited for
+	failed error // error of a background write
 }
 
-// longestBehind is how long the ref may be behind.
-const longestBehind = 5 * time.Second
+// maxBehind is the maximum delay before changes are in the ref.
+const maxBehind = 5 * time.Second
 
-// mostTries is how often a change is made anew because the ref moved.
-const mostTries = 50
+// maxTries is the maximum number of retries of a change after the ref moved.
+const maxTries = 50
 
-// New returns a store. Nothing is read before it is used.
+// New returns a store. It reads the ref on first use.
 func New(c Config) *Store {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]look{}}
+	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]holderState{}}
 }
 
-// Store returns the kinds of records.
+// Store returns the store of all kinds of records.
 func (s *Store) Store() store.Store {
 	return store.Store{
 		Deliveries: deliveries{s}, Wakes: wakes{s}, Leases: leases{s}, Sessions: sessions{s}, Logs: logs{s}, Intents: intents{s}, Effects: intents{s}, Meta: meta{s},
 	}
 }
 
-// Use has the store keep another thread, in another ref. Nothing of the one before is
-// left to be written.
+// Use switches the store to the ref of another thread. The previous one must have no
+// pending changes.
 func (s *Store) Use(ref string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Store) Use(ref string) {
 
 func (s *Store) stamp() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
 
-// Refresh reads the ref again. What this store was behind with is written first.
+// Refresh reads the ref again, after it writes pending changes.
 func (s *Store) Refresh(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,14 +116,14 @@ func (s *Store) Refresh(ctx context.Context) error {
 	return s.load(ctx)
 }
 
-// Flush writes what the ref is behind with.
+// Flush writes pending changes to the ref.
 func (s *Store) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.flush(ctx)
 }
 
-// load reads the ref.
+// load reads the ref, unless it has not moved.
 func (s *Store) load(ctx context.Context) error {
 	files, commit, err := s.Repo.ReadRef(ctx, s.Ref)
 	if err != nil {
@@ -140,9 +140,9 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-func (s *Store) unpacker() unpacker { return unpacker{s.Open, cmp.Or(s.Most, most)} }
+func (s *Store) unpacker() unpacker { return unpacker{s.Open, cmp.Or(s.MaxUnpacked, maxUnpacked)} }
 
-// read lets fn look at the records.
+// read calls fn with the records, which fn must not change.
 func (s *Store) read(ctx context.Context, fn func(*book) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,16 +154,16 @@ func (s *Store) read(ctx context.Context, fn func(*book) error) error {
 	return fn(s.now)
 }
 
-// depth is how soon a change is in the ref.
+// depth says when a change must be in the ref.
 type depth int
 
 const (
-	soon depth = iota // within longestBehind
+	soon depth = iota // within maxBehind
 	sure              // before the method returns
 )
 
-// change lets fn change the records. It is called again with other records when the
-// ref moved, and must leave nothing of the first call behind.
+// change lets fn modify the records. If the ref moved, fn is called again with other
+// records, so it must have no other effects.
 func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +175,8 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 			return err
 		}
 	}
-	// What is only local is written before something is changed for sure: a change
-	// that is made anew then begins with what the ref has.
+	// Pending changes are written before a sure one: if that is retried, it then starts
+	// from the state of the ref.
 	if d == sure && s.behind {
 		if err := s.flush(ctx); err != nil {
 			return err
@@ -185,7 +185,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 	for try := 0; ; try++ {
 		next := s.now.clone()
 		if err := fn(next); err != nil {
-			if d == sure && try == 0 && !errors.Is(err, session.ErrFenced) { // it may be so no more
+			if d == sure && try == 0 && !errors.Is(err, session.ErrFenced) { // a newer state may allow it
 				before := s.at
 				if e := s.load(ctx); e == nil && s.at != before {
 					continue
@@ -199,7 +199,7 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 			return nil
 		}
 		err := s.write(ctx, next)
-		if !errors.Is(err, gitref.ErrMoved) || try == mostTries {
+		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
 			return err
 		}
 		if err := s.load(ctx); err != nil {
@@ -208,11 +208,11 @@ func (s *Store) change(ctx context.Context, d depth, fn func(*book) error) error
 	}
 }
 
-// write moves the ref to next. Where it is not known whether it did, the ref says so:
-// a change is never made twice.
+// write moves the ref to next. If a failure leaves the result unknown, it reads the ref,
+// so that no change is made twice.
 func (s *Store) write(ctx context.Context, next *book) error {
 	next.Writer, next.Change = s.me, s.wrote+1
-	next.trim(s.stamp(), cmp.Or(s.Limit, mostBytes))
+	next.trim(s.stamp(), cmp.Or(s.Limit, maxBytes))
 	files, err := next.encode(s.Seal)
 	if err != nil {
 		return err
@@ -234,16 +234,15 @@ func (s *Store) write(ctx context.Context, next *book) error {
 	return err
 }
 
-// flush writes what the ref is behind with. Others add deliveries only, and ask for
-// leases: these are taken over. Whoever took a lease that this store writes under has
-// fenced it.
+// flush writes pending changes. Other processes may add deliveries and ask for leases;
+// those are merged. If one of them took over a lease of this store, the store is fenced.
 func (s *Store) flush(ctx context.Context) error {
 	if !s.behind {
 		return s.failed
 	}
 	for try := 0; ; try++ {
 		err := s.write(ctx, s.now)
-		if !errors.Is(err, gitref.ErrMoved) || try == mostTries {
+		if !errors.Is(err, gitref.ErrMoved) || try == maxTries {
 			return err
 		}
 		mine := s.now
@@ -261,12 +260,12 @@ func (s *Store) flush(ctx context.Context) error {
 	}
 }
 
-// writeLater has the ref catch up.
+// writeLater schedules a write of pending changes.
 func (s *Store) writeLater() {
 	if s.late != nil {
 		return
 	}
-	s.late = time.AfterFunc(longestBehind, func() { s.catchUp(context.Background()) })
+	s.late = time.AfterFunc(maxBehind, func() { s.catchUp(context.Background()) })
 }
 
 func (s *Store) catchUp(ctx context.Context) {
@@ -280,7 +279,7 @@ func (s *Store) catchUp(ctx context.Context) {
 	}
 }
 
-// nudge tells the reader of nudges, if it listens.
+// nudge sends w to the reader of nudges, unless the channel is full.
 func (s *Store) nudge(w store.Waiting) {
 	select {
 	case s.nudges <- w:

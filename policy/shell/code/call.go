@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// full is a name with what it was imported as written out.
+// full returns a name with imports and aliases resolved.
 func (r *reader) full(n string) string {
 	if r.folds {
 		n = strings.ToLower(n)
@@ -25,8 +25,8 @@ func (r *reader) full(n string) string {
 	return strings.TrimPrefix(n, "node:")
 }
 
-// entry finds a name in the table of the language: its whole name, its
-// library, or the method of any receiver.
+// entry looks a name up in the language's table: by its full name, as a method of any
+// receiver, or by its library.
 func (r *reader) entry(n string) (entry, bool) {
 	n = r.full(n)
 	if e, ok := r.calls[n]; ok {
@@ -47,10 +47,10 @@ func (r *reader) entry(n string) (entry, bool) {
 	return entry{}, false
 }
 
-// call reads a call. Its value is what can be said of the result.
+// call handles a call and returns the known part of its result.
 func (r *reader) call(n string, on value, args []value) value {
 	if e, ok := r.entry(n); ok {
-		return r.called(n, e, on, args)
+		return r.recordKnown(n, e, on, args)
 	}
 	full := r.full(n)
 	last := full[strings.LastIndexByte(full, '.')+1:]
@@ -62,14 +62,14 @@ func (r *reader) call(n string, on value, args []value) value {
 		r.p.Unknown = append(r.p.Unknown, strings.TrimLeft(full, "."))
 	}
 	for _, a := range args {
-		r.passed(a)
+		r.passArgument(a)
 	}
 	return gap
 }
 
-// passed looks at a function that is passed on and not called: it may be
-// called with anything.
-func (r *reader) passed(a value) {
+// passArgument handles a function that is passed as an argument: it may be called with any
+// arguments.
+func (r *reader) passArgument(a value) {
 	for _, v := range items(a) {
 		if e, ok := r.entry(v.name); ok && v.name != "" && e.kind.runs() {
 			r.record(Call{Kind: e.kind, Name: v.name}, gap)
@@ -77,14 +77,14 @@ func (r *reader) passed(a value) {
 	}
 }
 
-// called records a call of the table.
-func (r *reader) called(n string, e entry, on value, args []value) value {
+// recordKnown records a call that is in the table.
+func (r *reader) recordKnown(n string, e entry, on value, args []value) value {
 	var flat []value
 	for _, a := range args {
 		if e.kind != Harmless || a.list == nil {
 			flat = append(flat, items(a)...)
 		}
-		r.passed(a)
+		r.passArgument(a)
 	}
 	arg := func(i int) value {
 		if i < len(flat) {
@@ -93,12 +93,12 @@ func (r *reader) called(n string, e entry, on value, args []value) value {
 		return gap
 	}
 	c := Call{Kind: e.kind, Name: r.full(n)}
-	if e.kind == Shell && e.shape == first && on.plain && on.text == "0" { // a pattern is looked for
+	if e.kind == Shell && e.shape == first && on.plain && on.text == "0" { // a pattern match, not a command
 		return gap
 	}
 	switch e.kind {
 	case Harmless:
-		if strings.HasSuffix(n, ".delete") && on.plain && strings.ContainsAny(on.text, "/~") { // of a path
+		if strings.HasSuffix(n, ".delete") && on.plain && strings.ContainsAny(on.text, "/~") { // a method of a path
 			r.record(Call{Kind: Delete, Name: c.Name}, on)
 		}
 		return gap
@@ -157,12 +157,12 @@ func (r *reader) called(n string, e entry, on value, args []value) value {
 		}
 		return gap
 	}
-	r.record(c, r.counting(&c, e.shape, on, args, flat)...)
+	r.record(c, r.relevantArgs(&c, e.shape, on, args, flat)...)
 	return gap
 }
 
-// counting are the arguments of a call that count.
-func (r *reader) counting(c *Call, s shape, on value, args, flat []value) []value {
+// relevantArgs returns the relevant arguments of a call.
+func (r *reader) relevantArgs(c *Call, s shape, on value, args, flat []value) []value {
 	if c.Kind == Delete && slices.ContainsFunc(flat, func(v value) bool { return v.name == "recursive" }) {
 		flat = slices.DeleteFunc(flat, func(v value) bool { return v.name == "recursive" || v.name == "force" || v.name == "true" })
 		c.Kind = DeleteTree
@@ -196,7 +196,8 @@ func (r *reader) counting(c *Call, s shape, on value, args, flat []value) []valu
 	return flat[:min(1, len(flat))]
 }
 
-// opens says whether a file is opened to be written.
+// opens returns the file that a call opens for writing, or nil. Opening can also run a
+// command.
 func (r *reader) opens(c *Call, args []value) []value {
 	text := func(i int) value {
 		if i < len(args) {

@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Gap stands in an Arg's Text for a part that is not known.
+// Gap represents an unknown part of an Arg's Text.
 const Gap = "\x00"
 
-// Arg is an argument. A Text that is not Plain is what is known of it, with a
-// Gap for each part that is not.
+// Arg is an argument. If it is not Plain, Text is only its known part, with a Gap for
+// each unknown part.
 type Arg struct {
 	Text  string
 	Plain bool
 }
 
-// Call is a call that matters.
+// Call is a relevant call in a program.
 type Call struct {
 	Kind Kind
 	Name string
 	Args []Arg
 }
 
-// Program is what a text does. Strings are its literals, Unknown the calls
-// that the table does not have. Opaque reports that it could not be read to
-// its end, or calls what is only known when it runs. Endless reports a loop
-// without an end, Hidden that it decodes something.
+// Program is the result of reading a text. Strings are its literals, Unknown the calls
+// that the table does not have. Opaque means that it could not be read completely, or
+// that some call is known only at run time. Endless means that it has an endless loop,
+// Hidden that it decodes data.
 type Program struct {
 	Calls   []Call
 	Strings []string
@@ -34,18 +34,18 @@ type Program struct {
 	Endless bool
 	Hidden  bool
 
-	read int // the size of all texts that were read, one in another
+	read int // total size of all texts read, including nested ones
 }
 
 // The limits of one text.
 const (
 	maxDepth = 40
 	maxItems = 256
-	maxText  = 64 << 10  // of a text that is put together
-	maxRead  = 256 << 10 // of all texts, one in another
+	maxText  = 64 << 10  // size of a concatenated text
+	maxRead  = 256 << 10 // total size of all texts, including nested ones
 )
 
-// value is what is known of an expression: a text, a list, or a name.
+// value is the known part of an expression: a text, a list, or a name.
 type value struct {
 	text  string
 	plain bool
@@ -57,7 +57,7 @@ var gap = value{text: Gap}
 
 func plainText(s string) value { return value{text: s, plain: true} }
 
-// reader goes through the tokens of a text once.
+// reader makes one pass over the tokens of a text.
 type reader struct {
 	grammar
 	entries
@@ -66,11 +66,11 @@ type reader struct {
 	depth  int
 	vars   map[string]value
 	alias  map[string]string
-	prints bool // the statement prints, in awk
+	prints bool // in awk, the statement prints
 	p      *Program
 }
 
-// Read says what a text of a language does.
+// Read analyzes a text in the given language.
 func Read(language, text string) *Program {
 	r := reader{
 		grammar: grammars[language],
@@ -83,7 +83,7 @@ func Read(language, text string) *Program {
 	return r.p
 }
 
-// text reads a text, or one inside of another.
+// text reads a text, which may be nested in another.
 func (r *reader) text(s string) {
 	if r.p.read += len(s) + 1; r.depth > maxDepth || r.p.read > maxRead {
 		r.p.Opaque = true
@@ -158,7 +158,7 @@ func (r *reader) is(signs ...string) bool {
 	return t.kind == sign && slices.Contains(signs, t.s)
 }
 
-// expression reads to what ends one, and returns its value.
+// expression reads one expression up to its end and returns its value.
 func (r *reader) expression() value {
 	if r.depth++; r.depth > maxDepth {
 		r.p.Opaque, r.at = true, len(r.toks)
@@ -198,7 +198,7 @@ func (r *reader) expression() value {
 	return v
 }
 
-// redirected reads what an awk program prints to, or reads from.
+// redirected reads the target of an awk redirection, or the source of a getline.
 func (r *reader) redirected(v value) value {
 	pipe := r.is("|")
 	r.at++
@@ -253,7 +253,7 @@ func (r *reader) assign(to string, v value) {
 	}
 }
 
-// primary reads a literal, a bracket or a name, and what hangs on it.
+// primary reads a literal, a bracket or a name, with its suffixes.
 func (r *reader) primary() value {
 	t := r.token(r.at)
 	r.at++
@@ -280,7 +280,7 @@ func (r *reader) primary() value {
 		v.text = "-" + v.text
 		return v
 	case "&":
-		if r.dashes || r.is("{") { // it calls what it names
+		if r.dashes || r.is("{") { // a call by name
 			r.record(Call{Kind: Eval, Name: "&"}, r.primary())
 			return gap
 		}
@@ -295,7 +295,7 @@ func (r *reader) primary() value {
 	return gap
 }
 
-// literal is the text of a token.
+// literal returns the value of a literal token.
 func (r *reader) literal(t token) value {
 	v := value{plain: true}
 	for _, p := range t.parts {
@@ -327,7 +327,7 @@ func (r *reader) literal(t token) value {
 	return v
 }
 
-// list reads the elements behind an open bracket.
+// list reads the elements after an open bracket.
 func (r *reader) list() []value {
 	var out []value
 	for r.at < len(r.toks) {
@@ -355,7 +355,7 @@ func (r *reader) list() []value {
 	return out
 }
 
-// form reads a list of a Lisp, whose first element is what it calls.
+// form reads a Lisp list; its first element is the called function.
 func (r *reader) form() value {
 	head := r.token(r.at)
 	if head.kind != name {
@@ -389,14 +389,14 @@ func (r *reader) named(n string) value {
 	return r.chain(n, gap)
 }
 
-// behind reads what hangs on a value: a method, or an index.
+// behind reads the suffixes of a value: a method, an index, or a call.
 func (r *reader) behind(v value) value {
 	if r.is(".", "->", "::", "?.") && r.token(r.at).solid && r.token(r.at+1).kind == name && (r.join != "." || r.token(r.at).s != ".") {
 		n := r.token(r.at + 1).s
 		r.at += 2
 		return r.chain(v.name+"."+n, v)
 	}
-	if r.is(".") && r.token(r.at+1).s == "!" { // Scala runs a text
+	if r.is(".") && r.token(r.at+1).s == "!" { // Scala runs the text
 		r.at += 2
 		r.record(Call{Kind: Shell, Name: "!"}, v)
 		return gap
@@ -410,7 +410,7 @@ func (r *reader) behind(v value) value {
 		}
 		return r.behind(v)
 	}
-	if r.is("(") && r.token(r.at).solid && v.list == nil { // what is called is only known when it runs
+	if r.is("(") && r.token(r.at).solid && v.list == nil { // the function is known only at run time
 		r.at++
 		args := r.list()
 		if v.name != "" {
@@ -422,7 +422,7 @@ func (r *reader) behind(v value) value {
 	return v
 }
 
-// chain reads the members of a name until it is called.
+// chain reads the members of a name up to a call.
 func (r *reader) chain(n string, on value) value {
 	for r.at < len(r.toks) {
 		t, next := r.token(r.at), r.token(r.at+1)
@@ -444,7 +444,7 @@ func (r *reader) chain(n string, on value) value {
 				if len(index) > 0 && index[0].name != "" {
 					index[0] = plainText(index[0].name)
 				}
-				return r.behind(r.called(n, entry{kind: Env}, on, index))
+				return r.behind(r.recordKnown(n, entry{kind: Env}, on, index))
 			}
 			return r.behind(gap)
 		}
@@ -452,18 +452,18 @@ func (r *reader) chain(n string, on value) value {
 	}
 	if at := strings.LastIndexByte(n, '.'); at > 0 {
 		if e, ok := r.calls[r.full(n[:at])]; ok && e.kind == Env && e.shape == whole {
-			return r.called(n, e, on, []value{plainText(n[at+1:])})
+			return r.recordKnown(n, e, on, []value{plainText(n[at+1:])})
 		}
 	}
 	if e, ok := r.entry(n); ok && e.kind == Env && e.shape == whole {
-		return r.called(n, e, on, nil)
+		return r.recordKnown(n, e, on, nil)
 	}
 	if r.bare && r.callsBare(n) {
 		return r.call(n, on, r.bareArguments())
 	}
 	if e, ok := r.entry(n); ok && (e.kind.runs() || e.kind == Fork || on.plain && r.bare) && !r.is("=", "=>") {
 		if r.bare || e.shape == receiver { // a call without arguments
-			return r.called(n, e, on, nil)
+			return r.recordKnown(n, e, on, nil)
 		}
 		return value{text: Gap, name: n}
 	}
@@ -503,7 +503,7 @@ func (r *reader) bareArguments() []value {
 	return args
 }
 
-// imports reads what names a text takes from libraries.
+// imports reads the names imported from libraries.
 func (r *reader) imports(word string) value {
 	module, last := "", ""
 	for ; r.at < len(r.toks) && r.token(r.at).kind != newline && !r.is(";"); r.at++ {

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// Kind is what a call does.
+// Kind is the effect of a call.
 type Kind int
 
-// The kinds of calls. The arguments of Exec are the words of one command,
-// those of Shell one shell line. Eval runs text of the same language, Load the
-// file that it names. Env reads a variable of the environment, or all of it
-// when it has no arguments. Connect opens or offers a socket.
+// The kinds of calls. The arguments of Exec are the words of one command, those of Shell
+// one shell line. Eval runs text in the same language, Load a file. Env reads a variable
+// of the environment, or all of it if there are no arguments. Connect opens a socket or
+// listens on one.
 const (
 	Harmless Kind = iota
 	Exec
@@ -29,51 +29,51 @@ const (
 	Fork
 	Signal
 	Chdir
-	decodes // it makes a text of one that cannot be read
-	module  // its value is the library that it names
-	member  // its value is a member that goes by a name
-	sends   // it calls what it names
-	same    // its value is that of its first argument
-	paths   // its value is a path put together from its arguments
-	home    // its value is the home directory
-	here    // its value is the working directory
+	decodes // decodes data into text
+	module  // returns the named library
+	member  // returns the named member
+	sends   // calls the named function
+	same    // returns its first argument
+	paths   // joins its arguments to a path
+	home    // returns the home directory
+	here    // returns the working directory
 )
 
-// runs reports whether a call of the kind runs or deletes something, so that it counts
-// where it is passed on, too.
+// runs reports whether calls of the kind run or delete something. They count even if the
+// function is only passed as an argument.
 func (k Kind) runs() bool { return k >= Exec && k <= DeleteTree }
 
-// shape says which arguments of a call count.
+// shape selects the relevant arguments of a call.
 type shape int
 
 const (
 	first shape = iota
 	all
-	program  // a program, and a list of its words
-	zero     // a program, the name it is given, its words
-	mode     // a mode, and then as zero
-	receiver // what the method is called on
+	program  // a program, and a list of arguments
+	zero     // a program, its argv[0], and its arguments
+	mode     // a mode, then as in zero
+	receiver // the receiver of the method
 	last
-	moved // what is moved, and where to
+	moved // source and destination of a move
 	opened
 	none
-	whole // it is no function
+	whole // not a function
 )
 
-// entry is what is known of a name.
+// entry describes a known name.
 type entry struct {
 	kind  Kind
 	shape shape
 }
 
-// entries are the calls of a language.
+// entries are the known calls of a language.
 type entries struct {
 	calls map[string]entry
 	awk   bool
-	colon bool // members may stand behind a colon
+	colon bool // members may follow a colon
 }
 
-// verbs are the words that begin a line of the table.
+// verbs are the first words of the table's lines.
 var verbs = map[string]entry{
 	"ok":         {Harmless, none},
 	"shell":      {Shell, first},
@@ -122,7 +122,7 @@ type tabled struct {
 	byProgram  map[string]string
 }
 
-// table is read when the first text is looked at.
+// table is the parsed table, read on first use.
 var table = sync.OnceValue(func() tabled {
 	t := tabled{map[string]entries{}, map[string]string{}}
 	var section map[string]entry
@@ -151,7 +151,7 @@ var table = sync.OnceValue(func() tabled {
 
 func tables() map[string]entries { return table().byLanguage }
 
-// LanguageOf is the language that an interpreter reads.
+// LanguageOf returns the language of an interpreter, or "other" if it is unknown.
 func LanguageOf(program string) string {
 	if l, ok := table().byProgram[program]; ok {
 		return l

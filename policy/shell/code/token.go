@@ -1,9 +1,8 @@
-// Package code reads program texts that the interpreter of another language
-// is handed: python -c, node -e, an awk program, a here-document. One
-// tokenizer finds literals, comments, names and calls in all of them, and a
-// table says of the calls what they do. It runs nothing and computes nothing
-// but texts that are put together from literals; a call that the table does
-// not have is reported as such.
+// Package code analyzes program texts passed to the interpreter of another language:
+// python -c, node -e, an awk program, a here-document. One tokenizer finds literals,
+// comments, names and calls in all languages, and a table has the effects of calls. The
+// package runs nothing and computes nothing except concatenations of literals; it reports
+// calls that the table does not have.
 package code
 
 import (
@@ -23,38 +22,38 @@ const (
 	newline
 )
 
-// token is one piece of a text. A literal has its parts.
+// token is a token of a text. A literal consists of parts.
 type token struct {
 	kind  kind
-	s     string // of a name, a number or a sign
+	s     string // text of a name, number or sign
 	parts []part
-	runs  bool // a literal that is a command
-	code  bool // a literal that is a program of this language
-	solid bool // nothing stands between it and the token before
+	runs  bool // the literal is a shell command
+	code  bool // the literal is a program in this language
+	solid bool // directly follows the previous token
 }
 
-// part is a piece of a literal: as it stands, or code whose value is filled in.
+// part is a piece of a literal: plain text, or interpolated code.
 type part struct {
 	s    string
 	code bool
 }
 
-// grammar is how the texts of a language are written.
+// grammar describes the tokens of a language.
 type grammar struct {
-	comments string // what begins a comment, separated by spaces
+	comments string // comment starts, separated by spaces
 	raw      string // quotes in which only quotes are escaped
 	ticks    byte   // backquotes: 'r' runs a command, 't' is a text
-	fill     string // what begins code in a text: "#{", "${", "$", "{"
-	join     string // operators that put texts together, separated by spaces
-	sigils   string // that begin names
-	bare     bool   // calls need no brackets
-	lisp     bool   // a call begins with its bracket
-	dashes   bool   // names have dashes in them
-	folds    bool   // names are the same in capitals
-	regex    bool   // patterns stand between slashes
+	fill     string // start of interpolated code: "#{", "${", "$", "{"
+	join     string // concatenation operators, separated by spaces
+	sigils   string // characters that begin names
+	bare     bool   // calls need no parentheses
+	lisp     bool   // a call begins with its parenthesis
+	dashes   bool   // names may contain dashes
+	folds    bool   // names are case-insensitive
+	regex    bool   // slashes delimit regular expressions
 }
 
-// grammars are those of the languages in the table.
+// grammars are the grammars of the languages in the table.
 var grammars = map[string]grammar{
 	"python":     {comments: "#", fill: "{", join: "+"},
 	"javascript": {comments: "// #!", ticks: 't', fill: "${", join: "+", regex: true},
@@ -74,16 +73,16 @@ var grammars = map[string]grammar{
 	"other":      {comments: "// --", join: "+ ^ ++ ~ &", bare: true},
 }
 
-// maxTokens bounds the work on one text.
+// maxTokens is the maximum number of tokens in a text.
 const maxTokens = 1 << 16
 
-// scanner takes a text apart.
+// scanner splits a text into tokens.
 type scanner struct {
 	grammar
 	text string
 	at   int
 	out  []token
-	lost bool // a literal does not end
+	lost bool // a literal is not terminated
 }
 
 func (s *scanner) rest() string { return s.text[s.at:] }
@@ -188,15 +187,15 @@ func (s *scanner) quoted(q byte, prefix string) {
 	case raw:
 		t.parts = []part{{s: strings.NewReplacer(`\\`, `\`, `\`+string(q), string(q)).Replace(body)}}
 	case fills && (s.ticks != 't' || q == '`'):
-		t.parts = s.filled(body)
+		t.parts = s.splitInterpolated(body)
 	default:
 		t.parts = []part{{s: Unescape(body)}}
 	}
 	s.add(t)
 }
 
-// filled takes code out of a text.
-func (s *scanner) filled(body string) []part {
+// splitInterpolated splits a literal into text and interpolated code.
+func (s *scanner) splitInterpolated(body string) []part {
 	var out []part
 	from := 0
 	for i := 0; s.fill != "" && i < len(body); i++ {
@@ -262,7 +261,7 @@ func (s *scanner) expectsValue() bool {
 	return s.out[i].kind == newline
 }
 
-// enclosed reads the parts of a quoting operator, or of a pattern.
+// enclosed reads the parts of a quoting operator or of a regular expression.
 func (s *scanner) enclosed(op string, open byte, times int) {
 	end := open
 	if i := strings.IndexByte("([{<", open); i >= 0 {
@@ -285,7 +284,7 @@ func (s *scanner) enclosed(op string, open byte, times int) {
 		s.lost = s.lost || depth > 0
 		s.at = min(s.at, len(s.text))
 		bodies = append(bodies, strings.TrimSuffix(s.text[min(from, s.at):s.at], string(end)))
-		if s.at--; open != end && n+1 < times { // the second part has its own brackets
+		if s.at--; open != end && n+1 < times { // the second part has brackets of its own
 			s.at += 1 + strings.IndexFunc(s.text[s.at+1:]+"x", func(r rune) bool { return r != ' ' })
 			s.at = min(s.at, len(s.text))
 		}
@@ -312,7 +311,7 @@ func (s *scanner) enclosed(op string, open byte, times int) {
 	case "m", "qr", "tr", "y":
 		s.add(token{kind: number, s: "0"})
 	case "qq", "Q", "qx", "x":
-		s.add(token{kind: literal, parts: s.filled(bodies[0]), runs: strings.HasSuffix(op, "x")})
+		s.add(token{kind: literal, parts: s.splitInterpolated(bodies[0]), runs: strings.HasSuffix(op, "x")})
 	default:
 		s.add(token{kind: literal, parts: []part{{s: bodies[0]}}})
 	}
@@ -358,7 +357,7 @@ func (s *scanner) delimiter() byte {
 	return 0
 }
 
-// signs are those of several characters.
+// signs are the operators of several characters.
 var signs = strings.Fields("=== !== <=> ... == != <= >= => -> :: ?. && || := << >> ++ += -= .= ?? .. <> ~= =~ |>")
 
 func (s *scanner) sign() {
@@ -382,7 +381,7 @@ func (s *scanner) sign() {
 	s.add(token{kind: sign, s: s.text[s.at-1 : s.at]})
 }
 
-// Unescape is a text with its escapes as what they stand for.
+// Unescape decodes the escape sequences in a text.
 func Unescape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

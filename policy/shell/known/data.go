@@ -1,6 +1,6 @@
-// Package known is what the analysis of a command knows as data: the rules,
-// with an example of each, and what programs, sub-commands, options and
-// variables mean. rules.txt and tables.txt say it, each in a form of its own.
+// Package known contains the data for analyzing commands: the rules, each with an
+// example, and the meaning of programs, sub-commands, options and variables. rules.txt
+// and tables.txt hold it, each in its own format.
 package known
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// rulesText and tablesText are what is known as data; each says its own form.
+// rulesText and tablesText are the data files, which describe their own format.
 //
 //go:embed rules.txt
 var rulesText string
@@ -19,8 +19,7 @@ var rulesText string
 //go:embed tables.txt
 var tablesText string
 
-// Rule is one rule of a finding. The example matches it, the
-// counter-example does not.
+// Rule is one rule. Example matches it, Counter does not.
 type Rule struct {
 	Name             string
 	Tier             string
@@ -28,42 +27,42 @@ type Rule struct {
 	Example, Counter string
 }
 
-// SubRule says what a sub-command of a program means.
+// SubRule is the rule of a program's sub-commands.
 type SubRule struct{ Subs, Rule, Unless []string }
 
-// Finds says which rules match when the words of a command fit.
+// Finds are the rules that match if the words of a command fit.
 type Finds struct{ Words, Rules []string }
 
 // Wrap describes a program that runs the command in its arguments.
 type Wrap struct {
-	Takes []string // options that have a value of their own
-	Skip  int      // operands before the command
-	Rule  string   // what it means by itself
+	Takes []string // options with a separate value
+	Skip  int      // number of operands before the command
+	Rule  string   // rule of the wrapper itself
 }
 
-// NamingOption is options that name a program or a file, and what becomes of
-// it, which is the kind of the line.
+// NamingOption describes options that name a program or a file. Kind, the first word of
+// the line, is its use.
 type NamingOption struct {
 	Kind    string
 	Options []string
 }
 
-// Edits says which operands of a program are written: the one at a place, or
-// all when its words fit.
+// Edits describes the operands that a program writes: the one at Place, or all if its
+// Words fit.
 type Edits struct {
 	Takes []string // options with a value
 	Place string
 	Words []string
 }
 
-// Knowledge is the tables, by the name of the program.
+// Knowledge holds the tables, mostly by program name.
 type Knowledge struct {
 	Rules   map[string]Rule
-	Order   []string // of the rules
+	Order   []string // names of the rules, in order
 	Subs    map[string][]SubRule
 	Finds   map[string][]Finds
 	Reads   map[string][]string // words with which a program only reads
-	Setup   map[string][]string // words with which it prints what sets up a shell
+	Setup   map[string][]string // words with which it prints a shell's set-up code
 	Tasks   map[string][]string // words that destroy a database
 	Wraps   map[string]Wrap
 	Options map[string][]NamingOption
@@ -71,18 +70,17 @@ type Knowledge struct {
 	Takes   map[string][]string
 	Code    map[string][]string
 	Lists   map[string]map[string]bool
-	within  map[string][]string // the lists that have a word
-	words   map[string][]string // of each list, sorted
+	within  map[string][]string // names of the lists that contain a word
+	words   map[string][]string // sorted words of each list
 }
 
-// Tables is what the tables say. They are read when the first command is
-// looked at.
+// Tables returns the tables, which are read on first use.
 var Tables = sync.OnceValue(readTables)
 
-// In reports whether a word is in one of the lists.
+// In reports whether word is in the given list.
 func In(list, word string) bool { return slices.Contains(Tables().within[word], list) }
 
-// Words are the words of one of the lists, sorted.
+// Words returns the sorted words of a list.
 func Words(list string) []string { return Tables().words[list] }
 
 func readTables() *Knowledge {
@@ -112,7 +110,7 @@ func readTables() *Knowledge {
 	return k
 }
 
-// add reads one line of the tables for one program.
+// add adds a line of the tables for one program.
 func (k *Knowledge) add(kind, name string, columns [][]string) {
 	a, b, c := columns[0], columns[1], columns[2]
 	switch kind {

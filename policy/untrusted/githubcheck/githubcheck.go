@@ -1,8 +1,7 @@
-// Package githubcheck says what GitHub shows of a text, by code that is not
-// ours: GitHub's own parser (Debian's cmark-gfm, through ruby-commonmarker)
-// and its published filters (ruby-html-pipeline), in a Ruby process. Tests
-// take it as the judge of what is posted and of what a reader sees. Nothing of
-// this is in the program.
+// Package githubcheck renders text with GitHub's own code: its parser (Debian's
+// cmark-gfm, through ruby-commonmarker) and its published filters (ruby-html-pipeline),
+// in a Ruby process. Tests use it as the reference for posts and for visible text. It is
+// not part of the program.
 package githubcheck
 
 import (
@@ -24,31 +23,31 @@ import (
 //go:embed show.rb
 var script string
 
-// Shown is what GitHub makes of one text.
+// Shown is GitHub's rendering of one text.
 type Shown struct {
-	HTML       string   `json:"html"`       // as a browser gets it, mentions linked
-	Visible    string   `json:"visible"`    // its text, with code and what is collapsed
-	Collapsed  []string `json:"collapsed"`  // the text of each details element that is not open
-	Images     []string `json:"images"`     // addresses
+	HTML       string   `json:"html"`       // as sent to a browser, with links for mentions
+	Visible    string   `json:"visible"`    // its text, including code and collapsed parts
+	Collapsed  []string `json:"collapsed"`  // texts of the details elements that are not open
+	Images     []string `json:"images"`     // URLs of images
 	Alt        []string `json:"alt"`        // texts of images
-	Titles     []string `json:"titles"`     // shown when the pointer rests on something
-	Links      []Link   `json:"links"`      // without those of mentions
+	Titles     []string `json:"titles"`     // shown when the pointer hovers
+	Links      []Link   `json:"links"`      // except mentions
 	Mentions   []string `json:"mentions"`   // kim, org/team
-	Raw        []string `json:"raw"`        // what the parser took for HTML, as it is written
-	Elements   []string `json:"elements"`   // that the sanitizer lets through of Raw
+	Raw        []string `json:"raw"`        // source text parsed as HTML
+	Elements   []string `json:"elements"`   // elements of Raw that the sanitizer keeps
 	Closing    []string `json:"closing"`    // "Closes #1", outside code
 	References []string `json:"references"` // #1, owner/repo#1, GH-1, owner@0123abc, outside code and links
 	Error      string   `json:"error"`
 }
 
-// Link is a link with the text that a reader sees.
+// Link is a link with its visible text.
 type Link struct {
 	Href string `json:"href"`
 	Text string `json:"text"`
 }
 
-// Hidden reports whether a reader does not see where the link leads. A link
-// inside the page, as footnotes make it, hides nothing.
+// Hidden reports whether the link's text does not show its destination. A link within the
+// page, as in footnotes, hides nothing.
 func (l Link) Hidden() bool {
 	if strings.HasPrefix(l.Href, "#") {
 		return false
@@ -63,22 +62,22 @@ func (l Link) Hidden() bool {
 
 var percent = regexp.MustCompile(`(?:%[0-9A-Fa-f]{2})+`)
 
-// unescape decodes %41 and the like, also where the rest is no good address.
+// unescape decodes percent-encoding, even in an otherwise invalid URL.
 func unescape(s string) string {
 	return percent.ReplaceAllStringFunc(s, func(run string) string {
 		out := make([]byte, 0, len(run)/3)
 		for i := 0; i < len(run); i += 3 {
-			b, _ := hex.DecodeString(run[i+1 : i+3]) // percent matches digits only
+			b, _ := hex.DecodeString(run[i+1 : i+3]) // percent matches hex digits only
 			out = append(out, b...)
 		}
 		return string(out)
 	})
 }
 
-// processes is how many answer at the same time.
+// processes is the number of parallel Ruby processes.
 const processes = 2
 
-// Judge asks the processes. It may be used by several tests at once.
+// Judge is a pool of renderer processes. It is safe for concurrent use.
 type Judge struct {
 	free chan *process
 }
@@ -88,9 +87,9 @@ type process struct {
 	out *bufio.Reader
 }
 
-// Start starts the processes for the length of the test. A machine without the
-// Debian packages skips the test; where required, a list with commas that
-// tests take from HANDRAIL_REQUIRE_ENGINES, has the word renderer it fails.
+// Start starts the processes, which end with the test. If the Debian packages are
+// missing, it skips the test. If required, a comma-separated list that tests take from
+// HANDRAIL_REQUIRE_ENGINES, contains "renderer", it fails the test instead.
 func Start(t testing.TB, required string) *Judge {
 	t.Helper()
 	if out, err := exec.Command("ruby", "-e", "require 'commonmarker'; require 'sanitize'; require 'html/pipeline'").CombinedOutput(); err != nil {
@@ -130,10 +129,10 @@ func begin(t testing.TB) *process {
 	return &process{in, bufio.NewReaderSize(out, 1<<20)}
 }
 
-// batch is how many texts go to a process at once.
+// batch is the maximum number of texts per request to a process.
 const batch = 500
 
-// Show returns what GitHub makes of each text, in order.
+// Show returns GitHub's rendering of each text, in order.
 func (j *Judge) Show(t testing.TB, texts ...string) []Shown {
 	t.Helper()
 	all := make([]Shown, len(texts))
@@ -188,18 +187,18 @@ func (p *process) show(texts []string, into []Shown) error {
 
 var (
 	issue = `(?:(?:[\w.-]+/[\w.-]+)?#\d+|\bGH-\d+|(?:https?://|\bwww\.)[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)`
-	// closing is how GitHub reads a commit message, where nothing is code.
+	// closing matches closing references in a commit message, in which nothing is code.
 	closing = regexp.MustCompile(`(?i)(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)[\s\p{Z}]*:?[\s\p{Z}]*` + issue)
 	runner  = regexp.MustCompile(`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[\s\p{Z}\x{feff}]*::|##\[`)
 	mention = regexp.MustCompile(`(?i)(?:^|[^\w])@[a-z0-9][a-z0-9-]*`)
 )
 
-// Closing lists what closes an issue in a commit message or a title.
+// Closing lists the references in a commit message or a title that close an issue.
 func Closing(message string) []string { return closing.FindAllString(message, -1) }
 
-// Mentions lists what tells somebody of a commit message or a title.
+// Mentions lists the mentions in a commit message or a title.
 func Mentions(message string) []string { return mention.FindAllString(message, -1) }
 
-// Commands lists what an Actions runner takes as a command when the text is
+// Commands lists the text that an Actions runner interprets as commands when it is
 // printed.
 func Commands(text string) []string { return runner.FindAllString(text, -1) }

@@ -7,18 +7,19 @@ import (
 	"sync/atomic"
 )
 
-// texts and seed make a run of their own: go test ./policy/untrusted -args -judge.texts=600000.
+// texts and seed configure a longer run: go test ./policy/untrusted -args
+// -judge.texts=600000.
 var (
 	texts = flag.Int("judge.texts", 0, "how many generated texts GitHub's renderer judges")
 	seed  = flag.Uint64("judge.seed", 10, "what the texts are generated from")
 )
 
-// Seed is what generated texts begin with.
+// Seed returns the seed of generated texts.
 func Seed() uint64 { return *seed }
 
-// Texts is how many texts a test generates: some, or all where long, which tests take
-// from HANDRAIL_LONG, is set, or what -judge.texts says. Nothing is shared in these
-// tests, so under the race detector, where they take minutes, some are enough.
+// Texts returns the number of texts that a test generates: the value of -judge.texts, or
+// all if long is set, which tests take from HANDRAIL_LONG, or else some. These tests
+// share no state and take minutes under the race detector, so some are enough there.
 func Texts(long string, some, all int) int {
 	switch {
 	case *texts > 0:
@@ -29,10 +30,10 @@ func Texts(long string, some, all int) int {
 	return some
 }
 
-// Giant reports whether -judge.texts asks for a number of texts.
+// Giant reports whether -judge.texts is set.
 func Giant() bool { return *texts > 0 }
 
-// Each calls do with every number below n, some at a time.
+// Each calls do with every number below n, in parallel.
 func Each(n int, do func(i int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup

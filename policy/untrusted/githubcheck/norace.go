@@ -2,6 +2,6 @@
 
 package githubcheck
 
-// race reports whether the race detector is on, under which pools forget what they hold
-// and everything takes ten times as long.
+// race reports whether the race detector is on. Under it, pools drop their items and
+// everything is ten times as slow.
 const race = false

@@ -1,8 +1,8 @@
-// Package marks breaks the control marks of chat templates in texts that others
-// wrote, such as <|im_end|>, so that no text ends its own message and begins another.
-// The break is one visible character, and it can be undone: what [Break] makes of a
-// text, [Mend] makes that text of again, whatever it holds. So a model can name a file
-// or copy a line that holds such marks, and the tools get what is really there.
+// Package marks breaks control marks of chat templates, such as <|im_end|>, in foreign
+// texts, so that no text ends its own message and begins another. The break is one
+// visible character and reversible: [Mend] restores the input of [Break] from its result,
+// for any text. A model can therefore name a file or copy a line that contains such
+// marks, and the tools get the original.
 package marks
 
 import (
@@ -14,20 +14,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// bar is the character that breaks a mark, right behind its first one.
+// bar is the character that breaks a mark, after the mark's first character.
 const bar = "¦"
 
-// A text is seen as what is left of it without bars, and how many bars stand before
-// each byte of that. Marks are looked for in what is left; [Break] adds a bar inside
-// each of them, whether there are bars already or not, and [Mend] takes one away.
-// Neither changes what is left, so both find the same marks.
+// A text is treated as the text without bars, plus the number of bars before each of its
+// bytes. Marks are found in the text without bars. [Break] adds a bar inside each of
+// them, even if there are bars already, and [Mend] removes one. Neither changes the text
+// without bars, so both find the same marks.
 
-// Break breaks the marks of all families of models in s.
+// Break breaks the marks of all model families in s.
 func Break(s string) string { return change(s, 1, nil) }
 
-// BreakAnswer breaks the marks in words of a model's own. It keeps those by which a
-// model calls tools, which are how it is to go on: marks of calls, and the tags that are
-// named like a tool or an argument, as isTag tells. Nil stands for no such tags.
+// BreakAnswer breaks the marks in a model's own text. It keeps those that call tools:
+// marks of calls, and tags named like a tool or an argument, for which isTag reports
+// true. A nil isTag means that there are none.
 func BreakAnswer(s string, isTag func(name string) bool) string {
 	if isTag == nil {
 		isTag = func(string) bool { return false }
@@ -35,7 +35,7 @@ func BreakAnswer(s string, isTag func(name string) bool) string {
 	return change(s, 1, isTag)
 }
 
-// Mend undoes [Break]. Text that has no broken marks stays as it is.
+// Mend undoes [Break]. Text without broken marks does not change.
 func Mend(s string) string {
 	if !strings.Contains(s, bar) {
 		return s
@@ -46,7 +46,7 @@ func Mend(s string) string {
 // BreakJSON breaks the marks in all strings of a JSON text.
 func BreakJSON(raw json.RawMessage) json.RawMessage { return eachString(raw, Break) }
 
-// MendJSON undoes [BreakJSON], also where a string is spelled with escapes.
+// MendJSON undoes [BreakJSON], even if a string uses escapes.
 func MendJSON(raw json.RawMessage) json.RawMessage { return eachString(raw, Mend) }
 
 func change(s string, by int, answer func(string) bool) string {
@@ -60,7 +60,7 @@ func change(s string, by int, answer func(string) bool) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s) + len(sites)*len(bar))
-	at := 0 // in s
+	at := 0 // index in s
 	for i := 0; i <= len(left); i++ {
 		bars := 0
 		for strings.HasPrefix(s[at:], bar) {
@@ -82,15 +82,16 @@ func change(s string, by int, answer func(string) bool) string {
 	return b.String()
 }
 
-// A form is a class of marks. The bar goes behind its first group.
+// form is a class of marks. The bar goes after the first group of expr.
 type form struct {
 	expr  func() *regexp.Regexp
 	call  bool // marks of this form call tools
 	skips func(name string) bool
 }
 
-// angle are forms that begin with < or what looks like it. A backslash may stand where a regular expression
-// needs one. The last group of a form with skips is the name that it looks at.
+// angle are forms that begin with < or a similar character. A backslash is allowed where
+// a regular expression needs one. The last group of a form with skips is the name passed
+// to it.
 var angle = []form{
 	{expr: pattern.Lazy(`^([<＜‹⟨〈])\\?[|｜│]`)},
 	{expr: pattern.Lazy(`^([<＜‹⟨〈])\\?/?[A-Za-z_▁]+[|｜│]\\?[>＞›⟩〉]`)},
@@ -111,8 +112,8 @@ var square = []form{
 	{expr: pattern.Lazy(`^(\])(?:~|<\])`)},
 }
 
-// others begin with something else. A role stands at the beginning of a line:
-// families without marks of their own write one there.
+// Other forms. A role is at the beginning of a line, as written by model families without
+// marks of their own.
 var (
 	right = []form{{expr: pattern.Lazy(`^(>)>[A-Z_]+<<`)}}
 	bars  = []form{{expr: pattern.Lazy(`^(\|)\|\|[A-Z_]+\|\|\|`)}}
@@ -120,34 +121,34 @@ var (
 		`|((?:GPT4 Correct )?(?:System|SYSTEM|User|USER|Assistant|ASSISTANT|Human|HUMAN|Falcon|Question|Answer|Source|Destination)):)`)
 )
 
-// isType reports whether a name between angle brackets is a type of C, or one that a
-// library of C++ keeps for itself.
+// isType reports whether a name in angle brackets is a C type, or a name reserved for C++
+// libraries.
 func isType(name string) bool {
 	return strings.HasSuffix(name, "_t") || name[0] == '_' && upper(name[1:]) && strings.ToUpper(name) != name
 }
 
-// isLabel reports whether a word in square brackets is a label of logs and lists and
-// no mark of any family.
+// isLabel reports whether a word in square brackets is a label in logs or lists, not a
+// mark.
 func isLabel(name string) bool {
 	return strings.Contains(" INFO WARN WARNING ERROR DEBUG TRACE FATAL NOTICE SEVERE FAIL FAILED FAILURE PASS PASSED SKIP SKIPPED RUN DONE TODO WIP "+
 		"FIXME NOTE TIP IMPORTANT CAUTION TASK_COMPLETE ", " "+name+" ")
 }
 
-// callMarks are names of marks by which models call tools.
+// callMarks matches the marks by which models call tools.
 var callMarks = pattern.Lazy(`(?i)^[<\[]\\?/?(?:tool_?calls?|function_?calls?|arg_key|arg_value)\b`)
 
-// plainTag is a tag of letters, as those are that are named like a tool.
+// plainTag matches a plain tag, which may be named like a tool.
 var plainTag = pattern.Lazy(`^</?([A-Za-z]\w*)>`)
 
-// find returns where in s a bar belongs, in order. answer is nil but in a model's own
-// words, where it knows the tags of calls.
+// find returns the indexes in s for bars, in order. answer is nil unless s is a model's
+// own text; it reports whether a tag belongs to a call.
 func find(s string, answer func(string) bool) []int {
 	var out []int
-	begins := true // a line, but for blanks
+	begins := true // only blanks so far on this line
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		if begins && strings.IndexByte("#@GSUAHFQD", c) >= 0 {
-			if m := role().FindStringSubmatchIndex(s[i:min(len(s), i+longest)]); m != nil {
+			if m := role().FindStringSubmatchIndex(s[i:min(len(s), i+maxMark)]); m != nil {
 				out = add(out, i+max(m[3], m[5]))
 			}
 		}
@@ -165,7 +166,7 @@ func find(s string, answer func(string) bool) []int {
 		default:
 			continue
 		}
-		if head := s[i:min(len(s), i+longest)]; maybe(head) {
+		if head := s[i:min(len(s), i+maxMark)]; maybe(head) {
 			if n := length(head, forms, answer); n > 0 {
 				out = add(out, i+n)
 			}
@@ -174,13 +175,13 @@ func find(s string, answer func(string) bool) []int {
 	return out
 }
 
-// likeAngle reports whether s begins with a character that looks like <.
+// likeAngle reports whether s begins with a character similar to <.
 func likeAngle(s string) bool {
 	return strings.HasPrefix(s, "＜") || strings.HasPrefix(s, "‹") || strings.HasPrefix(s, "⟨") || strings.HasPrefix(s, "〈")
 }
 
-// maybe reports whether s, which begins with the character of a form, can be one. Most
-// brackets of code cannot, and to know that must not take long.
+// maybe reports whether s, which begins with the first character of a form, can be a
+// mark. It is a fast check, because most brackets in code are not marks.
 func maybe(s string) bool {
 	rest := strings.TrimPrefix(strings.TrimPrefix(s[1:], "\\"), "/")
 	switch {
@@ -210,7 +211,7 @@ func maybe(s string) bool {
 
 func upper(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }
 
-// add adds a place behind the others, once.
+// add appends an index unless it is already there.
 func add(list []int, at int) []int {
 	if n := len(list); n > 0 && list[n-1] >= at {
 		return list
@@ -218,10 +219,10 @@ func add(list []int, at int) []int {
 	return append(list, at)
 }
 
-// longest is the longest mark that is looked for, in bytes.
-const longest = 100
+// maxMark is the maximum length of a mark, in bytes.
+const maxMark = 100
 
-// length returns how long the first group of the form is that head begins with, 0 when
+// length returns the length of the first group of the form that head begins with, or 0 if
 // there is none.
 func length(head string, forms []form, answer func(string) bool) int {
 	if answer != nil {
@@ -242,8 +243,8 @@ func length(head string, forms []form, answer func(string) bool) int {
 	return 0
 }
 
-// eachString replaces the strings of a JSON text. A text that f changes nothing in
-// keeps its bytes.
+// eachString applies f to the strings of a JSON text. It keeps the bytes of strings that
+// f does not change.
 func eachString(raw json.RawMessage, f func(string) string) json.RawMessage {
 	var out bytes.Buffer
 	at := 0
@@ -280,7 +281,7 @@ func quoted(s string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil { // a string has none
+	if err := enc.Encode(s); err != nil { // cannot fail for a string
 		return []byte(`""`)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))

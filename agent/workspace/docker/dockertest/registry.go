@@ -1,5 +1,5 @@
-// Package dockertest is a registry of container images that is small enough to run in a
-// test. A docker daemon on the same machine pulls from it, since it listens on loopback.
+// Package dockertest is a small registry of container images for tests. A docker daemon
+// on the same machine pulls from it, because it listens on loopback.
 package dockertest
 
 import (
@@ -32,18 +32,18 @@ const (
 
 // Registry serves images. It is safe for concurrent use.
 type Registry struct {
-	Address string // HOST:PORT, the beginning of its images' names
+	Address string // HOST:PORT, the prefix of its image names
 
 	mu    sync.Mutex
 	blobs map[string][]byte // by digest
 	tags  map[string]string // digest, by NAME:TAG
-	asked map[string]int    // how often a blob was sent, by digest
-	user  string            // with the password; "" for nobody
-	held  *Held             // nil for no wait
+	asked map[string]int    // number of times that a blob was sent, by digest
+	user  string            // "USER:PASSWORD"; "" allows anonymous access
+	held  *Held             // nil disables waiting
 }
 
-// Held is what waits in a registry. Came gets a value for each request that waits, Gone
-// for each that waits no more because nobody listens. Release lets all go on.
+// Held controls waiting requests. Came gets a value when a request starts to wait, Gone
+// when its client hangs up. Release lets all continue.
 type Held struct {
 	Came, Gone chan struct{}
 	Release    func()
@@ -59,14 +59,14 @@ func New(t testing.TB) *Registry {
 	return r
 }
 
-// Login has the registry serve nobody but who says these.
+// Login makes the registry refuse clients without these credentials.
 func (r *Registry) Login(user, password string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.user = user + ":" + password
 }
 
-// Hold has no part of an image sent until it is released.
+// Hold delays all blobs until Release is called.
 func (r *Registry) Hold() *Held {
 	on := make(chan struct{})
 	h := &Held{Came: make(chan struct{}, 64), Gone: make(chan struct{}, 64), Release: sync.OnceFunc(func() { close(on) }), on: on}
@@ -76,7 +76,7 @@ func (r *Registry) Hold() *Held {
 	return h
 }
 
-// Sent is how often parts of images were sent.
+// Sent returns the number of blobs sent.
 func (r *Registry) Sent() (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +86,7 @@ func (r *Registry) Sent() (n int) {
 	return n
 }
 
-// Put adds an image of one layer, and returns its digest and its name with the tag.
+// Put adds an image with one layer, and returns its digest and its tagged name.
 func (r *Registry) Put(t testing.TB, tag string, layer []byte) (digest, name string) {
 	t.Helper()
 	encode := func(v any) []byte {
@@ -125,7 +125,7 @@ func digestOf(data []byte) string { return fmt.Sprintf("sha256:%x", sha256.Sum25
 
 var paths = regexp.MustCompile(`^/v2/(.+)/(manifests|blobs)/([^/]+)$`)
 
-// ServeHTTP implements [http.Handler] as a registry does.
+// ServeHTTP implements [http.Handler].
 func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Docker-Distribution-Api-Version", "registry/2.0")
 	r.mu.Lock()
@@ -144,7 +144,7 @@ func (r *Registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.send(w, req, at)
 }
 
-// send sends what a request asks for: a name, a kind, and a tag or digest.
+// send sends a manifest or a blob. at has the name, the kind, and a tag or digest.
 func (r *Registry) send(w http.ResponseWriter, req *http.Request, at []string) {
 	digest := at[3]
 	r.mu.Lock()
@@ -172,10 +172,10 @@ func (r *Registry) send(w http.ResponseWriter, req *http.Request, at []string) {
 	if held != nil {
 		data = data[len(data)/2:]
 	}
-	_, _ = w.Write(data) // who has gone away asks again
+	_, _ = w.Write(data) // a client that hung up will retry
 }
 
-// wait sends the first half and waits. It reports whether anybody still listens.
+// wait sends the first half and waits. It reports whether the client stayed.
 func (h *Held) wait(w http.ResponseWriter, req *http.Request, half []byte) bool {
 	_, _ = w.Write(half)
 	_ = http.NewResponseController(w).Flush()
@@ -195,8 +195,8 @@ func fail(w http.ResponseWriter, status int, code string) {
 	fmt.Fprintf(w, `{"errors":[{"code":%q,"message":"%s"}]}`, code, strings.ToLower(strings.ReplaceAll(code, "_", " ")))
 }
 
-// Layer returns a layer with this machine's programs of these names, and the libraries
-// that they need. Of a program that is given by its path there are only the libraries.
+// Layer returns a layer with the named programs of this machine and their libraries.
+// For a program given as a path, it adds only the libraries.
 func Layer(t testing.TB, programs ...string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -216,12 +216,12 @@ func Layer(t testing.TB, programs ...string) []byte {
 		if !filepath.IsAbs(name) {
 			add(at, "/bin/"+name)
 		}
-		libraries, _ := exec.CommandContext(t.Context(), "ldd", at).Output() // it fails for a program that needs none
+		libraries, _ := exec.CommandContext(t.Context(), "ldd", at).Output() // fails for a program without libraries
 		for _, file := range regexp.MustCompile(`/\S+`).FindAllString(string(libraries), -1) {
 			add(file, file)
 		}
 	}
-	// No other test that shares the daemon has this layer: it has to be sent.
+	// A unique file makes sure that the daemon does not have the layer yet, so it is sent.
 	err := w.WriteHeader(&tar.Header{Name: "etc/" + rand.Text(), Mode: 0o644})
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)

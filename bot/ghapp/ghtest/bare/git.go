@@ -1,5 +1,5 @@
-// Package bare is a bare repository on disk, read and changed by the git
-// program, that serves pushes with GitHub's rules.
+// Package bare manages a bare repository on disk through the git program. Pushes to it
+// obey GitHub's rules.
 package bare
 
 import (
@@ -16,13 +16,13 @@ import (
 	"sync"
 )
 
-// Dir is a bare repository on disk, used through the git program.
+// Dir is a bare repository on disk.
 type Dir struct {
 	Path  string
-	known *sync.Map // what fixed commands printed, by their arguments
+	known *sync.Map // cached output of Fixed, by arguments
 }
 
-// Command is a git program that reads no settings of this machine.
+// Command returns a git command that ignores the machine's git configuration.
 func Command(dir string, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
@@ -33,7 +33,7 @@ func Command(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Run runs git in the repository and returns what it printed.
+// Run runs git in the repository and returns its standard output.
 func (d Dir) Run(stdin []byte, args ...string) (string, error) {
 	cmd := Command(d.Path, args...)
 	if stdin != nil {
@@ -47,9 +47,9 @@ func (d Dir) Run(stdin []byte, args ...string) (string, error) {
 	return out.String(), nil
 }
 
-// Fixed runs a command that reads objects by their full ids alone, so that it
-// says the same for ever and git is asked once.
-func (d Dir) Fixed(args ...string) (string, error) {
+// RunCached runs a command that reads objects by full id only. Its output never changes, so
+// it is cached.
+func (d Dir) RunCached(args ...string) (string, error) {
 	key := strings.Join(args, "\x00")
 	if out, ok := d.known.Load(key); ok {
 		return out.(string), nil
@@ -61,14 +61,14 @@ func (d Dir) Fixed(args ...string) (string, error) {
 	return out, err
 }
 
-// Line is Run for one line.
+// Line is Run with the surrounding white space of the output removed.
 func (d Dir) Line(args ...string) (string, error) {
 	out, err := d.Run(nil, args...)
 	return strings.TrimSpace(out), err
 }
 
-// preReceive refuses what GitHub's rules refuse. The server passes the rules
-// of the one push in its environment.
+// preReceive is a hook that enforces GitHub's push rules. The server passes the rules
+// for the push in the environment.
 const preReceive = `#!/bin/sh
 zero=0000000000000000000000000000000000000000
 rc=0
@@ -97,8 +97,8 @@ done
 exit $rc
 `
 
-// repoConfig is what git itself writes for a bare repository, and what makes
-// it serve as GitHub does.
+// repoConfig is git's default configuration of a bare repository, plus the settings for
+// serving in the way of GitHub.
 const repoConfig = `[core]
 	repositoryformatversion = 0
 	filemode = true
@@ -116,7 +116,7 @@ const repoConfig = `[core]
 	auto = 0
 `
 
-// Init makes an empty bare repository that serves as GitHub's do.
+// Init creates an empty bare repository that is served in the way of GitHub.
 func Init(dir, branch string) (Dir, error) {
 	for _, sub := range []string{"hooks", "objects", "refs/heads", "refs/tags"} {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o755); err != nil {
@@ -138,16 +138,16 @@ func Init(dir, branch string) (Dir, error) {
 	return Dir{dir, &sync.Map{}}, nil
 }
 
-// Change is one commit to be made.
+// Change is a commit to create.
 type Change struct {
-	Branch, Parent string // parent is empty for a first commit
+	Branch, Parent string // Parent is empty for a first commit
 	Author         string
 	Message        string
 	Files          map[string]string
 	Remove         []string
 }
 
-// Commit makes the commit and moves the branch. It returns the new commit.
+// Commit creates the commit, moves the branch and returns the commit's id.
 func (d Dir) Commit(c Change, when int64) (string, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "commit refs/heads/%s\n", c.Branch)
@@ -180,7 +180,7 @@ func (d Dir) Commit(c Change, when int64) (string, error) {
 	return d.Line("rev-parse", "refs/heads/"+c.Branch)
 }
 
-// Resolve returns the commit that a branch, tag, full ref or id names, or "".
+// Resolve returns the commit of a branch, tag, full ref or id, or "" if there is none.
 func (d Dir) Resolve(ref string) string {
 	if ref == "" || strings.HasPrefix(ref, "-") {
 		return ""
@@ -200,9 +200,9 @@ func (d Dir) Resolve(ref string) string {
 func (d Dir) commitAt(name string) (string, error) {
 	ask := d.Line
 	if isHex(name) && len(name) == 40 {
-		ask = d.Fixed
+		ask = d.RunCached
 	} else if strings.HasPrefix(name, "refs/heads/") && fs.ValidPath(name) {
-		// A branch is a commit, and mostly a file of its own.
+		// A branch usually has a file of its own, which is faster than git.
 		if sha, err := os.ReadFile(filepath.Join(d.Path, filepath.FromSlash(name))); err == nil && len(sha) == 41 {
 			return string(sha[:40]), nil
 		}
@@ -215,12 +215,12 @@ func isHex(s string) bool {
 	return len(s) >= 7 && len(s) <= 40 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Branch returns the commit of a branch, or "".
+// Branch returns the commit of a branch, or "" if there is none.
 func (d Dir) Branch(name string) string { return d.Resolve("refs/heads/" + name) }
 
-// Count says how many commits are in a range of ids.
+// Count returns the number of commits in a range of ids.
 func (d Dir) Count(rng string) (int, error) {
-	out, err := d.Fixed("rev-list", "--count", rng)
+	out, err := d.RunCached("rev-list", "--count", rng)
 	if err != nil {
 		return 0, err
 	}
@@ -229,7 +229,7 @@ func (d Dir) Count(rng string) (int, error) {
 
 // Mergeable reports whether two commits merge without a conflict.
 func (d Dir) Mergeable(base, head string) bool {
-	_, err := d.Fixed("merge-tree", "--write-tree", base, head)
+	_, err := d.RunCached("merge-tree", "--write-tree", base, head)
 	return err == nil
 }
 
@@ -253,24 +253,24 @@ type DiffFile struct {
 	Add, Del                           int
 }
 
-// DiffFiles compares head with its merge base with base, both given by id.
+// DiffFiles compares head with the merge base of base and head. Both are full ids.
 func (d Dir) DiffFiles(base, head string) ([]DiffFile, error) {
 	rng := base + "..." + head
-	raw, err := d.Fixed("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
+	raw, err := d.RunCached("diff", "--raw", "--abbrev=40", "-M", "-z", rng)
 	if err != nil || raw == "" {
 		return nil, err
 	}
-	text, err := d.Fixed("diff", "-M", rng)
+	text, err := d.RunCached("diff", "-M", rng)
 	if err != nil {
 		return nil, err
 	}
-	patches := strings.Split("\n"+text, "\ndiff --git ")[1:] // in the order of the raw list; no line of content begins so
+	patches := strings.Split("\n"+text, "\ndiff --git ")[1:] // in the order of the raw list; no content line has this prefix
 	var files []DiffFile
 	fields := strings.Split(strings.TrimRight(raw, "\x00"), "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		meta := strings.Fields(fields[i]) // :mode mode sha sha status
 		if len(meta) >= 5 && meta[4] == "T" && len(patches) > 0 {
-			patches = patches[1:] // of another type: one file goes, and one comes
+			patches = patches[1:] // a type change has two patches: a removal and an addition
 		}
 		if len(meta) < 5 || len(patches) == 0 {
 			return nil, errors.New("read diff: unexpected line from git")
@@ -295,7 +295,7 @@ func (d Dir) DiffFiles(base, head string) ([]DiffFile, error) {
 	return files, nil
 }
 
-// read takes what GitHub shows out of the patch of a file.
+// read extracts the hunks, which GitHub shows, and the line counts from a file's patch.
 func (f *DiffFile) read(patch string) {
 	if i := strings.Index(patch, "\n@@ "); i >= 0 {
 		f.Patch = strings.TrimSuffix(patch[i+1:], "\n")

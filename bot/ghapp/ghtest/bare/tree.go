@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Exact returns the object that a full ref or an expression names, or "".
+// Exact returns the object of a full ref or revision expression, or "" if there is
+// none.
 func (d Dir) Exact(ref string) string {
 	sha, err := d.Line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 	if err != nil {
@@ -14,7 +15,7 @@ func (d Dir) Exact(ref string) string {
 	return sha
 }
 
-// WriteTree writes nested trees from flat paths, bottom up, by mktree.
+// WriteTree writes nested trees from flat paths.
 func (d Dir) WriteTree(files map[string]Entry) (string, error) {
 	var lines strings.Builder
 	below := map[string]map[string]Entry{}
@@ -43,7 +44,7 @@ func (d Dir) WriteTree(files map[string]Entry) (string, error) {
 // Entry is one entry of a tree; Kind is blob, tree or commit.
 type Entry struct{ Mode, Kind, SHA, Name string }
 
-// Tree lists one level of a tree; path names a file or a directory.
+// Tree lists one level of a tree. p names a file or a directory.
 func (d Dir) Tree(sha, p string) ([]Entry, error) {
 	args := []string{"ls-tree", "-z", sha}
 	if p != "" {
@@ -56,7 +57,7 @@ func (d Dir) Tree(sha, p string) ([]Entry, error) {
 	return entries(out), nil
 }
 
-// entries reads what ls-tree -z prints.
+// entries parses the output of ls-tree -z.
 func entries(out string) []Entry {
 	var list []Entry
 	for l := range strings.SplitSeq(strings.TrimRight(out, "\x00"), "\x00") {
@@ -68,7 +69,7 @@ func entries(out string) []Entry {
 	return list
 }
 
-// Flat lists all files of a tree by their paths; none of no tree.
+// Flat returns all files of a tree by path. An empty tree id means no files.
 func (d Dir) Flat(tree string) (map[string]Entry, error) {
 	files := map[string]Entry{}
 	if tree == "" {

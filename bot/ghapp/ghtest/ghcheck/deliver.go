@@ -11,14 +11,14 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 )
 
-// Ping sends the event that GitHub sends when a webhook is set up.
+// Ping sends GitHub's event for a newly configured webhook.
 func (s *Server) Ping(ctx context.Context) (ghtest.Delivery, error) {
 	return s.Deliver(ctx, "ping", fmt.Appendf(nil, `{"zen":"Keep it logically awesome.","hook_id":42,"hook":{"type":"App","id":42,"app_id":%d,"active":true,"events":["*"],"created_at":%q}}`,
 		s.App().ID, s.Clock().UTC().Format(time.RFC3339)))
 }
 
-// Deliver sends any payload, signed, as an event of its own, waits for the
-// answer and returns the attempt.
+// Deliver signs and sends an arbitrary payload as a new event, waits for the answer and
+// returns the attempt.
 func (s *Server) Deliver(ctx context.Context, event string, payload []byte) (ghtest.Delivery, error) {
 	var head struct {
 		Action string `json:"action"`
@@ -29,8 +29,8 @@ func (s *Server) Deliver(ctx context.Context, event string, payload []byte) (ght
 	return s.deliver(ctx, ghtest.Delivery{GUID: rand.Text(), Event: event, Action: head.Action, Payload: payload})
 }
 
-// Redeliver sends an earlier delivery again under the same GUID, waits for
-// the answer and returns the new attempt.
+// Redeliver repeats an earlier delivery under the same GUID, waits for the answer and
+// returns the new attempt.
 func (s *Server) Redeliver(ctx context.Context, id int64) (ghtest.Delivery, error) {
 	all := s.Deliveries()
 	i := slices.IndexFunc(all, func(d ghtest.Delivery) bool { return d.ID == id })

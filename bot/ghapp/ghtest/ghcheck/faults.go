@@ -13,19 +13,19 @@ import (
 	"time"
 )
 
-// Faults says how often GitHub misbehaves. Rates are between 0 and 1 and are
-// drawn in this order for every request; the same seed gives the same draws.
+// Faults configures GitHub's misbehavior. Rates are between 0 and 1 and are drawn in
+// this order for every request; the same seed yields the same draws.
 type Faults struct {
 	Seed       uint64
 	BadGateway float64       // 502, nothing was done
 	Secondary  float64       // 403 with a secondary limit and retry-after, nothing was done
-	RetryAfter time.Duration // of the secondary limit, whole seconds; 0 for one second
-	Lost       float64       // writes only: done, and the connection is dropped without an answer
-	Late       float64       // writes only: the connection is dropped, and the write is done later
-	LateBy     time.Duration // upper bound of how much later
-	// Match limits the faults to some requests; nil for all of the REST API.
+	RetryAfter time.Duration // retry-after of Secondary, in whole seconds; 0 means one second
+	Lost       float64       // writes only: done, but the connection drops without an answer
+	Late       float64       // writes only: the connection drops, and the write is done later
+	LateBy     time.Duration // maximum delay of a late write
+	// Match selects the affected requests; nil means the whole REST API.
 	Match func(*http.Request) bool
-	Git   bool // those of Match are requests for the code as well, which answers 502
+	Git   bool // git requests selected by Match fail with 502 as well
 }
 
 type fault int
@@ -38,17 +38,17 @@ const (
 	faultLate
 )
 
-// faulty is the REST API with faults in front of it.
+// faulty is a handler that injects faults in front of the REST API.
 type faulty struct {
 	next http.Handler
 
 	mu      sync.Mutex
 	faults  Faults
 	rng     *rand.Rand
-	met     int           // requests that met a fault
-	late    int           // writes outstanding
-	settled chan struct{} // closed when late is 0
-	closed  chan struct{} // closed when late writes are not waited for
+	met     int           // number of requests that met a fault
+	late    int           // number of outstanding late writes
+	settled chan struct{} // closed while late is 0
+	closed  chan struct{} // closed to run late writes at once
 	done    sync.WaitGroup
 }
 
@@ -58,22 +58,22 @@ func newFaulty(next http.Handler) *faulty {
 	return f
 }
 
-// SetFaults replaces the faults; the zero Faults ends them.
+// SetFaults replaces the faults. The zero Faults disables them.
 func (s *Server) SetFaults(f Faults) {
 	s.faulty.mu.Lock()
 	defer s.faulty.mu.Unlock()
 	s.faulty.faults, s.faulty.met, s.faulty.rng = f, 0, rand.New(rand.NewPCG(f.Seed, 1))
 }
 
-// FaultsInjected returns how many requests have met a fault since SetFaults.
+// FaultsInjected returns the number of requests that met a fault since SetFaults.
 func (s *Server) FaultsInjected() int {
 	s.faulty.mu.Lock()
 	defer s.faulty.mu.Unlock()
 	return s.faulty.met
 }
 
-// Settled returns when no late write is outstanding: what is not visible then
-// was not done.
+// Settled waits until no late write is outstanding. After that, an invisible write did
+// not happen.
 func (s *Server) Settled(ctx context.Context) error {
 	for {
 		s.faulty.mu.Lock()
@@ -118,7 +118,7 @@ func (f *faulty) secondary(w http.ResponseWriter) {
 "documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`)
 }
 
-// later carries a write out after its connection is gone.
+// later carries out a write after its connection was dropped.
 func (f *faulty) later(r *http.Request, by time.Duration) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -150,7 +150,7 @@ func (f *faulty) count(n int) {
 	}
 }
 
-// gitAway reports whether the code does not answer a request.
+// gitAway reports whether a git request must fail.
 func (f *faulty) gitAway(r *http.Request) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -161,7 +161,7 @@ func (f *faulty) gitAway(r *http.Request) bool {
 	return away
 }
 
-// draw decides the fate of one request and, for a late write, the delay.
+// draw chooses the fault of a request and, for a late write, the delay.
 func (f *faulty) draw(r *http.Request) (fault, time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

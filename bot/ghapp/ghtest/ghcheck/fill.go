@@ -9,11 +9,11 @@ import (
 
 type object = map[string]any
 
-// somewhere is the host of addresses that nobody set and nobody follows.
-const somewhere = "https://github.test/"
+// placeholderBase is the base of generated placeholder URLs.
+const placeholderBase = "https://github.test/"
 
-// fill completes objects. GitHub's answers have some two hundred required
-// fields that nobody reads; they come from the description.
+// fill adds missing required fields, as the description defines them. GitHub's answers
+// have about two hundred required fields that are never read.
 func fill(schema *openapi3.Schema, v any) any {
 	if schema == nil {
 		return v
@@ -43,7 +43,7 @@ func fillObject(schema *openapi3.Schema, v object) {
 	for _, part := range schema.AllOf {
 		fillObject(part.Value, v)
 	}
-	// Where there is a choice, the handler has made it.
+	// With several alternatives, the handler has chosen one.
 	if alts := slices.Concat(schema.OneOf, schema.AnyOf); len(schema.Properties) == 0 && len(alts) == 1 {
 		fillObject(alts[0].Value, v)
 	}
@@ -53,13 +53,13 @@ func fillObject(schema *openapi3.Schema, v object) {
 				v[name] = fill(ref.Value, old)
 			}
 		} else if slices.Contains(schema.Required, name) {
-			v[name] = zero(ref.Value, name)
+			v[name] = placeholder(ref.Value, name)
 		}
 	}
 }
 
-// zero returns a value that the schema accepts for a field nobody set.
-func zero(schema *openapi3.Schema, name string) any {
+// placeholder returns a valid placeholder for an unset field.
+func placeholder(schema *openapi3.Schema, name string) any {
 	if schema.Nullable {
 		return nil
 	}
@@ -72,7 +72,7 @@ func zero(schema *openapi3.Schema, name string) any {
 			return "2026-01-01T00:00:00Z"
 		}
 		if schema.Format == "uri" || strings.HasSuffix(name, "url") {
-			return somewhere + strings.TrimSuffix(name, "_url")
+			return placeholderBase + strings.TrimSuffix(name, "_url")
 		}
 		return ""
 	case schema.Type.Is("integer"), schema.Type.Is("number"):

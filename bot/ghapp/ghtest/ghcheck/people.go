@@ -18,15 +18,15 @@ type Check struct {
 	Annotations                int
 }
 
-// NewPull is a pull request to open. Head is a branch, or "owner:branch" of a
-// fork; an empty Base is the default branch.
+// NewPull is a pull request to open. Head is a branch, or "owner:branch" of a fork; an
+// empty Base means the default branch.
 type NewPull struct {
 	Title, Body string
 	Head, Base  string
 	Draft       bool
 }
 
-// OpenPull opens a pull request as a person.
+// OpenPull opens a pull request as a user.
 func (s *Server) OpenPull(repoName, author string, p NewPull) (thread.Ref, error) {
 	var ref thread.Ref
 	err := s.As(author, repoName, func(r *hub.Repo, u *hub.User) error {
@@ -42,7 +42,7 @@ func (s *Server) OpenPull(repoName, author string, p NewPull) (thread.Ref, error
 	return ref, err
 }
 
-// EditComment changes a comment as a person, on an issue or on a diff.
+// EditComment edits an issue comment or a diff comment as a user.
 func (s *Server) EditComment(ref thread.Ref, id int64, by, body string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		cm := s.FindComment(is.Repo, id)
@@ -57,7 +57,7 @@ func (s *Server) EditComment(ref thread.Ref, id int64, by, body string) error {
 	})
 }
 
-// DeleteComment deletes a comment as a person.
+// DeleteComment deletes a comment as a user.
 func (s *Server) DeleteComment(ref thread.Ref, id int64, by string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		cm := s.FindComment(is.Repo, id)
@@ -69,17 +69,17 @@ func (s *Server) DeleteComment(ref thread.Ref, id int64, by string) error {
 	})
 }
 
-// Label puts a label on a thread as a person.
+// Label adds a label to a thread as a user.
 func (s *Server) Label(ref thread.Ref, by, name string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		if s.Hub.Label(is, name) {
-			s.Labeled("labeled", is, u, name)
+			s.SendLabelEvent("labeled", is, u, name)
 		}
 		return nil
 	})
 }
 
-// Assign assigns a thread to someone as a person.
+// Assign assigns a thread to login as the user by.
 func (s *Server) Assign(ref thread.Ref, by, login string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		a := s.Users[strings.ToLower(login)]
@@ -94,7 +94,7 @@ func (s *Server) Assign(ref thread.Ref, by, login string) error {
 	})
 }
 
-// CloseThread closes a thread as a person.
+// CloseThread closes a thread as a user.
 func (s *Server) CloseThread(ref thread.Ref, by string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		s.SetState(is, "closed", u)
@@ -102,7 +102,7 @@ func (s *Server) CloseThread(ref thread.Ref, by string) error {
 	})
 }
 
-// Lock locks a thread, or ends that: an App cannot comment there.
+// Lock locks or unlocks a thread. Apps cannot comment on a locked thread.
 func (s *Server) Lock(ref thread.Ref, yes bool) error {
 	return s.On(ref, "", func(is *hub.Issue, _ *hub.User) error {
 		is.Locked = yes
@@ -117,15 +117,14 @@ type Inline struct {
 	Body string
 }
 
-// NewReview is a review to submit; Event is APPROVE, REQUEST_CHANGES or
-// COMMENT.
+// NewReview is a review to submit. Event is APPROVE, REQUEST_CHANGES or COMMENT.
 type NewReview struct {
 	Event    string
 	Body     string
 	Comments []Inline
 }
 
-// Review submits a review as a person.
+// Review submits a review as a user.
 func (s *Server) Review(ref thread.Ref, by string, nr NewReview) (ghtest.Review, error) {
 	var out ghtest.Review
 	err := s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
@@ -145,7 +144,7 @@ func (s *Server) Review(ref thread.Ref, by string, nr NewReview) (ghtest.Review,
 	return out, err
 }
 
-// Resolve resolves the review thread that a comment began, as a person.
+// Resolve resolves the review thread that starts with a comment, as a user.
 func (s *Server) Resolve(ref thread.Ref, comment int64, by string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		cm := s.FindReviewComment(is.Repo, comment)
@@ -157,7 +156,7 @@ func (s *Server) Resolve(ref thread.Ref, comment int64, by string) error {
 	})
 }
 
-// Dismiss dismisses a review as a person.
+// Dismiss dismisses a review as a user.
 func (s *Server) Dismiss(ref thread.Ref, id int64, by string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		if is.Pull != nil {
@@ -173,7 +172,7 @@ func (s *Server) Dismiss(ref thread.Ref, id int64, by string) error {
 	})
 }
 
-// Retarget changes the base of a pull request as a person.
+// Retarget changes the base of a pull request as a user.
 func (s *Server) Retarget(ref thread.Ref, by, base string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		if is.Pull == nil || is.Repo.Dir.Branch(base) == "" {
@@ -188,7 +187,7 @@ func (s *Server) Retarget(ref thread.Ref, by, base string) error {
 	})
 }
 
-// Merge merges a pull request as a person, with a merge commit.
+// Merge merges a pull request with a merge commit, as a user.
 func (s *Server) Merge(ref thread.Ref, by string) error {
 	return s.On(ref, by, func(is *hub.Issue, u *hub.User) error {
 		p := is.Pull
@@ -215,11 +214,11 @@ func (s *Server) Merge(ref thread.Ref, by string) error {
 	})
 }
 
-// Result is how a CI job ended; Log is what it wrote.
+// Result is the result of a CI job. Log is its output.
 type Result struct{ Name, Conclusion, Log string }
 
-// RunCheck reports a finished check of the repository's CI on a commit. The
-// check's id is the job's id too.
+// RunCheck reports a finished CI check on a commit. The id of the check is also that of
+// the job.
 func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	var id int64
 	err := s.As("", repoName, func(r *hub.Repo, _ *hub.User) error {
@@ -236,7 +235,8 @@ func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	return id, err
 }
 
-// Checks returns the check runs of a repository, oldest first; none where there is no repository.
+// Checks returns the check runs of a repository, oldest first; none if it does not
+// exist.
 func (s *Server) Checks(repoName string) (out []Check) {
 	look(s, repoName, func(r *hub.Repo) {
 		for _, c := range r.Checks {

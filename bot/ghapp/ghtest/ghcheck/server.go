@@ -1,9 +1,9 @@
-// Package ghcheck is the small GitHub for tests. Every request and every
-// answer is compared with GitHub's official OpenAPI description; what does not
-// fit fails with status 500 and is kept in [ghtest.Server.Violations], so a
-// client that passes here says what GitHub understands.
+// Package ghcheck is package ghtest with validation. Every request and every answer is
+// compared with GitHub's official OpenAPI description. A mismatch fails with status 500
+// and is recorded in [ghtest.Server.Violations], so a client that passes here sends
+// requests that GitHub understands.
 //
-// Faults can be injected, see [Faults]. Nothing of this is in the program.
+// It can also inject faults, see [Faults]. The product does not contain this package.
 package ghcheck
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/webflow"
 )
 
-// Server is a [ghtest.Server] that is checked.
+// Server is a [ghtest.Server] with validation.
 type Server struct {
 	*ghtest.Server
 	faulty *faulty
 }
 
-// New returns a fake that is not yet served; see [ghtest.Server.Start].
+// New returns a server that does not listen yet; see [ghtest.Server.Start].
 func New(cfg ghtest.Config) (*Server, error) {
 	sp, err := description()
 	if err != nil {
@@ -41,7 +41,7 @@ func New(cfg ghtest.Config) (*Server, error) {
 	return s, err
 }
 
-// Close stops serving, after what is late, and removes what New made.
+// Close runs the outstanding late writes and closes the server.
 func (s *Server) Close() error {
 	select {
 	case <-s.faulty.closed:

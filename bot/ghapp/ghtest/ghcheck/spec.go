@@ -20,29 +20,28 @@ import (
 //go:embed openapi/github.json
 var specJSON []byte
 
-// lenient are the operations where go-github v62 is known to send something
-// else than the description says; GitHub accepts both.
+// lenient lists operations for which go-github v62 is known to deviate from the
+// description. GitHub accepts both forms.
 var lenient = map[string]bool{
 	"issues/add-labels":                          true, // sends a bare array
-	"pulls/create-reply-for-review-comment":      true, // goes to the older path
-	"apps/create-installation-access-token":      true, // sends a body of null
-	"pulls/create-review-comment":                true, // carries in_reply_to for a reply
-	"checks/update":                              true, // repeats the name, as GitHub documents elsewhere
+	"pulls/create-reply-for-review-comment":      true, // uses the older path
+	"apps/create-installation-access-token":      true, // sends null as the body
+	"pulls/create-review-comment":                true, // sends in_reply_to for a reply
+	"checks/update":                              true, // repeats the name, as documented elsewhere
 	"apps/redeliver-webhook-delivery":            true, // GitHub answers 202 with an empty object
-	"actions/download-job-logs-for-workflow-run": true, // answers with a redirect to plain text
+	"actions/download-job-logs-for-workflow-run": true, // redirects to plain text
 }
 
-// spec is the description of the API: it completes and checks.
+// spec is the API description. It implements [ghtest.Description].
 type spec struct {
 	doc    *openapi3.T
-	routes map[string]*routers.Route // by what [ghtest.Routes] calls them
+	routes map[string]*routers.Route // by the names in [ghtest.Routes]
 }
 
-// description is loaded once: it takes a fifth of a second.
+// description is loaded once, because loading takes 0.2 s.
 var description = sync.OnceValues(loadSpec)
 
-// loadSpec reads the description, in which every route that is served must
-// stand.
+// loadSpec loads the description. It fails if a served route is missing in it.
 func loadSpec() (*spec, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(specJSON)
 	if err != nil {
@@ -67,8 +66,8 @@ func loadSpec() (*spec, error) {
 	return sp, nil
 }
 
-// forbidUnknown makes a typo in a request a violation, where GitHub would
-// ignore it in silence.
+// forbidUnknown makes unknown request fields a violation, so that a typo is found.
+// GitHub ignores them silently.
 func forbidUnknown(ref *openapi3.SchemaRef) {
 	if ref == nil || ref.Value == nil {
 		return
@@ -122,7 +121,7 @@ func (sp *spec) Answer(req ghtest.Request, status int, header http.Header, body 
 		return nil
 	}
 	if status >= 400 && op.Responses.Status(status) == nil {
-		return nil // GitHub does not list every refusal
+		return nil // GitHub does not document every refusal
 	}
 	out := &openapi3filter.ResponseValidationInput{
 		RequestValidationInput: in, Status: status, Header: header,
@@ -131,7 +130,7 @@ func (sp *spec) Answer(req ghtest.Request, status int, header http.Header, body 
 	out.SetBodyBytes(body)
 	err := openapi3filter.ValidateResponse(context.WithoutCancel(req.Context()), out)
 	if err != nil && status >= 400 && strings.Contains(err.Error(), "matches more than one oneOf") {
-		return nil // two open schemas of errors fit the same error
+		return nil // the error matches two open schemas
 	}
 	return err
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/hub"
 )
 
-// Protection is a rule for a branch, see [hub.Protection].
+// Protection is a branch protection rule, see [hub.Protection].
 type Protection = hub.Protection
 
-// AddTeam adds a team of an organization.
+// AddTeam adds a team to an organization.
 func (s *Server) AddTeam(org, slug string, logins ...string) {
 	team := map[string]bool{}
 	for _, l := range logins {
@@ -26,7 +26,7 @@ func (s *Server) AddTeam(org, slug string, logins ...string) {
 	s.Do(func() { s.Teams[strings.ToLower(org+"/"+slug)] = team })
 }
 
-// UserID returns the numeric id of a user, 0 for one that does not exist.
+// UserID returns the numeric id of a user, or 0 if the user does not exist.
 func (s *Server) UserID(login string) int64 {
 	var id int64
 	s.Do(func() {
@@ -37,7 +37,7 @@ func (s *Server) UserID(login string) int64 {
 	return id
 }
 
-// Fork makes a fork of a repository under another owner.
+// Fork forks a repository to another owner.
 func (s *Server) Fork(name, owner string) error {
 	return s.As("", name, func(parent *hub.Repo, _ *hub.User) error {
 		f, err := s.MakeRepo(owner, parent.Name, hub.Source{Path: parent.Dir.Path, Branch: parent.DefaultBranch, Private: parent.Private})
@@ -48,8 +48,8 @@ func (s *Server) Fork(name, owner string) error {
 	})
 }
 
-// Grant gives a person a role on one repository; "none" takes all away, also
-// on a public one.
+// Grant sets the role of a user on one repository. "none" revokes all access, even to a
+// public one.
 func (s *Server) Grant(name, login, role string) error {
 	if _, ok := hub.RoleRank[role]; !ok {
 		return fmt.Errorf("grant role: %q is not a role", role)
@@ -60,8 +60,8 @@ func (s *Server) Grant(name, login, role string) error {
 	})
 }
 
-// Uninstall takes a repository out of the app's installation, or with yes
-// false puts it back.
+// Uninstall removes a repository from the app's installation; with yes false it adds it
+// back.
 func (s *Server) Uninstall(name string, yes bool) error {
 	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
 		r.Uninstalled = yes
@@ -69,7 +69,7 @@ func (s *Server) Uninstall(name string, yes bool) error {
 	})
 }
 
-// Suspend suspends an installation, or with yes false ends that.
+// Suspend suspends an installation; with yes false it resumes it.
 func (s *Server) Suspend(id int64, yes bool) {
 	s.Do(func() {
 		if in := s.Installs[id]; in != nil {
@@ -78,7 +78,7 @@ func (s *Server) Suspend(id int64, yes bool) {
 	})
 }
 
-// Protect puts a rule on a branch; "*" means every branch.
+// Protect sets the protection rule of a branch. "*" means every branch.
 func (s *Server) Protect(name, branch string, rule Protection) error {
 	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
 		r.Protected[branch] = rule
@@ -86,14 +86,13 @@ func (s *Server) Protect(name, branch string, rule Protection) error {
 	})
 }
 
-// Push commits files to a branch as a person would. A branch that is not
-// there starts at the default branch. It returns the new commit.
+// Push commits files to a branch as a user and returns the new commit. A new branch
+// starts at the default branch.
 func (s *Server) Push(name, branch, login string, files map[string]string) (string, error) {
 	return s.commitAs(name, login, bare.Change{Branch: branch, Files: files})
 }
 
-// remove deletes files on a branch as a person would. It returns the new
-// commit.
+// remove deletes files on a branch as a user and returns the new commit.
 func (s *Server) remove(name, branch, login string, paths ...string) (string, error) {
 	return s.commitAs(name, login, bare.Change{Branch: branch, Remove: paths})
 }
@@ -118,8 +117,8 @@ func (s *Server) commitAs(name, login string, c bare.Change) (string, error) {
 	return sha, err
 }
 
-// RenameBranch renames a branch, as in a repository's settings. A default
-// branch stays the default.
+// RenameBranch renames a branch, as the repository's settings page does. A default
+// branch remains the default.
 func (s *Server) RenameBranch(name, from, to string) error {
 	return s.As("", name, func(r *hub.Repo, _ *hub.User) error {
 		if _, err := r.Dir.Run(nil, "branch", "-m", from, to); err != nil {
@@ -133,7 +132,7 @@ func (s *Server) RenameBranch(name, from, to string) error {
 	})
 }
 
-// look runs f on a repository, if there is one, and wakes nobody.
+// look runs f on a repository, if it exists, without waking waiters.
 func look(s *Server, name string, f func(*hub.Repo)) {
 	owner, repo, _ := strings.Cut(name, "/")
 	s.Look(func() {
@@ -143,21 +142,21 @@ func look(s *Server, name string, f func(*hub.Repo)) {
 	})
 }
 
-// Branch returns the commit of a branch, empty when there is none.
+// Branch returns the commit of a branch, or "" if there is none.
 func (s *Server) Branch(name, branch string) (sha string) {
 	look(s, name, func(r *hub.Repo) { sha = r.Dir.Branch(branch) })
 	return sha
 }
 
-// Branches returns all branches of a repository and their commits, none where there is
-// no repository.
+// Branches returns the head commits of all branches, by name; none if the repository
+// does not exist.
 func (s *Server) Branches(name string) (heads map[string]string) {
 	look(s, name, func(r *hub.Repo) { heads = r.Dir.Heads() })
 	return heads
 }
 
-// Token returns a new personal access token of a user. A workflow's token is
-// one of "github-actions[bot]".
+// Token creates a personal access token for a user. The token of a workflow belongs to
+// "github-actions[bot]".
 func (s *Server) Token(login string) (value string, err error) {
 	s.Do(func() {
 		u := s.Users[strings.ToLower(login)]
@@ -170,15 +169,14 @@ func (s *Server) Token(login string) (value string, err error) {
 	return value, err
 }
 
-// RevokeTokens makes every installation token invalid at once, as when keys
-// are rotated.
+// RevokeTokens invalidates all installation tokens at once, as a key rotation does.
 func (s *Server) RevokeTokens() {
 	s.Do(func() {
 		maps.DeleteFunc(s.Keys.Tokens, func(_ string, t *hub.Token) bool { return t.Inst != nil })
 	})
 }
 
-// SetRateLimit gives every caller this many requests until reset.
+// SetRateLimit sets the rate limit of every caller so far, until reset.
 func (s *Server) SetRateLimit(remaining int, reset time.Time) {
 	s.Do(func() {
 		for _, r := range s.Keys.Rates {
@@ -187,9 +185,9 @@ func (s *Server) SetRateLimit(remaining int, reset time.Time) {
 	})
 }
 
-// Attach keeps a file as the web page does when it is dropped into a text, and
-// returns the address that the page puts there. One that is not public is
-// served only under the signed address in the text's HTML.
+// Attach stores a file as if it were dropped into a text on the web page, and returns
+// the inserted address. A private file is served only under the signed address in the
+// text's HTML.
 func (s *Server) Attach(data []byte, public bool) string {
 	a := &hub.Attachment{Data: data, Public: public, JWT: "eyJ" + rand.Text()}
 	s.Do(func() {
@@ -200,7 +198,7 @@ func (s *Server) Attach(data []byte, public bool) string {
 	return s.URL() + ghtest.AttachmentPath + a.ID
 }
 
-// Dir returns the directory of a repository, for git.
+// Dir returns the directory of a repository's git data.
 func (s *Server) Dir(name string) (dir string, err error) {
 	err = fmt.Errorf("find repository %s: it does not exist", name)
 	look(s, name, func(r *hub.Repo) { dir, err = r.Dir.Path, nil })

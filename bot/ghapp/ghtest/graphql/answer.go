@@ -13,10 +13,10 @@ import (
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
-// view is the hub as somebody sees it.
+// view is the hub as one viewer sees it.
 type view struct{ ghtest.Viewer }
 
-// Answer answers a request, whose body has query and variables, as JSON.
+// Answer answers a JSON request with the fields query and variables.
 func Answer(who ghtest.Viewer, body []byte) ([]byte, error) {
 	v := view{who}
 	var req struct {
@@ -62,7 +62,7 @@ func (v view) repository(args object) (any, error) {
 	})}, nil
 }
 
-// connection is a list of which a part is asked for.
+// connection returns a paginated list.
 func connection(of string, list []object) resolver {
 	return func(args object) (any, error) {
 		first, hasFirst := args["first"].(float64)
@@ -88,7 +88,7 @@ func connection(of string, list []object) resolver {
 	}
 }
 
-// threads are the talks on the diff: a comment and what replies to it.
+// threads returns the review threads: each is a diff comment with its replies.
 func (v view) threads(is *hub.Issue) []object {
 	order, talks := []*hub.Comment{}, map[int64][]*hub.Comment{}
 	for _, cm := range is.Pull.Comments {
@@ -103,7 +103,7 @@ func (v view) threads(is *hub.Issue) []object {
 		for _, cm := range talks[root.ID] {
 			comments = append(comments, v.comment(cm))
 		}
-		outdated := changedSince(is, root)
+		outdated := hasChanged(is, root)
 		t := object{"__typename": "PullRequestReviewThread", "id": talkID(root), "isResolved": root.Resolved, "resolvedBy": nil, "isOutdated": outdated, "path": root.Path,
 			"line": root.Line, "startLine": nil, "originalLine": root.Line, "originalStartLine": nil, "diffSide": root.Side,
 			"comments": connection("PullRequestReviewComment", comments)}
@@ -123,8 +123,8 @@ func (v view) threads(is *hub.Issue) []object {
 
 func talkID(root *hub.Comment) string { return fmt.Sprintf("PRRT_%d", root.ID) }
 
-// resolveThread resolves a review thread. GitHub lets an App do so that may write pull
-// requests and contents.
+// resolveThread resolves a review thread. GitHub requires write access to pull requests
+// and to contents of an App.
 func (v view) resolveThread(args object) (any, error) {
 	in, _ := args["input"].(object)
 	id, _ := in["threadId"].(string)
@@ -164,9 +164,9 @@ func rootOf(is *hub.Issue, cm *hub.Comment) int64 {
 	return cm.ID
 }
 
-// changedSince reports whether the file of a comment is another one now. GitHub
-// looks at the lines.
-func changedSince(is *hub.Issue, cm *hub.Comment) bool {
+// hasChanged reports whether the commented file has changed. GitHub compares the
+// lines instead.
+func hasChanged(is *hub.Issue, cm *hub.Comment) bool {
 	if cm.Commit == is.Pull.HeadSHA {
 		return false
 	}
@@ -176,7 +176,7 @@ func changedSince(is *hub.Issue, cm *hub.Comment) bool {
 }
 
 func (v view) comment(cm *hub.Comment) object {
-	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // GraphQL calls a bot by its slug
+	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // in GraphQL the login of a bot is its slug
 	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
 		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
@@ -198,8 +198,8 @@ func (v view) comment(cm *hub.Comment) object {
 
 var closingRE = pattern.Lazy(`(?i)\b(?:close[sd]?|fix(?:es|ed)?|resolve[sd]?):?\s+#(\d+)\b`)
 
-// closing are the issues that a pull request into the default branch says it
-// closes.
+// closing returns the issues that a pull request into the default branch claims to
+// close.
 func (v view) closing(is *hub.Issue) resolver {
 	if !v.May("issues:read") {
 		return func(object) (any, error) { return nil, problem{"FORBIDDEN", "Resource not accessible by integration"} }

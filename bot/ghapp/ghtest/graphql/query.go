@@ -1,7 +1,6 @@
-// Package graphql answers GraphQL queries about what is on the hub. It reads a
-// query as GraphQL does, and knows those fields of GitHub's schema that somebody
-// asks for; a query with another field is refused, as GitHub refuses one that its
-// schema does not have.
+// Package graphql answers GraphQL queries about the hub. It supports the fields of
+// GitHub's schema that the product queries. Like GitHub, it refuses a query with an
+// unknown field.
 package graphql
 
 import (
@@ -14,20 +13,20 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// object is an object of an answer: its fields, and __typename. A field with
-// arguments is a [resolver].
+// object is a GraphQL object: its fields and __typename. A field with arguments is a
+// [resolver].
 type object = map[string]any
 
 type resolver func(args object) (any, error)
 
-// problem is why a field has no value.
+// problem is the error of a field without a value.
 type problem struct{ kind, words string }
 
 func (p problem) Error() string { return p.words }
 
 type selection struct {
 	alias, name string
-	args        map[string]string // JSON, or a variable with its $
+	args        map[string]string // raw JSON, or a variable with its $
 	set         []selection
 	fragment    bool
 }
@@ -36,8 +35,8 @@ var tokenRE = pattern.Lazy(`#[^\n]*|"(?:[^"\\\n]|\\.)*"|\.\.\.|[$]?\w+|[^\s,]`)
 
 var enumRE = pattern.Lazy(`^[A-Z][A-Z_]*$`)
 
-// parser reads the tokens of a query. What is wrong ends it by a panic with a
-// problem, which [run] catches.
+// parser reads the tokens of a query. A syntax error is a panic with a problem, which
+// [run] recovers.
 type parser struct{ tokens []string }
 
 func (p *parser) next() string {
@@ -57,10 +56,10 @@ func (p *parser) expect(want string) {
 	}
 }
 
-// document is one query with its fragments.
+// document is one operation with its fragments.
 type document struct {
 	kind            string
-	required, known []string // variables
+	required, known []string // names of variables
 	set             []selection
 	fragments       map[string][]selection
 }
@@ -133,14 +132,14 @@ func (p *parser) set() (out []selection) {
 	return out
 }
 
-// evaluation is one query on its way through the objects.
+// evaluation is the state of one query's evaluation.
 type evaluation struct {
 	document
 	vars   object
 	faults []object
 }
 
-// run answers a query, or a mutation, from the root of its kind.
+// run evaluates a query or mutation from the root object of its kind.
 func run(source string, vars object, roots map[string]object) (data any, faults []object) {
 	defer func() {
 		if p, ok := recover().(problem); ok {

@@ -2,8 +2,8 @@ package hub
 
 import "slices"
 
-// Event is one thing that happened. Kind and Action are GitHub's words for it;
-// what is set beside them depends on the kind.
+// Event is one event on GitHub. Kind and Action are GitHub's terms; the kind determines
+// the other fields that are set.
 type Event struct {
 	Kind, Action string
 	By           *User
@@ -12,15 +12,15 @@ type Event struct {
 	Comment      *Comment
 	Review       *Review
 	Check        *CheckRun
-	Move         *Move          // of the branch of a push or a pull request
-	Before       string         // the text or the base before an edit
-	Label        string         // that was added or removed
-	User         *User          // who was assigned or asked to review
-	Team         string         // that was asked to review, "org/slug"
-	Payload      map[string]any // of a dispatch
+	Move         *Move          // branch update of a push or pull request
+	Before       string         // text or base before an edit
+	Label        string         // label that was added or removed
+	User         *User          // assignee or requested reviewer
+	Team         string         // requested team, "org/slug"
+	Payload      map[string]any // payload of a dispatch
 }
 
-// AboutIssue is an event of an issue or pull request.
+// AboutIssue returns an event of an issue or pull request.
 func AboutIssue(action string, is *Issue, by *User) Event {
 	kind := "issues"
 	if is.Pull != nil {
@@ -29,7 +29,7 @@ func AboutIssue(action string, is *Issue, by *User) Event {
 	return Event{Kind: kind, Action: action, By: by, Repo: is.Repo, Issue: is}
 }
 
-// AboutComment is an event of a comment on a thread or on a diff.
+// AboutComment returns an event of an issue comment or a diff comment.
 func AboutComment(action string, c *Comment, by *User) Event {
 	kind := "issue_comment"
 	if c.Path != "" {
@@ -38,18 +38,18 @@ func AboutComment(action string, c *Comment, by *User) Event {
 	return Event{Kind: kind, Action: action, By: by, Repo: c.Issue.Repo, Issue: c.Issue, Comment: c}
 }
 
-// AboutReview is an event of a review.
+// AboutReview returns an event of a review.
 func AboutReview(action string, is *Issue, rv *Review, by *User) Event {
 	return Event{Kind: "pull_request_review", Action: action, By: by, Repo: is.Repo, Issue: is, Review: rv}
 }
 
-// AboutCheck is an event of a check run, or of the suite that it is in.
+// AboutCheck returns an event of a check run or of its suite.
 func AboutCheck(kind, action string, c *CheckRun, by *User) Event {
 	return Event{Kind: kind, Action: action, By: by, Repo: c.Repo, Check: c}
 }
 
-// Attempts returns check runs as a filter of GitHub's has it: all of them, or the latest
-// of each name, App and commit.
+// Attempts applies GitHub's filter for check runs: "all" keeps every run, any other
+// value the latest run by name, App and commit.
 func Attempts(list []*CheckRun, filter string) []*CheckRun {
 	if filter == "all" {
 		return list

@@ -11,7 +11,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest/bare"
 )
 
-// NewIssue adds an issue, and tells nobody yet.
+// NewIssue adds an issue without sending an event.
 func (h *Hub) NewIssue(r *Repo, author *User, title, body string) *Issue {
 	r.lastNumber++
 	now := h.Now()
@@ -38,15 +38,15 @@ func (h *Hub) SetState(is *Issue, state string, by *User) {
 	h.Tell(AboutIssue("reopened", is, by))
 }
 
-// NewComment makes a comment that is nowhere yet.
+// NewComment returns a comment that is not yet attached to its issue.
 func (h *Hub) NewComment(is *Issue, author *User, body string) *Comment {
 	now := h.Now()
 	cm := &Comment{ID: h.NextID(), Issue: is, Author: author, Body: body, Created: now, Updated: now}
 	return cm
 }
 
-// Edit changes the text of a comment. The time of the change is always later
-// than the one before, so two edits within a second are two versions.
+// Edit changes the text of a comment. The update time always increases, so two edits
+// within a second are distinguishable.
 func (h *Hub) Edit(cm *Comment, body string, by *User) {
 	before := cm.Body
 	cm.Body = body
@@ -60,21 +60,22 @@ func (h *Hub) Edit(cm *Comment, body string, by *User) {
 	h.Tell(ev)
 }
 
-// RemoveComment deletes a comment of an issue.
+// RemoveComment deletes an issue comment.
 func (h *Hub) RemoveComment(cm *Comment, by *User) {
 	is := cm.Issue
 	is.Comments = slices.DeleteFunc(is.Comments, func(o *Comment) bool { return o == cm })
 	h.Tell(AboutComment("deleted", cm, by))
 }
 
-// Labeled tells that a label came or went.
-func (h *Hub) Labeled(action string, is *Issue, by *User, name string) {
+// SendLabelEvent sends the event of an added or removed label.
+func (h *Hub) SendLabelEvent(action string, is *Issue, by *User, name string) {
 	ev := AboutIssue(action, is, by)
 	ev.Label = name
 	h.Tell(ev)
 }
 
-// Label puts a label on an issue, once, and makes it in the repository.
+// Label adds a label to an issue and creates it in the repository if needed. It returns
+// false if the issue already has it.
 func (h *Hub) Label(is *Issue, name string) bool {
 	if name == "" || is.HasLabel(name) {
 		return false
@@ -88,18 +89,18 @@ func (h *Hub) Label(is *Issue, name string) bool {
 	return true
 }
 
-// Assign assigns those who may be; GitHub drops the others in silence.
+// Assign assigns the eligible users and, like GitHub, silently ignores all others.
 func (h *Hub) Assign(is *Issue, logins []string) {
 	for _, login := range logins {
 		u := h.Users[strings.ToLower(login)]
 		if u == nil || slices.Contains(is.Assignees, u) || RoleRank[is.Repo.RoleOn(u)] < RoleRank["triage"] {
-			continue // GitHub drops them in silence
+			continue
 		}
 		is.Assignees = append(is.Assignees, u)
 	}
 }
 
-// MakeRepo makes a repository with what src says.
+// MakeRepo creates a repository with the content of src.
 func (h *Hub) MakeRepo(owner, name string, src Source) (*Repo, error) {
 	if h.FindRepo(owner, name) != nil {
 		return nil, fmt.Errorf("add repository %s/%s: it exists", owner, name)
@@ -134,7 +135,7 @@ func (h *Hub) MakeRepo(owner, name string, src Source) (*Repo, error) {
 	return r, nil
 }
 
-// Sorted returns the issues and pull requests by number.
+// Sorted returns the issues and pull requests, ordered by number.
 func (r *Repo) Sorted() []*Issue {
 	out := make([]*Issue, 0, len(r.Issues))
 	for _, is := range r.Issues {
@@ -144,14 +145,13 @@ func (r *Repo) Sorted() []*Issue {
 	return out
 }
 
-// HasLabel reports whether the issue has the label; case does not count.
+// HasLabel reports whether the issue has the label. Case is ignored.
 func (is *Issue) HasLabel(name string) bool {
 	return slices.ContainsFunc(is.Labels, func(l string) bool { return strings.EqualFold(l, name) })
 }
 
-// Source is what a new repository contains: a clone of the git repository at
-// Path, or one commit with Files. Branch is the default branch, empty for
-// "main".
+// Source is the initial content of a repository: a clone of the git repository at Path,
+// or one commit with Files. Branch is the default branch; empty means "main".
 type Source struct {
 	Path    string
 	Files   map[string]string
@@ -159,11 +159,11 @@ type Source struct {
 	Private bool
 }
 
-// Protection is a rule for a branch. With a rule, the branch can be neither
-// deleted nor force-pushed; RequirePull also refuses direct pushes.
+// Protection is a branch protection rule. A protected branch cannot be deleted or
+// force-pushed; RequirePull also forbids direct pushes.
 type Protection struct{ RequirePull bool }
 
-// Reword changes the title and the text, each unless it is nil.
+// Reword changes the title and the text. nil leaves a part unchanged.
 func (is *Issue) Reword(title, body *string) error {
 	resource := "Issue"
 	if is.Pull != nil {

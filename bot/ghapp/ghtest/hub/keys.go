@@ -6,38 +6,38 @@ import (
 	"time"
 )
 
-// Keys is who may speak, and how much.
+// Keys holds access tokens and rate limits.
 type Keys struct {
 	Tokens map[string]*Token // by value
-	Rates  map[string]*Rate  // by who calls
+	Rates  map[string]*Rate  // by caller
 }
 
-// Token is an access token of a person or an installation.
+// Token is an access token of a user or an installation.
 type Token struct {
 	Value   string
 	User    *User
-	Inst    *Installation // nil for a person's
+	Inst    *Installation // nil for a user's token
 	Perms   map[string]string
-	Repos   map[int64]bool // nil for all of the installation
-	Expires time.Time      // zero for never
+	Repos   map[int64]bool // nil means all of the installation
+	Expires time.Time      // the zero time means never
 }
 
-// NewToken makes a token, which may do all that its user may.
+// NewToken creates a token with all rights of its user.
 func (k *Keys) NewToken(u *User, prefix string) *Token {
 	var b [24]byte
-	_, _ = rand.Read(b[:]) // crypto/rand does not fail
+	_, _ = rand.Read(b[:]) // never fails
 	t := &Token{Value: prefix + hex.EncodeToString(b[:]), User: u}
 	k.Tokens[t.Value] = t
 	return t
 }
 
-// Rate is the primary limit of one caller.
+// Rate is the primary rate limit of one caller.
 type Rate struct {
 	Limit, Used int
 	Reset       time.Time
 }
 
-// Rate returns the limit of a caller at this time.
+// Rate returns the current rate limit of a caller.
 func (k *Keys) Rate(who string, now time.Time) *Rate {
 	r := k.Rates[who]
 	if r == nil || !now.Before(r.Reset) {
@@ -47,8 +47,8 @@ func (k *Keys) Rate(who string, now time.Time) *Rate {
 	return r
 }
 
-// Attachment is a file that a person put into a text. One that is not public
-// is served only under its signed address, which ends with JWT.
+// Attachment is a file attached to a text. A private one is served only under its
+// signed address, which ends with JWT.
 type Attachment struct {
 	ID     string
 	Data   []byte

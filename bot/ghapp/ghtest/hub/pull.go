@@ -12,7 +12,7 @@ type NewPull struct {
 	MaintainerCanModify     *bool `json:"maintainer_can_modify"`
 }
 
-// OpenPull opens a pull request, or says why GitHub would not.
+// OpenPull opens a pull request, or returns GitHub's refusal.
 func (h *Hub) OpenPull(r *Repo, author *User, req NewPull) (*Issue, error) {
 	if strings.TrimSpace(req.Title) == "" {
 		return nil, Invalid("PullRequest", "title", "missing_field", "")
@@ -62,8 +62,8 @@ func (h *Hub) forkOf(r *Repo, owner string) *Repo {
 	return nil
 }
 
-// importHead brings the head of a pull request into the base repository under
-// refs/pull, where everyone can fetch it by number.
+// importHead copies the head of a pull request into the base repository under
+// refs/pull, where it can be fetched by number.
 func (h *Hub) importHead(r, from *Repo, ref string, number int) (string, error) {
 	target := fmt.Sprintf("refs/pull/%d/head", number)
 	if from == r {
@@ -77,8 +77,8 @@ func (h *Hub) importHead(r, from *Repo, ref string, number int) (string, error) 
 	return r.Dir.Line("rev-parse", target)
 }
 
-// Move is a branch that moved. Empty ids stand for a branch that was not
-// there or is no more.
+// Move is a branch update. An empty Before means a new branch, an empty After a deleted
+// one.
 type Move struct {
 	Repo          *Repo
 	Branch        string
@@ -86,7 +86,8 @@ type Move struct {
 	By            *User
 }
 
-// BranchMoved follows a branch: events and pull requests. The lock is held.
+// BranchMoved sends the events of a branch update and updates pull requests. The caller
+// holds the lock.
 func (h *Hub) BranchMoved(m Move) {
 	if m.After == "" {
 		delete(m.Repo.Heads, m.Branch)

@@ -6,21 +6,21 @@ import (
 	"unicode/utf8"
 )
 
-// Refused is a refusal in GitHub's form.
+// Refused is an error answer in GitHub's format.
 type Refused struct {
 	Status  int
 	Message string
-	Errors  []any // objects, or words where the description says so
+	Errors  []any // objects, or strings if the description says so
 	Header  http.Header
 }
 
 // Error implements error.
 func (e *Refused) Error() string { return fmt.Sprintf("%d %s", e.Status, e.Message) }
 
-// NotFound is GitHub's 404, also for what the caller may not see.
+// NotFound returns GitHub's 404, which also hides objects that the caller may not see.
 func NotFound() *Refused { return &Refused{Status: http.StatusNotFound, Message: "Not Found"} }
 
-// Invalid is GitHub's 422 with one or more field errors.
+// Invalid returns GitHub's 422 with a field error.
 func Invalid(resource, field, code, message string) error {
 	e := map[string]any{"resource": resource, "field": field, "code": code}
 	if message != "" {
@@ -34,13 +34,13 @@ func custom(resource, message string) error {
 		Errors: []any{map[string]any{"resource": resource, "code": "custom", "message": message}}}
 }
 
-// Unresolved refuses a review, in words; a single comment on the diff is
-// refused with an object.
+// Unresolved returns GitHub's 422 for a review, with a string as the error, or for a
+// single diff comment, with an object.
 func Unresolved(what any) error {
 	return &Refused{Status: http.StatusUnprocessableEntity, Message: "Unprocessable Entity", Errors: []any{what}}
 }
 
-// CheckText refuses a text that is too long.
+// CheckText refuses texts over GitHub's length limit.
 func CheckText(resource, text string) error {
 	if n := utf8.RuneCountInString(text); n > maxCommentRunes {
 		return Invalid(resource, "body", "too_long", fmt.Sprintf("body is too long (maximum is %d characters)", maxCommentRunes))

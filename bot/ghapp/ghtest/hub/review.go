@@ -10,7 +10,7 @@ import (
 	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
-// DraftComment is one inline comment of a review to be.
+// DraftComment is an inline comment of a review to submit.
 type DraftComment struct {
 	Path      string
 	Body      string
@@ -23,7 +23,8 @@ type DraftComment struct {
 	InReplyTo int64  `json:"in_reply_to"`
 }
 
-// DraftReview is a review to be. Event is APPROVE, REQUEST_CHANGES or COMMENT.
+// DraftReview is a review to submit. Event is APPROVE, REQUEST_CHANGES or COMMENT;
+// empty leaves it pending.
 type DraftReview struct {
 	Body, Event string
 	CommitID    string `json:"commit_id"`
@@ -69,8 +70,8 @@ func (h *Hub) AddReview(is *Issue, by *User, d DraftReview) (*Review, error) {
 	return rv, nil
 }
 
-// Inline makes a comment on a line of the diff, which must be in it: in that of the newest
-// commit, or of the one that is named.
+// Inline creates a comment on a line of the diff of d.CommitID, or of the newest commit
+// if that is empty. The line must be in the diff.
 func (h *Hub) Inline(is *Issue, by *User, d DraftComment) (*Comment, error) {
 	if strings.TrimSpace(d.Body) == "" {
 		return nil, Unresolved("Body can't be blank")
@@ -123,8 +124,8 @@ func head(hunk string) string {
 
 var hunkRE = pattern.Lazy(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@`)
 
-// hunkAt returns the part of patch up to the line, or "" when the line is not
-// in the diff: GitHub takes comments on lines of the diff only.
+// hunkAt returns the hunk up to a line, or "" if the line is not in the diff. GitHub
+// accepts comments only on lines of the diff.
 func hunkAt(patch string, line int, left bool) string {
 	var hunk []string
 	oldLine, newLine := 0, 0
@@ -153,7 +154,7 @@ func hunkAt(patch string, line int, left bool) string {
 	return ""
 }
 
-// RequestReview asks people and teams of the organization for a review.
+// RequestReview requests a review from users and teams of the organization.
 func (h *Hub) RequestReview(is *Issue, by *User, logins, slugs []string) error {
 	outside := &Refused{Status: http.StatusUnprocessableEntity, Message: "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the " + is.Repo.FullName() + " repository."}
 	for _, slug := range slugs {

@@ -1,7 +1,7 @@
-// Package hub is what is on a small GitHub: people with roles, repositories,
-// issues and pull requests, comments, reviews, reactions and checks, and the
-// rules by which they change. It knows nothing of HTTP beyond the status of a
-// refusal, and tells what happened as an [Event].
+// Package hub is the state of a small GitHub: users with roles, repositories, issues
+// and pull requests, comments, reviews, reactions and checks, together with the rules
+// for their changes. It knows nothing of HTTP except the status of a refusal, and
+// reports each change as an [Event].
 package hub
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/handrail-bot/handrail/bot/thread"
 )
 
-// Hub is everything that is on GitHub, and the rules by which it changes. Who
-// uses it holds a lock.
+// Hub is the whole state and its rules. It is not safe for concurrent use; the caller
+// holds a lock.
 type Hub struct {
 	Log      *slog.Logger
 	Clock    func() time.Time
-	Notify   func(Event)      // is told what happens
-	Root     string           // where repositories live
+	Notify   func(Event)      // receives every event
+	Root     string           // directory for repositories
 	Users    map[string]*User // by lower-case login
 	Repos    map[string]*Repo // by lower-case "owner/name"
 	Installs map[int64]*Installation
@@ -27,7 +27,7 @@ type Hub struct {
 	Keys     Keys
 
 	Attachments []*Attachment
-	HTML        func(body string) string // of a text; nil for what Markdown gives
+	HTML        func(body string) string // renders a text; nil means plain Markdown
 
 	lastID int64
 }
@@ -39,21 +39,21 @@ func New(log *slog.Logger, clock func() time.Time, root string) *Hub {
 		Keys: Keys{Tokens: map[string]*Token{}, Rates: map[string]*Rate{}}}
 }
 
-// Now is the time in whole seconds, as GitHub tells it.
+// Now returns the time in whole seconds, GitHub's resolution.
 func (h *Hub) Now() time.Time { return h.Clock().UTC().Truncate(time.Second) }
 
-// Tell says what happened.
+// Tell reports an event.
 func (h *Hub) Tell(ev Event) { h.Notify(ev) }
 
-// User is a person, a bot or an organization.
+// User is a user, a bot or an organization.
 type User struct {
 	ID    int64
 	Login string
 	Kind  string // User, Bot, Organization
-	Role  string // on every repository that does not say otherwise
+	Role  string // default role on all repositories
 }
 
-// Installation is the app on an account.
+// Installation is the app's installation on an account.
 type Installation struct {
 	ID        int64
 	Account   *User
@@ -79,7 +79,7 @@ type Repo struct {
 	Statuses      []*CommitStatus
 	Runs          map[int64]WorkflowRun
 	Protected     map[string]Protection
-	Heads         map[string]string // the branches as the last event told them
+	Heads         map[string]string // branches as of the last event
 	Created       time.Time
 }
 
@@ -87,7 +87,7 @@ type Repo struct {
 type WorkflowRun struct {
 	Attempt int
 	Status  string // "in_progress" or "completed"
-	Actor   int64  // who started it
+	Actor   int64  // id of the account that started it
 }
 
 // FullName returns "owner/name".
@@ -126,24 +126,23 @@ type pull struct {
 	MergedBy         *User
 	MergeSHA         string
 	Reviewers        []*User
-	Teams            []string // asked to review, as "org/slug"
+	Teams            []string // requested reviewers, as "org/slug"
 	Reviews          []*Review
 	Comments         []*Comment
 	NoMaintainer     bool
 }
 
-// Review is a review. State is APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED
-// or PENDING.
+// Review is a review of a pull request.
 type Review struct {
 	ID        int64
 	Author    *User
 	Body      string
-	State     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED, PENDING
+	State     string // APPROVED, CHANGES_REQUESTED, COMMENTED, DISMISSED or PENDING
 	Commit    string
 	Submitted time.Time
 }
 
-// Comment is a comment on an issue, or with Path set one on a diff.
+// Comment is an issue comment, or a diff comment if Path is set.
 type Comment struct {
 	ID               int64
 	Issue            *Issue
@@ -158,7 +157,7 @@ type Comment struct {
 	Commit           string
 	Review           int64
 	InReplyTo        int64
-	Resolved         bool // the thread that this comment began
+	Resolved         bool // the thread that it started is resolved
 	ResolvedBy       *User
 }
 
@@ -194,13 +193,13 @@ type CommitStatus struct {
 	Created                          time.Time
 }
 
-// NextID returns an id that nothing has yet.
+// NextID returns an unused id.
 func (h *Hub) NextID() int64 {
 	h.lastID++
 	return h.lastID
 }
 
-// EnsureUser returns the user with this login, a new one if there is none.
+// EnsureUser returns the user with this login, and creates it if needed.
 func (h *Hub) EnsureUser(login, kind string) *User {
 	key := strings.ToLower(login)
 	if u := h.Users[key]; u != nil {
@@ -211,12 +210,12 @@ func (h *Hub) EnsureUser(login, kind string) *User {
 	return u
 }
 
-// FindRepo returns a repository, or nil.
+// FindRepo returns a repository, or nil if there is none.
 func (h *Hub) FindRepo(owner, name string) *Repo {
 	return h.Repos[strings.ToLower(owner+"/"+name)]
 }
 
-// InstallFor returns the installation on an account, or nil.
+// InstallFor returns the installation on an account, or nil if there is none.
 func (h *Hub) InstallFor(owner *User) *Installation {
 	for _, in := range h.Installs {
 		if in.Account == owner {
@@ -226,7 +225,7 @@ func (h *Hub) InstallFor(owner *User) *Installation {
 	return nil
 }
 
-// Installed returns the installation that covers r, or nil.
+// Installed returns the installation that covers r, or nil if there is none.
 func (h *Hub) Installed(r *Repo) *Installation {
 	if r.Uninstalled {
 		return nil
@@ -234,7 +233,7 @@ func (h *Hub) Installed(r *Repo) *Installation {
 	return h.InstallFor(r.Owner)
 }
 
-// FindComment returns a comment on an issue or pull request, or nil.
+// FindComment returns an issue comment, or nil if there is none.
 func (h *Hub) FindComment(r *Repo, id int64) *Comment {
 	for _, is := range r.Issues {
 		for _, c := range is.Comments {
@@ -246,7 +245,7 @@ func (h *Hub) FindComment(r *Repo, id int64) *Comment {
 	return nil
 }
 
-// FindReviewComment returns a comment on a diff, or nil.
+// FindReviewComment returns a diff comment, or nil if there is none.
 func (h *Hub) FindReviewComment(r *Repo, id int64) *Comment {
 	for _, is := range r.Issues {
 		if is.Pull == nil {
@@ -261,10 +260,10 @@ func (h *Hub) FindReviewComment(r *Repo, id int64) *Comment {
 	return nil
 }
 
-// RoleOn returns the role name of u on r as the permission call reports it.
+// RoleOn returns the role of u on r, as GitHub's permission API reports it.
 func (r *Repo) RoleOn(u *User) string {
 	if u == nil {
-		return r.anyone()
+		return r.publicRole()
 	}
 	if role, ok := r.Roles[strings.ToLower(u.Login)]; ok && role != "" {
 		return role
@@ -275,10 +274,10 @@ func (r *Repo) RoleOn(u *User) string {
 	if u.Role != "" {
 		return u.Role
 	}
-	return r.anyone()
+	return r.publicRole()
 }
 
-func (r *Repo) anyone() string {
+func (r *Repo) publicRole() string {
 	if r.Private {
 		return "none"
 	}

@@ -1,5 +1,4 @@
-// Package webflow is the key with which a small GitHub signs the commits that it
-// makes itself.
+// Package webflow holds the key with which the fake GitHub signs its own commits.
 package webflow
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 )
 
-// Key returns the key, for those who check too.
+// Key returns the signing key, which also verifies signatures.
 var Key = sync.OnceValues(func() (*openpgp.Entity, error) {
 	return openpgp.NewEntity("GitHub", "web-flow commit signing", "noreply@github.com",
 		&packet.Config{Algorithm: packet.PubKeyAlgoEdDSA, DefaultHash: crypto.SHA256})
 })
 
-// Sign returns a signature of a commit that has none.
+// Sign returns the signature of an unsigned commit.
 func Sign(commit []byte) (string, error) {
 	k, err := Key()
 	if err != nil {
@@ -29,14 +28,14 @@ func Sign(commit []byte) (string, error) {
 	return out.String() + "\n", err
 }
 
-// Signature returns a commit without its signature, the signature, "" where it has none,
-// and whether that is one of this key.
+// Signature splits a commit into payload and signature, "" if it has none, and reports
+// whether the signature is valid for this key.
 func Signature(commit string) (payload, signature string, ok bool) {
 	payload, signature = split(commit)
 	return payload, signature, signature != "" && valid(payload, signature)
 }
 
-// valid reports whether a signature is one of this key.
+// valid reports whether a signature is valid for this key.
 func valid(commit, signature string) bool {
 	k, err := Key()
 	if err != nil {
@@ -46,8 +45,7 @@ func valid(commit, signature string) bool {
 	return err == nil
 }
 
-// split returns a commit without its signature, and the signature, "" where it has
-// none.
+// split splits a commit into payload and signature, "" if it has none.
 func split(commit string) (payload, signature string) {
 	head, message, _ := strings.Cut(commit, "\n\n")
 	var rest, sig []string
