@@ -32,6 +32,7 @@ type claims struct {
 	tested     bool   // and to the failed tests
 	red        int    // times that it was sent back to tests that Handrail saw fail
 	back       int    // discarded answers in a row
+	asides     int    // answers without a result that stay in view since then
 	idle       int    // answers in a row without a call and without an end
 	empty      int    // empty answers in a row
 	garbled    int    // answers in a row with unreadable calls only
@@ -75,6 +76,9 @@ func (k *claims) note(p *session.Note) {
 	}
 	if p.Back > 0 && p.Kind != session.NoteTests {
 		k.back++
+	}
+	if p.Kind == session.NoteReminder && p.Back == 0 && p.Call == "" {
+		k.asides++
 	}
 }
 

@@ -314,3 +314,27 @@ func TestRedAndThenUnknown(t *testing.T) {
 		t.Errorf("reason %q", out.Reason)
 	}
 }
+
+// A model that wrote the old file is shown the failing tests and asked which line has to
+// change. The sentence alone may be the edit; otherwise it stays in view, and the file is
+// asked for.
+func TestThoughtBeforeTheFile(t *testing.T) {
+	const old, good = "one\ncount is two\n", "one\ncount is three\n"
+	first := fmt.Sprintf("\n- {text: %q}\n", "a.txt\n```\n"+old+"```\n")
+	asked := "when: {user_contains: [\"nothing changed. The tests fail now.\", \"FAIL: a.txt is not good\", \"First say in one sentence\"]}"
+	for _, script := range []string{
+		first + fmt.Sprintf("- {%s, text: %q}\n- {when: {user_contains: [\"Now make this change.\"], contains: [\"Line 2 is too small\"]}, text: %q}\n",
+			asked, "Line 2 is too small.", "a.txt\n```\n"+good+"```\n"),
+		first + fmt.Sprintf("- {%s, text: %q}\n", asked, "Line 2, `count is two`, has to be `count is three`."),
+	} {
+		b := newBench(t, filesHead+script, map[string]string{"a.txt": old})
+		b.cfg.Form = llm.FormAuto
+		b.cfg.Provide = func(context.Context, string, llm.Form) []session.Item {
+			return []session.Item{{Kind: session.ItemFile, Name: "a.txt", Text: old}}
+		}
+		b.proof(good)
+		if b.must(session.StatusDone); b.states.trees[b.states.last]["a.txt"] != good {
+			t.Errorf("%q", b.states.trees[b.states.last])
+		}
+	}
+}

@@ -106,10 +106,21 @@ func (m *model) answer(ctx context.Context, req llm.Request) (session.Answer, er
 	req.Temperature = cmp.Or(m.lost.Temperature(), m.claims.temperature(), req.Temperature)
 	var out session.Answer
 	err := m.retrying(ctx, func() error {
-		s := speech.New(speech.Config{Parser: m.callParser(), Writes: m.writes, Means: m.means, Now: m.now, Seen: shownIn(req),
-			Form: m.form, View: m.talk.view(), Offered: tools.Names(req.Tools), Prose: m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from), Show: func(sh speech.Shown) {
+		s := speech.New(speech.Config{
+			Parser:  m.callParser(),
+			Writes:  m.writes,
+			Means:   m.means,
+			Now:     m.now,
+			Seen:    shownIn(req),
+			Form:    m.form,
+			View:    m.talk.view(),
+			Offered: tools.Names(req.Tools),
+			Prose:   m.mode.Writes() && (m.form == llm.FormFiles || m.Content() == m.claims.from),
+			Asked:   m.form == llm.FormFiles && m.claims.back+m.claims.red > 0,
+			Show: func(sh speech.Shown) {
 				m.live(Live{Thinking: sh.Thinking, Content: sh.Content, Title: sh.Title, Speed: sh.Speed})
-			}})
+			},
+		})
 		err := m.streamInto(ctx, req, s)
 		switch {
 		case llm.KindOf(err) == llm.Garbled:

@@ -85,7 +85,7 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 	case len(refused) > 0:
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " "))
 	case edits > 0 && !f.changed():
-		return f.again(ctx, "The file that you wrote is the one that is there: nothing changed. "+thinkFirst)
+		return f.unchangedFile(ctx)
 	case edits > 0, f.changed() && last.answer.Content != "" && last.answer.Lost == "":
 		return f.complete(ctx, last.answer.Content)
 	case last.answer.Lost == session.LostLoop:
@@ -98,8 +98,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		why = strings.Join(last.answer.Errors, "; ") + "."
 		why = strings.ToUpper(why[:1]) + why[1:]
 	}
-	if f.claims.back >= maxBack-1 {
+	if f.claims.back+f.claims.asides >= maxBack-1 {
 		return f.endWithProse(ctx, last.answer.Content), nil
+	}
+	if len(last.answer.Errors) == 0 && f.claims.back > 0 && f.claims.asides == 0 {
+		return nil, f.tell(ctx, session.NoteReminder, "Now make this change. "+askFiles) // small models first think, and then write
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
 }
@@ -177,6 +180,22 @@ const askFiles = "Write the path of the file on a line of its own, and below it 
 
 // thinkFirst asks for the idea before the file: otherwise small models copy the old file.
 const thinkFirst = "First say in one sentence which line has to change, and how."
+
+// unchangedFile answers a model that wrote the old text of a file: with the failing tests, if
+// there are any, it sees its task better.
+func (f *finisher) unchangedFile(ctx context.Context) (*session.Outcome, error) {
+	why := "The file that you wrote is the one that is there: nothing changed. "
+	if f.mayWrite() && !f.inside && f.tests.run != nil {
+		was, err := f.tests.resultFor(ctx, f.BaseNow(), true)
+		if err != nil {
+			return nil, err
+		}
+		if was.Failed() && !cannotRun(was) {
+			why += testsSay(was)
+		}
+	}
+	return f.again(ctx, why+thinkFirst)
+}
 
 // again tries once more, or ends the session if the limit is reached.
 func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, error) {

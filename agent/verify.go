@@ -136,8 +136,7 @@ func (f *finisher) startAnew(ctx context.Context, was *session.Verified) error {
 	}
 	text := thinkFirst
 	if was.Failed() {
-		said := fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles))
-		text = "The tests fail now. They say:\n\n" + said + "\n\n" + text
+		text = testsSay(was) + text
 	}
 	return f.record(ctx,
 		session.NewEvent(session.TypeNote, f.Turns, session.Note{
@@ -159,6 +158,11 @@ func cannotRun(v *session.Verified) bool {
 		}
 	}
 	return false
+}
+
+// testsSay shows the output of tests that fail before any change.
+func testsSay(was *session.Verified) string {
+	return "The tests fail now. They say:\n\n" + fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n"
 }
 
 // redText tells the model about failing tests.

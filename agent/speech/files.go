@@ -25,6 +25,9 @@ func IsEdit(c session.Call) bool { return c.Name == putFile || c.Name == applyDi
 // the edits when it applies them.
 func (s *Stream) files(a *session.Answer, turn int, raw string) bool {
 	p := prose.Parse(raw, s.View)
+	if act, ok := prose.Spoken(raw, s.View); s.Asked && s.Prose && len(p.Acts) == 0 && len(p.Doubts) == 0 && ok {
+		p.Acts = []prose.Act{act}
+	}
 	if len(p.Acts) == 0 {
 		if len(p.Doubts) > 0 && s.Prose {
 			a.Errors = p.Doubts

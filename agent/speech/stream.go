@@ -58,6 +58,9 @@ type Config struct {
 	// Prose makes edits in fences count in an answer without calls. It is set if nothing
 	// was changed so far and the mode allows writing.
 	Prose bool
+	// Asked is set if the model was asked which line has to change: its answer may state the
+	// edit in a sentence.
+	Asked bool
 }
 
 // Shown is the visible state of a growing answer: the whole text so far, without
