@@ -45,7 +45,7 @@ func (p *applier) put(h hunk, from, to int, exact bool) {
 	eol := d.eol
 	for _, l := range region {
 		if l.eol != "" {
-			eol = mostEOL(region)
+			eol = commonEOL(region)
 			break
 		}
 	}

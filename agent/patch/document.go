@@ -45,11 +45,11 @@ type document struct {
 func newDocument(s string) *document {
 	text := strings.TrimPrefix(s, byteOrderMark)
 	d := &document{bom: s[:len(s)-len(text)], lines: splitText(text)}
-	d.eol = mostEOL(d.lines)
+	d.eol = commonEOL(d.lines)
 	return d
 }
 
-func mostEOL(lines []line) string {
+func commonEOL(lines []line) string {
 	crlf, lf := 0, 0
 	for _, l := range lines {
 		switch l.eol {

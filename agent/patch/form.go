@@ -23,7 +23,7 @@ func MatchForm(before, content string) string {
 	switch ends := strings.HasSuffix(before, "\n"); {
 	case content == "" || !ends && strings.TrimRight(before, "\r\n") == strings.TrimRight(content, "\r\n"):
 	case ends && !strings.HasSuffix(content, "\n"):
-		content += mostEOL(old)
+		content += commonEOL(old)
 	case !ends && strings.HasSuffix(content, "\n"):
 		content = strings.TrimSuffix(strings.TrimSuffix(content, "\n"), "\r")
 	}

@@ -214,10 +214,10 @@ func (d *document) hasRival(m match, said int) bool {
 // votes counts, for each index at which a hunk could begin, the telling lines of the
 // hunk that match exactly at their places.
 func (d *document) votes(lines []leftOut) map[int]int {
-	const mostAlike = 8 // equal lines to count
+	const maxAlike = 8 // equal lines to count
 	where := map[string][]int{}
 	for _, l := range lines {
-		if k := normal(l.text, trailing); len(where[k]) < mostAlike && telling([]string{l.text}, 3) {
+		if k := normal(l.text, trailing); len(where[k]) < maxAlike && telling([]string{l.text}, 3) {
 			where[k] = append(where[k], l.at)
 		}
 	}

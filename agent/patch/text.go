@@ -60,7 +60,7 @@ func spellings(before, old, add string) [][2]string {
 // otherwise.
 func replaceAll(before string, v [2]string, n int) (out Applied) {
 	old, add := v[0], v[1]
-	if eol := withEOL("\n", mostEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
+	if eol := withEOL("\n", commonEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
 		add += eol
 		out.Notes = append(out.Notes, "The text to replace ends with the end of a line and the new text did not; one was added.")
 	}

@@ -17,7 +17,7 @@ var (
 
 // Pictures returns the addresses of the pictures that body shows, as they are
 // written, in order, each once: Markdown images, inline or by reference, and
-// <img> tags. What stands in code or in an HTML comment shows nothing.
+// <img> tags. Markup in code or in an HTML comment shows nothing.
 func Pictures(body string) []string {
 	var shown strings.Builder
 	var f fence

@@ -89,7 +89,7 @@ var (
 )
 
 // fill puts the text of a session into a form: below the heading that asks for it, else
-// above all of it. What the form has to tick stays as it is. Its comments, which readers
+// above all of it. Check boxes of the form stay as they are. Its comments, which readers
 // are not shown, go, and so does a line for the issue that is closed, which has a line of
 // its own in every pull request of ours.
 func fill(form, text string, closes int) string {

@@ -347,7 +347,7 @@ func (in *spans) next(r rune) {
 		in.ticks++
 		return
 	}
-	switch { // a run of backticks opens code, or closes what as many opened
+	switch { // a run of backticks opens code, or closes code that as many opened
 	case in.ticks == 0:
 	case in.code == 0:
 		in.code = in.ticks

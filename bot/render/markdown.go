@@ -129,10 +129,10 @@ func todo(b *strings.Builder, list []session.Todo) {
 	}
 }
 
-// maxListed bounds lists; what is left out is counted.
+// maxListed bounds lists; the rest is counted.
 const maxListed = 50
 
-// files lists what was changed. whose says by what, where that is not plain.
+// files lists the changed files. whose names their author if it is not obvious.
 func files(b *strings.Builder, list []session.FileChange, whose string) {
 	if len(list) == 0 {
 		return
@@ -156,8 +156,8 @@ func files(b *strings.Builder, list []session.FileChange, whose string) {
 	b.WriteString("\n")
 }
 
-// since says what the files of a session come from, when more than one thing was
-// asked for: they are those of all of it.
+// since names the requests that the files of a session come from, if there were several
+// of them: the files are those of all requests.
 func since(s *session.State) string {
 	asked := slices.ContainsFunc(s.Timeline, func(m session.Moment) bool {
 		words, ok := m.(*session.Message)
@@ -172,7 +172,7 @@ func since(s *session.State) string {
 	return ""
 }
 
-// leftOut lists what the workspace has and no checkpoint can hold.
+// leftOut lists the files of the workspace that no checkpoint can hold.
 func leftOut(b *strings.Builder, list []session.LeftOut) {
 	if len(list) == 0 {
 		return
@@ -188,7 +188,7 @@ func leftOut(b *strings.Builder, list []session.LeftOut) {
 	b.WriteString("\n")
 }
 
-// notSetUp says why the work goes on without what a set-up installs.
+// notSetUp gives the reason for which the work goes on without installed dependencies.
 func notSetUp(timeline []session.Moment) string {
 	for _, m := range slices.Backward(timeline) {
 		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
@@ -245,7 +245,7 @@ func next(s *session.State) string {
 
 const goOn = "Go on with `/agent …` in this thread."
 
-// outcome writes what a run came to.
+// outcome writes the result of a run.
 func outcome(b *strings.Builder, o *session.Outcome) {
 	if o.Reason != "" {
 		b.WriteString(clean(limit(o.Reason, maxReason)) + "\n\n")
@@ -253,7 +253,7 @@ func outcome(b *strings.Builder, o *session.Outcome) {
 	b.WriteString(summary(o))
 }
 
-// maxReason is the longest reason of an end, in characters. It holds what a server said.
+// maxReason is the longest reason of an end, in characters. It may hold words of a server.
 const maxReason = 10000
 
 func paths(list []string) string {
@@ -357,7 +357,7 @@ func line(s string, n int) string {
 }
 
 // limit cuts s to at most n characters, says so, and closes an open code block. An answer
-// is never cut, see [Answer]: this is for lists of ours and for what a server said.
+// is never cut, see [Answer]: this is for our lists and for words of a server.
 func limit(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {

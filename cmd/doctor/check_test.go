@@ -100,7 +100,7 @@ func TestFaultsOfARepository(t *testing.T) {
 // TestFirstPrompt: the prompt is some thousand tokens, as the model counts them.
 func TestFirstPrompt(t *testing.T) {
 	t.Parallel()
-	if n := firstPrompt(); n < 2048 || n >= leastContext {
+	if n := firstPrompt(); n < 2048 || n >= minContext {
 		t.Errorf("the first prompt takes %d tokens", n)
 	}
 }

@@ -50,7 +50,6 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	if err != nil {
 		return []Finding{wrong("model", "Try it: handrail doctor model "+name, "it does not say what it can: %v", err)}
 	}
-	const least = 8192
 	calls := "as text"
 	if caps.Tools {
 		calls = "in the server's own form"
@@ -62,8 +61,8 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	switch set := c.Server.Model.Context; {
 	case caps.ContextLength > 0 && set > caps.ContextLength:
 		out = wrong("context", "Set model.context to at most that, or leave it out.", "model.context is %d, and the model was made for %d", set, caps.ContextLength)
-	case caps.ContextLength > 0 && caps.ContextLength < least:
-		out = wrong("context", "Choose a model with a longer context.", "the model was made for %d tokens; a session needs %d", caps.ContextLength, least)
+	case caps.ContextLength > 0 && caps.ContextLength < minContext:
+		out = wrong("context", "Choose a model with a longer context.", "the model was made for %d tokens; a session needs %d", caps.ContextLength, minContext)
 	}
 	return []Finding{out}
 }

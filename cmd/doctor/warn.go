@@ -42,8 +42,8 @@ func Server(cfg *config.Server) strict.Faults {
 	w.warnIf(m.Parallel > atOnce, "model.parallel", "%d is more than the %d sessions that run at once", m.Parallel, atOnce)
 	w.warnIf(q.WritesPerHour > 0 && q.WritesPerMinute > q.WritesPerHour, "quotas.writes_per_minute", "%d is more than the %d of an hour", q.WritesPerMinute, q.WritesPerHour)
 	first := firstPrompt()
-	w.warnIf(m.Context != 0 && m.Context < first, "model.context", "the first prompt of a session takes about %d tokens before a word of the task: %d are too few, give at least %d", first, m.Context, leastContext)
-	w.warnIf(m.Context >= first && m.Context < leastContext, "model.context", "sessions can do little with fewer than %d tokens", leastContext)
+	w.warnIf(m.Context != 0 && m.Context < first, "model.context", "the first prompt of a session takes about %d tokens before a word of the task: %d are too few, give at least %d", first, m.Context, minContext)
+	w.warnIf(m.Context >= first && m.Context < minContext, "model.context", "sessions can do little with fewer than %d tokens", minContext)
 	w.warnIf(m.Silence != 0 && time.Duration(m.Silence) < 10*time.Second, "model.silence", "%s is shorter than many models take before a first word; their answers would count as cut off", m.Silence)
 	w.api(cfg.GitHub.API)
 	w.base(m.BaseURL)
@@ -71,9 +71,6 @@ func repository(cfg policy.Config, doc *strict.Document, root string) strict.Fau
 }
 
 func located(err error) strict.Faults { return strict.Of(strict.Both(nil, err)) }
-
-// leastContext is the minimum context of a useful session, in tokens, see [exam.Model].
-const leastContext = 8192
 
 // firstPrompt estimates the tokens of a session's first prompt in code mode, without the
 // task: the instructions and the tools.

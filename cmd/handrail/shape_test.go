@@ -21,12 +21,14 @@ import (
 
 var printShape = flag.Bool("shape", false, "print how large the house is, and how its comments read")
 
-// shape is the size of the house. It is information: no test asserts any of it.
+// shape is the size of the house, which is information: no test asserts it. How its comments and
+// names read is asserted.
 type shape struct {
 	rooms    map[string]*roomLines // by the first element of a package's path
 	packages map[string]*packageSize
 	types    map[string]*typeSize
 	comments commentFigures
+	limits   []string // names that begin with most or least
 }
 
 type roomLines struct{ product, doubles, tests int }
@@ -50,9 +52,11 @@ const maxRows = 10
 var (
 	saysWhat   = regexp.MustCompile(`(?i)\bwhat\b`)
 	saysPeople = regexp.MustCompile(`(?i)\b(people|somebody|nobody|a person)\b`)
+	ofLimits   = regexp.MustCompile(`^(most|least)[A-Z]`)
 )
 
-// TestShape prints the shape of the house for `make shape`.
+// TestShape judges the English of comments and names, and prints the shape of the house for
+// `make shape`.
 func TestShape(t *testing.T) {
 	s := shape{rooms: map[string]*roomLines{}, packages: map[string]*packageSize{}, types: map[string]*typeSize{}}
 	for _, src := range sources(t) {
@@ -61,6 +65,13 @@ func TestShape(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.add(src, text)
+	}
+	c := s.comments
+	if c.what*100 > c.comments || c.people*500 > c.comments {
+		t.Errorf("of %d lines of comments %d have the word \"what\", %d somebody: a noun and a role read better", c.comments, c.what, c.people)
+	}
+	for _, name := range s.limits {
+		t.Errorf("%s: limits are called max… and min…", name)
 	}
 	var out bytes.Buffer
 	s.print(&out)
@@ -100,6 +111,12 @@ func (s *shape) add(src source, text []byte) {
 		s.addTypes(src)
 	}
 	s.comments.add(src, text)
+	ast.Inspect(src.tree, func(n ast.Node) bool {
+		if id, ok := n.(*ast.Ident); ok && ofLimits.MatchString(id.Name) {
+			s.limits = append(s.limits, fmt.Sprintf("%s:%d: %s", src.file, src.line(id.Pos()), id.Name))
+		}
+		return true
+	})
 }
 
 // entry returns the value of a key, which is made if it is missing.

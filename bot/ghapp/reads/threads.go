@@ -211,7 +211,7 @@ var (
 )
 
 // mentioned are the issues that a text names as #N or OWNER/NAME#N, outside of
-// code and of what is not shown, each once.
+// code and of hidden text, each once.
 func mentioned(is ghapp.Issue) (out []int) {
 	seen := map[int]bool{is.Ref.Number: true}
 	for _, m := range mentionRE().FindAllStringSubmatch(hiddenRE().ReplaceAllString(is.Body, " "), -1) {
