@@ -215,7 +215,7 @@ func (a *ascent) row(name, server string) string {
 	form := map[string]string{"handrail": cmp.Or(*ladderFlags.form, "auto"), "aider": "whole", "ask": "whole files"}[name]
 	command := "make ladder MODEL=" + *ladderFlags.model
 	for _, f := range [][2]string{
-		{"FORM", *ladderFlags.form}, {"SIDE", *ladderFlags.side}, {"PEERS", *ladderFlags.peers},
+		{"FORM", *ladderFlags.form}, {"SIDE", *ladderFlags.side}, {"ONLY", *ladderFlags.only}, {"PEERS", *ladderFlags.peers},
 	} {
 		if f[1] != "" {
 			command += " " + f[0] + "=" + f[1]
