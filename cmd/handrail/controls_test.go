@@ -360,8 +360,8 @@ var (
 )
 
 // checkPromises holds the tables of the two pages of promises to their form: a row is a
-// sentence, its proof, a test or a story that there is, and its controls in a comment,
-// which a reader of the page does not see. Every control has a row.
+// sentence, its proof (existing tests or stories), and its controls in a comment that a
+// reader of the page does not see. Every control has a row.
 func checkPromises(t *testing.T, names map[string]bool) {
 	t.Helper()
 	missing := maps.Clone(names)
@@ -394,7 +394,7 @@ func checkPromise(t *testing.T, page, line string, names, missing map[string]boo
 	}
 	for _, m := range proofName.FindAllStringSubmatch(row[2], -1) {
 		if !isProof(tests, m[1], m[2], m[3] != "") {
-			t.Errorf("%s names %s, which there is not", page, m[0])
+			t.Errorf("%s names %s, which does not exist", page, m[0])
 		}
 	}
 	for pattern := range strings.FieldsSeq(row[3]) {
@@ -406,12 +406,13 @@ func checkPromise(t *testing.T, page, line string, names, missing map[string]boo
 			}
 		}
 		if !hit {
-			t.Errorf("%s names the control %s, which there is not", page, pattern)
+			t.Errorf("%s names the control %s, which does not exist", page, pattern)
 		}
 	}
 }
 
-// isProof: there is this test in a package of this name, or such tests, or this story.
+// isProof reports whether a package of this name has this test, or more tests that begin
+// so; without a package, whether there is such a story.
 func isProof(tests map[string][]string, pkg, name string, more bool) bool {
 	if pkg == "" {
 		_, err := os.Stat("../../testdata/script/" + name + ".txtar")
