@@ -1,6 +1,8 @@
 package main
 
 import (
+	"maps"
+	"os"
 	"path"
 	"regexp"
 	"slices"
@@ -8,9 +10,9 @@ import (
 	"testing"
 )
 
-// control is a statement that keeps a promise of docs/safety.md. A comment
-// "//control:NAME" on its line, or on the line above, marks it in the source.
-// The mark moves with the statement.
+// control is a statement that keeps a promise of docs/safety.md or docs/reliability.md. A
+// comment "//control:NAME" on its line, or on the line above, marks it in the source. The
+// mark moves with the statement.
 //
 // change takes the control out, see [changeOf]; the test must fail then. A
 // mark may have several controls, whose other names stand in front of it:
@@ -315,14 +317,12 @@ func marks(t *testing.T) map[string]place {
 	return found
 }
 
-// TestSafetyDocs holds the marks, the table and docs/safety.md together: every
-// mark is in the table and every row has a mark that its change fits; what
-// the document names is there.
+// TestSafetyDocs holds the marks, the table of controls and the pages of promises together:
+// every mark is in the table, every control has a mark that its change fits, and a row.
 func TestSafetyDocs(t *testing.T) {
 	marked, used := marks(t), map[string]bool{}
-	names, missing := map[string]bool{}, map[string]bool{}
+	names := map[string]bool{}
 	tests := testNames(t)
-	doc := document(t, "docs/safety.md")
 	for _, c := range controls {
 		name, mark := c.mark()
 		if names[name] {
@@ -351,31 +351,74 @@ func TestSafetyDocs(t *testing.T) {
 			t.Errorf("%s:%d: the mark %s is not in the table of controls", at.file, at.line, name)
 		}
 	}
-	named := regexp.MustCompile("\\| ((?:`[a-z*-]+`(?:, )?)+) \\|\n").FindAllStringSubmatch(doc, -1)
-	for name := range names {
-		missing[name] = true
-	}
-	for _, m := range named {
-		for pattern := range strings.SplitSeq(m[1], ", ") {
-			hit := false
-			for name := range names {
-				if ok, _ := path.Match(strings.Trim(pattern, "`"), name); ok {
-					hit = true
-					delete(missing, name)
-				}
-			}
-			if !hit {
-				t.Errorf("docs/safety.md names the control %s, which there is not", pattern)
+	checkPromises(t, names)
+}
+
+var (
+	promiseRow = regexp.MustCompile(`^\| (.+?) \| (.*?)(?: <!-- (.+) -->)? \|$`)
+	proofName  = regexp.MustCompile("`(?:(\\w+)\\.)?(\\w+)(\\*?)`")
+)
+
+// checkPromises holds the tables of the two pages of promises to their form: a row is a
+// sentence, its proof (existing tests or stories), and its controls in a comment that a
+// reader of the page does not see. Every control has a row.
+func checkPromises(t *testing.T, names map[string]bool) {
+	t.Helper()
+	missing := maps.Clone(names)
+	tests := allTests(t)
+	for _, page := range []string{"docs/safety.md", "docs/reliability.md"} {
+		for line := range strings.Lines(document(t, page)) {
+			if strings.HasPrefix(line, "| ") && line != "| promise | proof |\n" {
+				checkPromise(t, page, strings.TrimSpace(line), names, missing, tests)
 			}
 		}
 	}
 	for name := range missing {
-		t.Errorf("docs/safety.md does not name the control %s", name)
+		t.Errorf("no row of docs/safety.md or docs/reliability.md names the control %s", name)
 	}
-	all := allTests(t)
-	for _, m := range regexp.MustCompile("`(\\w+)\\.((?:Test|Fuzz)\\w+)(\\*?)`").FindAllStringSubmatch(doc, -1) {
-		if !slices.ContainsFunc(all[m[1]], func(name string) bool { return name == m[2] || m[3] == "*" && strings.HasPrefix(name, m[2]) }) {
-			t.Errorf("docs/safety.md names %s.%s, which there is not", m[1], m[2]+m[3])
+}
+
+// checkPromise takes the controls of a row out of missing.
+func checkPromise(t *testing.T, page, line string, names, missing map[string]bool, tests map[string][]string) {
+	t.Helper()
+	row := promiseRow.FindStringSubmatch(line)
+	if row == nil {
+		t.Errorf("%s: a row is a promise, its proof and its controls in a comment: %s", page, line)
+		return
+	}
+	if !strings.HasSuffix(row[1], ".") || len(strings.Fields(row[1])) > 30 {
+		t.Errorf("%s: a promise is a sentence of at most 30 words: %s", page, row[1])
+	}
+	if rest := proofName.ReplaceAllString(row[2], ""); strings.TrimSpace(rest) != "" || row[2] == rest {
+		t.Errorf("%s: a proof is names of tests and stories: %s", page, line)
+	}
+	for _, m := range proofName.FindAllStringSubmatch(row[2], -1) {
+		if !isProof(tests, m[1], m[2], m[3] != "") {
+			t.Errorf("%s names %s, which does not exist", page, m[0])
 		}
 	}
+	for pattern := range strings.FieldsSeq(row[3]) {
+		hit := false
+		for name := range names {
+			if ok, _ := path.Match(pattern, name); ok {
+				hit = true
+				delete(missing, name)
+			}
+		}
+		if !hit {
+			t.Errorf("%s names the control %s, which does not exist", page, pattern)
+		}
+	}
+}
+
+// isProof reports whether a package of this name has this test, or more tests that begin
+// so; without a package, whether there is such a story.
+func isProof(tests map[string][]string, pkg, name string, more bool) bool {
+	if pkg == "" {
+		_, err := os.Stat("../../testdata/script/" + name + ".txtar")
+		return err == nil
+	}
+	return slices.ContainsFunc(tests[pkg], func(test string) bool {
+		return test == name || more && strings.HasPrefix(test, name)
+	})
 }

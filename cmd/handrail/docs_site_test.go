@@ -10,7 +10,7 @@ import (
 	"unicode"
 )
 
-// pages are the texts that people read: the README, the handbook, GitHub's own pages.
+// pages are the texts for readers: the README, the handbook, GitHub's own pages.
 func pages(t *testing.T) (out []string) {
 	t.Helper()
 	out = []string{"README.md", "testdata/script/README.md"}

@@ -100,7 +100,7 @@ func TestEveryKeyIsDocumented(t *testing.T) {
 // program itself, and runs every `handrail policy explain` line.
 func TestDocumentedExamples(t *testing.T) {
 	key := keyFile(t, "")
-	for _, name := range []string{"docs/configuration.md", "docs/cli.md", "docs/set-up.md", "README.md"} {
+	for _, name := range []string{"docs/configuration.md", "docs/cli.md", "docs/dependencies.md", "README.md"} {
 		text := document(t, name)
 		for _, m := range regexp.MustCompile("(?s)```yaml\n(.*?)```").FindAllStringSubmatch(text, -1) {
 			block := strings.ReplaceAll(m[1], "/etc/handrail/app.pem", key)
