@@ -25,13 +25,13 @@ var unsaid = regexp.MustCompile(`^(?:errors\.New|fmt\.Errorf|panic|regexp\.MustC
 
 // elsewhere are declarations whose texts are for others than people on GitHub.
 var elsewhere = map[string]string{
-	"bot.labelOfCode": "the model", "bot.request.texts": "the model", "bot/approval.Requests.Moot": "the model", "bot/pull.Before": "the model",
+	"bot.codeLabel": "the model", "bot.request.texts": "the model", "bot/approval.Requests.Moot": "the model", "bot/pull.PreviousSession": "the model",
 	"bot/custom.Command.Call": "the model", "bot/custom.oneLine": "the model",
 	"bot.request.keep": "the model", "bot.commands": "an example of a task",
-	"bot.Bot.notTheirs": "the log", "bot/approval.Session.Reviewed": "the log",
+	"bot.Bot.notFromUser": "the log", "bot/approval.Session.JudgeReview": "the log",
 	"bot/approval.Fork.ask": "the name of a fact",
-	"bot.desk.MayBegin":     "the log", "bot.desk.MayGoOn": "the log", "bot.hear": "the log",
-	"bot/fault.panicked.Error": "an error",
+	"bot.desk.MayBegin":     "the log", "bot.desk.MayGoOn": "the log", "bot.askWatchers": "the log",
+	"bot/fault.panicError.Error": "an error",
 }
 
 var threeWords = regexp.MustCompile(`[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}[ ,;:]+[A-Za-z]{2,}`)
