@@ -301,7 +301,7 @@ func (a *Agent) broken(ctx context.Context, j *journal, cause *panicked) (out se
 			out = *j.Outcome
 			return nil
 		}
-		out, err = newRun(a, j).end(ctx, *failed("The session stopped: " + cause.Error() + ". The server's log has the details. What is on the branch is kept."))
+		out, err = newRun(a, j).end(ctx, *failed("The session stopped: " + cause.Error() + ". The server's log has the details. The branch is kept."))
 		return err
 	})
 	if err != nil {

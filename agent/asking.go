@@ -22,7 +22,7 @@ func (g *gate) ask(c *session.CallState, ru ruling) session.Asked {
 	}
 	if shown := a.Display; g.secrets != nil && ru.action.Kind != policy.Execute {
 		if a.Display = g.secrets.Hide(shown); a.Display != shown { //control:secret-hidden-in-request
-			a.Reasons = append(a.Reasons, "it holds what looks like a secret, which is not shown; the digest is of the whole")
+			a.Reasons = append(a.Reasons, "it seems to hold a secret, which is not shown; the digest covers the whole")
 		}
 	}
 	a.Reasons = slices.Concat(a.Reasons, reasonTexts(ru.decision), g.subTaskReasons)
@@ -103,7 +103,7 @@ func outdatedReason(c *session.CallState, ru ruling) string {
 	if why := session.Moved(c.Request.Bound, ru.bound); why != "" {
 		return why
 	}
-	return "what would run is no longer what was shown"
+	return "its content is no longer the one shown"
 }
 
 // approvalHolds reports whether an approval currently covers the action: the same content, the
@@ -111,7 +111,7 @@ func outdatedReason(c *session.CallState, ru ruling) string {
 // recorded as stale, with the reason, and the request is made again.
 func (g *gate) approvalHolds(ctx context.Context, c *session.CallState, ru ruling) (bool, error) {
 	if c.Approval().State == policy.Begun {
-		return false, g.record(ctx, staleEvent(c, "it began to run under the approval that it had, and was cut off"))
+		return false, g.record(ctx, staleEvent(c, "it began to run under its approval, and was cut off"))
 	}
 	if !c.Approval().IsApproved() {
 		return false, nil
@@ -135,7 +135,7 @@ func (g *gate) approvalDoubt(ctx context.Context, r *session.Request) (string, e
 	if g.ApprovalFacts != nil {
 		now, err := g.ApprovalFacts(ctx)
 		if err != nil {
-			return "", fmt.Errorf("read what an approval is bound to: %w", err)
+			return "", fmt.Errorf("read the facts of an approval: %w", err)
 		}
 		if why := session.Moved(r.Bound, now); why != "" {
 			return why, nil

@@ -124,6 +124,6 @@ func (m *meter) check(ctx context.Context) (*session.Outcome, error) {
 	}
 	return &session.Outcome{
 		Status: session.StatusOutOfBudget,
-		Reason: why + ". Nothing is lost: it goes on from here when more is granted.",
+		Reason: why + ". Nothing is lost: the session continues from here with a larger budget.",
 	}, nil
 }

@@ -206,7 +206,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	}
 	out := f.summarize(ctx, status, said)
 	if status == session.StatusNoChanges {
-		out.Reason = "Everything is as it was before: nothing of what was changed in this thread is left."
+		out.Reason = "Everything is as it was before: no change of this thread is left."
 	}
 	if status == session.StatusDone {
 		out.Tests = cmp.Or(f.Proof.Words(f.Saved), f.Tests.Words())
@@ -264,7 +264,7 @@ func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Ou
 		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but conflict marks are left in "+files+
 			". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.")
 	}
-	return failed("The conflicts with " + m.Branch + " were not settled: both sides are still in " + files + ". The branch is as it was before. Say how they are to be settled, or undo, which gives up taking " + m.Branch + " in."), nil
+	return failed("The conflicts with " + m.Branch + " were not resolved: both sides are still in " + files + ". The branch is as it was before. Say how to resolve them, or undo, which gives up merging " + m.Branch + "."), nil
 }
 
 // changed reports whether there is a change since the user's last request, on the branch
@@ -283,7 +283,7 @@ func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outco
 
 func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
 	if f.claims.garbled >= maxFailed {
-		return failed(fmt.Sprintf("The model's tool calls could not be understood %d times in a row. "+
+		return failed(fmt.Sprintf("The model's tool calls were unreadable %d times in a row. "+
 			"Try again, or use a model with tool calling.", maxFailed)), nil
 	}
 	return nil, f.retry(ctx, "Your tool call could not be understood: "+strings.Join(errs, "; ")+
@@ -348,8 +348,8 @@ const maxMistakes = 6
 // stuck ends a session if its model repeats mistakes or makes no progress.
 func (f *finisher) stuck() *session.Outcome {
 	if n := f.habits.Stale(); n >= maxStale { //control:stuck-without-news
-		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, although it was told. "+
-			"Nothing is lost. Say more precisely what to do, or use a larger model.", n))
+		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, despite a reminder. "+
+			"Nothing is lost. Describe the task more precisely, or use a larger model.", n))
 	}
 	if f.habits.Wrong() < maxMistakes {
 		return nil
@@ -360,6 +360,6 @@ func (f *finisher) stuck() *session.Outcome {
 			last = "; the last was in a call of `" + c.Name + "`"
 		}
 	}
-	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not get out of them by itself%s. "+
-		"Nothing is lost. Say more precisely what to do, or use a larger model.", f.habits.Wrong(), last))
+	return failed(fmt.Sprintf("The model made %d mistakes in a row and did not recover%s. "+
+		"Nothing is lost. Describe the task more precisely, or use a larger model.", f.habits.Wrong(), last))
 }

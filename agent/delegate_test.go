@@ -169,7 +169,7 @@ func TestSubTaskAsks(t *testing.T) {
 		if !slices.Contains(open[0].Reasons, `a sub-task asks: "clean up"`) {
 			t.Errorf("people are asked because %q", open[0].Reasons)
 		}
-		b.must(session.StatusAwaitingApproval) // nobody answered
+		b.must(session.StatusAwaitingApproval) // there was no answer
 		b.answer(verdict, "not that")
 		b.must(session.StatusDone)
 		if found, err := session.Violations(b.all()); err != nil || len(found) > 0 {

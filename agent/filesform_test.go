@@ -310,7 +310,7 @@ func TestRedAndThenUnknown(t *testing.T) {
 		}
 		return run(ctx, commit, lines)
 	}
-	if out := b.must(session.StatusFailed); !strings.HasPrefix(out.Reason, "Not done: the tests failed when they last ran") {
+	if out := b.must(session.StatusFailed); !strings.HasPrefix(out.Reason, "Not done: the last run of the tests failed") {
 		t.Errorf("reason %q", out.Reason)
 	}
 }

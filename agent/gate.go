@@ -103,7 +103,7 @@ func (g *gate) bind(ctx context.Context, callID string, ru *ruling) error {
 	if g.ApprovalFacts != nil {
 		more, err := g.ApprovalFacts(ctx)
 		if err != nil {
-			return fmt.Errorf("read what an approval is bound to: %w", err)
+			return fmt.Errorf("read the facts of an approval: %w", err)
 		}
 		facts = append(facts, more...) //control:bound-facts
 	}

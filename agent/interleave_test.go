@@ -155,7 +155,7 @@ func (a *arena) say(word session.Resolved) {
 	a.record(session.NewEvent(session.TypeResolved, 0, word))
 }
 
-// settleOpen is what the bot records of requests that nobody answered.
+// settleOpen is what the bot records of requests that there was no answer.
 func (a *arena) settleOpen(verdict policy.ApprovalState, which func(session.Asked) bool) {
 	for _, q := range a.judge.asked {
 		if !q.yes && q.dead == "" && which(q.Asked) {

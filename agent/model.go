@@ -77,7 +77,7 @@ func userMessage(err error) string {
 		return "The model failed"
 	}
 	first, size := utf8.DecodeRuneInString(me.Public)
-	if strings.HasPrefix(me.Public, "model ") || strings.HasPrefix(me.Public, "the ") || strings.HasPrefix(me.Public, "what ") {
+	if strings.HasPrefix(me.Public, "model ") || strings.HasPrefix(me.Public, "the ") {
 		return string(unicode.ToUpper(first)) + me.Public[size:]
 	}
 	return me.Public
@@ -244,7 +244,7 @@ func (m *model) disable(what llm.Capability) bool {
 func advice(me *llm.Error) string {
 	text := strings.TrimRight(userMessage(me), ".")
 	if me.Kind.Temporary() {
-		return text + ". It was tried several times. Nothing is lost: ask again to go on from here."
+		return text + ". Several attempts failed. Nothing is lost: ask again to continue from here."
 	}
 	return text + "."
 }

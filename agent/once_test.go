@@ -53,7 +53,7 @@ func TestFailedSave(t *testing.T) {
 		t.Errorf("one yes, and it ran %d times", len(begun))
 	}
 	for _, a := range asked[1:] {
-		if a.ID == asked[0].ID || !strings.Contains(strings.Join(a.Reasons, "\n"), "it began to run under the approval that it had, and was cut off") {
+		if a.ID == asked[0].ID || !strings.Contains(strings.Join(a.Reasons, "\n"), "it began to run under its approval, and was cut off") {
 			t.Errorf("asked again as %+v", a)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// An approval that was given and not used yet can be taken back: by a denial,
+// An approval that was given and not used yet can be undone: by a denial,
 // or because it stopped counting. The other way round nothing changes.
 func TestApprovalOverruled(t *testing.T) {
 	script := head + `

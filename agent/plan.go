@@ -33,7 +33,7 @@ func (p *planner) propose(ctx context.Context, plan string, because ...string) (
 		if p.claims.refusals < maxRefusals {
 			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, maxPlan))
 		}
-		return failed("The plan is longer than anybody reads, so I do not ask for a yes to it. Ask for a plan of less."), nil
+		return failed("The plan is too long to read, so I do not ask for approval. Ask for a smaller plan."), nil
 	}
 	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
 	plan, _ = p.redactor.Redact(plan)    // the digest covers the recorded text
@@ -65,7 +65,7 @@ func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	}
 	why := ""
 	if !r.Approval.IsFor(p.digest(r.Display)) { //control:plan-digest
-		why = "it is no longer what was shown"
+		why = "its content is no longer the one shown"
 	}
 	if why == "" && p.gate.Confirm != nil { //control:plan-checked-again
 		var err error

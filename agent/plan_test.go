@@ -57,7 +57,7 @@ func TestPlanIsCarriedOut(t *testing.T) {
 func TestPlanIsCheckedAgain(t *testing.T) {
 	t.Parallel()
 	b := planned(t, plans+carries)
-	why := "the comment that approved was edited"
+	why := "the approving comment was edited"
 	b.cfg.Confirm = func(context.Context, session.Asked, session.Resolved) (string, error) { return why, nil }
 	b.must(session.StatusPlanned)
 	b.answer(policy.Approved, "")
@@ -92,7 +92,7 @@ func TestPlanIsWhatWasShown(t *testing.T) {
 	b.append(session.NewEvent(session.TypeAsked, 0, forged))
 	b.append(session.NewEvent(session.TypeResolved, 0, session.Resolved{ID: "a2", Verdict: policy.Approved, By: "someone"}))
 	b.must(session.StatusPlanned)
-	if got := plansAsked(b); len(got) != 3 || !strings.Contains(got[2].Reasons[0], "no longer what was shown") {
+	if got := plansAsked(b); len(got) != 3 || !strings.Contains(got[2].Reasons[0], "no longer the one shown") {
 		t.Errorf("asked %+v", got)
 	}
 

@@ -202,7 +202,7 @@ func (f *finisher) again(ctx context.Context, why string) (*session.Outcome, err
 	if f.claims.back >= maxBack {
 		out := f.summarize(ctx, session.StatusFailed, "")
 		out.Reason = fmt.Sprintf("The model was asked %d times in a row and did not write a change that could be used. "+
-			"The last time: %s Say more precisely what to do, or use a larger model.", f.claims.back+1, why)
+			"The last time: %s Describe the task more precisely, or use a larger model.", f.claims.back+1, why)
 		return out, nil
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)

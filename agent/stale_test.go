@@ -52,7 +52,7 @@ func TestApprovalGoesStale(t *testing.T) {
 	} {
 		for _, answered := range []bool{true, false} {
 			if !answered && name == "right is gone" {
-				continue // nobody answered yet
+				continue // there was no answer yet
 			}
 			t.Run(name, func(t *testing.T) {
 				o := &outside{facts: start}

@@ -31,7 +31,7 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 	if status == session.StatusNoChanges {
 		out.Reason = "The task asks for a change, and no file was changed."
 		if f.Published != f.Task.Base {
-			out.Reason = "The last request asks for a change, and no file was changed for it. What was done before stays as it is."
+			out.Reason = "The last request asks for a change, and no file was changed for it. Earlier changes stay as they are."
 		}
 	}
 	return out

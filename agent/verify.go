@@ -86,7 +86,7 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 			return nil, false, nil
 		}
 		out := f.summarize(ctx, session.StatusFailed, "")
-		out.Reason = "Not done: the tests failed when they last ran, and then they could not be run again: " + now.Why + ". The work is kept."
+		out.Reason = "Not done: the last run of the tests failed, and they could not be run again: " + now.Why + ". The work is kept."
 		return out, true, nil
 	}
 	if !now.Failed() {

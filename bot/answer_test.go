@@ -57,7 +57,7 @@ func TestAnswerArrives(t *testing.T) {
 		"a wish only":           {nil, []command.Command{task}, "withdrawn", "eyes"},
 		"the base moved":        {(*court).moveBase, []command.Command{approve}, "approved", "+1"},
 		"the base moved, a no":  {(*court).moveBase, []command.Command{deny}, "denied not today", "-1"},
-		"too late":              {(*court).late, []command.Command{approve}, "expired the time to answer is over", "does not count: the time to answer is over"},
+		"too late":              {(*court).late, []command.Command{approve}, "expired the deadline has passed", "does not count: the deadline has passed"},
 		"too late, a no counts": {(*court).late, []command.Command{deny}, "denied not today", "-1"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,13 +57,13 @@ func TestPutUp(t *testing.T) {
 		words   string // of the comment
 		last    string // verdict, "" while it is open
 	}{
-		"up":            {offers: &offers{}, branch: true, words: "A review of it there answers"},
-		"refused":       {offers: &offers{why: "its branch could not be pushed (no)"}, words: "Asked for here and not by review: its branch could not be pushed (no)"},
-		"no pull":       {offers: &offers{}, words: "Asked for here and not by review: GitHub does not take the pull request"},
+		"up":            {offers: &offers{}, branch: true, words: "Answer with a review there"},
+		"refused":       {offers: &offers{why: "its branch could not be pushed (no)"}, words: "Asked here, not by review: its branch could not be pushed (no)"},
+		"no pull":       {offers: &offers{}, words: "Asked here, not by review: GitHub refused the pull request"},
 		"gone":          {offers: &offers{err: approval.ErrGone}, last: "stale"},
 		"not now":       {offers: &offers{err: errors.New("no network")}, fails: true},
-		"none here":     {words: "`/agent approve 0a1b2c` lets exactly this happen"},
-		"up and long":   {offers: &offers{}, branch: true, display: strings.Repeat("+ long\n", 12000), words: "A review of it there answers"},
+		"none here":     {words: "`/agent approve 0a1b2c` allows exactly this"},
+		"up and long":   {offers: &offers{}, branch: true, display: strings.Repeat("+ long\n", 12000), words: "Answer with a review there"},
 		"long, refused": {offers: &offers{why: "no"}, display: strings.Repeat("+ long\n", 12000), last: "denied"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -157,7 +157,7 @@ func TestOneReply(t *testing.T) {
 		noSession bool
 	}{
 		"5,000 lines of help": {strings.Repeat("/agent help\n", 5000), []string{"first 50 commands", "4950 more", "deny <id>"}, 1, 1, true},
-		"of many kinds":       {strings.Repeat("/agent help\n/agent status\n/agent stop\n/agent approve 3fa9c1\n/agent retry\n", 9), []string{"deny <id>", "no session", "nothing to stop", "Nothing waits"}, 1, 1, true},
+		"of many kinds":       {strings.Repeat("/agent help\n/agent status\n/agent stop\n/agent approve 3fa9c1\n/agent retry\n", 9), []string{"deny <id>", "no session", "nothing to stop", "Nothing is waiting"}, 1, 1, true},
 		"wrong":               {strings.Repeat("/agent budget much\n/agent approve\n", 900), []string{"without other words"}, 1, 1, true},
 		"wishes":              {strings.Repeat("/agent also this\n", 900), []string{"first 50 commands"}, 9, 1, false},
 	} {
@@ -219,7 +219,7 @@ func TestOverAQuota(t *testing.T) {
 	if !errors.As(err, &later) || later.Until().After(now.Add(5*time.Second)) {
 		t.Fatalf("the work ends with %v", err)
 	}
-	if got := w.count("no session in this thread"); got != 9 || w.count("nothing to stop") != 1 || w.count("it waits") != 1 {
+	if got := w.count("no session in this thread"); got != 9 || w.count("nothing to stop") != 1 || w.count("is not lost") != 1 {
 		t.Errorf("%d answers of 8 and 1, %q", got, w.own())
 	}
 	before := c.writes
@@ -259,7 +259,7 @@ func TestOverAQuotaDuringARun(t *testing.T) {
 	_ = w.work()
 	row, err := w.store.Sessions.ByThread(t.Context(), w.issue.Key())
 	must(t, err)
-	if row.State != session.PhaseDone || w.count("How the session stood") != 1 {
+	if row.State != session.PhaseDone || w.count("; the progress comment stays up to date") != 1 {
 		t.Errorf("the row says %q, the bot %q", row.State, w.own())
 	}
 	if _, err := w.store.Deliveries.Next(t.Context(), w.issue.Key()); err != nil {

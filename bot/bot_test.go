@@ -366,7 +366,7 @@ func TestStatusDuringARun(t *testing.T) {
 	w.say("/agent fix it")
 	must(t, w.work())
 	for _, body := range w.own() {
-		if strings.Contains(body, "**running**") && !strings.HasPrefix(body, "How the session stood when you asked, at 2") {
+		if strings.Contains(body, "**running**") && !strings.HasPrefix(body, "Status at 2") {
 			t.Errorf("left at running: %q", body)
 		}
 	}
@@ -414,7 +414,7 @@ func TestToldAtOnce(t *testing.T) {
 		return session.Outcome{}, fault.UserError{Text: "the key is not known"}
 	}
 	w.say("/agent fix it")
-	if err := w.work(); err != nil || runs != 1 || w.count("The session could not go on: the key is not known.") != 1 {
+	if err := w.work(); err != nil || runs != 1 || w.count("The session could not continue: the key is not known.") != 1 {
 		t.Errorf("%d runs, %v, the bot wrote %q", runs, err, w.own())
 	}
 }

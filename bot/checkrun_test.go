@@ -77,7 +77,7 @@ func TestCheckRun(t *testing.T) {
 		t.Errorf("during the second run: %q", during)
 	}
 	got := w.checks()
-	if len(got[one]) != 2 || got[one][1] != "completed neutral went on" || !slices.Equal(got[two], []string{"completed success done · 1 file, +4 −2"}) {
+	if len(got[one]) != 2 || got[one][1] != "completed neutral moved on" || !slices.Equal(got[two], []string{"completed success done · 1 file, +4 −2"}) {
 		t.Errorf("after the second run: %q", got)
 	}
 }

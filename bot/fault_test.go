@@ -61,7 +61,7 @@ func TestRunThatPanics(t *testing.T) {
 	}
 	w.say("/agent status")
 	must(t, w.work())
-	if w.count("How the session stood") != 1 {
+	if w.count("; the progress comment stays up to date") != 1 {
 		t.Errorf("status was not answered: %q", w.own())
 	}
 	w.say("/agent retry")
@@ -101,7 +101,7 @@ func TestPanicAtEveryReading(t *testing.T) {
 		if w.count("show this list") != 1 {
 			t.Errorf("reading %d: help was not answered: %q", n, w.own())
 		}
-		if text := strings.Join(w.own(), "\n"); !strings.Contains(text, "How the session stood") && !strings.Contains(text, "no session in this thread") {
+		if text := strings.Join(w.own(), "\n"); !strings.Contains(text, "; the progress comment stays up to date") && !strings.Contains(text, "no session in this thread") {
 			t.Errorf("reading %d: status was not answered: %q", n, w.own())
 		}
 		if whole {
@@ -205,7 +205,7 @@ func TestDeadlySession(t *testing.T) {
 	if d.runs != 8 {
 		t.Errorf("the server died %d times at it, want 8", d.runs)
 	}
-	if w.count("**crashed**") == 0 || w.count("The server died 8 times in a row") == 0 {
+	if w.count("**crashed**") == 0 || w.count("The server crashed 8 times in a row") == 0 {
 		t.Errorf("the thread does not say so: %q", w.own())
 	}
 	d.well = true

@@ -143,7 +143,7 @@ func TestTransferredIssue(t *testing.T) {
 	if len(v.Open()) > 0 || v.Request("3fa9c1").Approval.State != policy.Withdrawn || !strings.Contains(v.Outcome.Reason, "transferred to acme/other#") {
 		t.Errorf("open %v, ended because %q", v.Open(), v.Outcome.Reason)
 	}
-	if told := w.gh.Thread(thread.Ref{Owner: "acme", Repo: "other", Number: to.Number}).Comments; len(told) != 1 || !strings.Contains(told[0].Body, "I worked on this where it was before, as `acme/widget#1`") {
+	if told := w.gh.Thread(thread.Ref{Owner: "acme", Repo: "other", Number: to.Number}).Comments; len(told) != 1 || !strings.Contains(told[0].Body, "I worked on this before the transfer, as `acme/widget#1`") {
 		t.Errorf("there people read %+v", told)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // errStopped ends a run at a user's request.
-var errStopped = errors.New("stopped by a person")
+var errStopped = errors.New("stopped by a user")
 
 // runSession works on the thread's session if anything is due, and brings GitHub up to
 // date. It reports whether there may be more to do.
@@ -54,7 +54,7 @@ func comeBack(ctx context.Context, l *live.Session) error {
 }
 
 // errRemoved means that the App was removed from the repository.
-var errRemoved = errors.New("the App was taken off the repository")
+var errRemoved = errors.New("the App was uninstalled from the repository")
 
 // unreachable handles a session with a thread that cannot be reached: the session waits,
 // goes on through another installation, or ends because its repository is gone.
@@ -86,7 +86,7 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	case row.State.Over():
 		return false, nil
 	}
-	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was taken off it", "session", row.ID, "thread", w.key, "err", cause)
+	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was uninstalled from it", "session", row.ID, "thread", w.key, "err", cause)
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
 

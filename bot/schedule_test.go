@@ -143,7 +143,7 @@ func TestScheduleOverlap(t *testing.T) {
 	w.works(b)
 	st, err := schedule.Book{Meta: w.store.Meta}.State(t.Context(), repo, "n")
 	must(t, err)
-	if said := fmt.Sprint(st.Past); runs != 1 || !strings.Contains(said, "left out: the run before has not ended") {
+	if said := fmt.Sprint(st.Past); runs != 1 || !strings.Contains(said, "left out: the previous run has not ended") {
 		t.Errorf("%d runs: %s", runs, said)
 	}
 }

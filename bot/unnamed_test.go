@@ -119,7 +119,7 @@ func TestAnswersWithoutID(t *testing.T) {
 		"never shown":           {before: func(c *court) { c.asks("aaaa2222", "medium", false) }, text: "/agent approve", says: "`/agent approve aaaa2222`"},
 		"another since":         {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Denied); c.asks("bbbb3333", "medium", true) }, text: "/agent approve", says: "`aaaa2222` was already denied"},
 		"one of two settled":    {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "medium", true) }, after: func(c *court) { ended(c, "aaaa2222", policy.Approved) }, text: "/agent approve", says: "`/agent approve bbbb3333`"},
-		"nothing open":          {text: "/agent approve", says: "Nothing waits"},
+		"nothing open":          {text: "/agent approve", says: "Nothing is waiting"},
 		"all":                   {before: func(c *court) { c.asks("aaaa2222", "medium", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "aaaa2222 approved, bbbb3333 approved", says: "`bbbb3333`: approved by kim in comment "},
 		"all but critical":      {before: func(c *court) { c.asks("aaaa2222", "critical", true); c.asks("bbbb3333", "high", true) }, text: "/agent approve all", want: "bbbb3333 approved", says: "`/agent approve aaaa2222`"},
 		"all, one asked later":  {before: func(c *court) { c.asks("aaaa2222", "medium", true) }, after: func(c *court) { c.asks("bbbb3333", "medium", true) }, text: "/agent approve all", want: "aaaa2222 approved", says: "`/agent approve bbbb3333`"},
@@ -204,13 +204,13 @@ func TestAsides(t *testing.T) {
 		"yes":                        {open: []func(*court){request}, who: "kim", text: "yes", want: "note", says: "`/agent approve aaaa2222`"},
 		"a command without its word": {open: []func(*court){request}, who: "kim", text: "approve aaaa2222", want: "note", says: "`/agent approve aaaa2222`"},
 		"a no":                       {open: []func(*court){request}, who: "kim", text: "Nein!", want: "note", says: "`aaaa2222` stays open"},
-		"a question":                 {open: []func(*court){request}, who: "kim", text: "Is this safe?", want: "note", says: "Why this needs a yes:"},
+		"a question":                 {open: []func(*court){request}, who: "kim", text: "Is this safe?", want: "note", says: "Why this needs approval:"},
 		"a long one":                 {open: []func(*court){request}, who: "kim", text: strings.Repeat("I thought about it. ", 50), want: "note", says: "`aaaa2222` stays open"},
 		"nothing to be seen":         {open: []func(*court){request}, who: "kim", text: "<!-- yes -->"},
 		"at a line":                  {open: []func(*court){request}, who: "kim", text: "Odd.", at: ghapp.EventComment{Diff: true, InReplyTo: 55}, want: "-"},
 		"of who may not":             {open: []func(*court){request}, who: "eve", text: "lgtm"},
 		"a word, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent yes", want: "note", says: "`/agent approve aaaa2222`"},
-		"a question, addressed":      {open: []func(*court){request}, who: "kim", text: "/agent is this safe?", want: "note", says: "Why this needs a yes:"},
+		"a question, addressed":      {open: []func(*court){request}, who: "kim", text: "/agent is this safe?", want: "note", says: "Why this needs approval:"},
 		"a slip, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent apporve aaaa2222", says: "Did you mean `/agent approve aaaa2222`?"},
 		"another verb":               {open: []func(*court){request}, who: "kim", text: "/agent stopp", says: "Did you mean `/agent stop`?"},
 		"longer, addressed":          {open: []func(*court){request}, who: "kim", text: "/agent lgtm, but rename it", want: "abc123 withdrawn, aaaa2222 withdrawn, message"},
@@ -371,7 +371,7 @@ func TestWordsAreKept(t *testing.T) {
 	c.asks("aaaa2222", "medium", true)
 	asked := func() (n int) {
 		for _, cm := range c.gh.Thread(c.w.at.Ref).Comments {
-			n += strings.Count(cm.Body, "Only a command does that")
+			n += strings.Count(cm.Body, "Only a command answers")
 		}
 		return n
 	}

@@ -128,7 +128,7 @@ func checkFormat(dir string) error {
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: it is a partial clone, which lacks what its remote has: %s", errUnsupported, fullCloneHint(remote.Name))
+			return fmt.Errorf("%w: it is a partial clone, which lacks parts of its remote: %s", errUnsupported, fullCloneHint(remote.Name))
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func (p Push) fastForward(ctx context.Context, o *objects.DB, now plumbing.Hash)
 	}
 	ok, err := objects.Descends(ctx, o, plumbing.NewHash(p.Commit), now)
 	if err == nil && !ok {
-		return stale("non-fast-forward: the ref has commits that are not in what is pushed, it is at " + now.String())
+		return stale("non-fast-forward: the ref has commits that the push lacks, it is at " + now.String())
 	}
 	if err == nil && p.after != "" {
 		if ok, err = objects.Descends(ctx, o, now, plumbing.NewHash(p.after)); err == nil && !ok {

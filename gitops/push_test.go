@@ -384,12 +384,12 @@ func TestPushSafeGuards(t *testing.T) {
 		"dropped by a rewrite": {theirs: func(t *testing.T, work, first string) {
 			git(t, work, "reset", "-q", "--hard", first+"^")
 			commitFiles(t, work, "theirs", map[string]string{"t": "t\n"})
-		}, second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "t": "t", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
+		}, second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "t": "t", "one": "1", "g/one": ""}, said: "its lost changes of g/one stay off it"},
 		"taken back": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
-			second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "one": "1", "g/one": ""}, said: "what it lost of g/one stays off it"},
+			second: []Change{put("two", "2\n")}, how: howRebased, files: map[string]string{"two": "2", "one": "1", "g/one": ""}, said: "its lost changes of g/one stay off it"},
 		"with its directory": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
 			first: []Change{{Path: "g/a", Delete: true}, put("one", "1\n")}, second: []Change{put("two", "2\n")}, how: howRebased,
-			files: map[string]string{"two": "2", "one": "1", "g/a": "1\n2\n3\n4\n5"}, said: "what it lost of g/a stays off it"},
+			files: map[string]string{"two": "2", "one": "1", "g/a": "1\n2\n3\n4\n5"}, said: "its lost changes of g/a stay off it"},
 		"dropped, and changed anew": {theirs: func(t *testing.T, work, first string) { git(t, work, "reset", "-q", "--hard", first+"^") },
 			second: []Change{put("g/one", "2\n")}, how: howFallback, files: map[string]string{"g/one": "2"}},
 	} {

@@ -224,7 +224,7 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
 			slices.Sort(off)
 			off = slices.Compact(off)
-			s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: what it lost of %s stays off it, because each change of that needs its own approval", strings.Join(off, ", ")))
+			s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: its lost changes of %s stay off it, because each of them needs its own approval", strings.Join(off, ", ")))
 		}
 		return err
 	})

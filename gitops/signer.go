@@ -34,7 +34,7 @@ func (s Signer) write(ctx context.Context, o *objects.DB, c object.Commit) (plum
 	}
 	got, err := o.Commit(id.String())
 	if err == nil && !objects.Same(got, &c) { //control:signed-is-the-same
-		err = fmt.Errorf("sign commit: what was signed is another commit, %s", id)
+		err = fmt.Errorf("sign commit: the signature is of another commit, %s", id)
 	}
 	return id, err
 }

@@ -51,7 +51,7 @@ const (
 func (r Request) String() string {
 	switch r {
 	case View:
-		return "look at sessions"
+		return "view sessions"
 	case AskRead:
 		return "ask for a review or an answer"
 	case AskChange:
@@ -143,7 +143,7 @@ func admit(a Actor, bots []int64) (listed bool, v Verdict, why string) {
 		}
 	}
 	if a.Lookup != Found { //control:failed-lookup
-		return false, Deny, "GitHub did not say what permission the account has; try again later"
+		return false, Deny, "GitHub did not tell the permission of the account; try again later"
 	}
 	return false, Allow, ""
 }
@@ -191,7 +191,7 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 		return Deny, why
 	}
 	if f.NotRequester && a.ID == f.RequesterID {
-		return Deny, "the person who asked for the session cannot approve in it"
+		return Deny, "the requester of a session cannot approve in it"
 	}
 	if listed {
 		return Allow, why
@@ -202,7 +202,7 @@ func MayApprove(a Actor, f ApprovalFacts) (Verdict, string) {
 	}
 	for _, group := range groups {
 		if !slices.ContainsFunc(group, func(entry string) bool { return matchesApprover(a, entry) }) {
-			return Deny, fmt.Sprintf("%s is none of the approvers here: %s", nameOf(a), describeApprovers(group))
+			return Deny, fmt.Sprintf("%s is not an approver here: %s", nameOf(a), describeApprovers(group))
 		}
 	}
 	return Allow, "listed as approver"
@@ -216,7 +216,7 @@ func describeApprovers(group []string) string {
 	var out []string
 	for _, entry := range group {
 		if rank(entry) >= 0 {
-			entry = "people with " + entry + " permission"
+			entry = "users with " + entry + " permission"
 		}
 		out = append(out, entry)
 	}

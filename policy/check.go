@@ -153,7 +153,7 @@ func wellFormed(a Action) error {
 		}
 	case Post:
 		if strings.TrimSpace(a.Display) == "" {
-			return errors.New("a post action needs what is posted")
+			return errors.New("a post action needs a text")
 		}
 	case Read, Converse:
 	default:
@@ -273,13 +273,13 @@ func criticalStep(_ facts, d *Decision) bool {
 	if d.Severity < Critical {
 		return false
 	}
-	*d = d.settle(Ask, "severity.critical", "critical commands always need a yes from a person, whatever the settings")
+	*d = d.settle(Ask, "severity.critical", "critical commands always need approval, with any settings")
 	return true
 }
 
 func (p *Policy) alwaysAskStep(f facts, d *Decision) bool {
 	if p.alwaysAsk.has(f.act.Kind) || f.shell.Network && p.alwaysAsk.has(Network) {
-		*d = d.settle(Ask, "always_ask", fmt.Sprintf("%s operations always need a yes from a person here", f.act.Kind))
+		*d = d.settle(Ask, "always_ask", fmt.Sprintf("%s operations always need approval here", f.act.Kind))
 		return true
 	}
 	if pat, cmd, ok := matchAny(p.ask, f.shell.Commands); ok {
@@ -296,7 +296,7 @@ func (p *Policy) networkStep(f facts, d *Decision) bool {
 	if !f.shell.Network || p.config.Defaults.Network != "ask" {
 		return false
 	}
-	*d = d.settle(Ask, "defaults.network", "the command reaches the network, which needs a person here")
+	*d = d.settle(Ask, "defaults.network", "the command reaches the network, which needs approval here")
 	return true
 }
 
@@ -394,7 +394,7 @@ func (p *Policy) severityStep(f facts, d *Decision) bool {
 	}
 	switch {
 	case !p.config.autoCommands():
-		*d = d.settle(Ask, rule, what+" need a yes from a person")
+		*d = d.settle(Ask, rule, what+" need approval")
 	case p.defaults[f.act.Kind] == Ask:
 		*d = d.settle(Ask, "defaults."+f.act.Kind.String(), "the configuration asks before every "+each)
 	default:
@@ -409,7 +409,7 @@ func (p *Policy) defaultStep(f facts, d Decision) Decision {
 	if v == Allow && d.Auto { // allowed only by auto_approve_sensitive_edits
 		return d.settle(v, "auto_approve_sensitive_edits", "edits of sensitive files are approved by the configuration")
 	}
-	word := map[Verdict]string{Allow: "allowed", Ask: "asked about", Deny: "denied"}[v]
+	word := map[Verdict]string{Allow: "allowed", Ask: "subject to approval", Deny: "denied"}[v]
 	return d.settle(v, "defaults."+f.act.Kind.String(), fmt.Sprintf("%s operations are %s", f.act.Kind, word))
 }
 

@@ -23,7 +23,7 @@ type Config struct {
 
 	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
 	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
-	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need a person.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
@@ -73,10 +73,10 @@ type SensitiveFile struct {
 // is "comment" (the default) or "review": a sensitive edit then waits as a small pull
 // request into the session's branch.
 type Approvals struct {
-	By           string   `yaml:"by,omitempty" json:"by,omitempty" jsonschema:"enum=comment,enum=review,description=How a sensitive edit is asked for: in a comment\\, or as a small pull request that is reviewed."`
+	By           string   `yaml:"by,omitempty" json:"by,omitempty" jsonschema:"enum=comment,enum=review,description=Form of a request for a sensitive edit: a comment\\, or a small pull request to review."`
 	Deadline     Duration `yaml:"deadline,omitempty" json:"deadline,omitzero" jsonschema:"default=72h"`
-	NotRequester *bool    `yaml:"not_requester,omitempty" json:"not_requester,omitempty" jsonschema:"description=The person who asked for the session cannot approve in it."`
-	Approvers    []string `yaml:"approvers,omitempty" json:"approvers,omitempty" jsonschema:"description=Who may approve: user:<id>\\, team:<org>/<slug>\\, codeowners\\, write\\, maintain or admin; empty means write."`
+	NotRequester *bool    `yaml:"not_requester,omitempty" json:"not_requester,omitempty" jsonschema:"description=The requester of a session cannot approve in it."`
+	Approvers    []string `yaml:"approvers,omitempty" json:"approvers,omitempty" jsonschema:"description=Approvers: user:<id>\\, team:<org>/<slug>\\, codeowners\\, write\\, maintain or admin; empty means write."`
 	Bots         []int64  `yaml:"bots,omitempty" json:"bots,omitempty" jsonschema:"description=Numeric ids of bot accounts that may ask and approve."`
 }
 
@@ -87,7 +87,7 @@ type Workspace struct {
 	Images     []string `yaml:"images,omitempty" json:"images,omitempty" jsonschema:"description=Globs of images that a repository may choose; empty allows any." only:"server"`
 	Pull       string   `yaml:"pull,omitempty" json:"pull,omitempty" jsonschema:"enum=missing,enum=never,description=Only in the server's configuration: whether an image that is not on the machine is pulled.,default=missing" only:"server"`
 	Toolchains []string `yaml:"toolchains,omitempty" json:"toolchains,omitempty" jsonschema:"description=Only in the server's configuration: directories of toolchains outside of /usr that workspaces in bwrap see\\, read-only." only:"server"`
-	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=What the workspace can reach."`
+	Network    string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,description=Network of the workspace."`
 	Hosts      []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches: names\\, *.NAME for all below one\\, either with a port in place of 80 and 443."`
 	Presets    []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
 	Paths      []string `yaml:"paths,omitempty" json:"paths,omitempty" jsonschema:"description=Directories of the repository that are in the workspace\\, with the files that lie directly in those above them; empty is all of it.,maxItems=100"`
@@ -111,12 +111,12 @@ type PullRequest struct {
 	Draft  *bool  `yaml:"draft,omitempty" json:"draft,omitempty" jsonschema:"description=Open as draft; true when unset."`
 	Title  string `yaml:"title,omitempty" json:"title,omitempty" jsonschema:"description=Template of the title."`
 	Body   string `yaml:"body,omitempty" json:"body,omitempty" jsonschema:"description=Template of the body."`
-	Branch string `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"enum=own,enum=stacked,description=Where work asked for on a pull request goes."`
+	Branch string `yaml:"branch,omitempty" json:"branch,omitempty" jsonschema:"enum=own,enum=stacked,description=Branch of work requested on a pull request."`
 
-	Base          string   `yaml:"base,omitempty" json:"base,omitempty" jsonschema:"description=Branch that work asked for in issues starts from and goes to; the default branch when unset."`
+	Base          string   `yaml:"base,omitempty" json:"base,omitempty" jsonschema:"description=Base branch of work requested in issues; the default branch when unset."`
 	Labels        []string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels for new pull requests."`
-	Reviewers     []string `yaml:"reviewers,omitempty" json:"reviewers,omitempty" jsonschema:"description=Logins of people who are asked to review."`
-	TeamReviewers []string `yaml:"team_reviewers,omitempty" json:"team_reviewers,omitempty" jsonschema:"description=Short names of teams that are asked to review."`
+	Reviewers     []string `yaml:"reviewers,omitempty" json:"reviewers,omitempty" jsonschema:"description=Logins of reviewers."`
+	TeamReviewers []string `yaml:"team_reviewers,omitempty" json:"team_reviewers,omitempty" jsonschema:"description=Short names of teams that review."`
 }
 
 // Budget holds the limits of one session, of one thread, and of one user per day. Zero

@@ -247,7 +247,7 @@ func (c Config) CheckEffect() error {
 		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "setup", key)
 	}
 	if c.Undo == "reset" {
-		p.add("no branch is set back, because somebody may have gone on from it: /agent undo makes a commit that takes back, and nothing is lost; take it out", "undo")
+		p.add("no branch is reset, because others may build on it: /agent undo makes a reverting commit, and nothing is lost; take it out", "undo")
 	}
 	return p.all.Err()
 }

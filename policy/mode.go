@@ -105,7 +105,7 @@ var modeTable = [...]Mode{
 		kinds: kinds(Read, Write, Delete, Execute, Network, Post, Converse)},
 	{Name: "explore", Description: "Look around and report: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
-	{Name: "plan", Description: "Write a plan that a person can approve: read and search only.",
+	{Name: "plan", Description: "Write a plan for approval: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "review", Description: "Review a change: read, search, git commands that only read and, in a sandbox, the project's tests.",
 		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},

@@ -257,7 +257,7 @@ func directoryFault(dir string) string {
 	parts := strings.Split(dir, "/")
 	switch {
 	case dir == "" || dir == "." || dir == "./":
-		return "is all of the repository, which is what there is without paths"
+		return "is all of the repository, which is the default without paths"
 	case path.IsAbs(dir):
 		return "begins with a slash: paths begin at the root of the repository"
 	case slices.Contains(parts, ".."):
@@ -269,7 +269,7 @@ func directoryFault(dir string) string {
 	case path.Clean(dir) != dir:
 		return fmt.Sprintf("is written shorter as %q", path.Clean(dir))
 	case strings.ContainsFunc(dir, unicode.IsControl) || len(dir) > 4096:
-		return "is not a path that people can read"
+		return "is not a readable path"
 	}
 	return ""
 }

@@ -66,7 +66,7 @@ func TestPaths(t *testing.T) {
 		".git/hooks": "git's own", ".GIT": "git's own", "a\nb": "cannot be read", strings.Repeat("a", 5000): "cannot be read",
 	} {
 		err := Config{Workspace: Workspace{Paths: []string{path}}}.Validate()
-		switch want = strings.Replace(want, "cannot be read", "not a path that people can read", 1); {
+		switch want = strings.Replace(want, "cannot be read", "not a readable path", 1); {
 		case want == "" && err != nil:
 			t.Errorf("%.20q: %v", path, err)
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "workspace.paths[0]")):

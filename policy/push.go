@@ -30,8 +30,8 @@ type Delivery struct {
 
 // Commits configures a session's commits. The bot is their author and committer.
 type Commits struct {
-	Sign     string `yaml:"sign,omitempty" json:"sign,omitempty" jsonschema:"enum=none,enum=ssh,enum=gpg,enum=api,description=Who signs commits: nobody\\, the server with its SSH or GPG key\\, or GitHub by its API. None when unset."`
-	CoAuthor *bool  `yaml:"co_author,omitempty" json:"co_author,omitempty" jsonschema:"description=Name the person who asked as co-author; true when unset."`
+	Sign     string `yaml:"sign,omitempty" json:"sign,omitempty" jsonschema:"enum=none,enum=ssh,enum=gpg,enum=api,description=Signature of commits: none\\, by the server with its SSH or GPG key\\, or by GitHub through its API. None when unset."`
+	CoAuthor *bool  `yaml:"co_author,omitempty" json:"co_author,omitempty" jsonschema:"description=Name the requester as co-author; true when unset."`
 	SignOff  *bool  `yaml:"sign_off,omitempty" json:"sign_off,omitempty" jsonschema:"description=Add the Signed-off-by line of the bot; false when unset."`
 }
 
@@ -67,14 +67,14 @@ const (
 // answers.
 type Comments struct {
 	Progress string `yaml:"progress,omitempty" json:"progress,omitempty" jsonschema:"enum=edit,enum=none,description=One comment that is edited while a session runs\\, or none; edit when unset.,default=edit"`
-	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Comments on lines that a review has at most; what is beyond that is told in its summary. 10 when unset.,default=10"`
-	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether the end of a session is told to who asked in a comment of its own; mention when unset.,default=mention"`
+	Inline   int    `yaml:"inline,omitempty" json:"inline,omitempty" jsonschema:"minimum=0,maximum=50,description=Limit of comments on lines in a review; its summary has the rest. 10 when unset.,default=10"`
+	End      string `yaml:"end,omitempty" json:"end,omitempty" jsonschema:"enum=mention,enum=quiet,description=Whether a comment tells the requester of the end of a session; mention when unset.,default=mention"`
 }
 
 // Push configures which changes need approval before the push, because CI would run them,
 // possibly with secrets.
 type Push struct {
-	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=What waits for a person before it is pushed because CI would run it; workflows when unset. A repository can only be stricter.,default=workflows"`
+	Hold string `yaml:"hold,omitempty" json:"hold,omitempty" jsonschema:"enum=none,enum=workflows,enum=builds,description=Changes that need approval before a push because CI would run them; workflows when unset. A repository can only be stricter.,default=workflows"`
 }
 
 // stricterHold returns the stricter of the two values.
@@ -113,18 +113,18 @@ func (p *Policy) HoldReason(e Effect) string {
 	hold, name := p.config.Push.Hold, untrusted.EscapeLine(e.Path)
 	switch {
 	case p.remote.Untrusted: //control:hold-untrusted
-		return "who asked for this session may not push to this repository, so everything waits"
+		return "the requester of this session may not push to this repository, so everything waits"
 	case hold == "none":
 		return ""
 	case p.runsOnPush(e): //control:hold-workflows
-		return "CI reads " + name + " when this is pushed and does what it says, with the repository's secrets"
+		return "CI reads and follows " + name + " when this is pushed, with the repository's secrets"
 	case hold == "builds" && (p.remote.Unread || p.namedByWorkflow(e.Path)): //control:hold-named
 		if p.remote.Unread {
 			return "CI may run " + name + " when this is pushed, with the repository's secrets: a workflow could not be read"
 		}
 		return "CI runs " + name + " when this is pushed, with the repository's secrets: a workflow names it"
 	case hold == "builds" && matchesAny(manifests[:], e.Path): //control:hold-manifests
-		return "a build in CI runs what " + name + " says when this is pushed, with the repository's secrets"
+		return "a build in CI follows " + name + " when this is pushed, with the repository's secrets"
 	}
 	return ""
 }

@@ -97,11 +97,11 @@ func TestHeldWords(t *testing.T) {
 		want   string
 	}{
 		{known, "tools/gen.py", "CI runs tools/gen.py when this is pushed, with the repository's secrets: a workflow names it"},
-		{known, ".github/workflows/ci.yml", "CI reads .github/workflows/ci.yml when this is pushed and does what it says, with the repository's secrets"},
-		{known, "tools/setup/a\nb", `CI reads tools/setup/a\nb when this is pushed and does what it says, with the repository's secrets`},
-		{known, "package.json", "a build in CI runs what package.json says when this is pushed, with the repository's secrets"},
+		{known, ".github/workflows/ci.yml", "CI reads and follows .github/workflows/ci.yml when this is pushed, with the repository's secrets"},
+		{known, "tools/setup/a\nb", `CI reads and follows tools/setup/a\nb when this is pushed, with the repository's secrets`},
+		{known, "package.json", "a build in CI follows package.json when this is pushed, with the repository's secrets"},
 		{Remote{Unread: true}, "a.txt", "CI may run a.txt when this is pushed, with the repository's secrets: a workflow could not be read"},
-		{Remote{Untrusted: true}, "a.txt", "who asked for this session may not push to this repository, so everything waits"},
+		{Remote{Untrusted: true}, "a.txt", "the requester of this session may not push to this repository, so everything waits"},
 	} {
 		if got := p.Pushing(tt.remote).HoldReason(Effect{Path: tt.path, Was: "100644 a", Is: "100644 b"}); got != tt.want {
 			t.Errorf("%q waits because %q, want %q", tt.path, got, tt.want)

@@ -19,9 +19,9 @@ type Running struct {
 // Files, the image or the network change.
 type SetUp struct {
 	Commands []string `yaml:"commands,omitempty" json:"commands,omitempty" jsonschema:"description=Run one after the other at the root of the repository\\, as it is on the base branch."`
-	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose content says whether it has to run anew\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
+	Files    []string `yaml:"files,omitempty" json:"files,omitempty" jsonschema:"description=Files whose change makes it run again\\, such as go.sum; when unset the known lockFiles and lock files at the root."`
 	Caches   []string `yaml:"caches,omitempty" json:"caches,omitempty" jsonschema:"description=Package managers whose caches the next set-up begins with\\, so that it fetches only what is new.,enum=cargo,enum=gem,enum=go,enum=gradle,enum=maven,enum=npm,enum=pip,enum=pnpm,enum=yarn"`
-	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,default=none,description=What the commands can reach. In the server's policy: what repositories may have."`
+	Network  string   `yaml:"network,omitempty" json:"network,omitempty" jsonschema:"enum=none,enum=allowlist,enum=open,default=none,description=Network of the commands. In the server's policy: the limit for repositories."`
 	Hosts    []string `yaml:"hosts,omitempty" json:"hosts,omitempty" jsonschema:"description=Hosts that network: allowlist reaches\\, as workspace.hosts has them."`
 	Presets  []string `yaml:"presets,omitempty" json:"presets,omitempty" jsonschema:"description=Package managers whose public hosts network: allowlist reaches.,enum=cargo,enum=go,enum=npm,enum=pip"`
 }

@@ -22,9 +22,9 @@ type Watch struct {
 // The account that caused the event is the requester, with its own rights.
 type Triggers struct {
 	Labels   map[string]string `yaml:"labels,omitempty" json:"labels,omitempty" jsonschema:"description=Labels that start a session\\, each with its mode."`
-	Assignee string            `yaml:"assignee,omitempty" json:"assignee,omitempty" jsonschema:"description=Login of an account: what is assigned to it is worked on\\, and a review that it is asked for is made."`
-	Review   []string          `yaml:"review,omitempty" json:"review,omitempty" jsonschema:"description=What has a pull request reviewed.,enum=opened,enum=synchronize,enum=ready_for_review"`
-	Checks   *bool             `yaml:"checks,omitempty" json:"checks,omitempty" jsonschema:"description=A check that fails on a pull request of the agent brings its session back\\, see ci_fix."`
+	Assignee string            `yaml:"assignee,omitempty" json:"assignee,omitempty" jsonschema:"description=Login of an account: assigned issues and requested reviews start a session."`
+	Review   []string          `yaml:"review,omitempty" json:"review,omitempty" jsonschema:"description=Events that start a review of a pull request.,enum=opened,enum=synchronize,enum=ready_for_review"`
+	Checks   *bool             `yaml:"checks,omitempty" json:"checks,omitempty" jsonschema:"description=A failed check on a pull request of the agent resumes its session\\, see ci_fix."`
 	Dispatch *bool             `yaml:"dispatch,omitempty" json:"dispatch,omitempty" jsonschema:"description=The events repository_dispatch and workflow_dispatch bring tasks."`
 }
 
@@ -32,8 +32,8 @@ type Triggers struct {
 // is the maximum time to wait for running checks. Zero means the default: three, one, and
 // six hours.
 type CIFix struct {
-	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks bring one session back; 3 when unset.,default=3"`
-	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they do for one commit; 1 when unset.,default=1"`
+	Attempts int `yaml:"attempts,omitempty" json:"attempts,omitempty" jsonschema:"minimum=0,maximum=20,description=How often failed checks resume a session; 3 when unset.,default=3"`
+	PerHead  int `yaml:"per_head,omitempty" json:"per_head,omitempty" jsonschema:"minimum=0,maximum=20,description=How often they resume it for one commit; 1 when unset.,default=1"`
 
 	Wait Duration `yaml:"wait,omitempty" json:"wait,omitzero" jsonschema:"default=6h"`
 }
@@ -48,16 +48,16 @@ type Schedule struct {
 	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Cron       string   `yaml:"cron,omitempty" json:"cron,omitempty" jsonschema:"description=Five fields: minute hour day month weekday."`
 	On         string   `yaml:"on,omitempty" json:"on,omitempty" jsonschema:"enum=push,description=In place of the clock: when the default branch changes."`
-	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=What is looked at; task when unset.,default=task"`
-	Task       string   `yaml:"task,omitempty" json:"task,omitempty" jsonschema:"description=What to do\\, as in a comment."`
+	Kind       string   `yaml:"kind,omitempty" json:"kind,omitempty" jsonschema:"enum=task,enum=review,enum=stale,enum=dependencies,description=Subject of the session; task when unset.,default=task"`
+	Task       string   `yaml:"task,omitempty" json:"task,omitempty" jsonschema:"description=The task\\, as in a comment."`
 	Days       int      `yaml:"days,omitempty" json:"days,omitempty" jsonschema:"minimum=0,description=For stale: days without activity; 14 when unset.,default=14"`
 	Zone       string   `yaml:"zone,omitempty" json:"zone,omitempty" jsonschema:"description=Time zone of cron\\, such as Europe/Vienna; UTC when unset.,default=UTC"`
 	Jitter     Duration `yaml:"jitter,omitempty" json:"jitter,omitzero"`
-	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=What becomes of times at which no server ran: one run for all of them\\, or none; once when unset.,default=once"`
+	Missed     string   `yaml:"missed,omitempty" json:"missed,omitempty" jsonschema:"enum=once,enum=skip,description=Start of missed times\\, when no server ran: one run for all of them\\, or none; once when unset.,default=once"`
 	Mode       string   `yaml:"mode,omitempty" json:"mode,omitempty" jsonschema:"enum=code,enum=architect,enum=ask,enum=debug,enum=explore,enum=plan,enum=review,enum=security"`
 	Result     string   `yaml:"result,omitempty" json:"result,omitempty" jsonschema:"enum=issue,enum=comment,default=issue"`
 	Number     int      `yaml:"number,omitempty" json:"number,omitempty" jsonschema:"minimum=0"`
-	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=What happens to what needs a person; deny when unset.,default=deny"`
+	Unattended string   `yaml:"unattended,omitempty" json:"unattended,omitempty" jsonschema:"enum=deny,enum=ask,description=Answer to requests for approval; deny when unset.,default=deny"`
 }
 
 // ScheduleLimits limit the schedules of repositories. Only the server's limits count.
@@ -148,6 +148,6 @@ func (c Config) checkSchedule(p *problems, i int) {
 		p.add("result: comment needs the number of the issue or pull request", "schedules", i, "result")
 	}
 	if m, err := ParseMode(s.Mode); s.Mode != "" && err == nil && !m.ReadOnly() && s.Unattended != "ask" { //control:schedules-read
-		p.add("a schedule acts for nobody, so a mode that changes files needs unattended: ask", "schedules", i, "mode")
+		p.add("a schedule has no requester, so a mode that changes files needs unattended: ask", "schedules", i, "mode")
 	}
 }

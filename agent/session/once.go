@@ -40,7 +40,7 @@ func Violations(events []Event) (found []string, err error) {
 			switch r := calls[p.Call]; {
 			case !asks:
 			case r == nil:
-				faults[p.Call] = "nobody was asked"
+				faults[p.Call] = "it was not asked for"
 			case r.Digest != digest:
 				faults[p.Call] = "request " + r.ID + " was for something else"
 			case r.Answer.Verdict != policy.Approved:

@@ -28,7 +28,7 @@ func TestViolations(t *testing.T) {
 		"asked anew":           {[][]*Event{ask("a", "d"), says("a", policy.Approved), starts, says("a", policy.Stale), ask("b", "d"), says("b", policy.Approved), starts, ends}, ""},
 		"needed no yes":        {[][]*Event{{NewEvent(TypeDecision, 1, Decision{Call: "c1", Verdict: policy.Allow})}, starts, ends}, ""},
 		"denied, not run":      {[][]*Event{ask("a", "d"), says("a", policy.Approved), says("a", policy.Denied), starts, {NewEvent(TypeResult, 1, Result{Call: "c1"})}}, ""},
-		"nobody asked":         {[][]*Event{ask("a", "d")[:1], starts, ends}, "nobody was asked"},
+		"nobody asked":         {[][]*Event{ask("a", "d")[:1], starts, ends}, "it was not asked for"},
 		"not answered":         {[][]*Event{ask("a", "d"), starts, ends}, "request a was pending"},
 		"denied":               {[][]*Event{ask("a", "d"), says("a", policy.Approved), says("a", policy.Denied), starts, ends}, "request a was denied"},
 		"denied, then a yes":   {[][]*Event{ask("a", "d"), says("a", policy.Denied), says("a", policy.Approved), starts, ends}, "request a was denied"},

@@ -16,7 +16,7 @@ func (c *CallState) Refusal() string {
 	case policy.Withdrawn:
 		return "The request was withdrawn because a new instruction arrived" + because
 	case policy.Expired:
-		return "Nobody answered the request in time."
+		return "The request was not answered in time."
 	}
 	who := c.Request.Answer.By
 	if who == "" {

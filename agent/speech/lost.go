@@ -117,7 +117,7 @@ func (t *Losses) End() string {
 	}
 	switch t.kind {
 	case session.LostLoop:
-		return fmt.Sprintf("The model said the same again and again in %d answers, at a higher temperature as well. Nothing is lost. Use another model, or say more precisely what to do.", t.row)
+		return fmt.Sprintf("The model said the same again and again in %d answers, at a higher temperature as well. Nothing is lost. Use another model, or describe the task more precisely.", t.row)
 	case session.LostEnd:
 		return fmt.Sprintf("%d answers of the model in a row were longer than an answer may be. Nothing is lost. Raise `model.max_tokens`, or use another model.", t.row)
 	case session.LostTime:

@@ -43,9 +43,9 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 		case agent.Scratch(f.Path):
 			continue
 		case c.hidden.covers(f): //control:hidden-stays
-			why = "`.agentignore` hides what is there from the agent"
+			why = "hidden from the agent by `.agentignore`"
 		case c.hidden.outside(f): //control:outside-stays
-			why = "outside of `workspace.paths`: the branch keeps what it has there"
+			why = "outside of `workspace.paths`: the branch stays as it is there"
 		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":

@@ -155,7 +155,7 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 			return c, i > 0 && c != at.Published, nil
 		}
 	}
-	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): ask for the work anew", at.Task.Session)
+	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): start the work again", at.Task.Session)
 }
 
 // unseal returns the files kept in a log. It returns nil if this machine lacks the

@@ -86,7 +86,7 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l heldL
 	r := &settingUp{Engine: e, j: j, at: at}
 	commands, from, err := e.commands(ctx, j)
 	if err != nil {
-		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+untrusted.EscapeLine(err.Error())+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: "+untrusted.EscapeLine(err.Error())+".")
 	}
 	if len(commands) == 0 {
 		return heldLayer{}, nil, nil
@@ -98,7 +98,7 @@ func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l heldL
 	r.set.Commands = commands
 	r.set, err = e.setUp(ctx, j, r.set)
 	if bad := new(badFileError); errors.As(err, &bad) {
-		return heldLayer{}, nil, r.noteMissing(ctx, "This repository was not set up: "+bad.Error()+".")
+		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: "+bad.Error()+".")
 	}
 	if err != nil {
 		return heldLayer{}, nil, err
@@ -293,7 +293,7 @@ func (r *settingUp) ask(ctx context.Context) error {
 	default:
 		a.Reasons = append(a.Reasons, "it reaches the network")
 	}
-	a.Reasons = append(a.Reasons, "what it leaves is in the workspaces of all sessions that follow")
+	a.Reasons = append(a.Reasons, "its result is in the workspaces of all later sessions")
 	for _, x := range d.Reasons {
 		if x.Rule != d.Rule || d.Verdict == policy.Ask {
 			a.Reasons = append(a.Reasons, x.Text)
@@ -360,12 +360,12 @@ func (r *settingUp) refused(ctx context.Context, q *session.Request) error {
 }
 
 func denialText(said session.Resolved) string {
-	why := "nobody said yes to it in time"
+	why := "it was not approved in time"
 	switch {
 	case said.Verdict == policy.Denied && said.By != "":
-		why = said.By + " said no to it, which holds until it changes"
+		why = said.By + " denied it, which holds until it changes"
 	case said.Verdict == policy.Denied:
-		why = "nobody could be asked"
+		why = "there was no approver"
 	}
 	if said.Reason != "" {
 		why += " (" + untrusted.EscapeLine(strings.TrimRight(said.Reason, ".")) + ")"

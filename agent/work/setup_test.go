@@ -337,15 +337,15 @@ func TestSetUpCaches(t *testing.T) {
 func TestSetUpIsRefused(t *testing.T) {
 	s := newSetUpTrial(t)
 	s.people.says, s.people.by = policy.Denied, ""
-	if l, waits, at := s.run(s.job()); l.dir != "" || waits != nil || !strings.Contains(told(at)[0], "nobody could be asked") {
+	if l, waits, at := s.run(s.job()); l.dir != "" || waits != nil || !strings.Contains(told(at)[0], "there was no approver") {
 		t.Errorf("without anybody there: %+v, %+v, %q", l, waits, told(at))
 	}
 	s.people.by = "kim"
-	if l, _, at := s.run(s.job()); l.dir != "" || !strings.Contains(told(at)[0], "kim said no to it") {
+	if l, _, at := s.run(s.job()); l.dir != "" || !strings.Contains(told(at)[0], "kim denied it") {
 		t.Errorf("after a no: %+v, %q", l, told(at))
 	}
 	s.people.says = policy.Approved
-	if l, _, at := s.run(s.job()); l.dir != "" || len(s.people.asked) != 2 || !strings.Contains(told(at)[0], "kim said no to it") {
+	if l, _, at := s.run(s.job()); l.dir != "" || len(s.people.asked) != 2 || !strings.Contains(told(at)[0], "kim denied it") {
 		t.Errorf("in the next session: %+v, asked %d times, %q", l, len(s.people.asked), told(at))
 	}
 	s.rules.Commands.Deny = []string{"sh *"}
@@ -414,7 +414,7 @@ func TestSetUpOfDevcontainer(t *testing.T) {
 		t.Errorf("made is %q, asked %+v", s.read(l, "tree/made"), s.people.asked)
 	}
 	s.base = s.commit(map[string]string{"created": "broken"})
-	if l, _, at := s.run(s.job()); l.dir != "" || !strings.Contains(told(at)[0], "was not set up: read created: it is broken.\n") {
+	if l, _, at := s.run(s.job()); l.dir != "" || !strings.Contains(told(at)[0], "did not run: read created: it is broken.\n") {
 		t.Errorf("of a broken one: %+v, %q", l, told(at))
 	}
 }

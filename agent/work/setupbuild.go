@@ -58,7 +58,7 @@ func (r *settingUp) build(ctx context.Context) error {
 		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
 		if q := r.request(r.set.action.Digest()); q == nil || !q.Approval.IsApproved() { // another session has the approval
 			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
-				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"a person said yes to it before"}, Digest: r.set.action.Digest(),
+				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"it was approved before"}, Digest: r.set.action.Digest(),
 			})}, events...)
 		}
 		if err := r.record(ctx, events...); err != nil {
@@ -91,7 +91,7 @@ func (r *settingUp) build(ctx context.Context) error {
 		return r.noteMissing(ctx, "The set-up of this repository failed: "+failed.why)
 	}
 	if len(done.left) > 0 {
-		return r.tell(ctx, session.Note{Text: "The set-up of this repository changed files of the repository itself, which is left out: " + strings.Join(done.left, ", ") + "."})
+		return r.tell(ctx, session.Note{Text: "The set-up changed files of the repository, which are left out: " + strings.Join(done.left, ", ") + "."})
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	}
 	t := trimmer{below: []string{source.Over, source.Source}, hides: r.set.hidden.Hides}
 	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(caches)); err != nil {
-		return fmt.Errorf("take what the set-up made: %w", err)
+		return fmt.Errorf("take the layer of the set-up: %w", err)
 	}
 	err = errors.Join(os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600), os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
 		os.Rename(caches, filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))

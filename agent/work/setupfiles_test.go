@@ -51,7 +51,7 @@ func TestSetUpFilesThatAreNone(t *testing.T) {
 	for name, want := range map[string]string{"lib": "is a directory", "out": "out of the repository", "up": "out of the repository", "around": "leads nowhere", "updown": "down and up"} {
 		s.rules.SetUp.Files = []string{name}
 		l, waits, at := s.run(s.job())
-		if got := strings.Join(told(at), "\n"); l.digest != "" || waits != nil || len(s.people.asked) > 0 || !strings.Contains(got, "This repository was not set up: ") || !strings.Contains(got, want) {
+		if got := strings.Join(told(at), "\n"); l.digest != "" || waits != nil || len(s.people.asked) > 0 || !strings.Contains(got, "The set-up of this repository did not run: ") || !strings.Contains(got, want) {
 			t.Errorf("%s: layer %.8s, told %q", name, l.digest, got)
 		}
 	}

@@ -46,9 +46,9 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		errors.As(err, &few)
 		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
-		tell("I did not undo anything: the last thing I did was to take the base branch in. A commit that undoes this would undo it for everybody as soon as this is merged. " + how(at, session.Undo, 2) + " takes back what I did before it, and keeps what the base branch brought.")
+		tell("I did not undo anything: my last step merged the base branch. A commit that undoes the merge would undo it for all as soon as this is merged. " + how(at, session.Undo, 2) + " undoes my step before it, and keeps the changes of the base branch.")
 	case errors.Is(err, gitops.ErrConflict):
-		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say what should become of them.", wish.Do, untrusted.EscapeLine(err.Error())))
+		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say how to treat them.", wish.Do, untrusted.EscapeLine(err.Error())))
 	case err != nil:
 		return err
 	default:
@@ -66,7 +66,7 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			}
 		}
 		_, list, _ := strings.Cut(made.Message, "\n\n")
-		tell(map[bool]string{false: "Taken back (" + how(at, session.Redo, 1) + " brings it again):", true: "Brought again:"}[wish.Do == session.Redo] + "\n\n" + list)
+		tell(map[bool]string{false: "Undone (" + how(at, session.Redo, 1) + " brings it back):", true: "Redone:"}[wish.Do == session.Redo] + "\n\n" + list)
 		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
 			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
 	}
@@ -99,9 +99,9 @@ func treeOf(at *session.State) string {
 
 // nothingToTakeBack explains an empty undo or redo. there counts possible ones.
 func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) string {
-	past := "can be taken back"
+	past := "can be undone"
 	if wish.Do == session.Redo {
-		past = "were taken back"
+		past = "were undone"
 	}
 	one := "checkpoints "
 	if there == 1 {
@@ -111,9 +111,9 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	case there > 0 && len(wish.Paths) == 0:
 		return fmt.Sprintf("Nothing was changed: there are not that many. %d %s%s: %s.", there, one, past, how(at, wish.Do, there))
 	case wish.Do == session.Redo:
-		return "There is nothing to bring again: nothing of this session is taken back at the moment."
+		return "There is nothing to redo: no change of this session is undone at the moment."
 	case len(wish.Paths) == 0:
-		return "There is nothing to take back: what this session did is taken back already, or kept."
+		return "There is nothing to undo: the changes of this session are undone already, or kept."
 	case there > 0:
 		return fmt.Sprintf("Nothing was changed: %d %schanged %s in a way that %s.", there, one, quotePaths(wish.Paths), past)
 	}
@@ -127,7 +127,7 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	for _, p := range wish.Paths {
 		inside := func(f string) bool { return f == p || strings.HasPrefix(f, strings.Trim(p, "/")+"/") }
 		if slices.ContainsFunc(known, inside) {
-			return fmt.Sprintf("There is nothing to take back in %s: what I changed there is taken back already.", quotePaths(wish.Paths))
+			return fmt.Sprintf("There is nothing to undo in %s: my changes there are undone already.", quotePaths(wish.Paths))
 		}
 		if meant := policy.Nearest(p, known); meant != "" {
 			said = fmt.Sprintf(" Did you mean %s?", quotePaths([]string{meant}))

@@ -23,11 +23,11 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if under := at.TakingIn(); under.Unsettled() || under != nil && wish.Do != session.Rebase {
 		if wish.Do == session.Undo && len(wish.Paths) == 0 {
 			return []*session.Event{
-				note(session.NoteTookBack, "Gave up taking `%s` in: the files are as they are on the branch.", under.Branch),
+				note(session.NoteTookBack, "Gave up merging `%s`: the files are as they are on the branch.", under.Branch),
 				session.NewEvent(session.TypeCheckpoint, at.Turns, session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true}),
 			}, nil
 		}
-		return []*session.Event{note(session.NoteConflicts, "Taking `%s` in comes first: conflicts are left in %s. Settle them; `/agent undo` gives it up.", under.Branch, strings.Join(under.Open, ", "))}, nil
+		return []*session.Event{note(session.NoteConflicts, "Merging `%s` comes first: conflicts are left in %s. Resolve them; `/agent undo` gives it up.", under.Branch, strings.Join(under.Open, ", "))}, nil
 	}
 	if c.job.Push != nil {
 		if err := c.job.Repo.Fetch(ctx); err != nil {
@@ -39,20 +39,20 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 		return nil, err
 	}
 	if head == "" {
-		return []*session.Event{note(session.NoteTookBack, "There is no branch `%s` that I could take in.", wish.Branch)}, nil
+		return []*session.Event{note(session.NoteTookBack, "There is no branch `%s` to merge.", wish.Branch)}, nil
 	}
 	m := &session.Merge{Branch: wish.Branch, Commit: head, Turn: at.Turns}
 	meta := c.meta(mergeSubject(m, at.Branch), at.Turns)
 	meta.Merges, meta.When = head, at.Updated // a repeated request yields the same commit, also after a crash
 	made, conflicts, err := gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta}.Merge(ctx, c.job.Repo)
 	if errors.Is(err, gitops.ErrNothing) {
-		return []*session.Event{note(session.NoteTookBack, "There is nothing to take in: the branch has all of `%s` already.", wish.Branch)}, nil
+		return []*session.Event{note(session.NoteTookBack, "There is nothing to merge: the branch has all of `%s` already.", wish.Branch)}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(unseen) > 0 {
-		return []*session.Event{note(session.NoteTookBack, "I did not take `%s` in: both sides changed the same lines of %s, which I cannot settle because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, joinPaths(unseen))}, nil
+		return []*session.Event{note(session.NoteTookBack, "I did not merge `%s`: both sides changed the same lines of %s, which I cannot resolve because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, joinPaths(unseen))}, nil
 	}
 	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	if err != nil {
 		return nil, err
 	}
-	said := note(session.NoteTookBack, "Took `%s` in: its commit %s is part of the branch now.", m.Branch, head[:10])
+	said := note(session.NoteTookBack, "Merged `%s`: its commit %s is part of the branch now.", m.Branch, head[:10])
 	if len(conflicts) > 0 {
 		said = note(session.NoteConflicts, "%s", conflictText(m, at.Branch))
 	}
@@ -76,7 +76,7 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 // conflictText tells the model to resolve the conflicts. Users see its first line.
 func conflictText(m *session.Merge, branch string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Took `%s` in; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
+	fmt.Fprintf(&b, "Merged `%s`; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
 	fmt.Fprintf(&b, "Your workspace has both. Settle each conflict so that what either side wanted stays true, and do nothing else. ")
 	if len(m.Open) > 0 {
 		fmt.Fprintf(&b, "In %s the lines of %s stand after <<<<<<<, and those of %s after =======: write what is to be there in the place of all of it, and take the marks out. ", strings.Join(m.Open, ", "), branch, m.Branch)

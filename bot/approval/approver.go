@@ -77,7 +77,7 @@ func (s Session) inTeam(ctx context.Context, team, login string) (bool, error) {
 	}
 	in, err := s.Client.InTeam(ctx, org, slug, login)
 	if err != nil && ghapp.KindOf(err) == ghapp.Permanent {
-		s.Log.WarnContext(ctx, "team cannot be read, nobody counts as a member", "team", team, "err", err)
+		s.Log.WarnContext(ctx, "team cannot be read, no account counts as a member", "team", team, "err", err)
 		return false, nil
 	}
 	return in && err == nil, err //control:team-lookup
@@ -135,7 +135,7 @@ func (s Session) codeOwners(ctx context.Context) (policy.CodeOwners, error) {
 		case errors.Is(err, ghapp.ErrNotFound):
 			continue
 		case ghapp.KindOf(err) == ghapp.Permanent:
-			s.Log.WarnContext(ctx, "owners cannot be read, nobody counts as one", "file", file, "err", err)
+			s.Log.WarnContext(ctx, "owners cannot be read, no account counts as one", "file", file, "err", err)
 			return policy.CodeOwners{}, nil
 		}
 		return policy.CodeOwners{}, fmt.Errorf("read owners: %w", err)

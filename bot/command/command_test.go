@@ -11,7 +11,7 @@ import (
 
 // table has one command of each shape.
 var table = Table{
-	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
+	{Name: Task, Usage: "fix it", Help: "your request", Args: TakesText},
 	{Name: "approve", Usage: "approve <id>", Help: "let it happen", Args: TakesIDs, Grants: true},
 	{Name: "deny", Usage: "deny <id> [reason]", Help: "refuse it", Args: TakesIDsAndReason},
 	{Name: "stop", Usage: "stop", Help: "end the work", Args: TakesText},

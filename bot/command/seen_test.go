@@ -23,7 +23,7 @@ func TestCommandsAsShown(t *testing.T) {
 		{"hi", "<p>/agent stop</p>", true},
 	} {
 		err := AsShown(tt.body, tt.page, "helper")
-		if (err != nil) != tt.asks || err != nil && !strings.Contains(err.Public, "another way") {
+		if (err != nil) != tt.asks || err != nil && !strings.Contains(err.Public, "shows differently") {
 			t.Errorf("%q shown as %q: %v", tt.body, tt.page, err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 
 // isCommand is the commands of the bot, as it has them.
 var said = Table{
-	{Name: Task, Usage: "fix it", Help: "what you want", Args: TakesText},
+	{Name: Task, Usage: "fix it", Help: "your request", Args: TakesText},
 	{Name: "approve", Usage: "approve <id>", Help: "yes", Args: TakesIDs, Grants: true},
 	{Name: "deny", Usage: "deny <id> [reason]", Help: "no", Args: TakesIDsAndReason},
 	{Name: "ok", Usage: "ok <commit>", Help: "fork", Args: TakesCommit, Grants: true},

@@ -133,10 +133,10 @@ var nameForm = regexp.MustCompile(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
 func (c *Command) checkName(taken func(string) string) error {
 	base := strings.TrimSuffix(path.Base(c.Path), ".md")
 	if !MayBeName(base) {
-		return fmt.Errorf("the name of a command is that of its file: small letters, digits and hyphens, such as %s.md", plainName(base))
+		return fmt.Errorf("the name of its file is the name of the command: small letters, digits and hyphens, such as %s.md", plainName(base))
 	}
 	if why := taken(c.Name); why != "" { //control:own-command-name
-		return fmt.Errorf("the name %q is not free: %s. Call the file otherwise, such as run-%s.md", c.Name, why, c.Name)
+		return fmt.Errorf("the name %q is not free: %s. Rename the file, for example to run-%s.md", c.Name, why, c.Name)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (c *Command) readHeader(front string) error {
 			return fmt.Errorf("arguments[%d]: %w", i, err)
 		}
 		if n := len(c.params.list); n > 0 && c.params.list[n-1].optional && !p.optional {
-			return fmt.Errorf("arguments[%d]: %q must be given and stands behind one that need not; write %q", i, p.name, p.name+"?")
+			return fmt.Errorf("arguments[%d]: %q is required, but comes after an optional one; write %q", i, p.name, p.name+"?")
 		}
 		c.params.list = append(c.params.list, p)
 	}

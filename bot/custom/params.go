@@ -38,9 +38,9 @@ func readParam(text string, last bool) (param, error) {
 	}
 	switch {
 	case !paramName.MatchString(p.name):
-		return p, fmt.Errorf("%q is not one word such as version, version? for one that may be left out, or files... for all that is left", text)
+		return p, fmt.Errorf("%q is not one word such as version, version? for an optional one, or files... for all the rest", text)
 	case p.rest && !last:
-		return p, fmt.Errorf("%q takes all words that are left, so it has to be the last one", text)
+		return p, fmt.Errorf("%q takes all the rest, so it has to be the last one", text)
 	}
 	return p, nil
 }
@@ -80,7 +80,7 @@ func (p *params) use(number, name string) error {
 	if n, _ := strconv.Atoi(number); n > 0 {
 		p.last = max(p.last, n)
 		if p.named && n > len(p.list) {
-			return fmt.Errorf("$%d stands for an argument that the header does not name: it has %d", n, len(p.list))
+			return fmt.Errorf("$%d has no argument in the header, which has %d", n, len(p.list))
 		}
 		return nil
 	}
@@ -90,7 +90,7 @@ func (p *params) use(number, name string) error {
 		return fmt.Errorf("$%s is not known, did you mean $ARGUMENTS?", name)
 	}
 	if p.named && len(p.list) == 0 && name == "ARGUMENTS" {
-		return errors.New("$ARGUMENTS stands for words that the header says there are none of")
+		return errors.New("$ARGUMENTS needs arguments, and the header has none")
 	}
 	return nil
 }

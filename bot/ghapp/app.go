@@ -199,7 +199,7 @@ func (a *App) whoami(ctx context.Context) (string, error) {
 // request: GitHub cannot be reached, or does not know the key. It is temporary, since the
 // operator can fix it.
 func (a *App) Check(ctx context.Context) error {
-	const op = "ask GitHub who the bot is"
+	const op = "ask GitHub for the bot's account"
 	var err error
 	switch {
 	case a.self != nil:

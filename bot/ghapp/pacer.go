@@ -208,7 +208,7 @@ func (a *App) Spent() ([]byte, error) {
 func (a *App) CountSpent(data []byte) error {
 	var spent map[int64]json.RawMessage
 	if err := json.Unmarshal(data, &spent); err != nil {
-		return fmt.Errorf("read what was written: %w", err)
+		return fmt.Errorf("read the texts: %w", err)
 	}
 	for installation, taken := range spent {
 		if err := json.Unmarshal(taken, a.pacer(installation).budget); err != nil {

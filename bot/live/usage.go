@@ -73,7 +73,7 @@ func (u *Use) Count(ctx context.Context) error {
 func (u *Use) Spend(ctx context.Context, now policy.Limits) ([]policy.Share, error) {
 	if u.note(now) {
 		if err := u.publish(ctx); err != nil { //control:used-while-it-runs
-			return nil, fmt.Errorf("note what was used: %w", err)
+			return nil, fmt.Errorf("record usage: %w", err)
 		}
 	}
 	return u.shares(ctx)
@@ -114,7 +114,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	}
 	ofRepo, err := l.cfg.Store.Sessions.List(ctx, store.Query{Repo: l.Row.Repo, Limit: maxSessions})
 	if err != nil {
-		return nil, fmt.Errorf("look up what was used: %w", err)
+		return nil, fmt.Errorf("look up usage: %w", err)
 	}
 	for _, s := range ofRepo {
 		if s.Thread == l.Row.Thread {
@@ -123,7 +123,7 @@ func (l *Session) shares(ctx context.Context) ([]policy.Share, error) {
 	}
 	own, err := l.cfg.Store.Sessions.List(ctx, store.Query{Requester: l.Row.Requester, Limit: maxSessions})
 	if err != nil {
-		return nil, fmt.Errorf("look up what was used: %w", err)
+		return nil, fmt.Errorf("look up usage: %w", err)
 	}
 	for _, s := range own {
 		person.Used = person.Used.Plus(DataOf(s).Used.On(day))

@@ -31,7 +31,7 @@ func Answer(s *session.State) []string {
 	}
 	parts = numberParts("Answer", parts)
 	if missing > 0 {
-		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for what else you want to know with `/agent …`.\n", maxParts, plural(missing, "character"))
+		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for the rest with `/agent …`.\n", maxParts, plural(missing, "character"))
 	}
 	return parts
 }
@@ -70,7 +70,7 @@ func summary(o *session.Outcome) string {
 	case o.Summary == "":
 		return testResults(o)
 	case long(o):
-		return "The answer is long, so it stands in comments of its own.\n\n" + testResults(o)
+		return "The answer is long, so it has comments of its own.\n\n" + testResults(o)
 	}
 	return clean(o.Summary) + "\n\n" + testResults(o)
 }
@@ -91,5 +91,5 @@ func summaryFor(o *session.Outcome, thread int) string {
 		return summary(o)
 	}
 	beginning := splitToFit(clean(o.Summary), maxInline)[0]
-	return beginning + fmt.Sprintf("\n\nThe rest is long. All of it stands in comments of mine in #%d.\n\n", thread) + testResults(o)
+	return beginning + fmt.Sprintf("\n\nThe rest is long: the whole answer is in my comments in #%d.\n\n", thread) + testResults(o)
 }

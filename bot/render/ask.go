@@ -23,12 +23,12 @@ func Approval(a session.Asked, requester string) string {
 	}
 	var b strings.Builder
 	who, what, lang := "the agent", "run a command", "sh"
-	approved, denied := "lets exactly this happen, once", "and the agent goes on without"
+	approved, denied := "allows exactly this, once", "and the agent goes on without it"
 	switch {
 	case a.Tool == "run_terminal_command":
 	case a.Tool == session.SetUpTool:
-		who, what = "the repository", "be set up, once for all sessions"
-		approved, denied = "lets it happen, for all sessions, until it changes", "for all sessions until it changes"
+		who, what = "the repository", "run its set-up, once for all sessions"
+		approved, denied = "allows it for all sessions, until it changes", "for all sessions until it changes"
 	case strings.HasPrefix(a.Display, a.Tool+" {"): // it is shown as the call that it is
 		what, lang = "use "+code(a.Tool), "text"
 	case len(a.Paths) == 0:
@@ -42,7 +42,7 @@ func Approval(a session.Asked, requester string) string {
 	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
 	if !strings.Contains(clean(fenced(lang, shown)), shown) {
-		b.WriteString("In this text a space or a backslash was put where GitHub, a bot or a runner would have acted on it; what is done is without it.\n\n")
+		b.WriteString("A space or a backslash was added above, so that GitHub, bots and runners do not act on the text; it is carried out without them.\n\n")
 	}
 	b.WriteString(reasons(a) + requestFacts(a, requester))
 	fmt.Fprintf(&b, "`/agent approve %s` %s. `/agent deny %s <reason>` refuses it, %s.\n", a.ID, approved, a.ID, denied)
@@ -68,7 +68,7 @@ func question(a session.Asked) string {
 func reasons(a session.Asked) string {
 	var b strings.Builder
 	if len(a.Reasons) > 0 {
-		b.WriteString("Why this needs a yes:\n\n")
+		b.WriteString("Why this needs approval:\n\n")
 	}
 	for _, r := range a.Reasons {
 		why, _ := byRule(r)
@@ -97,7 +97,7 @@ func requestFacts(a session.Asked, requester string) string {
 		facts = append(facts, "Severity: **"+a.Severity+"**")
 	}
 	if requester != "" {
-		facts = append(facts, "Asked for by "+clean(requester))
+		facts = append(facts, "Requested by "+clean(requester))
 	}
 	if !a.Deadline.IsZero() {
 		facts = append(facts, "Open until "+a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
@@ -118,7 +118,7 @@ func details(list []session.Asked) []untrusted.Fold {
 	if b.Len() == 0 {
 		return nil
 	}
-	return []untrusted.Fold{{Title: "Details: what an approval is bound to", Text: b.String()}}
+	return []untrusted.Fold{{Title: "Details: digest and rules", Text: b.String()}}
 }
 
 func detail(a session.Asked) string {
@@ -154,7 +154,7 @@ func settledTitle(r Request) string {
 	switch {
 	case r.Kind == session.AskPlan:
 	case r.Answer.Verdict == policy.Approved:
-		out += cmp.Or(outcomeOf(r.Request), "; not carried out so far")
+		out += cmp.Or(outcomeOf(r.Request), "; not carried out yet")
 	case r.Answer.Verdict != policy.Answered && r.Answer.Reason != "":
 		out += " (" + line(r.Answer.Reason, 120) + ")"
 	}
@@ -165,11 +165,11 @@ func settledTitle(r Request) string {
 func outcomeOf(r *session.Request) string {
 	switch {
 	case r.Commit != "":
-		return fmt.Sprintf("; it is on the branch with %.7s", r.Commit)
+		return fmt.Sprintf("; on the branch with %.7s", r.Commit)
 	case r.Came == nil:
 		return ""
 	case r.Came.OK:
 		return "; carried out"
 	}
-	return "; carried out, and it failed"
+	return "; carried out, but it failed"
 }

@@ -15,7 +15,7 @@ func whyItBegan(s *session.State) string {
 			if said.Why == "" {
 				return ""
 			}
-			return "Went on because " + words(line(said.Why, 200)) + ".\n\n"
+			return "Resumed because " + words(line(said.Why, 200)) + ".\n\n"
 		}
 	}
 	if s.Task.Why == "" {
@@ -38,8 +38,8 @@ func MendChecks(n int, commit string) string {
 
 // ChecksUsedUp says that failed checks no longer resume the session.
 func ChecksUsedUp(attempts int, commit string, pull int) string {
-	return fmt.Sprintf("Checks of #%d still fail on `%.7s`. They brought me back %s, which is as often as they may (`ci_fix.attempts`), so I leave it here. "+
-		"Have a look, and write `/agent` and what to do; after that, checks count anew.", pull, commit, times(attempts))
+	return fmt.Sprintf("Checks of #%d still fail on `%.7s`. I tried %s, the limit of `ci_fix.attempts`, so I stop here. "+
+		"Please have a look; your next `/agent …` resets the count.", pull, commit, times(attempts))
 }
 
 func times(n int) string {
@@ -62,5 +62,5 @@ func GreenChecks(names []string) string {
 	if n := len(names) - maxGreen; n > 0 {
 		more = fmt.Sprintf(" and %d more", n)
 	}
-	return "Checks that were green: " + strings.Join(out, ", ") + more + "."
+	return "Passed checks: " + strings.Join(out, ", ") + more + "."
 }

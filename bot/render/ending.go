@@ -39,7 +39,7 @@ func Ending(s *session.State, progress string, pull int, note string) string {
 
 // wishes are the first words for the end of a run about checkpoints only.
 var wishes = map[session.TakeBackKind]string{
-	session.Undo: "↩️ **undone**", session.Redo: "↪️ **redone**", session.Rebase: "🔀 **base taken in**",
+	session.Undo: "↩️ **undone**", session.Redo: "↪️ **redone**", session.Rebase: "🔀 **base merged**",
 	session.Keep: "⏹️ **no changes**",
 }
 
@@ -50,7 +50,7 @@ func endsWith(s *session.State, pull int) string {
 	switch {
 	case wish == session.Keep:
 	case len(s.Files) == 0 && wish != "":
-		parts = append(parts, "nothing is left of the changes")
+		parts = append(parts, "no changes left")
 	case len(s.Files) > 0 && s.Phase != session.PhaseNoChanges:
 		parts = append(parts, plural(len(s.Files), "file")+" changed "+counts(total(s.Files)))
 	}

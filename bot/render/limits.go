@@ -10,7 +10,7 @@ import (
 // NotAllowed says that a mode or a model is not allowed, and lists the allowed ones.
 func NotAllowed(no *policy.NotAllowed) string {
 	if len(no.Allowed) == 0 {
-		return fmt.Sprintf("the server's `%ss` and those of this repository have nothing in common, so nothing can run; whoever keeps `.github/agent.yml` can change that.", no.What)
+		return fmt.Sprintf("the server's `%ss` and those of this repository have nothing in common, so nothing can run; a maintainer can change `.github/agent.yml`.", no.What)
 	}
 	names := make([]string, 0, len(no.Allowed))
 	for _, name := range no.Allowed {
@@ -19,7 +19,7 @@ func NotAllowed(no *policy.NotAllowed) string {
 	how := "/agent --" + no.What + " " + no.Allowed[0]
 	which := fmt.Sprintf("the %s %s is not allowed here", no.What, code(line(no.Name, 80)))
 	if !no.Named {
-		which = fmt.Sprintf("a request that names no %s would get %s, which is not allowed here", no.What, code(line(no.Name, 80)))
+		which = fmt.Sprintf("the default %s, %s, is not allowed here", no.What, code(line(no.Name, 80)))
 	}
 	return fmt.Sprintf("%s. Allowed: %s. Write for example %s", which, strings.Join(names, ", "), code(how+" …"))
 }
@@ -31,10 +31,10 @@ func NoLonger(no *policy.NotAllowed) string {
 
 // TurnsLater says that `--turns` has no effect on a running request.
 func TurnsLater(asked int) string {
-	return fmt.Sprintf("I go on with the turns that I have: `--turns` counts from the beginning of a request, and I am still at one. Whoever maintains this repository adds more with `/agent budget +%d`.", asked)
+	return fmt.Sprintf("`--turns` counts from the start of a request, and I am still working on one, so my limit stays. A maintainer can add turns with `/agent budget +%d`.", asked)
 }
 
 // FewerTurns says that a session gets fewer turns than requested.
 func FewerTurns(asked, most int) string {
-	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so that is what I work with. Whoever maintains this repository can grant more later with `/agent budget +10`.", plural(asked, "turn"), most)
+	return fmt.Sprintf("You asked for %s; a session here gets at most %d, so I work with those. A maintainer can add more later with `/agent budget +10`.", plural(asked, "turn"), most)
 }

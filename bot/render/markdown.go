@@ -38,12 +38,12 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
 	if l.Before > 0 {
-		phase, icon = fmt.Sprintf("%s: %s before it", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
+		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
 	b.WriteString(whyItBegan(s)) //control:why-it-started
 	if l.Told != "" {
-		b.WriteString("What came of it: " + l.Told + "\n\n") //control:said-once
+		b.WriteString("Result: " + l.Told + "\n\n") //control:said-once
 	} else if s.Outcome != nil && s.Outcome.Reason != "" {
 		b.WriteString(clean(s.Outcome.Reason) + "\n\n")
 	}
@@ -58,18 +58,18 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	b.WriteString(notSetUp(s.Timeline))
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
-		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with what was done before"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
+		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with the earlier changes"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
 	}
 	if len(l.Green) > 0 {
 		b.WriteString(GreenChecks(l.Green) + "\n\n")
 	}
 	b.WriteString(l.Now.of(s.AtWork()))
 	if l.Setup != "" {
-		b.WriteString("The workspace is being made: " + code(line(l.Setup, 200)) + "\n\n")
+		b.WriteString("Preparing the workspace: " + code(line(l.Setup, 200)) + "\n\n")
 	}
 	how := next(s)
 	if s.Phase == session.PhasePlanned && len(s.Open()) > 0 {
-		how = "Have the plan carried out with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and what is to be different."
+		how = "Start the plan with `/agent approve ID`, drop it with `/agent deny ID`, or write `/agent` and your changes to it."
 	}
 	b.WriteString(how + "\n")
 	text := limit(b.String(), maxBody)
@@ -218,7 +218,7 @@ func checkpoints(b *strings.Builder, list []session.Checkpoint, l Links) {
 func next(s *session.State) string {
 	forks := func(a session.Asked) bool { return a.Kind == session.AskCommit }
 	if s.Phase == session.PhaseAwaitingApproval && slices.ContainsFunc(s.Open(), forks) {
-		return "What you write with `/agent …` until then is part of the request. End it with `/agent stop`."
+		return "Until then, `/agent …` adds to the request. End it with `/agent stop`."
 	}
 	choices := func(a session.Asked) bool { return len(a.Choices) > 0 }
 	switch s.Phase {
@@ -230,20 +230,20 @@ func next(s *session.State) string {
 		}
 		return "Quote the question and write your answer below it, or write `/agent` and your answer."
 	case session.PhaseOutOfBudget:
-		return "Whoever maintains this repository can let it go on with `/agent budget +10`."
+		return "A maintainer can add turns with `/agent budget +10`."
 	case session.PhaseFailed, session.PhaseCrashed:
 		return "Try again with `/agent retry`."
 	case session.PhaseWaitingModel:
-		return "The model's server is away, has no room for the model, or refuses its key. Nothing is lost: the session goes on by itself when the server is back. End it with `/agent stop`."
+		return "The model server does not answer, has no room for the model, or refuses the key. Nothing is lost: the session continues by itself when the server is back. End it with `/agent stop`."
 	case session.PhaseWaitingGitHub:
-		return "The repository cannot be reached. Nothing is lost: the session goes on by itself. End it with `/agent stop`."
+		return "The repository cannot be reached. Nothing is lost: the session continues by itself. End it with `/agent stop`."
 	case session.PhaseRunning, session.PhaseQueued, session.PhaseWaitingChecks:
 		return "End it with `/agent stop`."
 	}
 	return goOn
 }
 
-const goOn = "Go on with `/agent …` in this thread."
+const goOn = "Continue with `/agent …` in this thread."
 
 // outcome writes the result of a run.
 func outcome(b *strings.Builder, o *session.Outcome) {
@@ -275,7 +275,7 @@ func by(requester string) string {
 	if requester == "" {
 		return ""
 	}
-	return ", asked for by " + clean(requester)
+	return ", requested by " + clean(requester)
 }
 
 // fenced puts text into a code block that the text cannot close.

@@ -37,9 +37,9 @@ func TestNotesAreSeen(t *testing.T) {
 		}
 	}
 	want := []string{
-		"With the request: Contents of a.go", "The server takes no native tool calls; they travel as text from here on",
-		"Sent a tool call that could not be understood", "Did not write the file", "Had open items on its list, and went on",
-		"Was not done yet, and went on", "Summarized earlier steps", "Took a change back",
+		"With the request: Contents of a.go", "The server takes no native tool calls; from here on they are text",
+		"Sent an unreadable tool call", "Did not write the file", "Open items on the list; continued",
+		"Not done yet; continued", "Summarized earlier steps", "Reverted a change",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("steps (-want +got):\n%s", d)

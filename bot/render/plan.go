@@ -15,7 +15,7 @@ func planText(a session.Asked, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedText(a))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "`/agent approve %s` has me carry out exactly this plan, once. `/agent` and what you want different makes another plan with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
+	fmt.Fprintf(&b, "`/agent approve %s` starts exactly this plan, once. `/agent` and your changes make another plan, with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }
@@ -53,7 +53,7 @@ func Before(r Request) []untrusted.Post {
 // before it.
 func askedText(a session.Asked) string {
 	if n := len(before(a)); n > 0 {
-		return fmt.Sprintf("It is long, so it stands before this, in %s.", plural(n, "comment"))
+		return fmt.Sprintf("It is long: see the %s above.", plural(n, "comment"))
 	}
 	return clean(a.Display)
 }
@@ -67,13 +67,13 @@ func PlanIsPast(r, newest *session.Request) string {
 	}
 	switch {
 	case r.Approval.State == policy.Used, r.Approval.IsApproved():
-		return fmt.Sprintf("Plan `%s` was approved%s already, and a plan is carried out once. Nothing was done.", r.ID, by)
+		return fmt.Sprintf("Plan `%s` was approved%s already, and a plan runs only once. Nothing was done.", r.ID, by)
 	case newest != r && newest.Approval.IsPending():
-		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` has me carry out that one.", r.ID, newest.ID, newest.ID)
+		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` starts the new one.", r.ID, newest.ID, newest.ID)
 	case newest != r:
 		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`, which was %s. Nothing was done.", r.ID, newest.ID, planEnd(newest))
 	}
-	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan` and what you want makes a new one.", r.ID, planEnd(r), by)
+	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan …` makes a new one.", r.ID, planEnd(r), by)
 }
 
 // IsPast replies to a verdict on a request that is already settled. instead is the id of
@@ -88,30 +88,30 @@ func IsPast(r *session.Request, verdict policy.ApprovalState, instead string) st
 	case policy.Approved:
 		said += "already approved" + by
 		if verdict == policy.Denied && outcomeOf(r) != "" {
-			said += " and carried out, so it cannot be refused any more"
+			said += " and carried out, so it can no longer be denied"
 		}
 	case policy.Denied:
 		said += "already denied" + by
 	case policy.Expired:
-		said = fmt.Sprintf("Nobody answered `%s` in time", r.ID)
+		said = fmt.Sprintf("`%s` was not answered in time", r.ID)
 	case policy.Stale:
-		said += "asked again, because what it asked for is not the same any more"
+		said += "asked again, because its content has changed"
 	default:
 		said += "withdrawn" + by
 	}
 	if instead != "" {
-		said += fmt.Sprintf("; `%s` asks for the same now", instead)
+		said += fmt.Sprintf("; `%s` replaces it", instead)
 	}
 	return said + "."
 }
 
 // EarlierRequest explains why a request of an earlier session cannot be answered.
 func EarlierRequest(r *session.Request, v *session.State) string {
-	what, again := "Request", "write `/agent` and what you want"
+	what, again := "Request", "write `/agent` and your request"
 	if r.Kind == session.AskPlan {
-		what, again = "Plan", "`/agent plan` and what you want makes a new one"
+		what, again = "Plan", "`/agent plan …` makes a new one"
 	}
-	said := fmt.Sprintf("%s `%s` was of an earlier session of this thread, which is over", what, r.ID)
+	said := fmt.Sprintf("%s `%s` belongs to an earlier session of this thread, which is over", what, r.ID)
 	switch {
 	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		said += "; it was approved there"
@@ -131,5 +131,5 @@ func planEnd(r *session.Request) string {
 	case policy.Expired:
 		return "not approved in time"
 	}
-	return "taken back for something else"
+	return "withdrawn"
 }

@@ -94,7 +94,7 @@ func PullFiles(s *session.State) string {
 	var b strings.Builder
 	files(&b, s.Files, "")
 	if len(s.Files) == 0 && len(s.Checkpoints) > 0 {
-		b.WriteString("**No file is changed**: what was changed was changed back, so there is nothing to merge.\n\n") //control:empty-pull-says-so
+		b.WriteString("**No file is changed**: all changes were undone, so there is nothing to merge.\n\n") //control:empty-pull-says-so
 	}
 	return b.String()
 }
@@ -114,10 +114,10 @@ func (o Origin) words() string {
 		fmt.Fprintf(&b, "Comes from #%d.\n\n", o.Number)
 	}
 	if o.Beside != "" {
-		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration says so. Merging this brings the work there.\n\n", code(o.Beside))
+		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration excludes it. Merging this brings the work there.\n\n", code(o.Beside))
 	}
 	if o.Fork != "" {
-		fmt.Fprintf(&b, "That pull request comes from a fork. This has its commits up to %s, and mine on top of them.\n\n", o.Fork)
+		fmt.Fprintf(&b, "That pull request comes from a fork. This one has its commits up to %s, and mine on top.\n\n", o.Fork)
 	}
 	return b.String()
 }

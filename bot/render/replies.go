@@ -13,19 +13,19 @@ import (
 
 // Fixed replies to commands.
 const (
-	NoSession       = "There is no session in this thread yet. Write `/agent` and what you want."
+	NoSession       = "There is no session in this thread yet. Start one with `/agent` and your request."
 	NothingToStop   = "There is nothing to stop."
-	NoCheckpoint    = "This session has put nothing on a branch yet, so there is nothing to take back, to keep or to bring up to date."
-	NothingAsked    = "Nothing waits for approval in this thread."
-	UnknownAuthor   = "I could not make sure who wrote this, so I did nothing."
-	CheckIsRunning  = "The agent works on this branch."
-	CheckMovedTitle = "went on"
-	RepositoryGone  = "The repository is gone, or the App was taken off it."
+	NoCheckpoint    = "This session has no commits yet, so there is nothing to undo, keep or rebase."
+	NothingAsked    = "Nothing is waiting for approval in this thread."
+	UnknownAuthor   = "I could not verify the author of this, so I did nothing."
+	CheckIsRunning  = "The agent is working on this branch."
+	CheckMovedTitle = "moved on"
+	RepositoryGone  = "The repository is gone, or the App was uninstalled from it."
 
-	GitHubAway = "I have seen this. GitHub does not give me the code or the pull request at the moment; I wait, and begin by myself as soon as it does."
-	NotSigned  = "`commits.sign` is `api`, and this GitHub does not sign the commits that it makes. So the commits here are not signed, and nothing else changes. Set `commits.sign` to `none`, or to `ssh` or `gpg` where the server has a key, and I will not say this again."
+	GitHubAway = "Noted. GitHub does not serve the code or the pull request at the moment; I start by myself as soon as it does."
+	NotSigned  = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."
 
-	RepositoryArchived = "The repository was archived, so nothing in it can be changed."
+	RepositoryArchived = "The repository was archived, so it is read-only."
 )
 
 // sentence adds a full stop unless s already ends a sentence.
@@ -51,27 +51,27 @@ func Replies(list []string) string {
 // LeftOut says that a comment exceeded the maximum number of commands.
 func LeftOut(done, more int) string {
 	them := map[bool]string{true: "it", false: "them"}[more == 1]
-	return fmt.Sprintf("I carry out the first %s of a comment; this one held %d more, and I left %s out. Write %s in another comment.", plural(done, "command"), more, them, them)
+	return fmt.Sprintf("I carry out the first %s of a comment; this one had %d more, and I skipped %s. Write %s in another comment.", plural(done, "command"), more, them, them)
 }
 
 // Postponed says that the user's quota for the hour is used up.
 func Postponed(login string, until time.Time) string {
-	return fmt.Sprintf("%s, you asked for very much within the last hour. What you wrote is not lost: it waits, and I go on with it from %s. `/agent stop` and answers to requests for approval are heard before that.",
+	return fmt.Sprintf("%s, you have reached the limit of requests for this hour. Your comment is not lost: I continue with it at %s. `/agent stop` and answers to requests work before that.",
 		clean(login), until.UTC().Format("15:04 UTC"))
 }
 
 // Transferred is the reason for ending a session after the transfer of its issue.
 func Transferred(to thread.Ref) string {
-	return fmt.Sprintf("The issue was transferred to %s. What was done so far stays on the branch.", to)
+	return fmt.Sprintf("The issue was transferred to %s. The work so far stays on the branch.", to)
 }
 
 // TransferredHere reports, in the issue's new place, the work done in the old one.
 func TransferredHere(from thread.Ref, v *session.State) string {
-	kept := "I had put nothing on a branch yet."
+	kept := "There are no commits yet."
 	if len(v.Checkpoints) > 0 {
-		kept = fmt.Sprintf("What I did is on the branch %s of %s.", code(v.Branch), from.Repository())
+		kept = fmt.Sprintf("The work so far is on the branch %s of %s.", code(v.Branch), from.Repository())
 	}
-	return fmt.Sprintf("I worked on this where it was before, as %s, and ended that work: its branch and its rules are of that repository. %s Write `/agent` and what you want to have me begin here.", code(from.String()), kept)
+	return fmt.Sprintf("I worked on this before the transfer, as %s, and ended that session: its branch and its rules belong to that repository. %s Start here with `/agent` and your request.", code(from.String()), kept)
 }
 
 // NotStarted says why a command was not carried out.
@@ -82,7 +82,7 @@ func AskInstead(allowed bool) string {
 	if !allowed {
 		return ""
 	}
-	return " An answer in words you get with `/agent ask …`, when nothing else is at work here."
+	return " For an answer without changes, write `/agent ask …` when no session is running here."
 }
 
 // CouldNotStart reports the error that kept a task from starting.
@@ -91,7 +91,7 @@ func CouldNotStart(err error) string { return sentence("I could not start: " + c
 // AsksOnly replies to a command on a pull request that only asks for approval in the
 // session of another thread.
 func AsksOnly(thread int) string {
-	return fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review of it, or say there what you want.", thread)
+	return fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review here, or write your request there.", thread)
 }
 
 // NoneRuns replies to a stop command when the session is already over.
@@ -105,19 +105,19 @@ func TaskHint(command, words string) string {
 	if words == "" {
 		return ""
 	}
-	return fmt.Sprintf(" A task that begins like this is written `/agent task: %s %s`.", command, line(strings.ReplaceAll(words, "`", ""), 60))
+	return fmt.Sprintf(" If you meant a task, write `/agent task: %s %s`.", command, line(strings.ReplaceAll(words, "`", ""), 60))
 }
 
 // NothingToResume says that the session to resume is already done.
 func NothingToResume(p session.Phase) string {
 	if p == session.PhasePlanned {
-		return "The plan is written. `/agent approve ID` has me carry it out; write `/agent` and what is to be different for another plan."
+		return "The plan is ready. `/agent approve ID` starts it; `/agent` and your changes make another plan."
 	}
 	how := "The session is done"
 	if p == session.PhaseNoChanges {
-		how = "The session came to its end and changed nothing"
+		how = "The session ended without changes"
 	}
-	return how + ", so there is nothing to go on with. Write `/agent` and what else you want."
+	return how + ", so there is nothing to resume. Write `/agent` and your next request."
 }
 
 // Diff summarizes the changes of a session and links to the page with all of them.
@@ -131,13 +131,13 @@ func Diff(v *session.State, page string) string {
 		fmt.Fprintf(&b, "Not on the branch yet: %s.\n\n", paths(changed)) //control:diff-of-the-unpushed
 	}
 	if len(v.Checkpoints) == 0 {
-		return b.String() + "This session has put nothing on a branch yet, so there is no difference to show."
+		return b.String() + "This session has no commits yet, so there is no diff to show."
 	}
 	files(&b, v.Files, "")
 	if len(v.Files) == 0 {
-		b.WriteString("What this session changed was taken back: nothing is different.\n\n")
+		b.WriteString("All changes of this session were undone: there is no diff.\n\n")
 	}
-	return b.String() + fmt.Sprintf("[See all of it on the branch](%s), with what others pushed to it in between.", page)
+	return b.String() + fmt.Sprintf("[The whole diff of the branch](%s), with commits that others pushed in between.", page)
 }
 
 // MaxDiff is the maximum size of a diff shown in comments, in bytes.
@@ -147,14 +147,14 @@ const MaxDiff = 300_000
 func DiffParts(diff string) []untrusted.Post {
 	parts, ok := plainParts(diff)
 	if !ok || diff == "" {
-		return []untrusted.Post{{Text: "The diff itself is not shown here: it is too long for comments, or has characters that they do not keep."}}
+		return []untrusted.Post{{Text: "The diff is not shown here: it is too long for comments, or has characters that they do not keep."}}
 	}
 	out := make([]untrusted.Post, len(parts))
 	for i, part := range parts {
 		title := "The diff"
 		if n := len(parts); n > 1 {
 			title = fmt.Sprintf("The diff, part %d of %d", i+1, n)
-			out[i].Text = title + ": put together in order, the parts are what `git apply` takes."
+			out[i].Text = title + ": join the parts in order for `git apply`."
 		}
 		out[i].Folds = []untrusted.Fold{{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced("diff", part)}} //control:diff-as-it-is
 	}
@@ -164,17 +164,17 @@ func DiffParts(diff string) []untrusted.Post {
 // Kept confirms which changes undo leaves alone from now on.
 func Kept(files []string) string {
 	if len(files) == 0 {
-		return "I keep what is on the branch now: `/agent undo` stops there."
+		return "Kept: `/agent undo` stops at the branch as it is now."
 	}
 	them := map[bool]string{true: "it", false: "them"}[len(files) == 1]
-	return fmt.Sprintf("I keep %s: `/agent undo` leaves %s alone, unless somebody names %s there.", paths(files), them, them)
+	return fmt.Sprintf("Kept: %s. `/agent undo` leaves %s alone, unless you name %s.", paths(files), them, them)
 }
 
 // Status replies to a status command. The comment is never updated, so it names the time
 // that it describes.
 func Status(at time.Time, progress untrusted.Post) untrusted.Post {
-	progress.Text = "How the session stood when you asked, at " + at.UTC().Format("2006-01-02 15:04 UTC") +
-		". Its progress comment goes on to say how it stands.\n\n---\n\n" + progress.Text
+	progress.Text = "Status at " + at.UTC().Format("2006-01-02 15:04 UTC") +
+		"; the progress comment stays up to date.\n\n---\n\n" + progress.Text
 	return progress
 }
 
@@ -184,57 +184,59 @@ func SourceChanged(deleted bool) string {
 	if deleted {
 		what = "deleted"
 	}
-	return "The text that I began with was " + what + ". That changes nothing: I work on what it said when it was written. Write `/agent` and what else you want, or end the work with `/agent stop`."
+	return "The text that started this session was " + what + ". I keep working on its first version. Write `/agent` and your changes, or end the session with `/agent stop`."
 }
 
 // StoppedBefore replies to a request that arrived after a stop written below it.
 func StoppedBefore(login string) string {
-	return "I did not start: " + login + " said stop after this was written, and I got the stop first. Ask again if it is still wanted."
+	return "I did not start: " + login + " wrote stop after this, and the stop arrived first. Ask again if you still want it."
 }
 
 // EditedIn replies to a command that was edited into an existing text.
-const EditedIn = "I read a text when it is written, and not again when it is edited, so the `/agent` line that came into this one does not count. Write it as a new comment."
+const EditedIn = "I read a text when it is posted, not when it is edited, so the `/agent` line added here does not count. Write it in a new comment."
 
 // ServerDied is the reason for ending a session after repeated server crashes.
 func ServerDied(times int) string {
-	return fmt.Sprintf("The server died %d times in a row while it worked on this, so it does not try again by itself. Whoever runs it finds more in its log. What was done so far stays on the branch.", times)
+	return fmt.Sprintf("The server crashed %d times in a row on this session, so it does not try again by itself. Its operator finds more in the log. The work so far stays on the branch.", times)
 }
 
 // StoppedBy is the reason for ending a session on request; v is its current state.
 func StoppedBy(login string, v *session.State) string {
 	text := "Stopped by " + login + "."
 	if len(v.Checkpoints) > 0 {
-		text += " What was done so far stays on the branch."
+		text += " The work so far stays on the branch."
 	}
 	if n := len(v.Unpushed); n > 0 {
-		text += " Not on the branch yet: " + plural(n, "changed file") + ", until the session goes on."
+		text += " Not on the branch yet: " + plural(n, "changed file") + ", until the session resumes."
 	} else if len(v.Checkpoints) == 0 {
-		text += " Nothing was put on a branch."
+		text += " There are no commits."
 	}
 	return text
 }
 
 // ReplacedBy is the reason for ending a session in favor of a new one.
 func ReplacedBy(login string) string {
-	return login + " asked for a new session in its place. What was done so far stays on the branch."
+	return login + " started a new session in its place. The work so far stays on the branch."
 }
 
 // CouldNotGoOn is the reason for ending a session because of an error.
-func CouldNotGoOn(err error) string { return sentence("The session could not go on: " + err.Error()) }
+func CouldNotGoOn(err error) string {
+	return sentence("The session could not continue: " + err.Error())
+}
 
 // Fault replies to a text that caused an internal error.
 func Fault(err error) string {
-	return sentence("I could not do this: "+clean(err.Error())) + " It is not tried again by itself; say it in other words, or ask whoever runs this server."
+	return sentence("I could not do this: "+clean(err.Error())) + " I do not try again by myself; put it in other words, or ask the operator of this server."
 }
 
 // Ended is the minimal report of a session's end, if nothing else of it can be shown.
 func Ended(p session.Phase, cause error) string {
-	return fmt.Sprintf("%s **%s**\n\n%s What is on the branch is kept. `/agent retry` tries once more; `/agent` and what you want begins anew.", icons[p], p, sentence("The session ended here: "+clean(cause.Error())))
+	return fmt.Sprintf("%s **%s**\n\n%s The branch is kept. `/agent retry` tries once more; `/agent` and your request start anew.", icons[p], p, sentence("The session ended here: "+clean(cause.Error())))
 }
 
 // NotOpen says that no request with this id is open, and lists those that are.
 func NotOpen(verb, id string, open []session.Asked) string {
-	which := "Nothing waits for approval."
+	which := "Nothing is waiting for approval."
 	if len(open) > 0 {
 		which = "Write " + commandsFor(verb, open) + "."
 	}
@@ -269,10 +271,10 @@ func Settled(told []string) string {
 func WhichRequest(verb string, open []session.Asked) string {
 	for _, a := range open {
 		if len(open) == 1 && a.Severity == "critical" && verb == "approve" {
-			return fmt.Sprintf("`%s` is critical, so its approval has to name it: `/agent approve %s`. Nothing was approved.", a.ID, a.ID)
+			return fmt.Sprintf("`%s` is critical, so approve it by its id: `/agent approve %s`. Nothing was approved.", a.ID, a.ID)
 		}
 	}
-	return fmt.Sprintf("I cannot tell which request that is for: more than one was open when it was written, or another than now. Write %s.", commandsFor(verb, open))
+	return fmt.Sprintf("I cannot tell which request you mean: several were open, or another one than now. Write %s.", commandsFor(verb, open))
 }
 
 // AskedAnew says that the comment with these requests was deleted and is posted again.
@@ -281,12 +283,12 @@ func AskedAnew(gone []session.Asked) string {
 	for i, a := range gone {
 		ids[i] = "`" + a.ID + "`"
 	}
-	return fmt.Sprintf("The comment that asked for %s was deleted, so nobody can read any more what that is. I ask again, under the same id; answer that comment.", strings.Join(ids, ", "))
+	return fmt.Sprintf("The comment with the request %s was deleted, so I ask again under the same id. Answer the new comment.", strings.Join(ids, ", "))
 }
 
 // NotAll names the requests that "all" leaves out.
 func NotAll(verb string, left []session.Asked) string {
-	return fmt.Sprintf("%s by `all`, since what is critical has to be named, and so has what was asked for later: %s.", map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"], commandsFor(verb, left))
+	return fmt.Sprintf("%s by `all`, because critical and later requests need their id: %s.", map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"], commandsFor(verb, left))
 }
 
 // commandsFor lists the commands that answer the requests one by one.
@@ -306,11 +308,11 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	}
 	switch {
 	case verb != "approve" && verb != "deny":
-		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done. A task of one word is written `/agent task: …`.", verb)
+		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done. For a task of one word, write `/agent task: …`.", verb)
 	case len(open) == 0:
-		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done, and nothing waits for approval here.", verb)
+		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done, and nothing is waiting for approval here.", verb)
 	}
-	return fmt.Sprintf("Did you mean %s? Nothing was done so far.", commandsFor(verb, open))
+	return fmt.Sprintf("Did you mean %s? Nothing was done yet.", commandsFor(verb, open))
 }
 
 // RequestsStayOpen tells the author of plain words that the requests stay open and how to answer
@@ -322,23 +324,23 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 		if !a.Deadline.IsZero() {
 			b.WriteString(" until " + a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 		}
-		b.WriteString(", and nothing of it is done before it is answered")
+		b.WriteString("; nothing happens without an answer")
 		if at := url(a.ID); asks && at != "" {
-			b.WriteString(". What it is stands in " + at)
+			b.WriteString(". See " + at)
 		}
 		b.WriteString(".\n\n")
 		if asks {
 			b.WriteString(reasons(a))
 		}
 	}
-	fmt.Fprintf(&b, "Only a command does that: %s, or the same with `deny` and your reason. I keep your words for the agent, which reads them when it goes on. If you want something else instead, write `/agent task: …`; that takes back what is open.", commandsFor("approve", open))
+	fmt.Fprintf(&b, "Only a command answers: %s, or the same with `deny` and your reason. The agent reads your comment when it resumes. For something else, write `/agent task: …`; that withdraws the open requests.", commandsFor("approve", open))
 	return b.String()
 }
 
 // WhichMeant asks which open item an ambiguous answer is for.
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder
-	b.WriteString("I cannot tell what that answers, so I only keep it for the agent. Quote the question, and write the answer below it")
+	b.WriteString("I cannot tell which question you answered, so I only pass it on to the agent. Quote the question, and write the answer below it")
 	if len(requests) > 0 {
 		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
 	}
@@ -348,7 +350,7 @@ func WhichMeant(questions, requests []session.Asked) string {
 
 // NoForkWaits says that no work waits for leave to use this commit of a fork.
 func NoForkWaits(commit string) string {
-	return fmt.Sprintf("No work waits for an `ok` to the commit `%s` here, so nothing was done.", commit)
+	return fmt.Sprintf("No session here is waiting for an `ok` to the commit `%s`, so nothing was done.", commit)
 }
 
 // NotCounted says why an answer or a review does not count.
@@ -364,7 +366,7 @@ func TooLate(r session.Resolved) string {
 // BaseIsGone says that a pull request targets another branch because its original target
 // is gone.
 func BaseIsGone(was, is string) string {
-	return fmt.Sprintf("The branch `%s`, which this was made for, does not exist any more; this goes to `%s`.\n\n", was, is)
+	return fmt.Sprintf("The branch `%s`, the first target of this pull request, no longer exists; it now goes to `%s`.\n\n", was, is)
 }
 
 // NoPull locates the work when no pull request could be opened.
@@ -374,18 +376,18 @@ func NoPull(branch, why string) string {
 
 // NoBase says that the configured base branch does not exist.
 func NoBase(branch string) string {
-	return fmt.Sprintf("`pull_request.base` is %s in the configuration, and there is no such branch. Correct it, or make the branch, and ask again.", code(branch))
+	return fmt.Sprintf("`pull_request.base` names %s, but there is no such branch. Correct it or create the branch, then ask again.", code(branch))
 }
 
 // AfterTheMerge begins the text of a pull request with work done after the previous one
 // was merged.
 func AfterTheMerge(number int) string {
-	return fmt.Sprintf("#%d was merged while I was still at work; this is what came after it.\n\n", number)
+	return fmt.Sprintf("#%d was merged while I was still working; these are the later changes.\n\n", number)
 }
 
 // ClosedMeanwhile locates work after its pull request was closed during the session.
 func ClosedMeanwhile(number int, branch string) string {
-	return fmt.Sprintf("#%d was closed while I was still at work. What I did since is on the branch %s, and in no pull request: reopen #%d, or open another one.", number, code(branch), number)
+	return fmt.Sprintf("#%d was closed while I was still working. My later changes are on the branch %s, in no pull request: reopen #%d, or open another one.", number, code(branch), number)
 }
 
 // NotAsked lists the configured labels and reviewers that could not be set.
@@ -399,18 +401,18 @@ func NotAsked(labels, reviewers []string) string {
 		return strings.Join(all, ", ")
 	}
 	if len(labels) > 0 {
-		out = append(out, fmt.Sprintf("I could not set %s: this repository has no such label, or I may not.", names(labels)))
+		out = append(out, fmt.Sprintf("I could not set %s: this repository has no such label, or I lack the permission.", names(labels)))
 	}
 	if len(reviewers) > 0 {
-		out = append(out, fmt.Sprintf("I could not ask %s for a review: GitHub takes only people and teams who can read this repository, and not the author.", names(reviewers)))
+		out = append(out, fmt.Sprintf("I could not request a review from %s: GitHub accepts only users and teams with read access, and not the author.", names(reviewers)))
 	}
 	return strings.Join(out, "\n\n")
 }
 
 // CheckMoved names, in a check run, the commit at which the work continues.
-func CheckMoved(sha string) string { return "The work went on to " + sha + "." }
+func CheckMoved(sha string) string { return "The work continues on " + sha + "." }
 
 // ShareOfDay names a user's budget for a day.
 func ShareOfDay(login, day string) string {
-	return fmt.Sprintf("What %s asked for on %s (UTC)", login, day)
+	return fmt.Sprintf("The work for %s on %s (UTC)", login, day)
 }

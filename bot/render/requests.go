@@ -36,9 +36,9 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	case len(list) > 1 && len(open) == 0:
 		fmt.Fprintf(&b, "**%s of one turn**, 0 open: all are settled.\n", plural(len(list), "request"))
 	case len(open) == 0:
-		b.WriteString("This is settled: nothing waits here any more.\n")
+		b.WriteString("Settled: nothing is waiting here.\n")
 	case len(list) > 1:
-		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each is answered for itself.\n\n", plural(len(list), "request"), len(open))
+		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each needs its own answer.\n\n", plural(len(list), "request"), len(open))
 	}
 	for _, r := range sorted {
 		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)
@@ -61,7 +61,7 @@ func toProgress(address string) string {
 	if address == "" {
 		return ""
 	}
-	return "\nHow the work stands: " + address + "\n"
+	return "\nProgress: " + address + "\n"
 }
 
 // hasOwnComment reports whether a request of this kind gets a comment of its own.
@@ -95,10 +95,10 @@ func Split(list []session.Asked, requester string) [][]session.Asked {
 func waiting(b *strings.Builder, open []session.Asked, l Links) {
 	for _, a := range open {
 		if a.Kind == session.AskCommit {
-			fmt.Fprintf(b, "Waiting for leave to work on the fork: %s\n\n", okFor(a.Head))
+			fmt.Fprintf(b, "Waiting for your approval of the fork's commit: %s\n\n", okFor(a.Head))
 		}
 	}
-	words := map[bool]string{true: "an answer", false: "approval"}
+	words := map[bool]string{true: "answer", false: "approval"}
 	for _, question := range []bool{false, true} {
 		var ids []string
 		for _, a := range bySeverity(open, func(a session.Asked) session.Asked { return a }) {
@@ -115,7 +115,7 @@ func waiting(b *strings.Builder, open []session.Asked, l Links) {
 			ids = append(ids, id)
 		}
 		if len(ids) > 0 {
-			fmt.Fprintf(b, "Waiting for %s: %s\n\n", words[question], strings.Join(ids, ", "))
+			fmt.Fprintf(b, "Waiting for your %s: %s\n\n", words[question], strings.Join(ids, ", "))
 		}
 	}
 }

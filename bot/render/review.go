@@ -35,20 +35,20 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	if requester != "" {
 		whom = " for " + clean(requester)
 	}
-	fmt.Fprintf(&b, "An agent works on #%d%s and collects its work on the branch %s. This edit needs a person's yes first, so it is not there. **The diff of this pull request is the whole edit**: %s.\n\n",
+	fmt.Fprintf(&b, "An agent is working on #%d%s, on the branch %s. This edit needs approval first, so it is not there yet. **The diff of this pull request is the whole edit**: %s.\n\n",
 		thread, whom, code(a.Review.Base), paths(a.Paths))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "| your answer | what happens |\n|---|---|\n")
+	fmt.Fprintf(&b, "| your answer | effect |\n|---|---|\n")
 	fmt.Fprintf(&b, "| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n", code(a.Review.Base))
-	b.WriteString("| review: **request changes** | the edit is dropped; the agent is told your words and goes on without it |\n")
+	b.WriteString("| review: **request changes** | the edit is dropped; the agent gets your words and goes on without it |\n")
 	b.WriteString("| **close** it | the edit is dropped; the agent goes on without it |\n")
 	b.WriteString("| **merge** it yourself | like an approval |\n")
 	b.WriteString("| review or comment without a verdict | nothing yet |\n")
-	b.WriteString("| push to its branch | nothing is taken from here; the agent asks anew |\n")
+	b.WriteString("| push to its branch | nothing is taken from here; the agent asks again |\n")
 	if !a.Deadline.IsZero() {
 		fmt.Fprintf(&b, "| none until %s | the edit is dropped |\n", a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
-	fmt.Fprintf(&b, "\nAn answer counts from people who may approve in this repository; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
+	fmt.Fprintf(&b, "\nOnly answers of this repository's approvers count; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
 	fmt.Fprintf(&b, "request `%s` · commit `%.12s` · sha256 `%s`\n", a.ID, a.Review.Commit, a.Digest)
 	return limit(b.String(), maxBody)
 }
@@ -57,7 +57,7 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 func ReviewNotice(a session.Asked, pull int, requester, progress string) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
-	fmt.Fprintf(&b, "The edit is in #%d. A review of it there answers: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
+	fmt.Fprintf(&b, "The edit is in #%d. Answer with a review there: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
 	b.WriteString(reasons(a) + requestFacts(a, requester))
 	fmt.Fprintf(&b, "`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n", a.ID, a.ID)
 	b.WriteString(toProgress(progress))
@@ -70,7 +70,7 @@ func NotReviewed(why string) string {
 	if why == "" {
 		return ""
 	}
-	return "\nAsked for here and not by review: " + line(clean(why), 500) + "\n"
+	return "\nAsked here, not by review: " + line(clean(why), 500) + "\n"
 }
 
 // ReviewEnd is the outcome of a request that was up for review.
@@ -90,27 +90,27 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 		by = " by " + clean(e.By.By)
 	}
 	var text string
-	goes := "goes on"
+	goes := "continues"
 	switch {
 	case e.Commit != "":
 		text = fmt.Sprintf("**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).", by, code(e.Asked.Review.Base), e.Commit, commit(e.Commit))
 	case e.By.Verdict == policy.Approved:
 		goes = "is"
-		text = "**Not used**: it was approved" + by + ", but the session ended before it was taken."
+		text = "**Not used**: it was approved" + by + ", but the session ended first."
 	case e.By.Verdict == policy.Denied:
 		text = "**Dropped**: rejected" + by + ". The agent is told why, and goes on without this edit."
 		if e.Merged {
-			text = "**Not the agent's edit any more**: " + line(clean(e.By.Reason), 500) + ". What was merged stays as it is."
+			text = "**No longer the agent's edit**: " + line(clean(e.By.Reason), 500) + ". The merge stays as it is."
 		}
 	case e.By.Verdict == policy.Expired:
-		text = "**Dropped**: nobody answered in time. The agent goes on without this edit."
+		text = "**Dropped**: not answered in time. The agent goes on without this edit."
 	case e.By.Verdict == policy.Withdrawn:
-		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d took the place of this request.", by, thread)
+		text = fmt.Sprintf("**Withdrawn**: a new instruction%s in #%d replaced this request.", by, thread)
 	default:
-		text = "**Out of date**: " + line(clean(e.By.Reason), 500) + ". If the edit is still wanted, it is asked for again."
+		text = "**Out of date**: " + line(clean(e.By.Reason), 500) + ". If the edit is still needed, the agent asks again."
 	}
 	if e.Moved {
-		text += " Its branch holds commits of somebody else, so it is not deleted."
+		text += " Its branch has commits by others, so it is not deleted."
 	}
 	return fmt.Sprintf("%s\n\nThe session %s in #%d.\n", text, goes, thread)
 }

@@ -29,7 +29,7 @@ func TestReviewBody(t *testing.T) {
 			t.Errorf("the body lacks %q:\n%s", want, body)
 		}
 	}
-	for _, want := range []string{"Approval `abc123`", "#9", "A review of it there answers"} {
+	for _, want := range []string{"Approval `abc123`", "#9", "Answer with a review there"} {
 		if !strings.Contains(notice, want) {
 			t.Errorf("the notice lacks %q:\n%s", want, notice)
 		}
@@ -49,7 +49,7 @@ func TestReviewEnd(t *testing.T) {
 	by := func(verdict policy.ApprovalState, who, why string) session.Resolved {
 		return session.Resolved{ID: "abc123", Verdict: verdict, By: who, Reason: why}
 	}
-	goes := map[bool]string{true: "is", false: "goes on"} // one that ended does not go on
+	goes := map[bool]string{true: "is", false: "continues"} // one that ended does not go on
 	for name, tt := range map[string]struct {
 		end  ReviewEnd
 		want string
@@ -57,10 +57,10 @@ func TestReviewEnd(t *testing.T) {
 		"taken":     {ReviewEnd{By: by("approved", "kim", ""), Commit: strings.Repeat("a", 40)}, "**Taken**: approved by kim. The edit is on `agent/7-x` with [`aaaaaaa`](c/aaaa"},
 		"not used":  {ReviewEnd{By: by("approved", "kim", "")}, "**Not used**: it was approved by kim"},
 		"rejected":  {ReviewEnd{By: by("denied", "kim", "no")}, "**Dropped**: rejected by kim."},
-		"merged":    {ReviewEnd{By: by("denied", "kim", "it was merged by hand"), Merged: true}, "**Not the agent's edit any more**: it was merged by hand"},
-		"late":      {ReviewEnd{By: by("expired", "", "")}, "nobody answered in time"},
+		"merged":    {ReviewEnd{By: by("denied", "kim", "it was merged by hand"), Merged: true}, "**No longer the agent's edit**: it was merged by hand"},
+		"late":      {ReviewEnd{By: by("expired", "", "")}, "not answered in time"},
 		"withdrawn": {ReviewEnd{By: by("withdrawn", "kim", "")}, "a new instruction by kim in #7"},
-		"stale":     {ReviewEnd{By: by("stale", "", "somebody pushed"), Moved: true}, "**Out of date**: somebody pushed. If the edit is still wanted, it is asked for again. Its branch holds commits"},
+		"stale":     {ReviewEnd{By: by("stale", "", "a push to the branch"), Moved: true}, "**Out of date**: a push to the branch. If the edit is still needed, the agent asks again. Its branch has commits"},
 	} {
 		tt.end.Asked = askedByReview()
 		got := tt.end.Text(7, func(sha string) string { return "c/" + sha })

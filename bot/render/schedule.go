@@ -8,7 +8,7 @@ import (
 )
 
 // NoApprover is the reason for refusing an approval in a scheduled session.
-const NoApprover = "Nobody is here to say yes in a scheduled run (unattended: deny). Do without it."
+const NoApprover = "A scheduled run has no approver (unattended: deny). Do without it."
 
 // ReviewDependencies is the task of reviewing a repository's dependencies.
 const ReviewDependencies = "Look at what this repository depends on: manifests and lock files. Say which dependencies are declared and not used, used and not declared, " +
@@ -32,14 +32,14 @@ func ReviewStale(numbers []int, days int) string {
 }
 
 // BySchedule is the reason why a scheduled session began.
-func BySchedule(name string) string { return "the schedule " + line(name, 80) + " has it" }
+func BySchedule(name string) string { return "the schedule " + line(name, 80) + " started it" }
 
 // ScheduleTitle is the title of a schedule's issue.
 func ScheduleTitle(name string) string { return "Schedule: " + line(name, 80) }
 
 // ScheduleBody returns the text of a schedule's issue, with the newest result.
 func ScheduleBody(name, newest string) string {
-	head := "Here is what the schedule " + code(line(name, 80)) + " finds. A comment comes when something has changed. You can close this issue: it is opened again when there is something new."
+	head := "Results of the schedule " + code(line(name, 80)) + ". A comment follows each change. You can close this issue; a new result reopens it."
 	if newest == "" {
 		return head
 	}

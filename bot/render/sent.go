@@ -20,12 +20,12 @@ func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 		switch {
 		case s.Settled || again:
 		case s.How == session.SentRestored:
-			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s had been deleted. I made it again, so that the work is not lost. Delete it once more if you do not want it.\n\n", code(s.Branch))
+			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s was deleted, so I restored it to keep the work. Delete it again if you do not want it.\n\n", code(s.Branch))
 		case s.How == session.SentFallback:
-			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because %s could not take it%s\n\n", code(s.To), code(s.Branch), why(s))
+			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because I could not push it to %s%s\n\n", code(s.To), code(s.Branch), why(s))
 		case s.How == session.SentPatch:
 			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), patchPlace(s, "The work", thread))
-			b.WriteString("When what is in the way is gone, `/agent retry` pushes it and goes on.\n\n")
+			b.WriteString("When the obstacle is gone, `/agent retry` pushes it and continues.\n\n")
 		}
 		if len(s.Held) > 0 {
 			writeWithheld(b, s, thread)
@@ -40,7 +40,7 @@ func writeWithheld(b *strings.Builder, s *session.Push, thread string) {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
 	b.WriteString("\n" + patchPlace(s, "It", thread))
-	b.WriteString("Please apply it yourself. For me to do that, the token that I push with needs the permission *Workflows: read and write*: the owner of a GitHub App gives it to the App and accepts it for this repository. The own token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
+	b.WriteString("Please apply it yourself. To let me push it, give my token the permission *Workflows: read and write*: the owner of a GitHub App grants it to the App and accepts it for this repository. The token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
 }
 
 // why ends a sentence with the reasons, and appends the remote's answer.
@@ -65,12 +65,12 @@ func patchPlace(s *session.Push, what, thread string) string {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
 		return ""
 	case n == 0:
-		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask whoever runs the server for it.\n\n",
+		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask the operator of the server for it.\n\n",
 			what, size(max(s.PatchSize, len(s.Patch))), s.Commit)
 	case n == 1:
-		return fmt.Sprintf("%s is in a comment of mine in %s, as a patch.\n\n", what, thread)
+		return fmt.Sprintf("%s is in my comment in %s, as a patch.\n\n", what, thread)
 	}
-	return fmt.Sprintf("%s is in %d comments of mine in %s, as a patch.\n\n", what, n, thread)
+	return fmt.Sprintf("%s is in %d of my comments in %s, as a patch.\n\n", what, n, thread)
 }
 
 func size(n int) string {
@@ -101,7 +101,7 @@ func Patches(patch string) []untrusted.Post {
 			return nil
 		}
 		return patchComments(parts, patchKind{"", "changes.patch.gz.b64", "base64 -d changes.patch.gz.b64 | gunzip | git apply",
-			"It is packed (gzip, then base64), because it is long or holds characters that a comment does not keep."})
+			"It is packed (gzip, then base64), because it is long or has characters that a comment does not keep."})
 	}
 	return patchComments(parts, patchKind{"diff", "changes.patch", "git apply changes.patch", ""})
 }
@@ -173,9 +173,9 @@ func patchComments(parts []string, k patchKind) []untrusted.Post {
 		title, how := "Patch", "Save the text below as `"+k.file+"` and run `"+k.apply+"` in a clone of the repository."
 		if n := len(parts); n > 1 {
 			title = fmt.Sprintf("Patch, part %d of %d", i+1, n)
-			how = fmt.Sprintf("Put the texts of all %d parts one after another into `%s` and run `%s` in a clone of the repository.", n, k.file, k.apply)
+			how = fmt.Sprintf("Join the texts of all %d parts in order in `%s` and run `%s` in a clone of the repository.", n, k.file, k.apply)
 		}
-		fmt.Fprintf(&b, "### 📎 %s\n\nThis is work that I could not push. %s", title, how)
+		fmt.Fprintf(&b, "### 📎 %s\n\nI could not push this work. %s", title, how)
 		if k.why != "" {
 			b.WriteString(" " + k.why)
 		}

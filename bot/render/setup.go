@@ -23,23 +23,23 @@ func WhichModel(now string, names []string) string {
 
 // ModelNotAllowed says that a model may not be chosen.
 func ModelNotAllowed(name, now string, names []string) string {
-	return fmt.Sprintf("The model %s may not be chosen here, so it stays %s. %s", code(name), code(now), modelsAre(names))
+	return fmt.Sprintf("The model %s is not allowed here; it stays %s. %s", code(name), code(now), modelsAre(names))
 }
 
 func modelsAre(names []string) string {
 	if len(names) == 0 {
-		return "Any model of the server may be chosen."
+		return "Any model of the server is allowed."
 	}
-	return "These may be chosen: " + paths(names) + "."
+	return "Allowed: " + paths(names) + "."
 }
 
 // OtherModel says that the previous model is no longer allowed and another one continues.
 func OtherModel(before, now string) string {
-	return fmt.Sprintf("The model %s, which worked here before, may not be chosen any more, so I go on with %s.", code(before), code(now))
+	return fmt.Sprintf("The earlier model %s is no longer allowed, so I continue with %s.", code(before), code(now))
 }
 
 // SameModel says that nothing changed.
-func SameModel(name string) string { return fmt.Sprintf("The model is %s already.", code(name)) }
+func SameModel(name string) string { return fmt.Sprintf("The model is already %s.", code(name)) }
 
 // ModelIs names the model that works on a session from now on.
 func ModelIs(name string, over bool) string {
@@ -51,15 +51,15 @@ func ModelIs(name string, over bool) string {
 }
 
 // ClearedBy is the reason for ending a session to clear its conversation.
-func ClearedBy(login string) string { return clean(login) + " had me forget the conversation." }
+func ClearedBy(login string) string { return clean(login) + " cleared the conversation." }
 
 // Cleared says that the conversation is forgotten.
 func Cleared(checkpoints bool, branch string) string {
-	kept := "There is nothing on a branch yet."
+	kept := "There are no commits yet."
 	if checkpoints {
 		kept = fmt.Sprintf("The branch %s and its checkpoints stay.", code(branch))
 	}
-	return "I forgot what was said and done so far. " + kept + " Write `/agent` and what you want next."
+	return "The conversation is cleared. " + kept + " Write `/agent` and your next request."
 }
 
 // Layers are the sources of the configuration in force. Model is the default for
@@ -74,7 +74,7 @@ type Layers struct {
 // nil if there is none.
 func Config(of Layers, v *session.State) untrusted.Post {
 	var b, table strings.Builder
-	b.WriteString("What is in force in this thread. Where it comes from: the **server** (whoever runs it), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")
+	b.WriteString("The configuration of this thread. Sources: the **server** (its operator), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")
 	if v != nil {
 		fmt.Fprintf(&b, "This session: mode %s, model %s, branch %s", code(cmp.Or(v.Mode, v.ModeName())), code(v.ModelName()), code(v.Branch))
 		if v.Task.Turns > 0 {
@@ -91,5 +91,5 @@ func Config(of Layers, v *session.State) untrusted.Post {
 	for _, s := range inforce.Of(of.Server, of.Repository, of.Model) {
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", code(s.Key), cell(code(line(s.Value, 200))), s.From)
 	}
-	return untrusted.Post{Text: b.String() + table.String() + "\nKeys that are not here are not set. Secrets are never shown."}
+	return untrusted.Post{Text: b.String() + table.String() + "\nOther keys are not set. Secrets are never shown."}
 }

@@ -53,7 +53,7 @@ func steps(timeline []session.Moment) []step {
 		switch m := m.(type) {
 		case *session.Message:
 			if m.Why != "" {
-				out = append(out, step{text: "Went on because", detail: line(m.Why, 120)})
+				out = append(out, step{text: "Resumed because", detail: line(m.Why, 120)})
 			} else if m.Text != "" {
 				out = append(out, step{text: "@" + m.Author + " wrote", detail: line(session.Command(m.Text), 80)})
 			}
@@ -61,7 +61,7 @@ func steps(timeline []session.Moment) []step {
 			out = append(out, answerSteps(m)...)
 		case *session.Request:
 			if m.Kind == session.AskCommit {
-				out = append(out, step{text: "Asked whether to work on a commit of the fork", detail: fmt.Sprintf("`%.7s`", m.Head)})
+				out = append(out, step{text: "Asked for approval of the fork's commit", detail: fmt.Sprintf("`%.7s`", m.Head)})
 				continue
 			}
 			out = append(out, step{text: askedAs[cmp.Or(m.Kind, session.AskApproval)], detail: "`" + m.ID + "`"})
@@ -85,7 +85,7 @@ func steps(timeline []session.Moment) []step {
 
 // imageSteps name the environment of commands, and the rejected parts of the image.
 func imageSteps(i *session.Image) []step {
-	in := "on the programs of the bot's machine"
+	in := "with the programs of the bot's machine"
 	if i.Name != "" {
 		in = "in the image " + code(line(i.Name, 255))
 	}
@@ -109,14 +109,14 @@ func answerSteps(p *session.Answer) []step {
 		out = append(out, step{text: p.Content})
 	}
 	if n := len(p.Errors); n > 0 {
-		out = append(out, step{text: "Sent a tool call that could not be understood", bad: true})
+		out = append(out, step{text: "Sent an unreadable tool call", bad: true})
 	}
 	return out
 }
 
 var answers = map[policy.ApprovalState]string{
 	policy.Approved: "Approved", policy.Denied: "Denied", policy.Answered: "Answered", policy.Withdrawn: "Withdrawn",
-	policy.Expired: "Nobody answered in time", policy.Stale: "No longer what was shown; asked again",
+	policy.Expired: "Not answered in time", policy.Stale: "Content changed; asked again",
 }
 
 // programName is the author of answers given by the program itself.
@@ -171,10 +171,10 @@ func toolStep(t *session.ToolRun) step {
 }
 
 var notes = map[session.NoteKind]string{
-	session.NoteRefused: "Was not done yet, and went on", session.NoteReverted: "Took a change back",
-	session.NoteTodo:       "Had open items on its list, and went on",
-	session.NoteTests:      "Saw that the tests fail, and went on",
-	session.NoteFallback:   "The server takes no native tool calls; they travel as text from here on",
+	session.NoteRefused: "Not done yet; continued", session.NoteReverted: "Reverted a change",
+	session.NoteTodo:       "Open items on the list; continued",
+	session.NoteTests:      "Failing tests; continued",
+	session.NoteFallback:   "The server takes no native tool calls; from here on they are text",
 	session.NoteCompaction: "Summarized earlier steps",
 }
 
@@ -201,8 +201,8 @@ func noteSteps(p *session.Note) []step {
 
 func pushSteps(s *session.Push) []step {
 	text := map[session.SentHow]string{
-		session.SentRebased:  "Put the work on top of what others pushed to " + code(s.Branch),
-		session.SentRestored: "Made the deleted branch " + code(s.Branch) + " again",
+		session.SentRebased:  "Rebased the work onto new commits of " + code(s.Branch),
+		session.SentRestored: "Restored the deleted branch " + code(s.Branch),
 		session.SentFallback: "Pushed to the branch " + code(s.To) + " instead",
 		session.SentPatch:    "Could not push",
 	}[s.How]

@@ -38,7 +38,7 @@ func TestOrderOfRequests(t *testing.T) {
 		list = append(list, Request{Request: &session.Request{Asked: a, Approval: policy.OpenApproval(a.ID, "", a.Deadline)}})
 	}
 	got := Progress(v, Links{Review: func(id string) int { return map[string]int{"door": 7}[id] }}).Text
-	if want := "Waiting for approval: `leak`, `flow`, `high`, `door` by a review of #7, `medium`, `low`\n"; !strings.Contains(got, want) || strings.Count(got, "Waiting for") != 1 {
+	if want := "Waiting for your approval: `leak`, `flow`, `high`, `door` by a review of #7, `medium`, `low`\n"; !strings.Contains(got, want) || strings.Count(got, "Waiting for") != 1 {
 		t.Errorf("no %q in\n%s", want, got)
 	}
 	text, last := Requests(list, "", "").Text, -1
@@ -66,7 +66,7 @@ func TestWhoseFiles(t *testing.T) {
 	}
 	apply(t, v, session.NewEvent(session.TypeEnded, 6, session.Ended{Outcome: session.Outcome{Status: session.StatusNoChanges}}))
 	got := Progress(v, links()).Text
-	for _, want := range []string{"**1 file changed** by earlier requests in this thread +3 −1", "Pull request: #7, with what was done before"} {
+	for _, want := range []string{"**1 file changed** by earlier requests in this thread +3 −1", "Pull request: #7, with the earlier changes"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

@@ -8,29 +8,29 @@ import (
 // Reasons why an answer does not count, or why a request was settled without one. They
 // are shown with the verdict, and the agent receives them too.
 const (
-	WhyNoPart         = "no right here, and no session to have a part in"
-	WhyLate           = "the time to answer is over"
-	WhyTooLong        = "it is too long to be shown whole in one comment, so nobody could see what a yes would be for"
+	WhyNoPart         = "no rights here, and no part in a session"
+	WhyLate           = "the deadline has passed"
+	WhyTooLong        = "it is too long for one comment, so it cannot be shown and approved as a whole"
 	WhyElsewhere      = "the edit was made on another machine and is not here"
-	WhyAnotherAccount = "the account that approved is another one now"
-	WhyAnotherAuthor  = "the account that wrote it is another one now"
-	WhyOtherWords     = "the text that it comes from does not say yes to this request"
+	WhyAnotherAccount = "the login of the approver now belongs to another account"
+	WhyAnotherAuthor  = "the login of the author now belongs to another account"
+	WhyOtherWords     = "its text does not approve this request"
 	WhyNotShown       = "no comment of mine in this thread shows exactly this request"
-	WhyNowhere        = "it cannot be found any more where the approval came from"
-	WhyReviewEdited   = "the review that approved was edited, dismissed or deleted"
-	WhyCommentDeleted = "the comment that approved was deleted"
-	WhyCommentEdited  = "the comment that approved was edited"
-	WhyPushed         = "somebody pushed to the branch of the pull request, so it is no longer the edit that was asked for"
-	WhyRetargeted     = "somebody changed the branch that the pull request goes to"
+	WhyNowhere        = "the text of the approval can no longer be found"
+	WhyReviewEdited   = "the approving review was edited, dismissed or deleted"
+	WhyCommentDeleted = "the approving comment was deleted"
+	WhyCommentEdited  = "the approving comment was edited"
+	WhyPushed         = "a push to the branch of the pull request changed the edit"
+	WhyRetargeted     = "the base branch of the pull request was changed"
 	WhyClosed         = "the pull request was closed without being merged"
 	WhyPullGone       = "its pull request is gone"
-	WhyMergedUnknown  = "GitHub does not say by whom"
-	WhyRejected       = "a reviewer asked for changes"
-	WhyTakenBack      = "the review that approved it was taken back"
-	WhyNoCode         = "the repository, or the commit that the work starts from, is not there, or I may not see it"
-	WhyNoGitAccess    = "I have no access to the code of this repository. The App has to be installed on it, with the permission Contents: read and write"
-	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Set it to another value, or set Handrail up as an App"
-	WhyNotSigned      = "`commits.sign` is `api`, and GitHub does not sign the commits that it makes here. The server asks for signed commits, so nothing goes to a branch without. Whoever runs the server can set `policy.commits.sign` to `ssh` or `gpg` with a key, or to `none`"
+	WhyMergedUnknown  = "GitHub does not name the account"
+	WhyRejected       = "a reviewer requested changes"
+	WhyTakenBack      = "the approving review was withdrawn"
+	WhyNoCode         = "the repository or the base commit does not exist, or I may not see it"
+	WhyNoGitAccess    = "I have no access to the code of this repository. Install the App on it, with the permission Contents: read and write"
+	WhySignedByApps   = "`commits.sign` is `api`: GitHub signs the commits of a GitHub App, and none that are made with a token. Set another value, or set Handrail up as an App"
+	WhyNotSigned      = "`commits.sign` is `api`, but GitHub does not sign the commits that it makes here. The server requires signed commits, so nothing goes to a branch. Its operator can set `policy.commits.sign` to `ssh` or `gpg` with a key, or to `none`"
 )
 
 // WhyNoPermission names the permission that the App lacks, as GitHub names it.
@@ -44,21 +44,21 @@ func WhyNoPermission(lacks string) string {
 		}
 	}
 	if len(list) == 0 {
-		list = []string{"that this needs"}
+		list = []string{"for this"}
 	}
-	return "I lack the permission " + strings.Join(list, " or ") + ". Whoever owns the GitHub App grants it in the settings of the App, and an owner of this account accepts it; then ask me again"
+	return "I lack the permission " + strings.Join(list, " or ") + ". The owner of the GitHub App grants it in the App's settings, and an owner of this account accepts it; then ask me again"
 }
 
 // WhyNoSigningKey says that the server has no key of the configured kind.
 func WhyNoSigningKey(kind string) string {
-	return "`commits.sign` is " + code(kind) + ", and this server has no such key: whoever runs it can set `commits.key`, or the repository sets it to another value"
+	return "`commits.sign` is " + code(kind) + ", but this server has no such key: its operator can set `commits.key`, or the repository another value"
 }
 
 // Obstacles to the server's own work, as formats for [fmt.Errorf].
 const (
-	WhyNotOnGitHub     = "GitHub says that something is not there any more (%s)"
-	WhyRefusedByGitHub = "GitHub does not let me do it (%s: %s)"
-	WhyServer          = "something is wrong on the server that I run on, and whoever runs it finds more in its log (%s)"
+	WhyNotOnGitHub     = "something no longer exists on GitHub (%s)"
+	WhyRefusedByGitHub = "GitHub refused it (%s: %s)"
+	WhyServer          = "my server has a problem, and its operator finds more in the log (%s)"
 )
 
 // Detail shows the text of an error to expert readers.
@@ -66,29 +66,29 @@ func Detail(text string) string { return code(line(text, 200)) }
 
 // NoWorkspace says that a workflow run has no workspace for commands.
 func NoWorkspace(why string) string {
-	return "there is no workspace for commands in this workflow run (" + Detail(why) + "). Whoever keeps the workflow can mend that. Then ask me again, or write `/agent retry` where a session ended by it."
+	return "this workflow run has no workspace for commands (" + Detail(why) + "). A maintainer can fix the workflow. Then ask me again, or write `/agent retry` if a session ended."
 }
 
 // NoImage says that the image for commands is not available.
 func NoImage(why string) string {
-	return "there is no image for commands to run in (" + code(line(why, 600)) + "). Whoever runs the server can get it there; a repository can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
+	return "there is no image for commands to run in (" + code(line(why, 600)) + "). The operator of the server can pull it; a repository can name another one in `.github/agent.yml`, as `workspace: {image: …}`. Then write `/agent retry`."
 }
 
 // WhyNoRight says that the approver has lost the right to approve.
-func WhyNoRight(why string) string { return "the approval does not count any more: " + why }
+func WhyNoRight(why string) string { return "the approval no longer counts: " + why }
 
 // WhyMergedAlone says why a manual merge is not an approval.
 func WhyMergedAlone(why string) string { return "it was merged by hand, but " + why }
 
 // WhyMergedBy says that the account behind a manual merge may not approve.
 func WhyMergedBy(why string) string {
-	return "it was merged by hand by somebody who cannot approve it: " + why
+	return "it was merged by hand by an account that cannot approve it: " + why
 }
 
 // WhyOtherCommit says that a review is for a different commit.
 func WhyOtherCommit(of, asked string) string {
-	return fmt.Sprintf("it is of %.7s, and what was asked for is %.7s", of, asked)
+	return fmt.Sprintf("it is of %.7s, and the request is for %.7s", of, asked)
 }
 
 // WhyNoPull says that GitHub refused the pull request for an edit.
-func WhyNoPull(reason string) string { return "GitHub does not take the pull request (" + reason + ")" }
+func WhyNoPull(reason string) string { return "GitHub refused the pull request (" + reason + ")" }

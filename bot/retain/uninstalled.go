@@ -75,7 +75,7 @@ func (u *Uninstalled) change(ctx context.Context, with func(*known)) (k known, e
 			err = json.Unmarshal(raw, &k)
 		}
 		if store.Unless(err, store.ErrNotFound) != nil {
-			return k, fmt.Errorf("read what the App is installed on: %w", err)
+			return k, fmt.Errorf("read the installations of the App: %w", err)
 		}
 		if k.App != u.App || k.Gone == nil { //control:absent-for-this-app
 			k = known{App: u.App, Gone: map[string]*absence{}}
@@ -113,7 +113,7 @@ func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 	if len(repos) == 0 {
 		return
 	}
-	u.Log.WarnContext(ctx, "the App is not installed on repositories any more: their data goes when its time is over", "repositories", repos, "keep", u.Keep.String())
+	u.Log.WarnContext(ctx, "the App is no longer installed on repositories: their data goes when its time is over", "repositories", repos, "keep", u.Keep.String())
 	u.EndSessions(ctx, repos)
 }
 
@@ -134,7 +134,7 @@ func (k *known) markMissing(repo string, now time.Time) bool {
 func (u *Uninstalled) Look(ctx context.Context) error {
 	is, err := u.Ask(ctx)
 	if err != nil { //control:no-answer-deletes-nothing
-		return fmt.Errorf("ask what the App is installed on: %w", err)
+		return fmt.Errorf("ask for the installations of the App: %w", err)
 	}
 	kept, err := u.storedRepositories(ctx)
 	if err != nil {
@@ -253,7 +253,7 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 		for _, s := range list {
 			if err := u.removeSession(ctx, s); err != nil {
 				left++
-				u.Log.WarnContext(ctx, "a session of a repository that the App was taken off is not deleted yet", "session", s.ID, "err", err)
+				u.Log.WarnContext(ctx, "a session of a repository without the App is not deleted yet", "session", s.ID, "err", err)
 				continue
 			}
 			deleted++
@@ -262,7 +262,7 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 			return 0, nil
 		}
 		if len(list) < page {
-			u.Log.InfoContext(ctx, "deleted what was kept of a repository that the App was taken off", "repository", repo, "sessions", deleted, "left", left)
+			u.Log.InfoContext(ctx, "deleted the data of a repository without the App", "repository", repo, "sessions", deleted, "left", left)
 			return left, nil
 		}
 		q.Before = list[len(list)-1].Created
@@ -293,11 +293,11 @@ func (u *Uninstalled) removeSession(ctx context.Context, s *store.Session) error
 	if err != nil {
 		return err
 	}
-	why := fmt.Sprintf("retention.uninstalled, %d days after the App was taken off %s", u.Keep/(24*time.Hour), s.Repo)
+	why := fmt.Sprintf("retention.uninstalled, %d days after the App was uninstalled from %s", u.Keep/(24*time.Hour), s.Repo)
 	return store.Unless(u.delete(ctx, s, heads[s.ID], why), store.ErrNotFound)
 }
 
-const takenOff = "the App was taken off the repository"
+const takenOff = "the App was uninstalled from the repository"
 
 // endThread drops the deliveries of a thread.
 func (u *Uninstalled) endThread(ctx context.Context, s *store.Session, _ store.Fence) error {

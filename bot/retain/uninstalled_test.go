@@ -113,7 +113,7 @@ func TestUninstalled(t *testing.T) {
 	list, err := a.store.Deleted(t.Context())
 	must(t, err)
 	for _, d := range list {
-		if r, err := anchor.CheckDeleted(a.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.uninstalled, 30 days after the App was taken off octo/hello" {
+		if r, err := anchor.CheckDeleted(a.Key, &d); err != nil || r.Signed != 1 || d.Why != "retention.uninstalled, 30 days after the App was uninstalled from octo/hello" {
 			t.Errorf("%+v: %+v, %v", d, r, err)
 		}
 	}

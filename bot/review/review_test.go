@@ -45,7 +45,7 @@ func TestInAnIssue(t *testing.T) {
 	if r := Compose(in); !strings.HasPrefix(r.Body, "1 finding.\n") {
 		t.Errorf("in an issue: %s", r.Body)
 	}
-	if r := compose(Input{Findings: []session.Finding{finding(99, "one")}}); !strings.HasPrefix(r.Body, "1 finding, on lines that this pull request does not show.\n") {
+	if r := compose(Input{Findings: []session.Finding{finding(99, "one")}}); !strings.HasPrefix(r.Body, "1 finding, on lines outside the diff.\n") {
 		t.Errorf("in a pull request: %s", r.Body)
 	}
 }
@@ -197,7 +197,7 @@ func TestWithout(t *testing.T) {
 	if got := placed(r); got != "0-3, elsewhere a.go:4" {
 		t.Errorf("placed %s", got)
 	}
-	if want := "2 findings: 1 on the lines, 1 here.\n\n**Medium: two.** [a.go:4](https://h/x)\n\nw\n\nRead all of it.\n\nRead nothing. Left out, because programs write them: `big.lock`.\n"; r.Body != want {
+	if want := "2 findings: 1 on the lines, 1 here.\n\n**Medium: two.** [a.go:4](https://h/x)\n\nw\n\nRead all of it.\n\nRead nothing. Left out as generated: `big.lock`.\n"; r.Body != want {
 		t.Errorf("summary is %q, want %q", r.Body, want)
 	}
 }

@@ -45,8 +45,8 @@ func TestCoverage(t *testing.T) {
 		"":                  {Read: 1},
 		"Read all 3 files.": {Read: 3},
 		"Read both files.":  {Read: 2},
-		"Read 2 of 4 files. Not read, for want of time or room: `a.go`. Left out, because programs write them: `go.sum`.": {Read: 2, Unread: []string{"a.go", "go.sum"}},
-		"Read 1 of 2 files. Left out, because programs write them: `go.sum`.":                                             {Read: 1, Unread: []string{"go.sum"}},
+		"Read 2 of 4 files. Not read for lack of time or room: `a.go`. Left out as generated: `go.sum`.": {Read: 2, Unread: []string{"a.go", "go.sum"}},
+		"Read 1 of 2 files. Left out as generated: `go.sum`.":                                            {Read: 1, Unread: []string{"go.sum"}},
 	} {
 		if got := in.Coverage(); got != want {
 			t.Errorf("%q, want %q", got, want)

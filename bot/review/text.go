@@ -36,7 +36,7 @@ func line(s string) string {
 
 // Done is the final reply in a thread about code that is gone.
 func Done(commit string) string {
-	return fmt.Sprintf("The code that this is about is gone as of `%.10s`.", commit)
+	return fmt.Sprintf("This code is gone as of `%.10s`.", commit)
 }
 
 // body returns the text of a comment on lines.
@@ -56,7 +56,7 @@ func why(f session.Finding) string {
 	text := block().ReplaceAllString(strings.TrimSpace(f.Why), "${1}text") //control:only-tried-suggestions
 	text = untrusted.CleanOutput(text, untrusted.OutputOptions{})
 	if f.Unsure != "" {
-		text += "\n\nA second look did not bear it out: " + line(f.Unsure)
+		text += "\n\nA second look did not confirm it: " + line(f.Unsure)
 	}
 	return text
 }
@@ -81,7 +81,7 @@ func (in Input) summary(r Review) string {
 	b.WriteString(in.count(r) + "\n")
 	for i, f := range r.Elsewhere {
 		if i == maxTold || utf8.RuneCountInString(b.String()) > maxSummary/2 {
-			fmt.Fprintf(&b, "\nand %d more of less weight.\n", len(r.Elsewhere)-i)
+			fmt.Fprintf(&b, "\nand %d less important ones.\n", len(r.Elsewhere)-i)
 			break
 		}
 		fmt.Fprintf(&b, "\n%s [%s](%s)\n\n%s\n", claim(f), untrusted.EscapeLine(where(f)), in.Link(f), why(f))
@@ -93,7 +93,7 @@ func (in Input) summary(r Review) string {
 		b.WriteString("\n" + told + "\n")
 	}
 	if in.Moved != "" { //control:says-what-was-read
-		fmt.Fprintf(&b, "\nRead as of `%.10s`; what was pushed since is not in it.\n", in.Moved)
+		fmt.Fprintf(&b, "\nReviewed as of `%.10s`, without later commits.\n", in.Moved)
 	}
 	return b.String()
 }
@@ -113,7 +113,7 @@ func (in Input) count(r Review) string {
 	case on == 0 && len(in.Files) == 0: // an issue has no diff
 		return findings(here) + "."
 	case on == 0:
-		return fmt.Sprintf("%s, on lines that this pull request does not show.", findings(here))
+		return fmt.Sprintf("%s, on lines outside the diff.", findings(here))
 	}
 	return fmt.Sprintf("%s: %d on the lines, %d here.", findings(on+here), on, here)
 }
@@ -157,10 +157,10 @@ func (in Input) Coverage() string {
 		said[0] = "Read nothing."
 	}
 	if len(unread) > 0 {
-		said = append(said, "Not read, for want of time or room: "+names(unread)+".")
+		said = append(said, "Not read for lack of time or room: "+names(unread)+".")
 	}
 	if len(made) > 0 {
-		said = append(said, "Left out, because programs write them: "+names(made)+".")
+		said = append(said, "Left out as generated: "+names(made)+".")
 	}
 	return strings.Join(said, " ")
 }

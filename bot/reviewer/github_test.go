@@ -276,7 +276,7 @@ func TestHeadMovesMeanwhile(t *testing.T) {
 		t.Errorf("said %+v, read was %s", got, read)
 	}
 	body := p.gh.Thread(p.ref).Pull.Reviews[0].Body
-	if !strings.Contains(body, "Read as of `"+read[:10]+"`; what was pushed since is not in it.") {
+	if !strings.Contains(body, "Reviewed as of `"+read[:10]+"`, without later commits.") {
 		t.Errorf("the summary is %q", body)
 	}
 }
@@ -358,7 +358,7 @@ func TestReadCommitIsGone(t *testing.T) {
 		t.Errorf("said on lines of other code: %+v", got)
 	}
 	r := p.gh.Thread(p.ref).Pull.Reviews
-	if len(r) != 1 || !strings.Contains(r[0].Body, "/blob/"+read+"/a.go#L4>)") || !strings.Contains(r[0].Body, "Read as of `"+read[:10]) {
+	if len(r) != 1 || !strings.Contains(r[0].Body, "/blob/"+read+"/a.go#L4>)") || !strings.Contains(r[0].Body, "Reviewed as of `"+read[:10]) {
 		t.Errorf("said %+v", r)
 	}
 }

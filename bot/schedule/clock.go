@@ -210,7 +210,7 @@ func (c Clock) start(ctx context.Context, e Entry, installation int64) error {
 	case d.Skip:
 		what = fmt.Sprintf("left out: no server ran at %s", d.At.UTC().Format(time.DateTime))
 	case d.Missed > 0:
-		what = fmt.Sprintf("started once for %d times, at most of which no server ran", d.Missed+1)
+		what = fmt.Sprintf("started once for %d times, most of them missed", d.Missed+1)
 	}
 	if !d.Skip {
 		put, err := Start{Entry: e, At: d.At, Missed: d.Missed, Installation: installation}.Delivery()

@@ -146,7 +146,7 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 // unattended: it is read only unless its schedule asks for approvals.
 func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
 	if h.Session != nil && !h.Session.State.Over() { //control:runs-do-not-overlap
-		const what = "the run before has not ended"
+		const what = "the previous run has not ended"
 		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: "left out: " + what}, readAgain(s.Range))
 		return &watch.Answer{Note: what}, err
 	}

@@ -67,7 +67,7 @@ func wrongMode(s policy.Schedule, modes []string) string {
 	case err != nil:
 		return err.Error()
 	case !m.ReadOnly() && s.Unattended != "ask": //control:schedules-only-read
-		return "it acts for nobody, so a mode that changes files needs unattended: ask"
+		return "it has no requester, so a mode that changes files needs unattended: ask"
 	case len(modes) > 0 && !slices.Contains(modes, m.Name):
 		return fmt.Sprintf("the server lets schedules have the modes %s", strings.Join(modes, ", "))
 	}
@@ -226,5 +226,5 @@ func refusal(e Entry, now []Entry) string {
 			return n.Refused
 		}
 	}
-	return "it is not scheduled any more"
+	return "it is no longer scheduled"
 }

@@ -24,7 +24,7 @@ import (
 var (
 	ErrNotFound = errors.New("not in the store")
 	ErrExists   = errors.New("already in the store")
-	ErrConflict = errors.New("changed by somebody else in the meantime")
+	ErrConflict = errors.New("changed by another worker in the meantime")
 	ErrHeld     = errors.New("lease is held by another worker")
 	ErrPutOff   = errors.New("put off after a failure")
 	ErrNotOver  = errors.New("not over, or something waits for it")

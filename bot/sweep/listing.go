@@ -28,7 +28,7 @@ type Lister struct {
 
 // Follow handles new posts until ctx ends. Said keeps its own position.
 func (l Lister) Follow(ctx context.Context) {
-	Every{Pause: l.Every, Later: true, Log: l.Log}.Run(ctx, "look at what was written", func(ctx context.Context) error {
+	Every{Pause: l.Every, Later: true, Log: l.Log}.Run(ctx, "look at new texts", func(ctx context.Context) error {
 		return l.since(ctx, listed{}, time.Time{})
 	})
 }
@@ -45,7 +45,7 @@ type listed struct {
 
 // Run lists at start and then at intervals, until ctx ends.
 func (l Lister) Run(ctx context.Context) {
-	Every{Pause: cmp.Or(l.Every, sweepEvery), Log: l.Log}.Run(ctx, "list what was written", l.list)
+	Every{Pause: cmp.Or(l.Every, sweepEvery), Log: l.Log}.Run(ctx, "list new texts", l.list)
 }
 
 // list handles the posts since the last listing. The first listing handles nothing: posts
@@ -81,7 +81,7 @@ func (l Lister) list(ctx context.Context) error {
 		return err
 	}
 	if times.First.Equal(now.Truncate(time.Second)) {
-		l.Log.WarnContext(ctx, "with a token GitHub cannot be asked for deliveries that were missed; what is written is listed from now on")
+		l.Log.WarnContext(ctx, "with a token GitHub cannot be asked for missed deliveries; new texts are listed from now on")
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func KeepSpent(ctx context.Context, app *ghapp.App, meta store.Meta, log *slog.L
 		err = app.CountSpent(last)
 	}
 	if store.Unless(err, store.ErrNotFound) != nil {
-		log.WarnContext(ctx, "what was written within the last hour is not known", "err", err)
+		log.WarnContext(ctx, "the writes of the last hour are not known", "err", err)
 	}
 	tick := time.NewTicker(spentEvery)
 	defer tick.Stop()
@@ -97,7 +97,7 @@ func KeepSpent(ctx context.Context, app *ghapp.App, meta store.Meta, log *slog.L
 			err = meta.Set(context.WithoutCancel(ctx), spentKey, now)
 		}
 		if last = now; err != nil {
-			log.WarnContext(ctx, "keep what was written", "err", err)
+			log.WarnContext(ctx, "keep listed texts", "err", err)
 		}
 	}
 }

@@ -59,7 +59,7 @@ type Handler struct {
 func New(c Config) (*Handler, error) {
 	switch {
 	case len(c.Secret) == 0:
-		return nil, errors.New("make webhook: the secret is empty: set the webhook secret of the GitHub App, without it anybody could send deliveries")
+		return nil, errors.New("make webhook: the secret is empty: set the webhook secret of the GitHub App, without it any sender could forge deliveries")
 	case c.Intake == nil:
 		return nil, errors.New("make webhook: no intake given")
 	case c.Parse == nil:

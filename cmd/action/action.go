@@ -98,7 +98,7 @@ func Read(getenv func(string) string) (Run, error) {
 	}
 	if len(missing) > 0 {
 		need("INPUT_TOKEN")
-		wrong = append(wrong, fmt.Errorf("handrail action runs as a step of a workflow (see docs/action), and not set here: %s. On a machine of yours, `handrail run` works in a clone", strings.Join(missing, ", ")))
+		wrong = append(wrong, fmt.Errorf("handrail action runs as a step of a workflow (see docs/action); not set here: %s. On your own machine, `handrail run` works in a clone", strings.Join(missing, ", ")))
 	} else if r.Token == "" {
 		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
 	}
@@ -136,7 +136,7 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 	}
 	ends := began.Add(all - min(all/10, 2*time.Minute)) //control:before-the-job-ends
 	if ends.Before(now.Add(time.Second)) {
-		return ends, fmt.Errorf("%w before anything was begun, so nothing was: the job needs more time than timeout-minutes", ErrTime)
+		return ends, fmt.Errorf("%w before the work began, so nothing was done: the job needs a longer timeout-minutes", ErrTime)
 	}
 	return ends, nil
 }

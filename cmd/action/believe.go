@@ -103,7 +103,7 @@ func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 		if why == "" || err != nil {
 			return d, err
 		}
-		i.Log.WarnContext(ctx, "what waits in the ref is not on GitHub, and is not worked on", "delivery", d.ID, "thread", key, "why", why)
+		i.Log.WarnContext(ctx, "a waiting event of the ref is not on GitHub, and is left out", "delivery", d.ID, "thread", key, "why", why)
 		if err := i.Done(ctx, "not on GitHub: "+why, d.ID); err != nil {
 			return nil, err
 		}

@@ -75,7 +75,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	}
 	switch err := t.Check(); {
 	case t.Text == "" && slices.Contains(checks, r.Event):
-		return nil, Ignored(r.Event + ": the check is not of a pull request that the agent opened, and nothing says what to do about others. Set the input task, such as: mend what fails")
+		return nil, Ignored(r.Event + ": the check is not of a pull request that the agent opened. For others, set the input task, such as: fix the failing check")
 	case t.Text == "":
 		or := map[bool]string{true: "write schedules into .github/agent.yml of the default branch", false: "give the event one: an input, or a key of client_payload, with the name task"}[r.Event == "schedule"]
 		return nil, fmt.Errorf("%s: there is no task. Set the input task of the action, or %s", r.Event, or)
@@ -89,7 +89,7 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	switch {
 	case c.Conclusion != "failure" && c.Conclusion != "timed_out":
-		return 0, Ignored(fmt.Sprintf("%s: the check has not failed (%s), so there is nothing to mend.", event, cmp.Or(c.Conclusion, c.Status, "unknown")))
+		return 0, Ignored(fmt.Sprintf("%s: the check has not failed (%s), so there is nothing to fix.", event, cmp.Or(c.Conclusion, c.Status, "unknown")))
 	case len(c.Pulls) == 0:
 		return 0, Ignored(event + ": the check is not about a pull request of this repository.")
 	}
@@ -99,7 +99,7 @@ func failedOn(event string, c ghapp.EventCheck) (int, error) {
 // issueIntro returns the first paragraph of a task's issue: the user and the cause.
 func (r Run) issueIntro(t *Task) string {
 	if r.Event == "schedule" {
-		return "A workflow starts this by the clock, each time in this issue while it is open. Who last changed the time of the schedule is who asks: `" + t.By.Login + "`."
+		return "A scheduled workflow starts this, each time in this issue while it is open. The requester is the last editor of the schedule: `" + t.By.Login + "`."
 	}
 	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(r.ID, 10) + ")."
 }
@@ -108,7 +108,7 @@ func (r Run) issueIntro(t *Task) string {
 // without a thread gets an issue. bots lists the bots that may start tasks.
 func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) ([]byte, error) {
 	if t.By.Bot && !slices.Contains(bots, t.By.ID) { //control:bots-start-nothing
-		return nil, Ignored(fmt.Sprintf("%s: it was started by %s, which is no person, and not on the list approvals.bots.", r.Event, t.By.Login))
+		return nil, Ignored(fmt.Sprintf("%s: it was started by %s, a bot that is not on the list approvals.bots.", r.Event, t.By.Login))
 	}
 	is, err := r.thread(ctx, c, t)
 	if err != nil {
@@ -131,7 +131,7 @@ func (r Run) thread(ctx context.Context, c *ghapp.Client, t *Task) (ghapp.Issue,
 		return c.Issue(ctx, at)
 	}
 	if err := t.MayOpen(ctx, c); errors.Is(err, trigger.ErrNoRights) {
-		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: %s, who started it, %v.", r.Event, t.By.Login, err))
+		return ghapp.Issue{}, Ignored(fmt.Sprintf("%s: it was started by %s, an account that %v.", r.Event, t.By.Login, err))
 	} else if err != nil {
 		return ghapp.Issue{}, err
 	}

@@ -42,7 +42,7 @@ func TestTasks(t *testing.T) {
 		{"a review", "pull_request_review", `{"action": "submitted", "pull_request": {"number": 6}, "review": {"id": 1}}`, "TASK=x", ""},
 		{"a failed suite", "check_suite", `{"action": "completed", "check_suite": {"conclusion": "failure", "pull_requests": [{"number": 8}]}}`, "TASK=x", "x|||8|kim"},
 		{"a failed run", "workflow_run", `{"action": "completed", "workflow_run": {"conclusion": "timed_out", "pull_requests": [{"number": 8}]}}`, "TASK=x", "x|||8|kim"},
-		{"a failed suite without a task", "check_suite", `{"check_suite": {"conclusion": "failure", "pull_requests": [{"number": 8}]}}`, "", "nothing says what to do"},
+		{"a failed suite without a task", "check_suite", `{"check_suite": {"conclusion": "failure", "pull_requests": [{"number": 8}]}}`, "", "For others, set the input task"},
 		{"one that did not fail", "check_suite", `{"check_suite": {"conclusion": "cancelled", "pull_requests": [{"number": 8}]}}`, "TASK=x", "has not failed (cancelled)"},
 		{"of a pull request elsewhere", "workflow_run", `{"workflow_run": {"conclusion": "failure", "pull_requests": [{"number": 8, "base": {"repo": {"id": 2}}}]}}`, "TASK=x", "not about a pull request"},
 		{"of a second one here", "workflow_run", `{"workflow_run": {"conclusion": "failure", "pull_requests": [{"number": 8, "base": {"repo": {"id": 2}}}, {"number": 9, "base": {"repo": {"id": 1}}}]}}`, "TASK=x", "x|||9|kim"},

@@ -125,11 +125,11 @@ func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thr
 	said = "The workflow run was cancelled, so the agent stopped here."
 	switch {
 	case why == nil:
-		said = "What the agent needs to go on is away for longer, so the workflow run ended here."
+		said = "The agent waits for a server that does not answer, so the workflow run ended here."
 	case errors.Is(why, ErrTime):
 		said = "The time of the workflow's job is nearly over, so the agent stopped here."
 	}
-	said += " Its work is saved, and nothing of it is lost. The next run in this thread goes on with it: comment `/agent status` to start one, or `/agent stop` to end the session."
+	said += " Its work is saved. The next run in this thread continues it: comment `/agent status` to start one, or `/agent stop` to end the session."
 	_, err = c.Perform(ctx, ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true})
 	return said, err
 }

@@ -28,7 +28,7 @@ func (r Run) CheckIsolation() error {
 		return errors.New("read the event: the file that GITHUB_EVENT_PATH names is no JSON object")
 	}
 	if r.Inputs.Workspace == "local" && !ev.Repository.Private { //control:local-is-private
-		return errors.New("workspace: local is refused in a public repository: what strangers write there would run beside the job's token; use docker or bwrap")
+		return errors.New("workspace: local is refused in a public repository: code of strangers would run beside the job's token; use docker or bwrap")
 	}
 	return nil
 }
@@ -45,11 +45,11 @@ func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event str
 	}
 	trees, err := checkouts(getenv("GITHUB_WORKSPACE"))
 	if err != nil {
-		return "", fmt.Errorf("%s runs with the rights of the base, and what is checked out cannot be read: %w", r.Event, err)
+		return "", fmt.Errorf("%s runs with the rights of the base, and the checkout cannot be read: %w", r.Event, err)
 	}
 	for _, dir := range trees {
 		if head, at := headOf(ctx, dir), getenv("GITHUB_SHA"); head != "" && head != at { //control:base-tree-only
-			return "", fmt.Errorf("%s runs with the rights of the base, and the work tree in %s is at %s, not at the base commit %s: what somebody proposed could be run with these rights. Take the checkout out of the job: the agent needs none", r.Event, dir, head, at)
+			return "", fmt.Errorf("%s runs with the rights of the base, and the work tree in %s is at %s, not at the base commit %s: a proposed change could run with these rights. Take the checkout out of the job: the agent needs none", r.Event, dir, head, at)
 		}
 	}
 	return as, nil

@@ -31,7 +31,7 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 	}
 	threads, strange := threadsOf(list, at)
 	if strange != "" { //control:state-of-another-thread
-		return w.tell(ctx, at, "strange-"+ghapp.Digest(strange), "holds what belongs to another thread: somebody put it there")
+		return w.tell(ctx, at, "strange-"+ghapp.Digest(strange), "holds the data of another thread: it was put there by hand")
 	}
 	self, err := w.Client.Self(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 			return err
 		}
 		if err != nil { //control:state-was-set-back
-			return w.tell(ctx, at, id, "was put back to an earlier state: it lacks what was said in the thread")
+			return w.tell(ctx, at, id, "was reset to an earlier state: it lacks later comments of the thread")
 		}
 	}
 	return nil
@@ -90,14 +90,14 @@ func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange 
 // tell posts the fault of the ref in the thread, once.
 func (w Witness) tell(ctx context.Context, at thread.Ref, id, what string) error {
 	ref := Ref(gitref.Prefix, at)
-	said := fmt.Sprintf("The git ref `%s`, in which I keep what I know of this thread, %s. I do nothing by it, because what was approved once could be done again. Whoever may push can delete it: `git push origin :%s`. Then `/agent …` begins anew.", ref, what, ref)
+	said := fmt.Sprintf("The git ref `%s`, with my data of this thread, %s. I do not use it, because an approved action could run twice. A maintainer can delete it: `git push origin :%s`. Then `/agent …` starts anew.", ref, what, ref)
 	write := ghapp.Write{Key: "set-back-" + id, Kind: ghapp.WriteComment, Thread: at, Body: said}
 	_, known, err := w.Client.Find(ctx, write)
 	if err == nil && !known {
 		_, err = w.Client.Perform(ctx, write)
 	}
 	if err == nil {
-		err = fmt.Errorf("%s %s; nothing is done by it. Delete it (git push origin :%s) to begin anew", ref, what, ref)
+		err = fmt.Errorf("%s %s; it is not used. Delete it (git push origin :%s) to start anew", ref, what, ref)
 	}
 	return err
 }

@@ -58,9 +58,9 @@ type Bases struct {
 
 // Retention is `retention:` in the server's file: the time for which unused data is kept.
 type Retention struct {
-	Logs        policy.Duration `yaml:"logs" jsonschema:"description=How long a session that is over stays with its log\\, since it was written to last; for ever when unset."`
-	Uninstalled policy.Duration `yaml:"uninstalled" jsonschema:"description=How long the data of a repository stays that the App was taken off; 0 for ever,default=720h"`
-	Mirrors     policy.Duration `yaml:"mirrors" jsonschema:"description=How long the mirror of a repository stays that nobody has used; for ever when unset."`
+	Logs        policy.Duration `yaml:"logs" jsonschema:"description=How long an ended session stays with its log\\, counted from its last event; for ever when unset."`
+	Uninstalled policy.Duration `yaml:"uninstalled" jsonschema:"description=How long the data of a repository stays after the App was uninstalled; 0 for ever,default=720h"`
+	Mirrors     policy.Duration `yaml:"mirrors" jsonschema:"description=How long an unused mirror of a repository stays; for ever when unset."`
 }
 
 // GitHub is `github:` in the server's file. Either the App's id and key are set, or Token
@@ -71,15 +71,15 @@ type GitHub struct {
 	PrivateKeyFile string `yaml:"private_key_file" jsonschema:"description=The App's private key: the PEM file that GitHub gave."`
 	Repository     string `yaml:"repository" jsonschema:"description=The one repository that a token serves: owner/name."`
 	// Repositories are the served ones: owner/name, or owner/* for all of an owner.
-	Repositories []string `yaml:"repositories" jsonschema:"description=Repositories that are served: owner/name\\, or owner/*; all that the App is installed on when unset."`
+	Repositories []string `yaml:"repositories" jsonschema:"description=Repositories that are served: owner/name\\, or owner/*; all repositories of the App when unset."`
 	// Apps are the ids of Apps through which users may write commands.
-	Apps []int64 `yaml:"apps" jsonschema:"description=Numbers of Apps through which people may give commands."`
+	Apps []int64 `yaml:"apps" jsonschema:"description=Numbers of Apps through which users may give commands."`
 	// Poll is the interval for polling GitHub instead of a webhook; 0 disables polling.
 	Poll policy.Duration `yaml:"poll"`
 
-	PartialClone *bool `yaml:"partial_clone" jsonschema:"description=New mirrors get the contents of files when they are needed; true when unset."`
+	PartialClone *bool `yaml:"partial_clone" jsonschema:"description=New mirrors fetch the contents of files on demand; true when unset."`
 
-	CAFile string `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
+	CAFile string `yaml:"ca_file" jsonschema:"description=PEM file of certificate authorities to trust besides the system's."`
 
 	Trusted       *x509.CertPool `yaml:"-"` // from CAFile
 	Key           []byte         `yaml:"-"`
@@ -101,7 +101,7 @@ const DefaultAtOnce = 8
 // Sessions is `sessions:` in the server's file; 0 means the default.
 type Sessions struct {
 	AtOnce  int `yaml:"at_once" jsonschema:"description=Sessions that run at the same time.,minimum=0,default=8"`
-	PerUser int `yaml:"per_user" jsonschema:"description=Of these\\, for one person; at_once when unset.,minimum=0,default=at_once"`
+	PerUser int `yaml:"per_user" jsonschema:"description=Of these\\, for one user; at_once when unset.,minimum=0,default=at_once"`
 	PerRepo int `yaml:"per_repo" jsonschema:"description=Of these\\, in one repository; at_once when unset.,minimum=0,default=at_once"`
 }
 
@@ -304,7 +304,7 @@ func checkKey(file string, data []byte) error {
 // complete adds a problem for each missing value.
 func (c *Server) complete(bad *problems) {
 	g := c.GitHub
-	bad.when(g.WebhookSecret == "" && g.Poll == 0, "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. Where GitHub cannot reach this machine, set github.poll in its place")
+	bad.when(g.WebhookSecret == "" && g.Poll == 0, "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. If GitHub cannot reach this machine, set github.poll instead")
 	bad.when(g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "", "", "no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it")
 	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.Key) > 0
 	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "github", "a GitHub App needs both github.app_id and github.private_key_file")

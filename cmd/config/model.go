@@ -26,13 +26,13 @@ type Model struct {
 	MaxTokens   int             `yaml:"max_tokens" jsonschema:"description=Tokens of one answer.,minimum=0"`
 	Parallel    int             `yaml:"parallel" jsonschema:"description=Sessions that the model works for at the same time.,minimum=0"`
 	KeepAlive   string          `yaml:"keep_alive" jsonschema:"description=How long Ollama keeps the model loaded: 30m\\, or forever."`
-	Effort      string          `yaml:"effort" jsonschema:"description=How hard a model thinks that knows levels: low\\, medium or high."`
-	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told what of a prompt it can use again."`
+	Effort      string          `yaml:"effort" jsonschema:"description=Thinking effort of a model with levels: low\\, medium or high."`
+	Cache       openai.Cache    `yaml:"cache" jsonschema:"enum=prompt_cache_key,enum=cache_control,description=How an OpenAI-compatible server is told the part of a prompt to reuse."`
 	Silence     policy.Duration `yaml:"silence"` // maximum time without output
 	AnswerTime  policy.Duration `yaml:"answer_time" jsonschema:"description=How long one answer may take from its first word on.,default=3m"`
-	Form        string          `yaml:"form" jsonschema:"enum=auto,enum=native,enum=text,enum=files,default=auto,description=How the model is asked to act: with calls of its server\\, with calls in its text\\, or with files; auto begins with what went well in earlier sessions."`
+	Form        string          `yaml:"form" jsonschema:"enum=auto,enum=native,enum=text,enum=files,default=auto,description=How the model is asked to act: with calls of its server\\, with calls in its text\\, or with files; auto begins with the form that worked in earlier sessions."`
 	Can         Abilities       `yaml:"can"`
-	CAFile      string          `yaml:"ca_file" jsonschema:"description=Certificates in PEM form of authorities that are trusted besides the system's."`
+	CAFile      string          `yaml:"ca_file" jsonschema:"description=PEM file of certificate authorities to trust besides the system's."`
 
 	Headers map[string]string `yaml:"headers" jsonschema:"description=Headers of each request to the model's server: the name of each\\, and the variable of the environment that holds its value."`
 

@@ -5,7 +5,7 @@ import "cmp"
 // Quotas is `quotas:` in the server's file: the limits of requests per hour and of writes
 // to GitHub. 0 means the default, -1 no limit.
 type Quotas struct {
-	Sender          int `yaml:"sender" jsonschema:"description=Requests of one person within an hour; -1 for no limit.,minimum=-1,default=60"`
+	Sender          int `yaml:"sender" jsonschema:"description=Requests of one user within an hour; -1 for no limit.,minimum=-1,default=60"`
 	Thread          int `yaml:"thread" jsonschema:"description=Requests in one thread within an hour; -1 for no limit.,minimum=-1,default=120"`
 	Repository      int `yaml:"repository" jsonschema:"description=Requests in one repository within an hour; -1 for no limit.,minimum=-1,default=400"`
 	Installation    int `yaml:"installation" jsonschema:"description=Requests in all repositories of an installation within an hour; -1 for no limit.,minimum=-1,default=2000"`

@@ -22,8 +22,8 @@ import (
 
 // Verbs are the verbs of `handrail config`.
 type Verbs struct {
-	Check  checkCmd  `cmd:"" help:"Check a configuration file: a repository's with its own commands, one of these, or with --server the server's."`
-	Show   showCmd   `cmd:"" help:"Show what is in force, and which file each value comes from."`
+	Check  checkCmd  `cmd:"" help:"Check a configuration file: a repository's with its own commands, a single command, or with --server the server's."`
+	Show   showCmd   `cmd:"" help:"Show the configuration in force, and the source of each value."`
 	Import importCmd `cmd:"" help:"Turn an editor extension's list of sensitive files into ours, and print it."`
 	Schema schemaCmd `cmd:"" help:"Print the JSON schema of a repository's configuration, or with --server of the server's, for editors."`
 }

@@ -57,7 +57,7 @@ func TestRepositoryWarnings(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ file, want string }{
 		"nothing":              {"mode: code\ncommands: {allow: [\"go test *\"], deny: []}\n", ""},
-		"allowed by itself":    {"auto_approve_commands: true\n", "line 1, column 24: auto_approve_commands: counts only where the server's file allows it too"},
+		"allowed by itself":    {"auto_approve_commands: true\n", "line 1, column 24: auto_approve_commands: counts only if the server's file allows it too"},
 		"not allowed":          {"auto_approve_commands: false\n", ""},
 		"opens the network":    {"workspace: {network: open}\n", "workspace.network: counts only"},
 		"team in capitals":     {"approvals: {approvers: [write, \"team:acme/Security\"]}\n", "line 1, column 32: approvals.approvers[1]: no team can have this name"},
@@ -70,7 +70,7 @@ func TestRepositoryWarnings(t *testing.T) {
 		"path in a path":       {"workspace: {paths: [cmd/doctor, cmd]}\n", "workspace.paths[0]: cmd/doctor is there already"},
 		"path twice":           {"workspace: {paths: [docs, docs]}\n", "workspace.paths[1]: docs is there already"},
 		"little memory":        {"workspace: {memory: 1m}\n", "too little for most programs"},
-		"short deadline":       {"approvals: {deadline: 2s}\n", "shorter than a person takes"},
+		"short deadline":       {"approvals: {deadline: 2s}\n", "too short to read a request"},
 		"no rounds":            {"ci_fix: {attempts: 0}\n", "0 counts as not set, which means 3"},
 		"label without mode":   {"modes: [ask]\nmode: ask\ntriggers: {labels: {agent: code}}\n", "triggers.labels.agent: code is not among modes"},
 	} {

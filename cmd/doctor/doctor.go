@@ -106,10 +106,10 @@ func gather(ctx context.Context, checks ...func(context.Context) []Finding) []Fi
 func Say(w io.Writer, r Report) {
 	List(w, r.Findings)
 	if r.OK {
-		fmt.Fprintln(w, "Everything that a server needs is there.")
+		fmt.Fprintln(w, "The server has everything that it needs.")
 		return
 	}
-	fmt.Fprintln(w, "The server will not work until what has a ✗ is mended.")
+	fmt.Fprintln(w, "The server will not work until each ✗ is fixed.")
 }
 
 // List writes findings as text, one per line, with their remedies.

@@ -135,7 +135,7 @@ func TestGitHub(t *testing.T) {
 
 	token := asApp(gh)
 	token.Server.GitHub = config.GitHub{API: gh.URL(), Token: "ghp_none", Repository: "team/app"}
-	wants(t, token.github(t.Context()), "answers 401 Unauthorized | Has the token ended")
+	wants(t, token.github(t.Context()), "answers 401 Unauthorized | Has the token expired")
 }
 
 func TestWhatAnAppMayDo(t *testing.T) {
@@ -219,7 +219,7 @@ func TestModel(t *testing.T) {
 		"not pulled":     {config.Model{Ollama: ollama, Name: "c:1b"}, 0, []string{"does not have c:1b; it has: a:latest, b:7b | Pull it where Ollama runs: ollama pull c:1b"}},
 		"no name":        {config.Model{Ollama: ollama}, 0, []string{"wrong model: no model is named"}},
 		"away":           {config.Model{Ollama: "127.0.0.1:1", Name: "a"}, 0, []string{"http://127.0.0.1:1 does not answer: dial tcp 127.0.0.1:1: connect: connection refused | Start Ollama there"}},
-		"of another":     {config.Model{Ollama: other, Name: "a"}, 0, []string{"answers 404 to what Ollama is asked | Is it Ollama?"}},
+		"of another":     {config.Model{Ollama: other, Name: "a"}, 0, []string{"answers 404 to a request for Ollama | Is it Ollama?"}},
 		"openai":         {config.Model{BaseURL: other + "/v1", Name: "a"}, 0, []string{"ok model: " + other + "/v1 has a"}},
 		"without v1":     {config.Model{BaseURL: other, Name: "a"}, 0, []string{"its API is below /v1 | Set model.base_url to " + other + "/v1"}},
 		"wrong path":     {config.Model{BaseURL: other + "/x", Name: "a"}, 0, []string{"/x/models answers 404 | model.base_url must be"}},
@@ -277,7 +277,7 @@ func TestExamine(t *testing.T) {
 	r := c.Examine(t.Context())
 	var out strings.Builder
 	Say(&out, r)
-	if r.OK || !strings.Contains(out.String(), "✗ model") || !strings.Contains(out.String(), "  → Start Ollama") || !strings.Contains(out.String(), "✔ workspace") || !strings.HasSuffix(out.String(), "until what has a ✗ is mended.\n") {
+	if r.OK || !strings.Contains(out.String(), "✗ model") || !strings.Contains(out.String(), "  → Start Ollama") || !strings.Contains(out.String(), "✔ workspace") || !strings.HasSuffix(out.String(), "until each ✗ is fixed.\n") {
 		t.Errorf("it says\n%s", out.String())
 	}
 }
@@ -306,5 +306,5 @@ func TestPing(t *testing.T) {
 	if _, err := check.Ping(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub's ping did not arrive: nobody answered")
+	wants(t, []Finding{c.Ping(t.Context())}, "wrong webhook: GitHub's ping did not arrive: there was no answer")
 }

@@ -221,7 +221,7 @@ func (x *exam) context(ctx context.Context, size int) (string, bool) {
 	case f.BytesPerToken > 10:
 		return counted + ": the server cut the prompt", false
 	case !knows:
-		return counted + "; the model does not know what stood at the beginning", false
+		return counted + "; the model does not know the beginning", false
 	case size < minContext:
 		return fmt.Sprintf("%s; %d tokens are too few for a session, which needs %d", counted, size, minContext), false
 	}
@@ -360,7 +360,7 @@ func (x *exam) advise() {
 		case found.Name == "repair" && !found.OK:
 			say("The model does not mend its calls: expect sessions that fail; a larger model does better.")
 		case found.Name == "refusal" && !found.OK:
-			say("The model insists on what was refused: the gate holds, but turns are wasted.")
+			say("The model insists on refused calls: the gate holds, but turns are wasted.")
 		}
 	}
 	switch {

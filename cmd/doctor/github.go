@@ -47,7 +47,7 @@ func (c *Config) grants(a granted.Answer) []Finding {
 	permissions, events := a.App.Lacks()
 	where := "On the App's page, Permissions & events (" + a.App.Page + "): "
 	if len(permissions) > 0 {
-		out = append(out, wrong("permissions", where+"give it "+strings.Join(permissions, ", ")+"; whoever installed it must accept that.", "the App lacks %s", strings.Join(permissions, ", ")))
+		out = append(out, wrong("permissions", where+"give it "+strings.Join(permissions, ", ")+"; the owner of each installation must accept that.", "the App lacks %s", strings.Join(permissions, ", ")))
 	}
 	if len(events) > 0 {
 		f := wrong("events", where+"subscribe to them.", "the App does not hear %s", strings.Join(events, ", "))
@@ -103,9 +103,9 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 	case http.StatusUnauthorized, http.StatusForbidden:
 		remedy := "Is github.private_key_file a key of the App with the number github.app_id? Its page lists the keys."
 		if g.AppID == 0 {
-			remedy = "Has the token ended, or was it taken back? HANDRAIL_GITHUB_TOKEN needs a new one."
+			remedy = "Has the token expired, or was it revoked? HANDRAIL_GITHUB_TOKEN needs a new one."
 		} else if len(clock) > 0 && !clock[0].OK {
-			remedy = "Set the clock of this machine first: what an App signs holds for minutes."
+			remedy = "Set the clock of this machine first: the signature of an App is valid for minutes."
 		}
 		return wrong("GitHub", remedy, "%v", err)
 	case http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
@@ -154,7 +154,7 @@ func (c *Config) deliveries(ctx context.Context) []Finding {
 	defer cancel()
 	list, err := app.Deliveries(ctx, c.now().Add(-24*time.Hour))
 	if err != nil {
-		return []Finding{{Name: "deliveries", Detail: onePerLine(err.Error()), Remedy: "Mend what is wrong with GitHub first."}}
+		return []Finding{{Name: "deliveries", Detail: onePerLine(err.Error()), Remedy: "Fix the access to GitHub first."}}
 	}
 	var out []Finding
 	if slices.ContainsFunc(list, isPing) {
@@ -184,12 +184,12 @@ func events(list []ghapp.Delivery) Finding {
 	case failed == 0:
 		return passed("deliveries", "all %d of a day arrived", len(arrived))
 	}
-	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? Where it cannot be, set github.poll.", "%d of %d of a day did not arrive; nobody answered", failed, len(arrived))
+	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? If it cannot be, set github.poll.", "%d of %d of a day did not arrive; there was no answer", failed, len(arrived))
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest {
 		f.Remedy = "The secret of the App's webhook is not HANDRAIL_WEBHOOK_SECRET: set both to the same."
 	}
 	if status != 0 {
-		f.Detail = strings.TrimSuffix(f.Detail, "nobody answered") + "the last answer was " + http.StatusText(status)
+		f.Detail = strings.TrimSuffix(f.Detail, "there was no answer") + "the last answer was " + http.StatusText(status)
 	}
 	f.Needed = failed == len(arrived)
 	return f

@@ -48,7 +48,7 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	}
 	caps, err := m.Capabilities(ctx)
 	if err != nil {
-		return []Finding{wrong("model", "Try it: handrail doctor model "+name, "it does not say what it can: %v", err)}
+		return []Finding{wrong("model", "Try it: handrail doctor model "+name, "it does not tell its capabilities: %v", err)}
 	}
 	calls := "as text"
 	if caps.Tools {
@@ -134,7 +134,7 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 	case err != nil:
 		return unreachable(u, err, "Start Ollama there (ollama serve), or set model.ollama or OLLAMA_HOST to its address.")
 	case status != http.StatusOK:
-		return wrong("model", "Is it Ollama? The address of an OpenAI-compatible server goes into model.base_url.", "%s answers %d to what Ollama is asked", u.Redacted(), status)
+		return wrong("model", "Is it Ollama? The address of an OpenAI-compatible server goes into model.base_url.", "%s answers %d to a request for Ollama", u.Redacted(), status)
 	}
 	var there []string
 	for _, m := range list.Models {

@@ -69,7 +69,7 @@ func (r *Trial) conclude() {
 	r.OK = most >= minSolved
 	switch {
 	case !r.OK && late:
-		r.say("The time was over before all was tried. --time 10m gives more; a smaller model or a graphics card helps.")
+		r.say("The time was over before all tasks were tried. --time 10m gives more; a smaller model or a graphics card helps.")
 	case !r.OK:
 		r.say("In no form does this model solve two of three small tasks: sessions with it will mostly fail. Take a larger one, or one that was made for code.")
 	}

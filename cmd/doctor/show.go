@@ -27,9 +27,9 @@ import (
 const repositoryPath = ".github/agent.yml"
 
 type showCmd struct {
-	Effective bool   `help:"Also what nobody set and is in force by default."`
+	Effective bool   `help:"Also the defaults."`
 	Repo      string `placeholder:"WHERE" help:"The repository: owner/name, whose file is read from GitHub with the server's access, or the directory of a clone."`
-	Config    string `short:"c" type:"path" help:"The server's file; what the environment adds counts as well."`
+	Config    string `short:"c" type:"path" help:"The server's file; variables of the environment count as well."`
 	JSON      bool   `name:"json" help:"Print one JSON array."`
 }
 

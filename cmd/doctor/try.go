@@ -55,7 +55,7 @@ func (c *Config) Ping(ctx context.Context) Finding {
 	list, err := pings(ctx, app, c.now())
 	switch {
 	case err != nil:
-		return Finding{Name: name, Detail: onePerLine(err.Error()), Remedy: "Mend what is wrong with GitHub first."}
+		return Finding{Name: name, Detail: onePerLine(err.Error()), Remedy: "Fix the access to GitHub first."}
 	case len(list) == 0:
 		return Finding{Name: name, Detail: "GitHub sent no ping yet"}
 	case list[0].OK():
@@ -63,7 +63,7 @@ func (c *Config) Ping(ctx context.Context) Finding {
 	}
 	last := list[0]
 	if err := app.Redeliver(ctx, last.ID); err != nil {
-		return Finding{Name: name, Detail: onePerLine(err.Error()), Remedy: "Mend what is wrong with GitHub first."}
+		return Finding{Name: name, Detail: onePerLine(err.Error()), Remedy: "Fix the access to GitHub first."}
 	}
 	again, stop := time.NewTicker(pingTimeout/20), time.After(pingTimeout)
 	defer again.Stop()
@@ -84,12 +84,12 @@ func (c *Config) Ping(ctx context.Context) Finding {
 
 func pingFinding(d ghapp.Delivery) Finding {
 	const name = "webhook"
-	f := Finding{Name: name, Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? Where it cannot be, set github.poll."}
+	f := Finding{Name: name, Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? If it cannot be, set github.poll."}
 	switch {
 	case d.OK():
 		return passed(name, "GitHub's ping arrived")
 	case d.Status == 0:
-		f.Detail = "GitHub's ping did not arrive: nobody answered"
+		f.Detail = "GitHub's ping did not arrive: there was no answer"
 	case d.Status == http.StatusUnauthorized:
 		f.Detail, f.Remedy = "GitHub's ping was refused", "The secret of the App's webhook is not HANDRAIL_WEBHOOK_SECRET: set both to the same."
 	default:

@@ -215,7 +215,7 @@ type denyAll struct{}
 // Approve implements [agent.Approver].
 func (denyAll) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
 	for _, a := range asked {
-		out = append(out, session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "nobody can be asked in a trial"})
+		out = append(out, session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "a trial has no approver"})
 	}
 	return out, nil
 }

@@ -56,7 +56,7 @@ func Server(cfg *config.Server) strict.Faults {
 func repository(cfg policy.Config, doc *strict.Document, root string) strict.Faults {
 	var w warnings
 	w.all = doc.Idle(cfg)
-	const both = "counts only where the server's file allows it too, below policy"
+	const both = "counts only if the server's file allows it too, below policy"
 	w.warnIf(cfg.AutoApproveCommands != nil && *cfg.AutoApproveCommands, "auto_approve_commands", both)
 	w.warnIf(cfg.AutoApproveSensitiveEdits != nil && *cfg.AutoApproveSensitiveEdits, "auto_approve_sensitive_edits", both)
 	w.warnIf(cfg.Workspace.Network != "" && cfg.Workspace.Network != "none", "workspace.network", both)
@@ -112,7 +112,7 @@ func (w *warnings) policy(under string, c policy.Config) {
 		w.warnIf(schedule.Never(s), fmt.Sprintf("%sschedules.%d.cron", under, i), "%q never comes: there is no such day", s.Cron)
 	}
 	for i, a := range c.Approvals.Approvers {
-		w.warnIf(isImpossibleTeam(a), fmt.Sprintf("%sapprovals.approvers.%d", under, i), "no team can have this name, so nobody would be asked: names in addresses are in small letters, such as team:acme/%s", slugOf(a))
+		w.warnIf(isImpossibleTeam(a), fmt.Sprintf("%sapprovals.approvers.%d", under, i), "no team can have this name, so there would be no approver: names in addresses are in small letters, such as team:acme/%s", slugOf(a))
 	}
 	for name, list := range map[string][]string{"allow": c.Commands.Allow, "ask": c.Commands.Ask, "deny": c.Commands.Deny} {
 		for i, p := range list {
@@ -129,7 +129,7 @@ func (w *warnings) policy(under string, c policy.Config) {
 	w.warnIf(c.Workspace.Pids > 0 && c.Workspace.Pids < 16, under+"workspace.pids", "%d processes are too few for most builds", c.Workspace.Pids)
 	w.warnIf(c.Workspace.CPUs > 0 && c.Workspace.CPUs < 0.1, under+"workspace.cpus", "%v of a processor is too little for most programs", c.Workspace.CPUs)
 	d := time.Duration(c.Approvals.Deadline)
-	w.warnIf(d > 0 && d < time.Minute, under+"approvals.deadline", "%s is shorter than a person takes to read a request", c.Approvals.Deadline)
+	w.warnIf(d > 0 && d < time.Minute, under+"approvals.deadline", "%s is too short to read a request", c.Approvals.Deadline)
 	first := firstPrompt()
 	for _, b := range []struct {
 		key string

@@ -42,7 +42,7 @@ func ContinueSession(cfg policy.Config, events []session.Event, t *session.Task,
 			return m, UsageError{Err: err}
 		}
 		if with.Mode = mode.Name; m.Text == "" {
-			return m, Usage("--mode %s says how a session that goes on does what --task asks for: give --task as well", mode.Name)
+			return m, Usage("--mode %s needs --task in a resumed session", mode.Name)
 		}
 	}
 	if err := cfg.Permits(with); err != nil { //control:run-goes-on-allowed

@@ -11,12 +11,12 @@ import (
 
 // Policy is `handrail policy`.
 type Policy struct {
-	Explain policyExplainCmd `cmd:"" help:"Say what the policy thinks of a command or a file, and why."`
+	Explain policyExplainCmd `cmd:"" help:"Explain the policy's decision on a command or a file."`
 }
 
 type policyExplainCmd struct {
-	Command explainCommandCmd `cmd:"" help:"Say whether a command line is allowed, asked for or denied, and why."`
-	File    explainFileCmd    `cmd:"" aliases:"path" help:"Say whether an edit of a file is allowed, asked for or denied."`
+	Command explainCommandCmd `cmd:"" help:"Explain whether a command line is allowed, needs approval or is denied."`
+	File    explainFileCmd    `cmd:"" aliases:"path" help:"Explain whether an edit of a file is allowed, needs approval or is denied."`
 }
 
 // policyFlags choose the configuration and the mode of a decision.
@@ -57,7 +57,7 @@ func loadPolicy(file, name string) (*policy.Policy, policy.Mode, error) {
 type explainCommandCmd struct {
 	policyFlags
 	Walled bool    `xor:"wall" help:"Decide as in a container or a sandbox without a network."`
-	Open   bool    `xor:"wall" help:"Decide as where a command can reach the network or this machine; the default."`
+	Open   bool    `xor:"wall" help:"Decide as if a command can reach the network or this machine; the default."`
 	Branch string  `help:"Branch that the session works on, to which git push is of medium severity."`
 	Line   *string `arg:"" optional:"" help:"The command line, quoted as one word."`
 }
@@ -150,7 +150,7 @@ type decisionText struct{ policy.Explanation }
 // say prints a decision with every rule that matched.
 func (e decisionText) say(w *Console, head string) {
 	if e.Auto {
-		head += ", without asking anybody"
+		head += ", without asking"
 	}
 	fmt.Fprintln(w.Out, head)
 	for _, r := range e.Reasons {

@@ -10,15 +10,15 @@ import (
 
 // Text is the verb that shows the filters for incoming and outgoing text.
 type Text struct {
-	Outgoing outgoingCmd `cmd:"" help:"Make texts safe to post, as everything is that goes to GitHub."`
-	Incoming incomingCmd `cmd:"" help:"Take out of texts what a reader would not see, as from everything that comes from GitHub."`
+	Outgoing outgoingCmd `cmd:"" help:"Make texts safe to post, like everything that goes to GitHub."`
+	Incoming incomingCmd `cmd:"" help:"Remove the invisible parts of texts, as in everything that comes from GitHub."`
 }
 
 type outgoingCmd struct {
 	Stdin bool   `name:"stdin" required:"" help:"Read lines {\"id\":…,\"text\":\"…\"}."`
 	Repo  string `name:"repo" help:"The repository that the texts go to, as owner/name."`
 	Host  string `name:"host" default:"github.com" help:"Of the GitHub that they go to."`
-	As    string `name:"as" enum:"body,title,message" default:"body" help:"What they are: body, title or (commit) message."`
+	As    string `name:"as" enum:"body,title,message" default:"body" help:"Kind of the texts: body, title or (commit) message."`
 }
 
 // Run answers each line with the text that Handrail would write.

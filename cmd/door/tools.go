@@ -70,10 +70,10 @@ func BuiltinTools(ws *workspace.Workspace) (*tools.Registry, error) {
 type toolsCallCmd struct {
 	Name       string `arg:"" help:"Name of the tool, see 'tools list'."`
 	Args       string `default:"{}" help:"Arguments as a JSON object; - reads it from standard input."`
-	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place. What .agentignore hides stays in it: tools refuse it, commands do not."`
+	Repo       string `type:"path" default:"." help:"Directory that the tool works on. It is changed in place. Files that .agentignore hides stay in it: tools refuse them, commands do not."`
 	ConfigFile string `name:"config" type:"path" help:"Configuration of a repository, such as .github/agent.yml; the built-in defaults otherwise."`
 	Mode       string `default:"code" help:"Mode whose rules apply: code, architect, ask, debug, explore, plan, review or security."`
-	Yes        bool   `help:"Approve what a person would be asked for, except what is critical."`
+	Yes        bool   `help:"Approve all requests but critical ones."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
 }
 
@@ -180,7 +180,7 @@ func (c *toolsCallCmd) gate(d policy.Decision) error {
 	case d.Verdict != policy.Ask:
 		return fmt.Errorf("refused: %s", why)
 	case d.Severity == policy.Critical:
-		return fmt.Errorf("needs approval: %s (critical: --yes does not approve it, a session asks a person)", why)
+		return fmt.Errorf("needs approval: %s (critical: --yes does not approve it, a session asks you)", why)
 	case !c.Yes:
 		return fmt.Errorf("needs approval: %s (--yes approves it)", why)
 	}

@@ -33,7 +33,7 @@ func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) er
 		}
 	}
 	if len(begun) == 0 {
-		return action.Ignored("schedule: nothing of what .github/agent.yml schedules is due now, or there is nothing to do for it." + next(entries))
+		return action.Ignored("schedule: no schedule of .github/agent.yml is due now, or it has nothing to do." + next(entries))
 	}
 	var wrong []error
 	for i, d := range begun {
@@ -77,7 +77,7 @@ func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*s
 	key := strings.ToLower(name) + "#0"
 	held, err := a.redactedStore.Leases.Acquire(ctx, key, a.run.Owner(), a.opt.ttl)
 	if errors.Is(err, store.ErrHeld) {
-		return nil, nil, action.Ignored("schedule: another run is at work on what is scheduled.")
+		return nil, nil, action.Ignored("schedule: another run is working on the schedules.")
 	}
 	if err != nil {
 		return nil, nil, err

@@ -104,7 +104,7 @@ func TestForgedChain(t *testing.T) {
 		code      int
 	}{
 		{"with the key", key, nil, []string{"BROKEN: event", "is not the one that was signed: the log was made anew", "1 broken"}, exitFailed},
-		{"without it", "", nil, []string{"events: ok, signed, but the key ", " is not here: set HANDRAIL_LOG_KEY", "0 broken, 1 signed with a key that is not here\n", "cannot be told whether its whole chain was made anew"}, exitDone},
+		{"without it", "", nil, []string{"events: ok, signed, but the key ", " is not here: set HANDRAIL_LOG_KEY", "0 broken, 1 signed with a key that is not here\n", "cannot be told whether the whole chain of a log was made anew"}, exitDone},
 		{"with another", "another key", nil, []string{"events: ok, signed, but the key ", " is not here: the environment sets another one, ", "0 broken, 1 signed with a key that is not here\n"}, exitDone},
 		{"signed is asked for", "", []string{"--signed"}, []string{"BROKEN: its signature cannot be checked: the key ", " is not here: set HANDRAIL_LOG_KEY", "1 broken\n"}, exitFailed},
 		{"signed is asked for with another", "another key", []string{"--signed"}, []string{"BROKEN: its signature cannot be checked: the key ", "the environment sets another one"}, exitFailed},
@@ -172,7 +172,7 @@ func TestContentsAreSealed(t *testing.T) {
 				}
 				return
 			}
-			s.until("**done**", "Took a change back")
+			s.until("**done**", "Reverted a change")
 			if !strings.Contains(s.log.String(), "this server's key does not open") {
 				t.Error("the operator is not told")
 			}

@@ -14,7 +14,7 @@ import (
 )
 
 type workspacesCmd struct {
-	Socket string `required:"" type:"path" help:"Socket at which the server asks; it says \"workspace: unix:SOCKET\"."`
+	Socket string `required:"" type:"path" help:"Socket for the server, which has \"workspace: unix:SOCKET\"."`
 	Dir    string `required:"" type:"path" help:"The server's directory of workspaces (\"work\" in its data), at the same path."`
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 type chatCmd struct {
-	Session string `arg:"" optional:"" help:"Session to go on with; a new one otherwise."`
+	Session string `arg:"" optional:"" help:"Session to continue; a new one otherwise."`
 	beginFlags
 	localFlags
 }

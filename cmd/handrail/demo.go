@@ -99,7 +99,7 @@ func (d *demo) start(ctx context.Context) error {
 	}
 	d.server, err = newServer(ctx, d.w, cfg, opts)
 	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // not with --model: such a model may run anything
-		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` says what is missing.\n")
+		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` lists the missing parts.\n")
 		cfg.Workspace = "local"
 		d.server, err = newServer(ctx, d.w, cfg, opts)
 	}
@@ -192,11 +192,11 @@ func (d *demo) remedy(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("It did not get further within %s: give it more time with --timeout.", d.cmd.Timeout)
 	case d.cmd.Model != "":
-		return "`handrail doctor model --model " + d.cmd.Model + "` says what this model lacks; without --model a recorded one plays the story."
+		return "`handrail doctor model --model " + d.cmd.Model + "` tries this model out; without --model a recorded one plays the story."
 	case d.server.workspace != "local":
-		return "`handrail doctor machine` says what this machine lacks; `handrail demo --workspace local` plays the story without a wall."
+		return "`handrail doctor machine` checks this machine; `handrail demo --workspace local` plays the story without a wall."
 	}
-	return "Run it again with --log-level debug, and report what it says."
+	return "Run it again with --log-level debug, and report its output."
 }
 
 // tell runs the steps of the story in order.
@@ -220,7 +220,7 @@ func (d *demo) tell(ctx context.Context) error {
 			request, err = d.approval(ctx, issue)
 			return err
 		}},
-		{"a person approves exactly that command", func() error {
+		{"a maintainer approves exactly that command", func() error {
 			_, err := d.gh.Comment(issue, demoPerson, "/agent approve "+request)
 			return err
 		}},
@@ -228,7 +228,7 @@ func (d *demo) tell(ctx context.Context) error {
 			pull, err = d.pull(ctx, issue)
 			return err
 		}},
-		{"what is on GitHub is what was promised", func() error { return d.inspect(issue, pull) }},
+		{"the promised result is on GitHub", func() error { return d.inspect(issue, pull) }},
 	}
 	for _, s := range steps {
 		if err := d.step(s.name, s.run); err != nil {
@@ -375,11 +375,11 @@ func (d *demo) inspect(issue, pull thread.Ref) error {
 	}{
 		{t.Pull.Draft, "the pull request is a draft"},
 		{strings.Contains(t.Body, fmt.Sprintf("Fixes #%d", issue.Number)), "its body closes the issue"},
-		{d.cmd.Model != "" || strings.Contains(fixed, "tr -cs"), "the fault is mended on the branch"},
+		{d.cmd.Model != "" || strings.Contains(fixed, "tr -cs"), "the fault is fixed on the branch"},
 		{d.cmd.Model != "" || gone != nil, "the approved command had its effect"},
 		{len(log) > 1, "there is a commit per checkpoint"},
-		{len(d.gh.Violations()) == 0, "GitHub was asked for nothing that it does not know"},
-		{d.model == nil || d.model.Err() == nil, "the model was asked what the story says"},
+		{len(d.gh.Violations()) == 0, "GitHub got only known requests"},
+		{d.model == nil || d.model.Err() == nil, "the model got the requests of the story"},
 	} {
 		if !c.ok {
 			return errors.New("not so: " + c.what)

@@ -45,5 +45,5 @@ func fullDisk(err error) error {
 	if !errors.Is(err, syscall.ENOSPC) || errors.Is(err, store.ErrFull) {
 		return err
 	}
-	return fmt.Errorf("%w: free disk space, then try again; what was done so far is kept", err)
+	return fmt.Errorf("%w: free disk space, then try again; the work so far is kept", err)
 }

@@ -30,7 +30,7 @@ type doctorCmd struct {
 }
 
 type doctorMachineCmd struct {
-	Config string `short:"c" type:"path" help:"A server's file: check everything that this server needs, with a remedy for what is wrong. Its secrets are read from the environment."`
+	Config string `short:"c" type:"path" help:"A server's file: check everything that this server needs, with a remedy for each fault. Its secrets are read from the environment."`
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 	modelFlags
 }
@@ -95,7 +95,7 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: doctor.Remedy(f), Needed: true})
 	}
 	if cfg.Unread() { // the rest of the file is unknown
-		report.Findings[0].Remedy = "Mend this first: everything else is looked at when the file can be read."
+		report.Findings[0].Remedy = "Fix this first: all else is checked when the file can be read."
 		return c.say(w, report)
 	}
 	for _, f := range doctor.Server(&cfg) {
@@ -160,7 +160,7 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 		err = mustLimit(ctx, e, cfg.Policy.Workspace.Unlimited)
 	}
 	if err != nil {
-		return []doctor.Finding{{Name: "workspace", Detail: err.Error(), Remedy: "See `handrail doctor` for what this machine has.", Needed: true}}
+		return []doctor.Finding{{Name: "workspace", Detail: err.Error(), Remedy: "`handrail doctor` checks this machine.", Needed: true}}
 	}
 	out := []doctor.Finding{{Name: "workspace", OK: true, Detail: e.Name() + ": " + boundsOf(ctx, e)}}
 	imaged, ok := e.(workspace.Imaged)
@@ -170,7 +170,7 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 	image := doctor.Finding{Name: "image", OK: true, Detail: cfg.Policy.Workspace.Image + ", which is there"}
 	remedy := "It is pulled when a session needs it first; `docker pull` it now to be sure."
 	if cfg.Policy.Workspace.Image == "" {
-		image.Detail = "what fits a repository, else " + workspace.DefaultImage + ", which is there"
+		image.Detail = "one that fits the repository, else " + workspace.DefaultImage + ", which is there"
 		remedy = "Repositories that an image fits get that; for all others, make this one."
 	}
 	if err := e.Check(ctx); err != nil {

@@ -94,7 +94,7 @@ func TestDrainWaits(t *testing.T) {
 func TestDeadlineWakes(t *testing.T) {
 	s := newStory(t, greeting, `
 - calls: [{name: run_terminal_command, arguments: {command: rm -rf build}}]
-- when: {tool_result_contains: [Nobody answered the request in time]}
+- when: {tool_result_contains: [The request was not answered in time]}
   calls: [{name: edit_file, arguments: {path: greet.sh, old_string: Helo, new_string: Hello}}]
 - say: "Done without cleaning. [TASK_COMPLETE]"
 `)
@@ -105,7 +105,7 @@ func TestDeadlineWakes(t *testing.T) {
 	id := s.request()
 	s.done()
 	s.say("you", "/agent approve "+id)
-	s.until("Nobody answered `" + id + "` in time")
+	s.until("`" + id + "` was not answered in time")
 	s.stop()
 	var asked session.Asked
 	expired := false

@@ -139,7 +139,7 @@ func TestProtectedBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.say("you", "/agent fix the greeting")
-	text := s.until("**done**", "pull request #", "could not take it", "remote: error: GH006: Protected branch update failed", "`"+storyBranch+"-2`")
+	text := s.until("**done**", "pull request #", "I could not push it to", "remote: error: GH006: Protected branch update failed", "`"+storyBranch+"-2`")
 	s.has(storyBranch+"-2", map[string]string{"greet.sh": "echo Hello\n"})
 	if p := s.pull(); p.Pull.HeadRef != storyBranch+"-2" {
 		t.Errorf("the pull request is from %s", p.Pull.HeadRef)
@@ -161,7 +161,7 @@ func TestPatchWhenNothingCanBePushed(t *testing.T) {
 	}
 	s.hook("echo 'Pushing is closed until Monday.' >&2\nexit 1")
 	s.say("you", "/agent fix the greeting")
-	s.show(s.until("**failed**", "could not push the work to any branch", "remote: Pushing is closed until Monday.", "/agent retry", "is in a comment of mine"))
+	s.show(s.until("**failed**", "could not push the work to any branch", "remote: Pushing is closed until Monday.", "/agent retry", "is in my comment"))
 	patch := s.until("### 📎 Patch", "<details>", "+echo Hello")
 	s.show(patch)
 	dir := s.clone()
@@ -211,7 +211,7 @@ func TestBaseBranchIsGone(t *testing.T) {
 	}
 	s.approve("**done**", "Pull request: #")
 	p := s.pull()
-	if p.Pull.BaseRef != "trunk" || !strings.Contains(p.Body, "`main`, which this was made for, does not exist any more; this goes to `trunk`") {
+	if p.Pull.BaseRef != "trunk" || !strings.Contains(p.Body, "`main`, the first target of this pull request, no longer exists; it now goes to `trunk`") {
 		t.Errorf("the pull request goes to %s:\n%s", p.Pull.BaseRef, p.Body)
 	}
 	s.show(p.Body)
@@ -249,7 +249,7 @@ func TestForcePushDuringWork(t *testing.T) {
 	}
 	s.git(clone, "commit", "-q", "-a", "--amend", "-m", "Mine, better")
 	s.git(clone, "push", "-q", "--force", "origin", "feature")
-	s.show(s.approve("**done**", "Put the work on top of what others pushed to `feature`"))
+	s.show(s.approve("**done**", "Rebased the work onto new commits of `feature`"))
 	s.has("feature", map[string]string{"greet.sh": "echo Hello there\n", "mine.txt": "better\n"})
 	log, err := s.gh.Log(storyRepo, "feature")
 	if err != nil || len(log) < 3 || !strings.Contains(strings.Join(log, "\n"), "Mine, better") {
@@ -262,7 +262,7 @@ func TestForcePushDuringWork(t *testing.T) {
 func TestPullBranchDeletedDuringWork(t *testing.T) {
 	s, clone := pullStory(t, askMore)
 	s.git(clone, "push", "-q", "origin", ":feature")
-	text := s.approve("**done**", "The branch `feature` had been deleted. I made it again", "pull request #")
+	text := s.approve("**done**", "The branch `feature` was deleted, so I restored it", "pull request #")
 	s.has("feature", map[string]string{"greet.sh": "echo Hello there\n", "mine.txt": "mine\n"})
 	open := 0
 	for _, th := range s.gh.Threads(storyRepo) {
@@ -313,7 +313,7 @@ func TestWorkflowFilesAreAskedFor(t *testing.T) {
 			if _, err := s.gh.File(storyRepo, storyBranch, ".github/workflows/ci.yml"); err == nil {
 				t.Error("the workflow was pushed")
 			}
-			if p := s.pull(); !strings.Contains(p.Body, "in a comment of mine in #1") {
+			if p := s.pull(); !strings.Contains(p.Body, "in my comment in #1") {
 				t.Errorf("the pull request does not tell:\n%s", p.Body)
 			}
 		})
@@ -406,7 +406,7 @@ func TestLongPatch(t *testing.T) {
 `)
 	s.hook("exit 1")
 	s.say("you", "/agent write the numbers")
-	s.approve("**failed**", "could not push", "comments of mine")
+	s.approve("**failed**", "could not push", "of my comments")
 	s.until("### 📎 Patch, part 2 of")
 	var packed strings.Builder
 	for _, c := range s.gh.Thread(s.issue).Comments {

@@ -33,7 +33,7 @@ func TestImageOnGitHub(t *testing.T) {
 	s.cfg.Workspace, s.cfg.Policy.Workspace.Image = "docker", strings.Replace(name, ":1", ":2", 1)
 	s.start()
 	s.say("you", "/agent write down what it is made for")
-	if told := s.until("The session could not go on"); !containsAllOf(told, []string{"there is no image for commands to run in", "its registry does not have it", "`/agent retry`"}) {
+	if told := s.until("The session could not continue"); !containsAllOf(told, []string{"there is no image for commands to run in", "its registry does not have it", "`/agent retry`"}) {
 		t.Fatalf("it is told:\n%s", told)
 	}
 
@@ -43,7 +43,7 @@ func TestImageOnGitHub(t *testing.T) {
 	s.cfg.Policy.Workspace.Image, s.cfg.Policy.Workspace.Images = "", []string{r.Address + "/acme/*"}
 	s.start()
 	s.say("you", "/agent retry")
-	s.until("The workspace is being made: `pulling image " + name)
+	s.until("Preparing the workspace: `pulling image " + name)
 	held.Release()
 	s.until("Done.", "Commands run in the image `"+name+"`: .devcontainer.json names it", "features (acme/tools:1), which are left out")
 	s.has(storyBranch, map[string]string{"a.txt": "made for acme/tool:1\n"})

@@ -37,13 +37,13 @@ type cli struct {
 	localVerbs
 	Init       setup.Verb             `cmd:"" help:"Create the bot's GitHub App in a browser, and write its configuration."`
 	Demo       demoCmd                `cmd:"" help:"Show a whole story on this machine: no account, no model, no network."`
-	Doctor     doctorCmd              `cmd:"" help:"Say what will work on this machine and with a model, and what will not."`
-	Policy     door.Policy            `cmd:"" help:"Ask the policy what it would decide."`
+	Doctor     doctorCmd              `cmd:"" help:"Check this machine and try a model out."`
+	Policy     door.Policy            `cmd:"" help:"Ask the policy for its decision."`
 	Tools      door.Tools             `cmd:"" help:"List, parse and call the agent's tools."`
 	Text       door.Text              `cmd:"" help:"Make texts safe to post, or to read."`
-	Config     doctor.Verbs           `cmd:"" help:"Check a configuration file, show what is in force, print schemas."`
+	Config     doctor.Verbs           `cmd:"" help:"Check a configuration file, show the values in force, print schemas."`
 	Replay     sessions.Replay        `cmd:"" help:"Show a session from its log."`
-	Simulate   simulateCmd            `cmd:"" help:"Say what a payload of GitHub's would lead to, without doing it."`
+	Simulate   simulateCmd            `cmd:"" help:"Show the effect of a GitHub payload, without doing it."`
 	Audit      sessions.Audit         `cmd:"" help:"Check that no log was changed."`
 	Schedule   sessions.ScheduleVerbs `cmd:"" help:"Sessions by the clock: list them, start one."`
 	Sessions   sessions.Verbs         `cmd:"" help:"List, export and import sessions."`
@@ -59,16 +59,16 @@ type cli struct {
 type localVerbs struct {
 	Run    runCmd      `cmd:"" help:"Work on a task in a local clone; the result is a branch."`
 	Chat   chatCmd     `cmd:"" help:"Talk with a session in the terminal: one request after the other."`
-	Resume resumeCmd   `cmd:"" help:"Go on with a session of run that parked or was interrupted, or have it do more."`
+	Resume resumeCmd   `cmd:"" help:"Continue a session of run that parked or was interrupted, or add a task."`
 	Diff   local.Diff  `cmd:"" help:"Print the change of a session as a patch."`
-	Apply  local.Apply `cmd:"" help:"Put the change of a session onto your files."`
-	Undo   undoCmd     `cmd:"" help:"Take back the last steps of a session, or what was applied."`
+	Apply  local.Apply `cmd:"" help:"Apply the change of a session to your files."`
+	Undo   undoCmd     `cmd:"" help:"Undo the last steps of a session, or of apply."`
 }
 
 // flagsOfAll are the flags that every verb has.
 type flagsOfAll struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
-	LogLevel    string      `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"What to log to standard error: debug, info, warn or error."`
+	LogLevel    string      `enum:"debug,info,warn,error" default:"warn" env:"HANDRAIL_LOG_LEVEL" help:"Level of the log on standard error: debug, info, warn or error."`
 }
 
 // console is the part of the process that a verb may use.
@@ -133,7 +133,7 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 	}()
 	var c cli
 	k, err := kong.New(&c, kong.Name("handrail"), kong.Writers(w.out, w.err),
-		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for a person."),
+		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for your approval."),
 		kong.Exit(func(n int) { panic(exitRequest(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
 	if err != nil {
 		return door.UsageError{Err: err}

@@ -79,12 +79,12 @@ func TestUninstalled(t *testing.T) {
 	}
 	must(t, s.gh.Uninstall(storyRepo, true))
 	later(func() bool {
-		return strings.Contains(s.log.String(), "the App is not installed on repositories any more")
+		return strings.Contains(s.log.String(), "the App is no longer installed on repositories")
 	})
 	later(func() bool { return len(mirrors()) == 0 })
 	s.stop()
 	out, code := auditOf(t, s, key, "--signed")
-	if code != exitDone || !strings.Contains(out, "0 logs, 0 broken\n") || !strings.HasSuffix(out, "sessions deleted (retention.uninstalled, 1 days after the App was taken off "+storyRepo+"): 1 signed\n") {
+	if code != exitDone || !strings.Contains(out, "0 logs, 0 broken\n") || !strings.HasSuffix(out, "sessions deleted (retention.uninstalled, 1 days after the App was uninstalled from "+storyRepo+"): 1 signed\n") {
 		t.Errorf("%d\n%s", code, out)
 	}
 }

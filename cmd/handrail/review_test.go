@@ -88,7 +88,7 @@ func TestReviewEndsWithoutTheEdit(t *testing.T) {
 			}
 		}, "**Dropped**: rejected by kim"},
 		"denied in the thread": {byReview, func(s *story, _ ghtest.Thread) { s.say("you", "/agent deny "+s.request()+" not now") }, "**Dropped**: rejected by you"},
-		"deadline":             {"approvals: {by: review, deadline: 2s}\n", func(*story, ghtest.Thread) {}, "nobody answered in time"},
+		"deadline":             {"approvals: {by: review, deadline: 2s}\n", func(*story, ghtest.Thread) {}, "not answered in time"},
 		"new instruction":      {byReview, func(s *story, _ ghtest.Thread) { s.say("you", "/agent leave it at one") }, "**Withdrawn**: a new instruction by you"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestReviewMergedWithSomethingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.wait("not ended", func() bool { return len(s.gh.Thread(p.Ref).Comments) > 0 })
-	if got := s.gh.Thread(p.Ref).Comments[0].Body; !strings.Contains(got, "Not the agent's edit any more") || !strings.Contains(got, "somebody pushed") {
+	if got := s.gh.Thread(p.Ref).Comments[0].Body; !strings.Contains(got, "No longer the agent's edit") || !strings.Contains(got, "a push to the branch") {
 		t.Errorf("it ends with %q", got)
 	}
 	s.outcome("replicas: 9\n")
@@ -176,9 +176,9 @@ func TestReviewByTheWrongPerson(t *testing.T) {
 		config, by, why string
 	}{
 		"read permission": {byReview, "stranger", ""},
-		"the requester":   {"approvals: {by: review, not_requester: true}\n", "you", "the person who asked for the session cannot approve"},
+		"the requester":   {"approvals: {by: review, not_requester: true}\n", "you", "the requester of a session cannot approve"},
 		"a bot":           {byReview, "helper[bot]", ""},
-		"not on the list": {"approvals: {by: review, approvers: [admin]}\n", "kim", "kim is none of the approvers"},
+		"not on the list": {"approvals: {by: review, approvers: [admin]}\n", "kim", "kim is not an approver"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := reviewStory(t, tt.config, whenDropped)
@@ -393,7 +393,7 @@ func TestReviewWords(t *testing.T) {
 	s := reviewStory(t, byReview, whenTaken)
 	p := s.asked()
 	for _, want := range []string{
-		"works on #1 for you", "`agent/1-the-greeting-is-wrong`", "`deploy/app.yaml`", "deploy/app.yaml is a sensitive file",
+		"is working on #1 for you", "`agent/1-the-greeting-is-wrong`", "`deploy/app.yaml`", "deploy/app.yaml is a sensitive file",
 		"review: **approve**", "review: **request changes**", "**close**", "**merge**", "push to its branch", "none until ",
 		fmt.Sprintf("`/agent approve %s`", s.request()), p.Pull.HeadSHA[:12],
 	} {

@@ -47,7 +47,7 @@ func reviewStory(t *testing.T, config, turns string) *story {
 func (s *story) asked() ghtest.Thread {
 	s.t.Helper()
 	s.say("you", "/agent fix the greeting and scale up")
-	s.until("Approval `", "deploy/app.yaml", "A review of it there answers")
+	s.until("Approval `", "deploy/app.yaml", "Answer with a review there")
 	s.until("**awaiting approval**", "by a review of #")
 	return s.smallPull()
 }

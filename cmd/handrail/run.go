@@ -27,8 +27,8 @@ import (
 // localFlags are the flags of every verb that works in a clone.
 type localFlags struct {
 	Repo      string `type:"path" help:"The clone to work in; the current directory otherwise, or the session's own clone. Its work tree and index are not touched."`
-	Yes       bool   `help:"Approve what a person would be asked for, except what is critical."`
-	Turns     *int   `help:"Turn limit; the mode's own otherwise. To a session that goes on, so many more."`
+	Yes       bool   `help:"Approve all requests but critical ones."`
+	Turns     *int   `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
 	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string `help:"Container image for docker."`
 	modelFlags
@@ -43,25 +43,25 @@ type beginFlags struct {
 }
 
 type runCmd struct {
-	Task    string   `short:"t" help:"What to do. - reads standard input."`
+	Task    string   `short:"t" help:"The task; - reads standard input."`
 	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
-	Session string   `help:"Go on with a session, as handrail resume does."`
+	Session string   `help:"Continue a session, as handrail resume does."`
 	beginFlags
 	localFlags
 }
 
 type resumeCmd struct {
-	Session string `arg:"" help:"Session that parked, was interrupted or is to do more."`
-	Task    string `short:"t" help:"What else to do. - reads standard input."`
-	Mode    string `help:"How to do what --task asks for."`
+	Session string `arg:"" help:"Session to continue."`
+	Task    string `short:"t" help:"A further task; - reads standard input."`
+	Mode    string `help:"Mode for --task."`
 	localFlags
 }
 
 type undoCmd struct {
 	Session string `arg:"" help:"Session of handrail run."`
-	Steps   int    `default:"1" help:"How many of the session's last steps are taken back on its branch."`
-	Redo    bool   `help:"Bring them again."`
-	Applied bool   `help:"Take out of your files what handrail apply put there; the branch stays."`
+	Steps   int    `default:"1" help:"Number of the session's last steps to undo on its branch."`
+	Redo    bool   `help:"Redo them."`
+	Applied bool   `help:"Undo handrail apply in your files; the branch stays."`
 	localFlags
 }
 
@@ -150,7 +150,7 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) && no.Public != "" {
 			return door.Usage("%s", no.Public)
 		} else if no.Kind == llm.Unreachable {
-			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. It is waited for; Ctrl-C ends that\n", c.server())
+			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. Waiting for it; Ctrl-C ends that\n", c.server())
 		}
 		return nil
 	}

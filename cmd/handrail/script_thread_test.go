@@ -108,9 +108,9 @@ func newNames(github string) *names { return &names{github: github} }
 var (
 	// named is what a thread shows first of an approval, a commit, a session.
 	named = map[string]*regexp.Regexp{
-		"A": regexp.MustCompile("(?:Approval|Waiting for approval:) `([a-z0-9]+)`"),
+		"A": regexp.MustCompile("(?:Approval|Waiting for your approval:) `([a-z0-9]+)`"),
 		"C": regexp.MustCompile(`\b([0-9a-f]{40})\b`),
-		"Q": regexp.MustCompile("(?:Question|Waiting for an answer:) `([a-z0-9]+)`"),
+		"Q": regexp.MustCompile("(?:Question|Waiting for your answer:) `([a-z0-9]+)`"),
 		"S": regexp.MustCompile(`Session: (s[a-z2-7]{12})\b`),
 	}
 	digests   = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
@@ -168,12 +168,12 @@ func (n *names) real(text string) string {
 func TestNamesInStories(t *testing.T) {
 	run := func(approval, commit, digest, port, took string) (*names, string) {
 		n := newNames("http://127.0.0.1:" + port)
-		return n, n.stable("Waiting for approval: `" + approval + "`\nApproval `" + approval + "`: sha256 `" + digest + "` until 2026-11-25 10:01 UTC, after " + took +
+		return n, n.stable("Waiting for your approval: `" + approval + "`\nApproval `" + approval + "`: sha256 `" + digest + "` until 2026-11-25 10:01 UTC, after " + took +
 			"\n[`" + commit[:7] + "`](http://127.0.0.1:" + port + "/team/app/commit/" + commit + ")")
 	}
 	n, one := run("37ea9f", strings.Repeat("a1", 20), strings.Repeat("0", 64), "4001", "1.2s")
 	_, other := run("zz20", strings.Repeat("b2", 20), strings.Repeat("f", 64), "5002", "340ms")
-	want := "Waiting for approval: `A1`\nApproval `A1`: sha256 `DIGEST` until TIME, after DURATION\n[`C1`](https://github.test/team/app/commit/C1)"
+	want := "Waiting for your approval: `A1`\nApproval `A1`: sha256 `DIGEST` until TIME, after DURATION\n[`C1`](https://github.test/team/app/commit/C1)"
 	if one != want || other != want {
 		t.Errorf("got\n%s\nand\n%s\nwant\n%s", one, other, want)
 	}

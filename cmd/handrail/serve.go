@@ -35,7 +35,7 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 		return door.UsageError{Err: err}
 	}
 	for _, f := range doctor.Server(&cfg) {
-		w.log.Warn("a value of the configuration will not do what it seems to", "file", c.File, "what", f.Error())
+		w.log.Warn("a value of the configuration has another effect than it seems", "file", c.File, "what", f.Error())
 	}
 	s, err := newServer(ctx, w, cfg, w.options)
 	if err != nil {

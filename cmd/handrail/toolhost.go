@@ -16,7 +16,7 @@ import (
 // for the command line.
 type toolhostCmd struct {
 	Root    string        `arg:"" help:"Absolute path of the tree."`
-	Name    string        `help:"How people call the tree."`
+	Name    string        `help:"Name of the tree for users."`
 	Base    string        `help:"Read-only tree of the base."`
 	Upper   string        `help:"Upper layer of the overlay at the root."`
 	Layer   string        `help:"Tree that a set-up made, read-only, which lies below the base."`

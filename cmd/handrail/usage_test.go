@@ -25,7 +25,7 @@ func TestSharedBudgets(t *testing.T) {
 	s.done()
 	s.report("Add more.")
 	s.say("you", "/agent add more.txt")
-	s.until("**out of budget**", "What you asked for on ", "has used 220 tokens, 200 were allowed", "/agent budget +10")
+	s.until("**out of budget**", "The work for you on ", "has used 220 tokens, 200 were allowed", "/agent budget +10")
 	s.say("you", "/agent budget +10")
 	s.until("it needs maintain permission on this repository to raise limits")
 	s.gh.AddUser("boss", "maintain")

@@ -25,7 +25,7 @@ import (
 // cfg has the configured container image; the default is [workspace.DefaultImage].
 func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
 	if len(cfg.Toolchains) > 0 && name != "bwrap" && name != "auto" && name != "" {
-		return nil, door.Usage("workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and what `handrail workspaces` shows is what is in /usr where that runs", name)
+		return nil, door.Usage("workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and `handrail workspaces` shows the /usr of its own machine", name)
 	}
 	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
 		e := beside.New(socket, w.log)

@@ -24,7 +24,7 @@ func (s *Session) checkFree(ctx context.Context, branch string, tree worktree.Tr
 		return door.UsageError{Err: err}
 	}
 	if slices.Contains([]string{"main", "master", tree.Default(ctx)}, branch) { //control:run-not-the-default
-		return door.Usage("%s is where the work of all goes: choose a branch of its own for the result", branch)
+		return door.Usage("%s is the default branch: choose another one for the result", branch)
 	}
 	_, err := s.repo.Resolve(ctx, refOf(branch))
 	switch {

@@ -61,7 +61,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 			return err
 		}
 	} else {
-		c.Term.Say("What shall be done? /help says what can be typed.")
+		c.Term.Say("What would you like to do? /help lists the commands.")
 	}
 	for !c.quit {
 		line, err := c.line(ctx)
@@ -76,7 +76,7 @@ func Run(ctx context.Context, cfg Config) (err error) {
 		}
 	}
 	if c.s != nil && c.Editor != nil {
-		c.Term.Say("Go on with: %s", terminal.Command("chat", c.s.Task.Session))
+		c.Term.Say("Continue with: %s", terminal.Command("chat", c.s.Task.Session))
 	}
 	if c.failed && c.Editor == nil {
 		return door.ErrFailed

@@ -22,12 +22,12 @@ type chatCommand struct {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{"help", "", "this list", false, (*chat).help},
-		{"diff", "", "what the session has changed, as a patch", true, (*chat).diff},
-		{"apply", "", "put it onto your files", true, (*chat).apply},
-		{"undo", "[N]", "take the last step back, or the last N", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
-		{"redo", "[N]", "bring it again", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
+		{"diff", "", "the changes of the session, as a patch", true, (*chat).diff},
+		{"apply", "", "apply it to your files", true, (*chat).apply},
+		{"undo", "[N]", "undo the last step, or the last N", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
+		{"redo", "[N]", "redo it", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
 		{"image", "FILE", "a picture for the next request", false, (*chat).image},
-		{"go", "[TURNS]", "go on with work that parked", true, (*chat).resume},
+		{"go", "[TURNS]", "continue parked work", true, (*chat).resume},
 		{"quit", "", "end; the session can go on later", false, func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil }},
 	}
 }
@@ -63,7 +63,7 @@ func (c *chat) runCommand(ctx context.Context, name, rest string) error {
 		case o.args == "" && rest != "":
 			return door.Usage("/%s takes no words behind it", name)
 		case o.about && c.Wish.Session == "":
-			return door.Usage("nothing was asked for yet")
+			return door.Usage("there is no request yet")
 		default:
 			return o.do(c, ctx, rest)
 		}
@@ -93,7 +93,7 @@ func (c *chat) help(context.Context, string) error {
 	for _, m := range policy.Modes() {
 		c.Term.Say("  %-19s %s", "/"+m.Name+" [WORDS]", m.Description)
 	}
-	c.Term.Say("A mode with words is for these alone, and without for all that follows. Ctrl-C ends what goes on.")
+	c.Term.Say("A mode with words is for these alone, and without for all later requests. Ctrl-C ends the request.")
 	return nil
 }
 

@@ -179,7 +179,7 @@ func (s *Session) continueRun(ctx context.Context, w Wish, before *StoredRun) er
 		return door.Usage("--branch goes with a new task: the session has one")
 	}
 	if len(w.Images) > 0 && w.Text == "" {
-		return door.Usage("--picture goes with words: say with --task what it is for")
+		return door.Usage("--picture needs --task, which says its purpose")
 	}
 	head, err := s.repo.Resolve(ctx, before.State.Task.Base)
 	if errors.Is(err, gitops.ErrNotFound) {

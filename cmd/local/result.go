@@ -16,7 +16,7 @@ import (
 // Diff is `handrail diff`.
 type Diff struct {
 	Session string `arg:"" help:"Session of handrail run."`
-	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
+	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
 }
 
 // Run prints the change of a session as a patch for git apply.
@@ -37,7 +37,7 @@ func (c *Diff) Run(ctx context.Context, w *door.Console) error {
 // Apply is `handrail apply`.
 type Apply struct {
 	Session string `arg:"" help:"Session of handrail run."`
-	Repo    string `type:"path" help:"The clone, where it is not the session's own any more."`
+	Repo    string `type:"path" help:"The clone, if it is no longer the session's own."`
 }
 
 // Run applies the change of a session to the checked out files.
@@ -141,7 +141,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if done == "" {
-		return door.Usage("nothing of session %s was put onto your files; without --applied, its last step is taken back", r.run.ID)
+		return door.Usage("nothing of session %s was applied to your files; without --applied, its last step is undone", r.run.ID)
 	}
 	base := r.run.State.Task.Base
 	patch, _, err := r.repo.Diff(ctx, base, done, gitops.DiffOptions{Binary: true})
@@ -151,7 +151,7 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	if err := r.tree.Apply(ctx, patch, true); err != nil {
 		return errFit(err, r.tree.Dir())
 	}
-	_, err = fmt.Fprintf(out, "Taken out of your files in %s; the branch %s has it still.\n", r.tree.Dir(), r.run.State.Branch)
+	_, err = fmt.Fprintf(out, "Undone in your files in %s; the branch %s still has it.\n", r.tree.Dir(), r.run.State.Branch)
 	return errors.Join(r.run.setApplied(""), err)
 }
 
@@ -165,6 +165,6 @@ func (r *result) printApplied(ctx context.Context, out io.Writer, from string) e
 	for _, s := range stats {
 		list = append(list, s.Path)
 	}
-	_, err = fmt.Fprintf(out, "Put onto your files in %s: %s\n  %s    takes it out again\n", r.tree.Dir(), firstFiles(list), terminal.Command("undo", r.run.ID, "--applied"))
+	_, err = fmt.Fprintf(out, "Applied to your files in %s: %s\n  %s    undoes that\n", r.tree.Dir(), firstFiles(list), terminal.Command("undo", r.run.ID, "--applied"))
 	return err
 }

@@ -91,12 +91,12 @@ func (k *Keeper) Run(ctx context.Context) {
 	defer asks.Wait()
 	if k.gone != nil {
 		asks.Go(func() {
-			sweep.Every{Pause: cmp.Or(k.Every, 6*time.Hour), Log: k.Log}.Run(ctx, "look what the App is installed on", func(ctx context.Context) error {
-				return fault.Guarded(ctx, k.Log, "look what the App is installed on", func() error { return k.gone.Look(ctx) })
+			sweep.Every{Pause: cmp.Or(k.Every, 6*time.Hour), Log: k.Log}.Run(ctx, "read the installations of the App", func(ctx context.Context) error {
+				return fault.Guarded(ctx, k.Log, "read the installations of the App", func() error { return k.gone.Look(ctx) })
 			})
 		})
 	}
-	sweep.Every{Pause: 24 * time.Hour, Log: k.Log}.Run(ctx, "delete what is not needed any more", func(ctx context.Context) error {
+	sweep.Every{Pause: 24 * time.Hour, Log: k.Log}.Run(ctx, "delete expired data", func(ctx context.Context) error {
 		r := k.Server.Retain
 		return errors.Join(k.keep.Logs(ctx, time.Duration(r.Logs)), k.keep.Mirrors(ctx, k.Git, time.Duration(r.Mirrors)))
 	})

@@ -130,7 +130,7 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 	}
 	sum.broken += bad
 	if sum.sealed+sum.unsigned > 0 {
-		fmt.Fprintln(w.Out, "Of a log whose signature was not checked it cannot be told whether its whole chain was made anew.")
+		fmt.Fprintln(w.Out, "Without a checked signature it cannot be told whether the whole chain of a log was made anew.")
 	}
 	if sum.broken > 0 {
 		return door.ErrFailed
@@ -236,7 +236,7 @@ func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
 // keyWords explains that the key of a log's signature is not available.
 func keyWords(r anchor.Report, key *secret.Key) string {
 	if key == nil {
-		return fmt.Sprintf("the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET where the server has only that", r.Key)
+		return fmt.Sprintf("the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET if the server has only that", r.Key)
 	}
 	return fmt.Sprintf("the key %s is not here: the environment sets another one, %s; set HANDRAIL_LOG_KEY as the server has it", r.Key, key.Name)
 }

@@ -81,7 +81,7 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 		if err != nil {
 			return err
 		}
-		said := "deleted session " + row.ID + " of " + row.Thread + " with its log; what it wrote on GitHub stays"
+		said := "deleted session " + row.ID + " of " + row.Thread + " with its log; its texts on GitHub stay"
 		if _, err := fmt.Fprintln(w.Out, untrusted.EscapeLine(said)); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func ofMachine(ctx context.Context, w *door.Console, list []*local.StoredRun) er
 		said := "deleted session " + r.ID
 		task := r.State.Task
 		if err := forget(ctx, task.Clone.Path, r.ID); err != nil {
-			said += fmt.Sprintf(" (what it had saved of half-done work stays in %s: %v)", task.Clone.Path, err)
+			said += fmt.Sprintf(" (its saved half-done work stays in %s: %v)", task.Clone.Path, err)
 		}
 		if task.Branch != "" {
 			said += "; branch " + task.Branch + ", if it made one, stays"

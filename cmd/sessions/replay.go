@@ -35,7 +35,7 @@ type Replay struct {
 
 	Session string `arg:"" help:"Id of a session, a file with its log, or git:REPOSITORY#SESSION."`
 	Upto    int64  `help:"Stop after this event; everything otherwise."`
-	Events  bool   `help:"Print the events instead of what people saw."`
+	Events  bool   `help:"Print the events instead of the texts that users saw."`
 	JSON    bool   `name:"json" help:"Print the events as lines of JSON."`
 }
 

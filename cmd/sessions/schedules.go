@@ -19,7 +19,7 @@ import (
 
 // ScheduleVerbs are the commands of handrail schedule.
 type ScheduleVerbs struct {
-	List listSchedulesCmd `cmd:"" help:"List what is scheduled, when it is due next, and what became of it."`
+	List listSchedulesCmd `cmd:"" help:"List schedules, with the next time and the last result of each."`
 	Run  runCmd           `cmd:"" help:"Start a schedule now, by the server."`
 }
 
@@ -41,8 +41,8 @@ type runCmd struct {
 	records.Flags `embed:""`
 
 	Name       string `arg:"" help:"Name of the schedule."`
-	Repository string `help:"Whose schedule it is, owner/name, where several have one of that name."`
-	DryRun     bool   `help:"Only say what would happen."`
+	Repository string `help:"Repository of the schedule, owner/name, if several have one of that name."`
+	DryRun     bool   `help:"Only show the start, without doing it."`
 }
 
 // Run starts a schedule.
@@ -145,7 +145,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 	}
 	switch {
 	case len(found) == 0:
-		return door.Usage("there is no schedule %q; handrail schedule list shows those that there are", name)
+		return door.Usage("there is no schedule %q; `handrail schedule list` shows all", name)
 	case len(found) > 1:
 		return door.Usage("%d repositories have a schedule %q: name one with --repository", len(found), name)
 	}
@@ -155,7 +155,7 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 		return err
 	}
 	if dry || s.Entry.Refused != "" {
-		_, err := fmt.Fprintf(d.out, "%s %s\n%s\nmode %s, result in %s, what needs a person is %s\n\n%s\n", s.Entry.Repository, untrusted.EscapeLine(name), d.next(s.Entry, st), schedule.ModeOf(s.Entry.Schedule),
+		_, err := fmt.Fprintf(d.out, "%s %s\n%s\nmode %s, result in %s, requests for approval are %s\n\n%s\n", s.Entry.Repository, untrusted.EscapeLine(name), d.next(s.Entry, st), schedule.ModeOf(s.Entry.Schedule),
 			where(s.Entry), map[bool]string{true: "asked", false: "denied"}[s.Entry.Unattended == "ask"], schedule.TaskOf(s.Entry.Schedule, about(s.Entry, st)))
 		return err
 	}
@@ -184,13 +184,13 @@ func about(e schedule.Entry, st schedule.State) string {
 	switch e.Kind {
 	case "review":
 		if st.Commit != "" {
-			return fmt.Sprintf("(A review of what the default branch gained since %.12s; nothing when it has gained nothing.)", st.Commit)
+			return fmt.Sprintf("(A review of the default branch's new commits since %.12s, if there are any.)", st.Commit)
 		}
 		return "(A review of the newest commits of the default branch.)"
 	case "stale":
-		return "(A look at open pull requests without activity; nothing when there are none.)"
+		return "(A look at open pull requests without activity, if there are any.)"
 	case "dependencies":
-		return "(A look at what the repository depends on.)"
+		return "(A look at the repository's dependencies.)"
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ import (
 // Verbs are the commands of handrail sessions.
 type Verbs struct {
 	List   listCmd   `cmd:"" help:"List sessions, newest first: those of a server, of a repository, and of 'handrail run' on this machine."`
-	Delete deleteCmd `cmd:"" help:"Delete sessions that are over, with their logs: of 'handrail run' on this machine, or of a server. Branches, and what is on GitHub, stay."`
+	Delete deleteCmd `cmd:"" help:"Delete sessions that are over, with their logs: of 'handrail run' on this machine, or of a server. Branches and texts on GitHub stay."`
 	Export exportCmd `cmd:"" help:"Write the log of a session to a file or a git ref."`
 	Import importCmd `cmd:"" help:"Store the log of a session from a file or a git ref."`
 }
@@ -68,7 +68,7 @@ func (c *exportCmd) read(ctx context.Context, w *door.Console) (id string, event
 type importCmd struct {
 	records.Flags `embed:""`
 
-	In string `arg:"" default:"-" help:"What to read, as export wrote it: a file, git:REPOSITORY#SESSION, or - for standard input."`
+	In string `arg:"" default:"-" help:"The log, in the form of export: a file, git:REPOSITORY#SESSION, or - for standard input."`
 }
 
 // Run stores the log of one session.

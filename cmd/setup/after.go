@@ -50,7 +50,7 @@ func (a *after) guide(ctx context.Context) error {
 		return os.Getenv(name)
 	})
 	if err != nil {
-		return fmt.Errorf("the files are written, and with what else is in the environment the server would not start: %w", err)
+		return fmt.Errorf("the files are written, but with the other variables of the environment the server would not start: %w", err)
 	}
 	look := a.of(server, slog.New(slog.DiscardHandler))
 	if ctx.Err() == nil {
@@ -60,7 +60,7 @@ func (a *after) guide(ctx context.Context) error {
 		doctor.List(a.w.Out, found)
 	}
 	if a.Address != "" && ctx.Err() == nil {
-		step("The webhook, by which GitHub tells the bot what happens.")
+		step("The webhook, for GitHub's events.")
 		a.say("\n")
 		doctor.List(a.w.Out, []doctor.Finding{a.checkWebhook(ctx, &look)})
 	}

@@ -26,7 +26,7 @@ func (v *Verb) readSettings() error {
 		return err
 	case !v.model().Of().Keyed:
 	case !usable(key.Reveal()):
-		return errors.New("HANDRAIL_API_KEY is no key: it has a space, a quote or what is no plain letter, digit or sign in it")
+		return errors.New("HANDRAIL_API_KEY is no key: it has a space, a quote or a character outside ASCII in it")
 	default:
 		v.key = key
 	}
@@ -82,7 +82,7 @@ func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error
 		case err != nil || key == "":
 			return door.Usage("no key was given: %s", how)
 		case !usable(key):
-			fmt.Fprintln(w.Out, "That is no key: it has a space, a quote or what is no plain letter, digit or sign in it.")
+			fmt.Fprintln(w.Out, "That is no key: it has a space, a quote or a character outside ASCII in it.")
 		default:
 			v.key = secret.Value(key)
 		}

@@ -109,7 +109,7 @@ func (p *page) start(r *http.Request) shown {
 // created takes the new App from GitHub's redirect.
 func (p *page) created(r *http.Request, code string) shown {
 	if !same(r.URL.Query().Get("state"), p.state) { //control:setup-state
-		return shown{Wrong: "This answer of GitHub's is not to what this page asked. Open /setup again."}
+		return shown{Wrong: "This answer of GitHub's belongs to another request. Open /setup again."}
 	}
 	p.state = rand.Text() // valid only once
 	app, err := p.Convert(r.Context(), code)

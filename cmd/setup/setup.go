@@ -22,14 +22,14 @@ import (
 // Verb is handrail init.
 type Verb struct {
 	Dir          string `type:"path" default:"." help:"Directory for handrail.yml, handrail.env and handrail.pem."`
-	Listen       string `default:"127.0.0.1:8080" help:"Where the page is, and the server later. Where it is not this machine alone, put TLS in front of it."`
+	Listen       string `default:"127.0.0.1:8080" help:"Address of the page, and of the server later. If other machines reach it, put TLS in front of it."`
 	Model        string `env:"HANDRAIL_MODEL" help:"Model, as its server names it; without it, the one that Ollama has, or the one that you choose of several."`
 	BaseURL      string `name:"base-url" env:"HANDRAIL_BASE_URL" help:"Address of an OpenAI-compatible server; without it, Ollama is used."`
-	CAFile       string `name:"ca-file" type:"path" help:"File with the certificate, in PEM form, of an authority that the certificate of the model's server is of; it is trusted besides the system's, and named in handrail.yml."`
+	CAFile       string `name:"ca-file" type:"path" help:"PEM file with the certificate authority of the model's server, to trust besides the system's; handrail.yml names it."`
 	GitHub       string `name:"github" help:"Address of a GitHub Enterprise Server, such as https://github.example; without it, github.com."`
 	Organization string `help:"Organization that owns the App; without it, your account."`
 	Address      string `help:"Public address of this server, such as https://bot.example; without it, the bot asks GitHub every 30 seconds."`
-	Workflows    bool   `help:"Let the bot push changes of workflow files that somebody approved."`
+	Workflows    bool   `help:"Let the bot push approved changes of workflow files."`
 	NoWait       bool   `name:"no-wait" help:"Do not wait until the App is installed; the model is tried all the same."`
 
 	ollama  string            // Ollama's address; empty means the default
@@ -97,7 +97,7 @@ func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f fi
 	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.writeAll(v, app) }, end)
 	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
-		fmt.Fprintln(w.Err, "Others can read what goes to this address on its way, unless TLS is in front of it.")
+		fmt.Fprintln(w.Err, "Others can read the traffic to this address, unless TLS is in front of it.")
 	}
 	s := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute}
 	failed := make(chan error, 1)

@@ -248,7 +248,7 @@ func TestWhoMayOpen(t *testing.T) {
 		t.Errorf("the code works twice: %d", status)
 	}
 	for _, state := range []string{"", "x"} {
-		if _, text, _ := get(t, me, b.at("/setup/created?code=thecode&state="+state)); !strings.Contains(text, "not to what this page asked") {
+		if _, text, _ := get(t, me, b.at("/setup/created?code=thecode&state="+state)); !strings.Contains(text, "belongs to another request") {
 			t.Errorf("state %q: %s", state, text)
 		}
 	}

@@ -103,7 +103,7 @@ func Run(ctx context.Context, in Input) (res Result, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	w, err := newWorld(in, ev, filepath.Join(dir, "github"))
 	if err != nil {
-		return res, fmt.Errorf("lay out what the payload speaks of: %w", err)
+		return res, fmt.Errorf("lay out the world of the payload: %w", err)
 	}
 	defer func() { err = errors.Join(err, w.gh.Close()) }()
 	db, err := sqlite.Open(ctx, sqlite.Config{Path: filepath.Join(dir, "bot.db")})
@@ -152,7 +152,7 @@ func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 		return r.none("checks", "the check is the agent's own, or %s is not served", ev.Thread.Repository())
 	}
 	r.Would = []Effect{{Kind: "wake", Text: fmt.Sprintf("the session that pushed %.12s", ev.Check.SHA)}}
-	r.because("checks", "a session that opened the pull request with this commit looks at all checks of it, and goes on where one failed (%s says %s); other pull requests are left alone",
+	r.because("checks", "a session that opened the pull request with this commit looks at all checks of it, and goes on if one failed (%s says %s); other pull requests are left alone",
 		cmp.Or(ev.Check.Name, ev.Kind), cmp.Or(ev.Check.Conclusion, ev.Check.Status))
 	return r
 }
@@ -263,7 +263,7 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 		}
 		t.res.because("command", "the text calls /agent %s", name)
 	}
-	t.res.because("permission", "%s is taken to have %s", t.ev.Sender.Login, t.in.Permission)
+	t.res.because("permission", "%s is assumed to have %s", t.ev.Sender.Login, t.in.Permission)
 	src.ID, src.Event, src.Payload = "simulated", t.in.Event, payload
 	if _, err := kept.Deliveries.Put(ctx, &src); err != nil {
 		return err
@@ -303,11 +303,11 @@ func (t *trial) notTaken(names []string) (rule, why string) {
 	said := t.ev.Comment.Body + t.ev.Review.Body
 	switch {
 	case len(names) > 0 && t.ev.Sender.Bot:
-		return "author", t.ev.Sender.Login + " is a bot that is not let in"
+		return "author", t.ev.Sender.Login + " is a bot that may not ask"
 	case len(names) > 0, t.ev.Kind == "push":
 		return "repositories", t.ev.Thread.Repository() + " is not served"
 	case said == "" && t.ev.Sender.Bot && t.ev.Action != "opened":
-		return "author", t.ev.Sender.Login + " is a bot that is not let in"
+		return "author", t.ev.Sender.Login + " is a bot that may not ask"
 	case said == "" && t.ev.Action != "opened":
 		return "event", t.res.Event + " " + t.res.Action + " holds no command and no answer"
 	case said != "" && cmp.Or(t.ev.Comment.Author.ID, t.ev.Review.Author.ID) != t.ev.Sender.ID:

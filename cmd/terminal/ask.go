@@ -132,7 +132,7 @@ func (t *Terminal) Approve(ctx context.Context, asked []session.Asked) ([]sessio
 }
 
 // approverName is the approver's name in resolutions.
-const approverName = "the person at the terminal"
+const approverName = "the user at the terminal"
 
 func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, error) {
 	if err := ctx.Err(); err != nil {
@@ -156,13 +156,13 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 		t.Say("  approved by --yes\n")
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: "--yes"}, nil
 	}
-	line, err := t.read(ctx, "Let exactly this happen? [y/N, or a reason for no] ")
+	line, err := t.read(ctx, "Allow exactly this? [y/N, or a reason for no] ")
 	t.Say("")
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
 		return session.Resolved{}, err
 	case err != nil:
-		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "nobody is at the terminal"}, nil
+		return session.Resolved{ID: a.ID, Verdict: policy.Denied, Reason: "the terminal gave no answer"}, nil
 	case isYes(line):
 		return session.Resolved{ID: a.ID, Verdict: policy.Approved, By: approverName}, nil
 	case strings.EqualFold(line, "n"), strings.EqualFold(line, "no"):
@@ -175,7 +175,7 @@ func (t *Terminal) ask(ctx context.Context, a session.Asked) (session.Resolved, 
 func purposeOf(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
-		return "the repository wants to be set up, once for all sessions"
+		return "the repository wants to run its set-up, once for all sessions"
 	case strings.HasPrefix(a.Display, a.Tool+" {"):
 		return "the agent wants to use " + a.Tool
 	case len(a.Paths) == 0:

@@ -60,7 +60,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	}
 	if t.brief {
 		if out.Status.Parked() {
-			t.Say("Go on with /go")
+			t.Say("Continue with /go")
 		}
 		return
 	}
@@ -72,7 +72,7 @@ func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 		if out.Status == session.StatusOutOfBudget {
 			more = append(more, "--turns", "10")
 		}
-		t.Say("\nGo on with: %s", Command(more...))
+		t.Say("\nContinue with: %s", Command(more...))
 	}
 }
 
@@ -96,7 +96,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 
 // more prints that nothing is left to do, and how to ask for more.
 func (t *Terminal) more(task session.Task, how string) {
-	t.Say("\n%s, and nothing else was asked for.", how)
+	t.Say("\n%s, and there are no other requests.", how)
 	if !t.brief {
 		t.Say("For more: %s", Command("resume", task.Session, "--task", "…"))
 	}
@@ -112,13 +112,13 @@ func succeeded(out session.Outcome) bool {
 func (t *Terminal) result(task session.Task, nothing bool) {
 	if nothing {
 		t.Say("\nNothing of it is left on branch %s:", task.Branch)
-		t.Say("  %s     brings the last step again", Command("undo", task.Session, "--redo"))
+		t.Say("  %s     redoes the last step", Command("undo", task.Session, "--redo"))
 		return
 	}
 	t.Say("\nThe result is on branch %s:", task.Branch)
 	t.Say("  %s     shows it", Command("diff", task.Session))
-	t.Say("  %s    puts it onto your files", Command("apply", task.Session))
-	t.Say("  %s     takes the last step back", Command("undo", task.Session))
+	t.Say("  %s    applies it to your files", Command("apply", task.Session))
+	t.Say("  %s     undoes the last step", Command("undo", task.Session))
 }
 
 func plural(n int, what string) string {

@@ -33,7 +33,7 @@ func TestTerminalAsks(t *testing.T) {
 			if !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "none") {
 				t.Errorf("no %q in\n%s", tt.want, out.String())
 			}
-			if got.Verdict != policy.Denied || got.By != "" || got.Reason != "nobody is at the terminal" {
+			if got.Verdict != policy.Denied || got.By != "" || got.Reason != "the terminal gave no answer" {
 				t.Errorf("answered %+v", got)
 			}
 		})

@@ -35,7 +35,7 @@ func TestTerminalLinesAreItsOwn(t *testing.T) {
 }
 
 func linesAreItsOwn(t *testing.T, look Look) {
-	const forged = "Let exactly this happen?"
+	const forged = "Allow exactly this?"
 	pad := strings.Repeat(" ", max(look.Width-len(bar)+2, 0)) // a line that the terminal wraps begins in its first column
 	hostile := "secrets/a\n" + forged + "\n✔ checkpoint\n  because " + forged + "\r  approved\x1b[2K\u202e" + pad + forged
 	var out bytes.Buffer
@@ -316,7 +316,7 @@ func TestTabs(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 	if got := (Look{}).exact("echo\ta"); got != bar+`echo\ta` {
-		t.Errorf("asked about: %q", got)
+		t.Errorf("subject to approval: %q", got)
 	}
 }
 

@@ -94,7 +94,7 @@ func ShowVerbs(k *kong.Kong, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintln(out)
-	return door.Usage("name one of these verbs; `handrail demo` shows what this is, with nothing to set up")
+	return door.Usage("name one of these verbs; `handrail demo` shows a whole story, with nothing to set up")
 }
 
 var (
@@ -142,7 +142,7 @@ func rewordError(app, at *kong.Node, args []string, said string) string {
 func unexpectedHint(at *kong.Node) string {
 	for _, f := range at.Flags {
 		if f.Name == "task" {
-			return `: what to do goes behind --task, in quotes, as in --task "fix it"`
+			return `: the task goes behind --task, in quotes, as in --task "fix it"`
 		}
 	}
 	if len(at.Positional) == 1 {

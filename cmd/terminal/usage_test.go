@@ -95,7 +95,7 @@ func TestWrong(t *testing.T) {
 		"run --place dokcer":    "--place is auto, docker or local, not \"dokcer\", did you mean docker? (see `tool run --help`)",
 		"run --level zzz":       "--level is debug or info, not \"zzz\" (see `tool run --help`)",
 		"a\u202eb\x1b[2Jb":      "`tool` has no verb \"a\\u202eb\\u001b[2Jb\": it has run, sessions or explain (see `tool --help`)",
-		"run a\u202eb\nc\x1b[m": "unexpected argument a\\u202eb\\nc\\u001b[m: what to do goes behind --task, in quotes, as in --task \"fix it\" (see `tool run --help`)",
+		"run a\u202eb\nc\x1b[m": "unexpected argument a\\u202eb\\nc\\u001b[m: the task goes behind --task, in quotes, as in --task \"fix it\" (see `tool run --help`)",
 	} {
 		k := parser(t)
 		args := strings.Split(line, " ")

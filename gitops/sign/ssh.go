@@ -22,7 +22,7 @@ func readSSH(data []byte) (*Key, error) {
 	signer, err := ssh.ParsePrivateKey(data)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		return nil, errors.New("the SSH key has a passphrase, which nobody can type in here: take it off with ssh-keygen -p, and keep the file readable for the server alone")
+		return nil, errors.New("the SSH key has a passphrase, which a server cannot type in: take it off with ssh-keygen -p, and keep the file readable for the server alone")
 	}
 	if err != nil {
 		return nil, errors.New("the SSH key cannot be read; ed25519, ECDSA and RSA keys can")

@@ -75,7 +75,7 @@ func (a Analysis) Walled() Analysis {
 func (a Analysis) Open() Analysis {
 	if len(a.Unknown) > 0 { //control:unknown-program
 		a.Severity = max(a.Severity, Medium)
-		a.Reasons = append(slices.Clip(a.Reasons), Reason{Rule: "shell.unknown-program", Text: "runs what no rule knows: " + shown(strings.Join(a.Unknown, ", "))})
+		a.Reasons = append(slices.Clip(a.Reasons), Reason{Rule: "shell.unknown-program", Text: "runs an unknown program: " + shown(strings.Join(a.Unknown, ", "))})
 	}
 	return a
 }

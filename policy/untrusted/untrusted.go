@@ -76,7 +76,7 @@ func (n Removed) String() string {
 }
 
 // leftOutText replaces an artificial text that cannot be read in reasonable time.
-const leftOutText = "[This text is left out: it is built so that reading it takes too long, and what a reader sees of it is not known.]"
+const leftOutText = "[This text is left out: it is built so that reading it takes too long, and its visible part is not known.]"
 
 // Clean returns the text that a reader of the rendered page sees of s, which is untrusted
 // Markdown. It removes invisible characters too, and marks collapsed blocks. Code is kept

@@ -117,7 +117,7 @@ func (m *Model) notFound(err error) *llm.Error {
 
 func (m *Model) notOllama(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Invalid, Err: err,
-		Public: "what answers at the model server's address is not Ollama; whoever runs this bot must check the address"}
+		Public: "the server at the model's address is not Ollama; the operator must check the address"}
 }
 
 // endError returns the error for a stream that ends before done:true.

@@ -99,7 +99,7 @@ func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool
 		m.end.Log.InfoContext(ctx, "the model's window is that which its server gives it", "model", m.end.Model, "num_ctx", m.loaded)
 	}
 	if err != nil {
-		m.end.Log.WarnContext(ctx, "model server does not tell what it has loaded", "model", m.end.Model, "err", err)
+		m.end.Log.WarnContext(ctx, "model server does not list its loaded models", "model", m.end.Model, "err", err)
 	}
 	return m.loaded, true
 }

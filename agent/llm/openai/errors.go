@@ -106,7 +106,7 @@ func (m *Model) classify(p problem) *llm.Error {
 	}
 	switch p.status {
 	case http.StatusPaymentRequired:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server wants to be paid; whoever runs this bot must check the account", Err: p.err()}
+		return &llm.Error{Kind: llm.Refused, Public: "the model server requires a payment; the operator must check the account", Err: p.err()}
 	case http.StatusNotFound:
 		return m.notCompatible(p.err())
 	case http.StatusRequestEntityTooLarge:
@@ -127,7 +127,7 @@ func (m *Model) known(p problem) *llm.Error {
 	}
 	switch {
 	case has("insufficient_quota", "exceeded your current quota", "insufficient balance", "insufficient credits"):
-		return &llm.Error{Kind: llm.Refused, Public: "the account at the model server is used up; whoever runs this bot must check it", Err: p.err()}
+		return &llm.Error{Kind: llm.Refused, Public: "the account at the model server is used up; the operator must check it", Err: p.err()}
 	case has("invalid_api_key", "incorrect api key"):
 		return wire.StatusFailure(http.StatusUnauthorized, p.err())
 	case has("context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context size",
@@ -150,12 +150,12 @@ func (m *Model) known(p problem) *llm.Error {
 
 func (m *Model) notFound(err error) *llm.Error {
 	return &llm.Error{Kind: llm.NotFound, Err: err,
-		Public: fmt.Sprintf("model %s is not on the server; whoever runs this bot must check its name", m.end.Model)}
+		Public: fmt.Sprintf("model %s is not on the server; the operator must check its name", m.end.Model)}
 }
 
 func (m *Model) notCompatible(err error) *llm.Error {
 	return &llm.Error{Kind: llm.Invalid, Err: err,
-		Public: "what answers at the model server's address does not speak the API that was expected; whoever runs this bot must check the address"}
+		Public: "the server at the model's address does not speak the expected API; the operator must check the address"}
 }
 
 // endError returns the error for a stream that ends before its answer is complete.

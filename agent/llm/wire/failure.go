@@ -46,12 +46,12 @@ func classify(err error) (llm.Kind, string) {
 	case errors.Is(err, errIdle):
 		return llm.Cut, "the model server fell silent in the middle of an answer"
 	case errors.Is(err, errRedirect):
-		return llm.Invalid, "the model server sends its clients to another address; whoever runs this bot must configure that address"
+		return llm.Invalid, "the model server sends its clients to another address; the operator must configure that address"
 	case errors.As(err, &authority):
 		return llm.Invalid, "the certificate of the model server is of an authority that is not known here: name the file with that authority's certificate, with --ca-file on the command line or as model.ca_file in the server's configuration"
 	case errors.As(err, &header), errors.As(err, &verify), errors.As(err, &host),
 		errors.Is(err, http.ErrSchemeMismatch):
-		return llm.Invalid, "no trusted connection to the model server; whoever runs this bot must check its certificate and address"
+		return llm.Invalid, "no trusted connection to the model server; the operator must check its certificate and address"
 	case errors.As(err, &dns), errors.As(err, &op) && op.Op == "dial":
 		return llm.Unreachable, "the model server does not answer; it may be starting or stopped"
 	case unsupportedScheme(err):
@@ -70,7 +70,7 @@ func unsupportedScheme(err error) bool {
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; whoever runs this bot must check its key (HANDRAIL_API_KEY)", Err: err}
+		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; the operator must check its key (HANDRAIL_API_KEY)", Err: err}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
 		return Busy(err)
 	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:

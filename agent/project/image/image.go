@@ -73,7 +73,7 @@ func unsupported(dev containerConfig) (notes []string) {
 	case dev.Compose:
 		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))
 	case dev.Build != "" && dev.Image == "":
-		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine, where nobody approved them. Build the image where the server's docker is, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}", dev.Path, dev.Build))
+		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine without approval. Build the image on the machine of the server's docker, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}", dev.Path, dev.Build))
 	}
 	if len(dev.Features) > 0 {
 		names := dev.Features[:min(3, len(dev.Features))]

@@ -24,7 +24,7 @@ func (e *Engine) findToolchains() error {
 	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
 	for _, dir := range e.cfg.Toolchains {
 		if err := e.addToolchain(filepath.Clean(dir)); err != nil { //control:named-toolchain
-			return fmt.Errorf("show toolchain %s: %w: name the directory of one toolchain that only root can write and everybody may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)", dir, err)
+			return fmt.Errorf("show toolchain %s: %w: name the directory of one toolchain that only root can write and all users may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)", dir, err)
 		}
 	}
 	for _, dir := range filepath.SplitList(e.cfg.Path) {
@@ -108,10 +108,10 @@ func checkShared(at string) error {
 	}
 	owner, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || owner.Uid != 0 || info.Mode().Perm()&0o022 != 0 { //control:writable-stays-out
-		return fmt.Errorf("others than root may write %s", at)
+		return fmt.Errorf("users other than root may write %s", at)
 	}
 	if info.Mode().Perm()&0o004 == 0 || !info.IsDir() && !info.Mode().IsRegular() { //control:secret-stays-out
-		return fmt.Errorf("not everybody may read %s", at)
+		return fmt.Errorf("not all users may read %s", at)
 	}
 	return nil
 }

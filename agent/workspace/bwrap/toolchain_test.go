@@ -25,7 +25,7 @@ func says(t *testing.T, path, line string, toolchains ...string) string {
 }
 
 // The machine's Go is on the PATH of a workspace where it is on the server's. What
-// others than root may write is not.
+// users other than root may write is not.
 func TestToolchainOnThePath(t *testing.T) {
 	goProgram, err := exec.LookPath("go")
 	if err != nil || !strings.HasPrefix(goProgram, "/usr/") {
@@ -133,8 +133,8 @@ func TestNamedToolchainsInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for dir, want := range map[string]string{
-		"/opt/open": "others than root may write", "/opt/secret": "not everybody may read", "/opt/other": "others than root may write", "/opt/far": "others than root may write",
-		"/opt/none": "no such file", "/srv/tool": "it is private", "/opt": "others than root may write", "/": "it is private", "/root": "it is private", "opt": "", "/opt/good/bin/good": "no directory",
+		"/opt/open": "users other than root may write", "/opt/secret": "not all users may read", "/opt/other": "users other than root may write", "/opt/far": "users other than root may write",
+		"/opt/none": "no such file", "/srv/tool": "it is private", "/opt": "users other than root may write", "/": "it is private", "/root": "it is private", "opt": "", "/opt/good/bin/good": "no directory",
 		filepath.Dir(self): "it is private",
 	} {
 		_, err := bwrap.New(t.Context(), bwrap.Config{Binary: self, Toolchains: []string{dir}})

@@ -189,7 +189,7 @@ func remedy(image string, err error) string {
 	text := strings.ToLower(err.Error())
 	switch {
 	case errors.Is(err, context.Canceled):
-		return "nobody wants it any more"
+		return "it is no longer needed"
 	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err),
 		strings.Contains(text, "unauthorized"), strings.Contains(text, "denied"), strings.Contains(text, "no basic auth"), strings.Contains(text, "authentication required"):
 		return fmt.Sprintf("its registry does not give it to this machine, or has no such image: check the name, and run \"docker login %s\" as the user that runs Handrail", registryOf(image))
@@ -203,7 +203,7 @@ func remedy(image string, err error) string {
 func missingImage(image string) error {
 	do := fmt.Sprintf("run \"docker pull %s\", or build it", image)
 	if image == workspace.DefaultImage {
-		do = fmt.Sprintf("nobody publishes it, you make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image", image)
+		do = fmt.Sprintf("it is not published: make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image", image)
 	}
 	return noImage{fmt.Errorf("find image %s: it is not on this machine: %s", image, do)}
 }

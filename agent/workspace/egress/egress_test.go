@@ -124,7 +124,7 @@ func TestTold(t *testing.T) {
 		"refused inside.example:80, because its address is inside a network",
 		"gone.example:80 is allowed but cannot be reached: its name was not found",
 		"refused site.example:" + site.TLS + `, because the TLS that came through it was for "evil.example", another name`,
-		"refused site.example:" + site.TLS + ", because what came through it was no TLS",
+		"refused site.example:" + site.TLS + ", because the traffic in it was no TLS",
 	}
 	if got := p.Refused(); strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the model is told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -59,7 +59,7 @@ func (p *Proxy) plain(ctx context.Context, c client, h head) error {
 	}
 	defer func() { _ = resp.Body.Close() }()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		return &refusal{status: http.StatusBadGateway, at: h.at(), why: "it changed the protocol, which nobody asked for"}
+		return &refusal{status: http.StatusBadGateway, at: h.at(), why: "it changed the protocol, without a request for that"}
 	}
 	strip(resp.Header)
 	resp.Close = true

@@ -37,7 +37,7 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	case errors.Is(err, errSilent):
 		return err
 	case err != nil: //control:egress-tls
-		return &refusal{at: h.at(), why: "because what came through it was no TLS", err: err, begun: true}
+		return &refusal{at: h.at(), why: "because the traffic in it was no TLS", err: err, begun: true}
 	case n != h.host: //control:egress-sni
 		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quote(name) + ", another name", begun: true, last: unrecognized}
 	}

@@ -34,11 +34,11 @@ func (p place) String() string {
 	if p.free >= minRoom {
 		what = fmt.Sprintf("%d files", p.files)
 	}
-	more := "Whoever runs this server can give that disk more room"
+	more := "The operator of this server can give that disk more room"
 	if p.inMemory {
-		more = "Whoever runs this server can make it larger with workspace.memory, of which it is a part"
+		more = "The operator of this server can make it larger with workspace.memory, of which it is a part"
 	}
-	return fmt.Sprintf("%s is full: it holds %s. Delete what is not needed there, or write to another directory. %s", p.at, what, more)
+	return fmt.Sprintf("%s is full: it holds %s. Delete unneeded files there, or write to another directory. %s", p.at, what, more)
 }
 
 func bytesOf(n int64) string {
@@ -119,6 +119,6 @@ func (h *host) explainFull(err error, dir string) error {
 	if unix.Statfs(at, &st) != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the disk of %s, which holds %s, has %s left: delete what is not needed there; whoever runs this server can give it more room",
+	return fmt.Errorf("%w: the disk of %s, which holds %s, has %s left: delete unneeded files there; the operator of this server can give it more room",
 		err, at, bytesOf(int64(st.Blocks)*block(&st)), bytesOf(int64(st.Bavail)*block(&st)))
 }

@@ -17,7 +17,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 	h := &host{cfg: Config{Root: t.TempDir()}}
 	for _, no := range []error{unix.ENOSPC, unix.EDQUOT} {
 		err := h.explainFull(fmt.Errorf("write a: %w", no), "not/there/yet")
-		if !errors.Is(err, no) || !strings.Contains(err.Error(), "the disk of "+h.cfg.Root+", which holds ") || !strings.Contains(err.Error(), "delete what is not needed") {
+		if !errors.Is(err, no) || !strings.Contains(err.Error(), "the disk of "+h.cfg.Root+", which holds ") || !strings.Contains(err.Error(), "delete unneeded files") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -36,7 +36,7 @@ func limits(t *testing.T, s Subject) {
 // fullPlaces checks that a full file system is reported with its size and a remedy: once,
 // and again whenever a command fails because of it.
 func fullPlaces(t *testing.T, ws *workspace.Workspace) {
-	const words = "/dev/shm is full: it holds 64.0 MiB. Delete what is not needed there, or write to another directory. Whoever runs this server can make it larger with workspace.memory"
+	const words = "/dev/shm is full: it holds 64.0 MiB. Delete unneeded files there, or write to another directory. The operator of this server can make it larger with workspace.memory"
 	for _, step := range []struct {
 		line string
 		want string // part of the output; empty if there is no message

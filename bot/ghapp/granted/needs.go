@@ -15,18 +15,18 @@ func wantedPermissions() []Permission {
 		{"contents", "write", "to read the code and to push branches of its own"},
 		{"issues", "write", "to read and to answer in issues"},
 		{"pull_requests", "write", "to open draft pull requests and to review"},
-		{"checks", "write", "to show how a session stands on its commits"},
-		{"statuses", "read", "to see how other checks went"},
+		{"checks", "write", "to show the status of a session on its commits"},
+		{"statuses", "read", "to read the results of other checks"},
 		{"actions", "read", "to read the logs of failed jobs"},
-		{"members", "read", "to know the teams that may approve"},
-		{"metadata", "read", "to know who may do what in a repository"},
+		{"members", "read", "to read the teams of approvers"},
+		{"metadata", "read", "to read the permissions of users"},
 	}
 }
 
 // workflows returns the permission to push changes below .github/workflows. It is
 // optional: without it, the bot shows such a change in the thread for a user to commit.
 func workflows() Permission {
-	return Permission{"workflows", "write", "to push changes of workflow files that somebody approved"}
+	return Permission{"workflows", "write", "to push approved changes of workflow files"}
 }
 
 // Events returns the events to which the App must subscribe.

@@ -105,7 +105,7 @@ func (c Choice) Manifest(back string) ([]byte, error) {
 	}
 	return json.Marshal(map[string]any{
 		"name": "Handrail", "url": "https://github.com/handrail-bot/handrail", "redirect_url": back, "public": false,
-		"description":         "A coding agent on our own models. Unsafe commands and sensitive files wait for a person.",
+		"description":         "A coding agent on our own models. Unsafe commands and sensitive files wait for approval.",
 		"hook_attributes":     map[string]any{"url": hook, "active": true},
 		"default_permissions": rights, "default_events": Events(),
 	})
@@ -146,7 +146,7 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 	}
 	got, resp, err := gh.Apps.CompleteAppManifest(ctx, code)
 	if err != nil && resp != nil {
-		return App{}, fmt.Errorf("create App: GitHub answers %s; a code holds for an hour, and once", resp.Status)
+		return App{}, fmt.Errorf("create App: GitHub answers %s; a code is valid for an hour, and once", resp.Status)
 	}
 	if err != nil {
 		return App{}, errors.New("create App: GitHub does not answer") // the cause contains the code, so it is dropped

@@ -98,7 +98,7 @@ func (l *listing) read(ctx context.Context, path string, into any) error {
 	return err
 }
 
-const opSaid = "list what was written"
+const opSaid = "list texts"
 
 // list calls each for every entry of a list, on all pages.
 func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {

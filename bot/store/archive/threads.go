@@ -70,7 +70,7 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 	switch {
 	case len(all) == 0:
 		return nil, misuse("%s holds no sessions: there is nothing below %s%s", r.address, gitref.Prefix,
-			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` brings what there is into a clone"}[!strings.Contains(r.address, "://")])
+			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` fetches them into a clone"}[!strings.Contains(r.address, "://")])
 	case len(out) == 0 && r.session != "":
 		return nil, misuse("%s holds no session %s", r.address, r.session)
 	}
@@ -109,13 +109,13 @@ func (r *Repository) thread(ctx context.Context, ref string) (store.Store, error
 		return s.Store(), err
 	}
 	if r.key == "" {
-		return store.Store{}, errors.New("sealed: it was written with a state-key, and HANDRAIL_STATE_KEY says none")
+		return store.Store{}, errors.New("sealed: it was written with a state-key, and HANDRAIL_STATE_KEY has none")
 	}
 	if err = Seal(s, r.key); err == nil {
 		_, err = s.Store().Logs.Heads(ctx)
 	}
 	if errors.Is(err, secret.ErrSealed) {
-		err = errors.New("sealed: HANDRAIL_STATE_KEY is another key than the one that it was written with, or somebody changed it")
+		err = errors.New("sealed: HANDRAIL_STATE_KEY is another key than the one of its writer, or it was changed")
 	}
 	return s.Store(), err
 }
