@@ -226,7 +226,7 @@ var manifests = [...]string{
 	"*.lock", "{package-lock.json,npm-shrinkwrap.json,pnpm-lock.yaml,bun.lockb,go.sum}", "{.envrc,.env,.env.*}",
 }
 
-// HoldReason makes a decision wait for approval because a push would run code elsewhere,
+// Held makes a decision wait for approval because a push would run code elsewhere,
 // regardless of the settings for the files.
 func (d Decision) Held(held []string) Decision {
 	var why []Reason
