@@ -262,8 +262,8 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 		doubt = fmt.Sprintf("You said that you are done, but nothing is there of your change (%s), and no file was changed. ", f.claims.tried)
 	}
 	if doubt != "" && f.claims.refusals < maxRefusals {
-		return nil, f.tell(ctx, session.NoteRefused, doubt+"Make the change with the tools now. If nothing has to change, complete again with "+
-			"attempt_completion and say in no_change_reason why.")
+		return nil, f.tell(ctx, session.NoteRefused, doubt+"Make the change with the tools now. "+
+			"If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
 	status := session.StatusAnswered
 	if doubt != "" || f.inside || why != "" && !session.IsQuestion(f.latestRequest()) {
@@ -337,12 +337,14 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 // write, or "": prose is the end unless it announces work or looks like a call.
 func (f *finisher) notFinal(said string) string {
 	c, isCall := f.model.parser.Guess(said)
-	if isCall = isCall && (f.requests.tools.edits(c.Name) || startsInCode(said)); !isCall && (f.changed() || !speech.Announces(said)) {
+	isCall = isCall && (f.requests.tools.edits(c.Name) || startsInCode(said))
+	if !isCall && (f.changed() || !speech.Announces(said)) {
 		return ""
 	}
 	text := "You wrote text but called no tool. "
 	if isCall {
-		text += "It looks like this call, which was not run. If you mean it, send it by itself: " + f.model.template(c.Name, string(c.Arguments)) + " " //control:form-is-shown
+		sent := f.model.template(c.Name, string(c.Arguments))
+		text += "It looks like this call, which was not run. If you mean it, send it by itself: " + sent + " " //control:form-is-shown
 	}
 	text += "If the task is finished, complete it with attempt_completion; otherwise go on with a tool call."
 	if !f.changed() {

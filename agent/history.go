@@ -157,7 +157,8 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	}
 	say := p.Text
 	if switched && p.Text != "" || bare { //control:mode-is-told
-		say = strings.TrimSpace(fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s", p.Mode, prompt.OfMode(p.Mode), p.Text))
+		say = strings.TrimSpace(fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s",
+			p.Mode, prompt.OfMode(p.Mode), p.Text))
 	}
 	h.talk.message(e, p, say)
 }

@@ -49,7 +49,8 @@ func EarlyEnds(events []Event) (found []string, err error) {
 			answer = e.Seq
 		case *Ended:
 			if p.Outcome.Status.Finished() && answer < request {
-				found = append(found, fmt.Sprintf("event %d: %q is the end of the request in event %d, which the model has not answered", e.Seq, p.Outcome.Status, request))
+				found = append(found, fmt.Sprintf("event %d: %q ends the request in event %d, which the model has not answered",
+					e.Seq, p.Outcome.Status, request))
 			}
 		}
 	}

@@ -12,27 +12,40 @@ import (
 // model is asked once more: the tree decides if anything changed. Words in another
 // language count as an answer.
 var (
-	claimFirst = pattern.Lazy(`(?i)^(?:(?:all|now|successfully|c'est) )*(?:` + englishDone +
-		`|erledigt|fertig|behoben|geändert|korrigiert|hinzugefügt|fait|terminé|corrigé|ajouté|modifié|hecho|listo|corregido|arreglado` +
-		`|feito|pronto|corrigido|fatto|corretto|klaar|opgelost|aangepast|gotowe|naprawione|готово|сделано|исправлено|добавлено|изменено|удалено)(?:\PL|$)` +
+	claimFirst = pattern.Lazy(`(?i)^(?:(?:all|now|successfully|c'est) )*(?:` + englishDone + `|` + otherDone + `)(?:\PL|$)` +
 		`|^(?:it|this|that|everything)(?:'s| is| has been)(?: now| all)? (?:` + englishDone + `)(?:$|[.,!]| and | now| everywhere)` +
-		`|^(?:the|das|die|der|le|la|les|el|los|il|het|de) (?:\S+ ){1,6}?(?:is now|are now|has been|have been|ist jetzt|ist nun|wurde|est maintenant|ha sido|foi|è stato)(?: \S+)? (?:` +
-		englishDone + `|behoben|geändert|korrigiert|corrigée?|modifiée?|corregid[oa]|corrigid[oa]|corretto)(?:\PL|$)`)
-	claimSelf = pattern.Lazy(`(?i)^(?:(?:i|we)(?:'ve| have| just| now| also| already| then| successfully)* (?:` + englishDone + `|made|wrote|written)(?:\PL|$)` +
+		`|^(?:the|das|die|der|le|la|les|el|los|il|het|de) (?:\S+ ){1,6}?(?:is now|are now|has been|have been` +
+		`|ist jetzt|ist nun|wurde|est maintenant|ha sido|foi|è stato)(?: \S+)? (?:` + englishDone +
+		`|behoben|geändert|korrigiert|corrigée?|modifiée?|corregid[oa]|corrigid[oa]|corretto)(?:\PL|$)`)
+	claimSelf = pattern.Lazy(`(?i)^(?:(?:i|we)(?:'ve| have| just| now| also| already| then| successfully)* (?:` + englishDone +
+		`|made|wrote|written)(?:\PL|$)` +
 		`|ich habe .{0,80}(?:geändert|behoben|korrigiert|hinzugefügt|angepasst|entfernt|umbenannt|erstellt|gelöscht)` +
-		`|j'ai (?:corrigé|ajouté|modifié|changé|supprimé|renommé|créé|mis à jour)|he (?:corregido|añadido|cambiado|modificado|eliminado|creado|arreglado|actualizado)` +
-		`|(?:eu )?(?:corrigi|adicionei|alterei|mudei|removi|criei|atualizei) |ho (?:corretto|aggiunto|modificato|cambiato|rimosso|creato|aggiornato)` +
-		`|ik heb .{0,80}(?:aangepast|gewijzigd|toegevoegd|opgelost|verwijderd)|(?:naprawił|doda|zmieni|usun)\S*m |(?:я )?(?:исправил|добавил|изменил|удалил|обновил|переименовал)` +
-		`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)|.*(?:修正|変更|追加|更新|削除|対応|完了)しました|.*(?:수정|변경|추가|삭제|완료)(?:했|하였|됐|되었)습니다)`)
-	negates   = pattern.Lazy(`(?i)(?:^|\PL)(?:no|not|nothing|none|never|cannot|nicht|nichts|kein\pL*|rien|aucune?|nada|ningun\pL*|niente|nessun\pL*|niets|geen|nic|nie|не|ничего)(?:\PL|$)|n't|没有|未|なし|ません|않`)
-	announces = pattern.Lazy(`(?i)^(?:(?:okay|ok|sure|now|so|first|next|then),? )*(?:i will|i'll|i am going to|i'm going to|i need to|let me|let's)(?: (\pL+)|$)` +
-		`|^(?:ich werde|ich (?:lese|schaue|ändere|suche)|lass mich|zuerst|als erstes|als nächstes|je vais|d'abord|laissez-moi|voy a|primero|déjame|vou |primeiro|deixe-me` +
-		`|per prima cosa|eerst|ik ga|najpierw|сначала|сейчас я|я (?:сейчас|буду|посмотрю|прочитаю)|давайте|首先|我会|我将|我来|让我|接下来|まず|これから|먼저)`)
+		`|j'ai (?:corrigé|ajouté|modifié|changé|supprimé|renommé|créé|mis à jour)` +
+		`|he (?:corregido|añadido|cambiado|modificado|eliminado|creado|arreglado|actualizado)` +
+		`|(?:eu )?(?:corrigi|adicionei|alterei|mudei|removi|criei|atualizei) ` +
+		`|ho (?:corretto|aggiunto|modificato|cambiato|rimosso|creato|aggiornato)` +
+		`|ik heb .{0,80}(?:aangepast|gewijzigd|toegevoegd|opgelost|verwijderd)|(?:naprawił|doda|zmieni|usun)\S*m ` +
+		`|(?:я )?(?:исправил|добавил|изменил|удалил|обновил|переименовал)` +
+		`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)` +
+		`|.*(?:修正|変更|追加|更新|削除|対応|完了)しました|.*(?:수정|변경|추가|삭제|완료)(?:했|하였|됐|되었)습니다)`)
+	negates = pattern.Lazy(`(?i)(?:^|\PL)(?:no|not|nothing|none|never|cannot|nicht|nichts|kein\pL*|rien|aucune?|nada|ningun\pL*` +
+		`|niente|nessun\pL*|niets|geen|nic|nie|не|ничего)(?:\PL|$)|n't|没有|未|なし|ません|않`)
+	announces = pattern.Lazy(`(?i)^(?:(?:okay|ok|sure|now|so|first|next|then),? )*` +
+		`(?:i will|i'll|i am going to|i'm going to|i need to|let me|let's)(?: (\pL+)|$)` +
+		`|^(?:ich werde|ich (?:lese|schaue|ändere|suche)|lass mich|zuerst|als erstes|als nächstes` +
+		`|je vais|d'abord|laissez-moi|voy a|primero|déjame|vou |primeiro|deixe-me|per prima cosa|eerst|ik ga|najpierw` +
+		`|сначала|сейчас я|я (?:сейчас|буду|посмотрю|прочитаю)|давайте|首先|我会|我将|我来|让我|接下来|まず|これから|먼저)`)
 )
 
-// englishDone are English participles of changes.
-const englishDone = `done|finished|completed|fixed|repaired|mended|resolved|solved|added|created|implemented|changed|updated|modified|edited` +
-	`|renamed|moved|removed|deleted|replaced|refactored|rewritten|corrected|adjusted|applied|inserted|converted|reverted`
+// Participles of changes.
+const (
+	englishDone = `done|finished|completed|fixed|repaired|mended|resolved|solved|added|created|implemented|changed|updated` +
+		`|modified|edited|renamed|moved|removed|deleted|replaced|refactored|rewritten|corrected|adjusted|applied|inserted` +
+		`|converted|reverted`
+	otherDone = `erledigt|fertig|behoben|geändert|korrigiert|hinzugefügt|fait|terminé|corrigé|ajouté|modifié` +
+		`|hecho|listo|corregido|arreglado|feito|pronto|corrigido|fatto|corretto|klaar|opgelost|aangepast|gotowe|naprawione` +
+		`|готово|сделано|исправлено|добавлено|изменено|удалено`
+)
 
 // refrains are words after an announcement that take it back, or turn it to the reader.
 const refrains = " know not never leave wait "
