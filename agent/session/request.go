@@ -48,7 +48,7 @@ func EarlyEnds(events []Event) (found []string, err error) {
 		case *Answer:
 			answer = e.Seq
 		case *Ended:
-			if p.Outcome.Status.Finished() && answer < request {
+			if p.Outcome.Status.finished() && answer < request {
 				found = append(found, fmt.Sprintf("event %d: %q ends the request in event %d, which the model has not answered",
 					e.Seq, p.Outcome.Status, request))
 			}

@@ -67,7 +67,7 @@ func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parke
 // Finished reports whether the session completed its work, with nothing left to retry
 // or to resume.
 func (s *State) Finished() bool {
-	return s.Outcome != nil && s.Outcome.Status.Finished()
+	return s.Outcome != nil && s.Outcome.Status.finished()
 }
 
 // TakesNewRequest reports whether words begin a new request, with a budget of its own,

@@ -96,9 +96,9 @@ func (s Status) Parked() bool {
 	return false
 }
 
-// Finished reports whether the work came to its end, with nothing left to retry or to
+// finished reports whether the work came to its end, with nothing left to retry or to
 // resume.
-func (s Status) Finished() bool {
+func (s Status) finished() bool {
 	switch s {
 	case StatusDone, StatusAnswered, StatusReviewed, StatusNoChanges, StatusPlanned:
 		return true

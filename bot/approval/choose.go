@@ -22,12 +22,12 @@ const (
 	YesUnnamed     // names no request
 )
 
-// ReplyKey begins the keys of replies. If an answer has no ids, the reply names the
+// replyKey begins the keys of replies. If an answer has no ids, the reply names the
 // requests that it was taken for.
-const ReplyKey = "reply-"
+const replyKey = "reply-"
 
 // ReplyTo returns the key of the reply to a text.
-func ReplyTo(text string) string { return ReplyKey + ghapp.Digest(text, "reply") }
+func ReplyTo(text string) string { return replyKey + ghapp.Digest(text, "reply") }
 
 // AskBack is a kind of reply that asks back about open requests.
 type AskBack string
