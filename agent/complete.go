@@ -11,15 +11,19 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/patch"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/speech"
 	"github.com/handrail-bot/handrail/policy"
 	"github.com/handrail-bot/handrail/policy/pattern"
 	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
+// readTool reads files.
+const readTool = "read_file"
+
 // Number of times that the model is sent back before the session ends without it.
 const (
 	maxRefusals = 2 // "done" without a change
-	maxIdle     = 2 // answers without a call
+	maxIdle     = 2 // answers that announce a call and have none
 	maxFailed   = 3 // answers that are empty or cannot be understood
 
 	maxTestTail = 3000 // bytes of test output that are repeated to the model
@@ -27,19 +31,21 @@ const (
 
 // claims counts the evidence against a model's claim that it is done.
 type claims struct {
-	refusals   int    // completions refused since the user's last request
-	nudged     bool   // the model was sent back to its todo list since then
-	tested     bool   // and to the failed tests
-	red        int    // times that it was sent back to tests that Handrail saw fail
-	back       int    // discarded answers in a row
-	asides     int    // answers without a result that stay in view since then
-	idle       int    // answers in a row without a call and without an end
-	empty      int    // empty answers in a row
-	garbled    int    // answers in a row with unreadable calls only
-	cleaned    bool   // an approved command deleted files since then
-	from       string // content of the branch at the user's last request
-	start      string // commit of the files at that time
-	handedOver bool   // a change was handed over as a patch since then
+	refusals   int      // completions refused since the user's last request
+	nudged     bool     // the model was sent back to its todo list since then
+	tested     bool     // and to the failed tests
+	red        int      // times that it was sent back to tests that Handrail saw fail
+	back       int      // discarded answers in a row
+	asides     int      // answers without a result that stay in view since then
+	idle       int      // answers in a row without a call and without an end
+	empty      int      // empty answers in a row
+	garbled    int      // answers in a row with unreadable calls only
+	cleaned    bool     // an approved command deleted files since then
+	from       string   // content of the branch at the user's last request
+	start      string   // commit of the files at that time
+	handedOver bool     // a change was handed over as a patch since then
+	tried      string   // last change that was tried since then: a file or a tool; "" if none
+	read       []string // files read since then, at most one more than are named
 }
 
 func (k *claims) message(over bool, content, saved string) {
@@ -85,9 +91,19 @@ func (k *claims) note(p *session.Note) {
 // deletes matches the policy's wording for commands that remove files.
 var deletes = pattern.Lazy(`\b(delet|remov|discard)`)
 
-// ran records a finished call. An approved deletion may concern untracked files: then it
-// counts as work although no change is visible.
-func (k *claims) ran(c *session.CallState, files bool) {
+// ran records a finished call; edits reports whether its tool changes existing text. An
+// approved deletion may concern untracked files: then it counts as work although no
+// change is visible.
+func (k *claims) ran(c *session.CallState, files, edits bool) {
+	asked := c.Request != nil && c.Request.Kind == session.AskApproval
+	switch {
+	case edits, asked, len(c.Result.Changes) > 0: // whether or not it was made
+		k.tried = cmp.Or(pathArgument(c.Arguments), c.Name)
+	case c.Name == readTool && c.Result.OK && len(k.read) <= maxFilesRead:
+		if path := pathArgument(c.Arguments); !slices.Contains(k.read, path) {
+			k.read = append(k.read, path)
+		}
+	}
 	if (!files || len(c.Result.Changes) > 0) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
 	}
@@ -116,7 +132,7 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 		return nil, nil // the conversation was cleared
 	}
 	last := f.talk.entries[n-1]
-	if last.answer == nil {
+	if last.answer == nil || f.Unanswered() { //control:end-of-the-newest-request
 		return nil, nil // a newer message exists: ask the model
 	}
 	if out := f.stuck(); out != nil {
@@ -140,10 +156,10 @@ func (f *finisher) finish(ctx context.Context) (*session.Outcome, error) {
 		return f.garbled(ctx, last.answer.Errors)
 	case last.answer.Content == "":
 		return f.nothing(ctx)
-	case !f.mayWrite(): //control:prose-is-no-end
-		return f.complete(ctx, last.answer.Content)
+	case f.mayWrite() && f.claims.idle <= maxIdle && f.notFinal(last.answer.Content) != "": //control:words-without-work
+		return nil, f.retry(ctx, f.notFinal(last.answer.Content))
 	}
-	return f.wordsOnly(ctx, last.answer.Content)
+	return f.complete(ctx, last.answer.Content)
 }
 
 // approvalDoubt returns the reason that a completion cannot be accepted yet: it was written
@@ -200,7 +216,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	}
 	status := session.StatusDone
 	if !f.changed() { //control:answered-is-not-done
-		status = session.StatusAnswered
+		status = f.inWords()
 	} else if len(f.Files) == 0 && !f.claims.handedOver && !f.inside {
 		status = session.StatusNoChanges
 	}
@@ -220,8 +236,18 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	return out, nil
 }
 
-// unchanged decides about an end without a change in a mode that may write. It is refused
-// unless the model gives a reason.
+// inWords returns the status of an end without a change: that of a review, or an answer.
+func (f *finisher) inWords() session.Status {
+	if m, err := policy.ParseMode(f.ModeName()); err == nil && m.Reviews() { //control:a-review-is-reviewed
+		return session.StatusReviewed
+	}
+	return session.StatusAnswered
+}
+
+// unchanged decides about an end without a change in a mode that may write. The request
+// is not judged, but the model's own words and its work: an end that claims or
+// announces a change, or that follows an attempt at one, is refused, and any other is an answer. The model
+// itself can say that a change was wanted, and why it made none.
 func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome, error) {
 	why, last := "", f.talk.entries[len(f.talk.entries)-1]
 	for _, c := range last.calls {
@@ -229,32 +255,29 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 			why = cmp.Or(why, c.Result.Unchanged())
 		}
 	}
-	question := session.Question(f.latestRequest())
-	if why == "" && !question && !f.inside && !f.claims.cleaned && f.claims.refusals < maxRefusals { //control:work-is-wanted
-		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but no file was changed. "+
-			"Make the change with the tools now. If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
+	doubt := ""
+	switch {
+	case why != "" || f.inside || f.claims.cleaned:
+	case speech.ClaimsChange(said): //control:work-is-wanted
+		doubt = "You said that a change is made, but no file was changed. "
+	case speech.Announces(said):
+		doubt = "You announced work and did none: no file was changed. "
+	case f.claims.tried != "": //control:tried-is-not-made
+		doubt = fmt.Sprintf("You said that you are done, but nothing is there of your change (%s), and no file was changed. ", f.claims.tried)
 	}
-	status := session.StatusNoChanges
-	if question || f.claims.cleaned || why != "" && strings.Contains(f.latestRequest(), "?") {
-		status = session.StatusAnswered
+	if doubt != "" && f.claims.refusals < maxRefusals {
+		return nil, f.tell(ctx, session.NoteRefused, doubt+"Make the change with the tools now. "+
+			"If nothing has to change, complete again with attempt_completion and say in no_change_reason why.")
 	}
-	out := f.summarize(ctx, status, f.withProse(said))
+	status := session.StatusAnswered
+	if doubt != "" || f.inside || why != "" && !session.IsQuestion(f.latestRequest()) {
+		status = session.StatusNoChanges
+	}
+	out := f.summarize(ctx, status, said)
 	if why != "" && status == session.StatusNoChanges {
 		out.Reason = "No file was changed. The model's reason: " + why
 	}
 	return out, nil
-}
-
-// withProse prepends the latest longer answer since the user's last message that was sent
-// back because it did not end the work.
-func (f *finisher) withProse(said string) string {
-	for i := len(f.talk.entries) - 2; i > 0 && !f.talk.entries[i].person; i-- {
-		a := f.talk.entries[i].answer
-		if a != nil && len(a.Calls) == 0 && !a.Complete && len(a.Content) > len(said) {
-			return a.Content + "\n\n" + said
-		}
-	}
-	return said
 }
 
 // conflicts refuses an end while files contain conflict marks.
@@ -314,29 +337,31 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 	return nil, f.retry(ctx, "Your answer was empty. Go on with the task: call a tool, or complete it.")
 }
 
-// wordsOnly handles prose in a mode that may write: the model is asked to act or to
-// finish. If it keeps talking, its words are taken as the end.
-func (f *finisher) wordsOnly(ctx context.Context, said string) (*session.Outcome, error) {
-	if f.claims.idle > maxIdle {
-		return f.complete(ctx, said)
+// notFinal returns the request to the model to act on its prose, in a mode that may
+// write, or "": prose is the end unless it announces work or looks like a call.
+func (f *finisher) notFinal(said string) string {
+	c, isCall := f.model.parser.Guess(said)
+	isCall = isCall && (f.requests.tools.edits(c.Name) || startsInCode(said))
+	if !isCall && (f.changed() || !speech.Announces(said)) {
+		return ""
 	}
 	text := "You wrote text but called no tool. "
-	if c, ok := f.model.parser.Guess(said); ok {
-		text += "It looks like this call, which was not run. If you mean it, send it by itself: " + f.model.template(c.Name, string(c.Arguments)) + " " //control:form-is-shown
+	if isCall {
+		sent := f.model.template(c.Name, string(c.Arguments))
+		text += "It looks like this call, which was not run. If you mean it, send it by itself: " + sent + " " //control:form-is-shown
 	}
 	text += "If the task is finished, complete it with attempt_completion; otherwise go on with a tool call."
 	if !f.changed() {
 		text += " No file is changed so far: if none has to change, say why in no_change_reason."
 	}
 	result, _ := json.Marshal(firstLine(said, 80))
-	return nil, f.retry(ctx, text+" Completing: "+f.model.template("attempt_completion", `{"result":`+string(result)+`}`))
+	return text + " Completing: " + f.model.template("attempt_completion", `{"result":`+string(result)+`}`)
 }
 
-// mayWrite reports whether the mode chosen by the user can change files. A mode that the
-// model switched to does not matter.
-func (f *finisher) mayWrite() bool {
-	m, _ := policy.ParseMode(f.ModeName())
-	return m.Writes()
+// startsInCode reports whether a text begins with a fence.
+func startsInCode(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "```") || strings.HasPrefix(text, "~~~")
 }
 
 // latestRequest returns the latest words of the user.

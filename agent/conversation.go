@@ -52,14 +52,15 @@ func (t *conversation) open(e session.Event, task session.Task) {
 	})
 }
 
-func (t *conversation) message(e session.Event, p *session.Message) {
+// message adds a message of the user, which the model reads as say.
+func (t *conversation) message(e session.Event, p *session.Message, say string) {
 	if p.Text != "" {
 		t.asks = session.Command(p.Text)
 	}
 	t.unprovided = strings.TrimSpace(strings.Join(append([]string{t.unprovided, p.Text}, p.Links...), "\n\n"))
-	if len(p.Text)+len(p.Images)+len(p.Context) > 0 {
+	if len(say)+len(p.Images)+len(p.Context) > 0 {
 		t.entries = append(t.entries, entry{
-			seq: e.Seq, user: p.Text, context: p.Context, person: true, images: p.Images,
+			seq: e.Seq, user: say, context: p.Context, person: true, images: p.Images,
 		})
 	}
 }

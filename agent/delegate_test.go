@@ -189,8 +189,8 @@ func TestSubTaskRights(t *testing.T) {
 	b = delegates(t, gives(task("look", ""))+
 		"- calls: [{name: write_file, arguments: {path: c.txt, content: x}}, {name: run_terminal_command, arguments: {command: ls}}, {name: new_task, arguments: {task: x}}]\n"+
 		"- when: {tool_result_contains: [\"mode \\\"explore\\\" allows\", \"There is no tool \\\"new_task\\\"\"]}\n  say: \"No. [TASK_COMPLETE]\"\n"+
-		"- when: {tool_result_contains: [\"No.\"]}\n  say: \"No. [TASK_COMPLETE]\"\n- {say: \"No. [TASK_COMPLETE]\", repeat: true}\n")
-	b.must(session.StatusNoChanges)
+		"- when: {tool_result_contains: [\"No.\"]}\n  say: \"No. [TASK_COMPLETE]\"\n")
+	b.must(session.StatusAnswered)
 
 	b = delegates(t, gives(task("four", ", mode: architect"))+
 		"- calls: [{name: write_file, arguments: {path: c1, content: x}}, {name: write_file, arguments: {path: c2, content: x}}]\n- say: \"Two. [TASK_COMPLETE]\"\n"+

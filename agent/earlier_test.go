@@ -12,13 +12,13 @@ func TestNoChangesAfterAnEarlierRequest(t *testing.T) {
 	b := newBench(t, head+`
 - calls: [{name: write_file, arguments: {path: a.txt, content: "new\n"}}]
 - say: "Fixed. [TASK_COMPLETE]"
-- {say: "Nothing is to be done. [TASK_COMPLETE]", repeat: true}
+- {say: "Fixed b.txt, too. [TASK_COMPLETE]", repeat: true}
 `, map[string]string{"a.txt": "old\n"})
 	b.must(session.StatusDone)
 	b.append(session.NewEvent(session.TypeMessage, 0, session.Message{Author: "kim", Text: "fix b.txt too"}))
 	b.must(session.StatusNoChanges)
 	ends := events[session.Ended](b, session.TypeEnded)
-	want := "The last request asks for a change, and no file was changed for it. Earlier changes stay as they are."
+	want := "The model ended with a change that is not there: no file was changed for the last request. Earlier changes stay as they are."
 	if got := ends[len(ends)-1].Outcome.Reason; got != want {
 		t.Errorf("ended because %q, want %q", got, want)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/handrail-bot/handrail/policy"
 )
 
-// In a mode that may write, words are no work, whatever language the task is in and
-// whether or not it has a verb that anybody knows. What has changed nothing is never done.
+// In a mode that may write, a claim is no work, whatever language the task is in. An end
+// that claims a change, or that follows one that was taken back, is never believed.
 func TestWordsAreNoWork(t *testing.T) {
 	for _, task := range []string{
 		"the parser loses the sign", "go test fails", "Das Programm stürzt ab, wenn die Datei leer ist", "Bitte den Rundungsfehler beheben",
@@ -37,8 +37,8 @@ func TestWordsAreNoWork(t *testing.T) {
 	}
 }
 
-// A reason why nothing had to change is believed, and is no success either. The
-// answer to a question keeps the words that came before its end.
+// A reason why nothing had to change is believed, and is no success either. Words that
+// claim nothing are the answer, whatever was asked for, and at once.
 func TestReasonForNoChange(t *testing.T) {
 	end := "- calls: [{name: attempt_completion, arguments: {result: Nothing to do., no_change_reason: The sign is kept since the last release.}}]\n"
 	for _, tt := range []struct {
@@ -49,7 +49,10 @@ func TestReasonForNoChange(t *testing.T) {
 	}{
 		{"the parser loses the sign", end, "code", session.StatusNoChanges, "kept since the last release"},
 		{"Warum fehlt das Vorzeichen?", end, "code", session.StatusAnswered, "Nothing to do."},
-		{"why is the sign lost", "- say: \"Because line 3 reads it with strconv.ParseUint, which takes none.\"\n" + end, "code", session.StatusAnswered, "takes none.\n\nNothing to do."},
+		{"why is the sign lost", "- say: \"Because line 3 reads it with strconv.ParseUint, which takes none.\"\n", "code", session.StatusAnswered, "takes none."},
+		{"список файлов", "- say: \"Один файл: a.txt. [TASK_COMPLETE]\"\n", "code", session.StatusAnswered, "Один файл"},
+		{"thanks!", "- say: \"You are welcome.\"\n", "code", session.StatusAnswered, "welcome"},
+		{"write down what a.txt holds", "- calls: [{name: attempt_completion, arguments: {result: It holds a one.}}]\n", "code", session.StatusAnswered, "a one"},
 		{"the parser loses the sign", "- say: It reads it as unsigned.\n", "ask", session.StatusAnswered, "unsigned"},
 	} {
 		b := newBench(t, head+tt.script, map[string]string{"a.txt": "1\n"})

@@ -61,12 +61,14 @@ func TestFailedTurnIsTakenBack(t *testing.T) {
 
 // A model that only talks ends soon, and nothing is claimed.
 func TestFilesFormGivesUp(t *testing.T) {
-	b := filesBench(t, `
-- {say: "I am only a poet.", repeat: true}
+	for say, want := range map[string]session.Status{"I am only a poet.": session.StatusAnswered, "I have changed a.txt.": session.StatusNoChanges} {
+		b := filesBench(t, `
+- {say: "`+say+`", repeat: true}
 `)
-	out := b.must(session.StatusNoChanges)
-	if out.Turns > maxBack+1 {
-		t.Errorf("%d turns", out.Turns)
+		out := b.must(want)
+		if out.Turns > maxBack+1 {
+			t.Errorf("%q: %d turns", say, out.Turns)
+		}
 	}
 }
 
@@ -263,7 +265,7 @@ func TestRefusedEditIsTakenBack(t *testing.T) {
 // A small model that claims native calls and does not make them is asked for files.
 func TestStepsDown(t *testing.T) {
 	b := newBench(t, strings.Replace(head, "tools: true", "tools: true, parameters: 3000000000", 1)+`
-- say: "The second line should be 2, I think."
+- say: "I will set the second line to 2."
 - when: {no_tools: true, user_contains: ["fix a.txt"]}
   text: "a.txt\n`+"```\\none\\n2\\n```"+`\n"
 `, map[string]string{"a.txt": "one\ntwo\n"})

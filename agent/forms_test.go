@@ -112,7 +112,7 @@ func TestFormsThatAreNoCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			script := tt.head + says(tt.say)
 			if tt.shown != "" {
-				script += formsEnd
+				script += "- calls: [{name: attempt_completion, arguments: {result: By a patch.}}]\n"
 			}
 			b := newBench(t, script, map[string]string{"a.txt": formsStart})
 			b.task.Mode, b.task.Text = tt.mode, "how is a.txt changed?"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent/compact"
 	"github.com/handrail-bot/handrail/agent/llm"
@@ -22,6 +23,7 @@ type history struct {
 	habits speech.Habits
 	claims claims
 	lost   speech.Losses
+	edits  func(tool string) bool // whether a tool changes existing text
 
 	notes    compact.Notes
 	ratio    compact.Ratio
@@ -35,7 +37,7 @@ type history struct {
 // newHistory returns the history of an empty log. edits reports whether a tool changes
 // existing text.
 func newHistory(edits func(tool string) bool) *history {
-	return &history{State: session.NewState(), habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
+	return &history{State: session.NewState(), edits: edits, habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
 		if !edits(tool) {
 			return ""
 		}
@@ -55,7 +57,8 @@ func (h *history) apply(e session.Event) error {
 	if err != nil {
 		return err
 	}
-	over := h.Over()
+	_, said := payload.(*session.Message)
+	over := said && h.TakesNewRequest()
 	h.Take(e, payload)
 	switch p := payload.(type) {
 	case *session.Opened:
@@ -75,7 +78,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Result:
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
-			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles))
+			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles), h.edits(c.Name))
 			h.notes.Observe(stepOf(c))
 		}
 	case *session.Checkpoint:
@@ -118,6 +121,13 @@ func (h *history) enter(name string) {
 	h.talk.writes = h.mode.Writes()
 }
 
+// mayWrite reports whether the mode chosen by the user can change files. A mode that the
+// model switched to does not matter.
+func (h *history) mayWrite() bool {
+	m, _ := policy.ParseMode(h.ModeName())
+	return m.Writes()
+}
+
 // modeEdits returns the number of edits that count toward the mode's limit.
 func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 
@@ -133,21 +143,24 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		return
 	}
 	switched := p.Mode != "" && p.Mode != h.mode.Name
+	bare := p.Mode != "" && p.TakeBack == nil && p.Text == ""
 	if p.Mode != "" {
 		over = true // a change of mode is a new request
 		h.enter(p.Mode)
 	}
-	asks := over && (p.Text != "" || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
+	asks := over && (p.Text != "" || bare || len(p.Images)+len(p.Context) > 0) //control:only-words-ask
 	h.used.message(p, over, h.spent())
 	h.claims.message(asks, h.Content(), h.Saved)
 	h.habits.Forgive()
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, maxGoal)
 	}
-	h.talk.message(e, p)
-	if last := len(h.talk.entries) - 1; switched && p.Text != "" { //control:mode-is-told
-		h.talk.entries[last].user = fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s", p.Mode, prompt.OfMode(p.Mode), p.Text)
+	say := p.Text
+	if switched && p.Text != "" || bare { //control:mode-is-told
+		say = strings.TrimSpace(fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s",
+			p.Mode, prompt.OfMode(p.Mode), p.Text))
 	}
+	h.talk.message(e, p, say)
 }
 
 func (h *history) answered(e session.Event, p *session.Answer) {

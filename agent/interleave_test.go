@@ -92,7 +92,7 @@ func (a *arena) work(t testing.TB, ag *Agent) {
 // disturb changes the world at any moment, also between two calls of an
 // answer.
 func (a *arena) disturb() {
-	what := []string{"push", "retarget", "under", "revoke", "restore", "restore", "edit", "deny", "replay", "answer", "instruct", "deadline"}[a.r.IntN(12)]
+	what := []string{"push", "retarget", "under", "revoke", "restore", "restore", "edit", "deny", "replay", "answer", "instruct", "deadline", "verb"}[a.r.IntN(13)]
 	if !a.judge.opened {
 		return
 	}
@@ -123,6 +123,9 @@ func (a *arena) disturb() {
 	case "instruct":
 		a.settleOpen("withdrawn", func(session.Asked) bool { return true })
 		a.record(session.NewEvent(session.TypeMessage, 0, session.Message{Text: "do something else"}))
+	case "verb": // a mode's name alone
+		a.settleOpen("withdrawn", func(session.Asked) bool { return true })
+		a.record(session.NewEvent(session.TypeMessage, 0, session.Message{Mode: []string{"code", "code", "review"}[a.r.IntN(3)]}))
 	case "deadline":
 		a.now = a.now.Add(time.Duration(a.r.IntN(70)) * time.Minute)
 		a.settleOpen("expired", func(q session.Asked) bool { return !a.now.Before(q.Deadline) })
@@ -175,7 +178,8 @@ func (a *arena) record(e *session.Event) {
 // Ten thousand random orders of pushes, moves of the base, new targets, edits
 // of comments and files, answers, rights taken and given, new instructions,
 // deadlines, deaths of the process and replays, against the engine itself:
-// nothing runs that is not exactly what somebody who may said yes to, once.
+// nothing runs that is not exactly what somebody who may said yes to, once, and
+// nothing ends before the model has answered the newest request.
 func TestApprovalInterleavings(t *testing.T) {
 	trials := 10_000 / raceFactor
 	if !long() {
@@ -207,6 +211,9 @@ func TestApprovalInterleavings(t *testing.T) {
 		found, err := session.Violations(all)
 		if err != nil || len(found) > 0 {
 			a.judge.fault("the log breaks the rule: %q, %v", found, err)
+		}
+		if early, err := session.EarlyEnds(all); err != nil || len(early) > 0 {
+			a.judge.fault("ends that belong to no request: %q, %v", early, err)
 		}
 		executed += a.judge.executed
 		refused += a.judge.refused

@@ -82,6 +82,12 @@ func (r *run) loop(ctx context.Context) (session.Outcome, error) {
 			if err != nil {
 				return session.Outcome{}, err
 			}
+			if out != nil && out.Status == session.StatusOutOfBudget {
+				out, err = r.finisher.outOfBudget(ctx, out)
+			}
+			if err != nil {
+				return session.Outcome{}, err
+			}
 			if out != nil {
 				return r.end(ctx, *out)
 			}

@@ -109,7 +109,6 @@ const busyTurns = `
   calls: [{name: run_terminal_command, arguments: {command: "ls; false"}}]
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: nothing like it, new_string: b}}]
 - calls: [{name: edit_file, arguments: {path: a.txt, old_string: one, new_string: two}}]
-- say: I wonder what to do.
 - calls: [{name: update_todo_list, arguments: {todos: "[x] read\n[x] write\n[-] test"}}]
 - calls: [{name: run_terminal_command, arguments: {command: "cat a.txt"}}]
 - calls: [{name: read_file, arguments: {path: b.txt}}]

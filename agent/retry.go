@@ -213,9 +213,9 @@ func (f *finisher) endWithProse(ctx context.Context, said string) *session.Outco
 	if f.changed() {
 		return f.summarize(ctx, session.StatusDone, said)
 	}
-	status := session.StatusNoChanges
-	if session.Question(f.latestRequest()) {
-		status = session.StatusAnswered
+	status := f.inWords()
+	if f.mayWrite() && speech.ClaimsChange(said) { //control:claims-in-files
+		status = session.StatusNoChanges
 	}
 	return f.summarize(ctx, status, said)
 }

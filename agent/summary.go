@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -17,7 +18,7 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 	sources := []func() string{
 		func() string { return said },
 		f.lastExplanation,
-		func() string { return f.askSummary(ctx) },
+		func() string { return f.askOnce(ctx, askSummary) },
 		f.lastResults,
 	}
 	if f.model.form == llm.FormFiles { // a small model is not asked for a summary
@@ -29,9 +30,9 @@ func (f *finisher) summarize(ctx context.Context, status session.Status, said st
 		}
 	}
 	if status == session.StatusNoChanges {
-		out.Reason = "The task asks for a change, and no file was changed."
+		out.Reason = "The model ended with a change that is not there: no file was changed."
 		if f.Published != f.Task.Base {
-			out.Reason = "The last request asks for a change, and no file was changed for it. Earlier changes stay as they are."
+			out.Reason = "The model ended with a change that is not there: no file was changed for the last request. Earlier changes stay as they are."
 		}
 	}
 	return out
@@ -45,9 +46,50 @@ func (f *finisher) changes() string {
 	return ""
 }
 
-// lastExplanation returns the model's latest explanation along the way.
+// outOfBudget returns the outcome of a session that has used up its turns. One that may
+// write parks, as out says. One that only reads ends with the model's account of its
+// findings, and names the files that it read.
+func (f *finisher) outOfBudget(ctx context.Context, out *session.Outcome) (*session.Outcome, error) {
+	if f.inside || f.mayWrite() || f.meter.turnsLeft() > 0 || f.Unanswered() { //control:reading-ends
+		return out, nil
+	}
+	why := fmt.Sprintf("All %d turns are used", f.meter.turnLimit())
+	if f.meter.turnLimit() == 1 {
+		why = "The one turn is used"
+	}
+	why += ", so this is not the whole of it: " + f.filesRead() //control:unread-is-told
+	ask := "No turns are left. Answer the request now with what you found. Call no tool."
+	summary := strings.TrimSpace(cmp.Or(f.askOnce(ctx, ask), f.lastExplanation(), f.lastResults()))
+	if f.planner.plans() && summary != "" {
+		return f.planner.propose(ctx, summary+"\n\n"+why)
+	}
+	return &session.Outcome{Status: f.inWords(), Reason: why, Summary: summary}, nil
+}
+
+// maxFilesRead is the maximum number of read files that are named.
+const maxFilesRead = 10
+
+// filesRead names the files that the model read for the request.
+func (f *finisher) filesRead() string {
+	var names []string
+	for _, path := range f.claims.read {
+		names = append(names, "`"+strings.ReplaceAll(path, "`", "")+"`")
+	}
+	switch {
+	case len(names) == 0:
+		return "no file was read."
+	case len(names) > maxFilesRead:
+		return fmt.Sprintf("%s and some more were read, and nothing else.", strings.Join(names[:maxFilesRead], ", "))
+	case len(names) == 1:
+		return names[0] + " was read, and nothing else."
+	}
+	return wordList(names) + " were read, and nothing else."
+}
+
+// lastExplanation returns the model's latest explanation along the way, since the user's
+// last message.
 func (f *finisher) lastExplanation() string {
-	for i := len(f.talk.entries) - 1; i > 0; i-- {
+	for i := len(f.talk.entries) - 1; i > 0 && !f.talk.entries[i].person; i-- {
 		if a := f.talk.entries[i].answer; a != nil && len(a.Content) > 40 {
 			return a.Content
 		}
@@ -55,19 +97,20 @@ func (f *finisher) lastExplanation() string {
 	return ""
 }
 
-// askSummary asks the model once for a summary; failure is acceptable. The tools stay in
+const askSummary = "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."
+
+// askOnce asks the model once for closing words; failure is acceptable. The tools stay in
 // the request, so that it has the same prefix as the previous one.
-func (f *finisher) askSummary(ctx context.Context) string {
+func (f *finisher) askOnce(ctx context.Context, ask string) string {
 	req := f.requests.build()
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser,
-		Content: "Summarize in two or three sentences what you did and found, for the person who asked. Call no tool."})
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Content: ask})
 	return f.model.askOnce(ctx, req)
 }
 
-// lastResults lists the last six tool results.
+// lastResults lists the last six tool results since the user's last message.
 func (f *finisher) lastResults() string {
 	var lines []string
-	for i := len(f.talk.entries) - 1; i >= 0 && len(lines) < 6; i-- {
+	for i := len(f.talk.entries) - 1; i >= 0 && len(lines) < 6 && !f.talk.entries[i].person; i-- {
 		calls := f.talk.entries[i].calls
 		for j := len(calls) - 1; j >= 0 && len(lines) < 6; j-- {
 			if res := calls[j].Result; res != nil {

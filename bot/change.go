@@ -65,7 +65,7 @@ func (c *change) post(s userMessage, p untrusted.Post) {
 // intendReply adds the comment with the replies.
 func (c *change) intendReply() {
 	if len(c.replies) > 0 {
-		c.intend(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyKey + ghapp.Digest(c.asked.key, "reply"), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
+		c.intend(approval.InPlace(c.at, c.asked.place(), ghapp.Write{Key: approval.ReplyTo(c.asked.key), Kind: ghapp.WriteComment, Body: render.Replies(c.replies), Folds: c.folds})) //control:one-reply
 		for _, wr := range c.after {
 			c.intend(wr)
 		}

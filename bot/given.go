@@ -19,7 +19,7 @@ import (
 const codeLabel = "Code that the person gave (already provided — do not re-read):"
 
 // words returns the command's text for the agent, with its code labelled. Text above the
-// commands belongs to the first task.
+// commands belongs to the first task. A mode without words has a task of its own.
 func (r *request) words() string {
 	said, above := r.commandText(), ""
 	if r.msg.first {
@@ -28,6 +28,9 @@ func (r *request) words() string {
 	if r.msg.first && r.isFirstPost() {
 		title, _ := untrusted.CleanPlain(r.msg.ev.Title) // no Markdown: a reader sees all of it
 		above = strings.TrimSpace(strings.TrimSpace(title) + "\n\n" + above)
+	}
+	if said == "" { //control:verb-carries-its-task
+		said, above = r.cmd.Mode, strings.TrimSpace(above+"\n\n"+command.OwnTask(r.cmd.Mode))
 	}
 	if above != "" {
 		said = above + "\n\n" + session.CommandMark + said

@@ -292,7 +292,7 @@ func (w *worker) tellWrong(ctx context.Context, c *change, s userMessage, wrong 
 			return err
 		}
 		c.react(s, "confused")
-		s = s.once("beside", approval.Open(v))
+		s = s.once(approval.AskedGranted, approval.Open(v))
 	}
 	c.reply(s, wrong.Public)
 	return nil
@@ -424,19 +424,31 @@ func (r *request) keepAside(ctx context.Context, v *session.State, a aside) erro
 	if err != nil || !may && len(a.asked) == 0 {
 		return err
 	}
-	r.c.reply(r.msg.once("open", append(slices.Clone(a.open), a.asked...)), r.stillOpen(a.asked, a.open, words)) //control:asked-back-once
+	r.c.reply(r.msg.once(approval.AskedAside, append(slices.Clone(a.open), a.asked...)), r.stillOpen(a.asked, a.open, words)) //control:asked-back-once
 	return nil
 }
 
-// once returns the text with a key shared by all replies of a kind to the open requests.
-func (s userMessage) once(kind string, open []session.Asked) userMessage {
-	if len(open) > 0 {
-		s.key = kind
-		for _, a := range open {
-			s.key += "-" + a.ID
-		}
+// once returns the text with a key shared by all replies of a kind to the newest of the
+// open requests.
+func (s userMessage) once(kind approval.AskBack, open []session.Asked) userMessage {
+	if n := len(open); n > 0 {
+		s.key = kind.Text(open[n-1].ID)
 	}
 	return s
+}
+
+// replyOnce asks back about the open requests, once. Later there is only a reaction.
+func (r *request) replyOnce(ctx context.Context, kind approval.AskBack, open []session.Asked, text string) error {
+	s := r.msg.once(kind, open)
+	_, err := r.w.cfg.Store.Effects.Effect(ctx, approval.ReplyTo(s.key))
+	if err == nil { //control:asked-back-gets-a-sign
+		r.react("confused")
+		return nil
+	}
+	if err = store.Unless(err, store.ErrNotFound); err == nil {
+		r.c.reply(s, text)
+	}
+	return err
 }
 
 // keep records a text that is no instruction: the model is told when the session goes on,
@@ -472,15 +484,18 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		questions = slices.DeleteFunc(v.Open(), func(a session.Asked) bool { return a.Kind != session.AskQuestion })
 	}
 	if name, ids := specs(r.w.rows).Near(r.cmd.Text); name != "" && (len(requests) > 0 || len(questions) == 0) { //control:near-miss
-		r.reply(render.DidYouMean(name, requests, ids...))
+		text := render.DidYouMean(name, requests, ids...)
+		if len(requests) > 0 && (name == "approve" || name == "deny") {
+			return true, r.replyOnce(ctx, approval.AskedNear, requests, text)
+		}
+		r.reply(text)
 		return true, nil
 	}
 	if len(requests) == 0 || command.Instructs(r.cmd.Text) || command.Above(r.msg.body, r.show("words above"), r.msg.names...) != "" { //control:talk-withdraws-nothing
 		return false, nil
 	}
 	r.keep(v, r.commandText())
-	r.reply(r.stillOpen(questions, requests, r.cmd.Text))
-	return true, nil
+	return true, r.replyOnce(ctx, approval.AskedTalk, slices.Concat(requests, questions), r.stillOpen(questions, requests, r.cmd.Text))
 }
 
 // okCommit handles the approval of a fork's commit.
@@ -498,6 +513,9 @@ func okCommit(ctx context.Context, r *request) error {
 	if v != nil && approval.WaitingCommit(v) != nil {
 		r.reply(render.ForkNamesNone(approval.WaitingCommit(v).Head))
 		return nil
+	}
+	if v != nil && len(approval.Open(v)) > 0 && len(approval.Open(v)) == len(v.Open()) {
+		return r.replyOnce(ctx, approval.AskedNear, approval.Open(v), render.DidYouMean("approve", approval.Open(v)))
 	}
 	r.cmd.Name, r.cmd.Text = command.Task, "ok"
 	if asked, err := r.askBack(ctx); asked || err != nil {

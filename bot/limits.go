@@ -49,7 +49,7 @@ func (r *request) allowedModel(cfg policy.Config, before string) string {
 func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	cfg := r.w.live.InForce(live.DataOf(r.sess))
 	plan := v.Plan()
-	part := !v.Over() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
+	part := !v.TakesNewRequest() && (r.cmd.Mode == "" || r.cmd.Mode == v.ModeName())
 	if part || r.cmd.Mode == "" && plan != nil && plan.Approval.IsPending() {
 		r.cmd.Mode = v.ModeName()
 	}
@@ -60,7 +60,7 @@ func (r *request) goOn(v *session.State) (with policy.Choice, ok bool) {
 	r.model = v.ModelName()
 	with, ok = r.choose(cfg)
 	modes := []string{with.Mode}
-	if !v.Over() { //control:words-to-work
+	if !v.TakesNewRequest() { //control:words-to-work
 		modes = append(modes, v.ModeName())
 	}
 	if !ok || !r.mayBegin(cfg, with, modes...) {

@@ -151,6 +151,9 @@ func (w *worker) step(ctx context.Context, l *live.Session) (again bool, err err
 	if err := asks.Tidy(ctx, l.State); err != nil {
 		return false, err
 	}
+	if err := l.SettleAskBacks(ctx); err != nil {
+		return false, err
+	}
 	if l.Thread.Pull != nil && l.Thread.Pull.Fork {
 		events, err := l.OfFork().Look(ctx, l.State)
 		if err != nil {

@@ -104,7 +104,8 @@ func (r *request) cleanText(what, text, page string) string {
 }
 
 // follow adds a text to the session. It answers open questions, and withdraws open
-// requests for approval.
+// requests for approval. A request in another mode,
+// or without words, answers nothing: it withdraws both.
 func (r *request) follow(ctx context.Context) error {
 	s := r.msg
 	v, err := r.viewWith(ctx)
@@ -139,7 +140,7 @@ func (r *request) follow(ctx context.Context) error {
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
-		if a.Kind == session.AskQuestion {
+		if a.Kind == session.AskQuestion && m.Mode == "" && r.cmd.Text != "" { //control:new-request-is-no-answer
 			res.Verdict, res.Reason, answered = policy.Answered, m.Text, true
 		}
 		r.c.append(session.NewEvent(session.TypeResolved, v.Turns, res))

@@ -152,6 +152,9 @@ func (m Mode) allowed() []Kind {
 	return out
 }
 
+// Reviews reports whether a session in this mode reviews a change.
+func (m Mode) Reviews() bool { return m.Name == "review" || m.Name == "security" }
+
 // ReadOnly reports whether no action in this mode can change a file.
 func (m Mode) ReadOnly() bool {
 	return !m.kinds.has(Write) && !m.kinds.has(Delete) && m.commands < anyCommand

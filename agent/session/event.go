@@ -7,7 +7,8 @@
 //
 //	event.go     the events and their payloads
 //	words.go     the constants of the events, and the states of a session
-//	question.go  requests that an answer in words can end
+//	question.go  questions, and reasons for no change
+//	request.go   an end belongs to the newest request: the rule over a log
 //	state.go     the fold of a log
 //	calls.go     calls, and the requests to the user about them
 //	refusal.go   messages to the model on requests that were not granted

@@ -3,6 +3,8 @@ package session
 import (
 	"cmp"
 	"time"
+
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // State is the state of a session: the only fold of its events, used by the agent,
@@ -27,6 +29,8 @@ type State struct {
 	Seq         int64 // of the last event
 	EndedAt     int64 // Seq of the event that ended the last run
 	Place       Place // of the last request or checkpoint request
+
+	requested, answered int64 // Seq of the newest request and of the model's newest answer
 
 	Timeline []Moment // events for display, in order
 	Proof    Proof    // results of Handrail's own test runs
@@ -63,14 +67,15 @@ func (s *State) Over() bool { return s.Outcome != nil && !s.Outcome.Status.Parke
 // Finished reports whether the session completed its work, with nothing left to retry
 // or to resume.
 func (s *State) Finished() bool {
-	if s.Outcome == nil {
-		return false
-	}
-	switch s.Outcome.Status {
-	case StatusDone, StatusAnswered, StatusNoChanges, StatusPlanned:
-		return true
-	}
-	return false
+	return s.Outcome != nil && s.Outcome.Status.finished()
+}
+
+// TakesNewRequest reports whether words begin a new request, with a budget of its own,
+// and do not join the current one: the session is over, or it only reads and has used up
+// its budget.
+func (s *State) TakesNewRequest() bool {
+	m, err := policy.ParseMode(s.ModeName())
+	return s.Over() || s.Phase == PhaseOutOfBudget && err == nil && m.ReadOnly() //control:reading-begins-anew
 }
 
 // Apply folds one event. It skips unknown types, so that a newer log can be read.
@@ -109,6 +114,9 @@ func pointer[T any](e Event) (any, error) {
 // payload, which must not be changed afterwards.
 func (s *State) Take(e Event, payload any) {
 	s.Updated, s.Seq = e.Time, e.Seq
+	if isRequest(payload) {
+		s.requested = e.Seq
+	}
 	n, ok := payload.(*Note)
 	if e.Type != TypeEnded && e.Type != TypeResolved && s.Phase != PhaseQueued && (!ok || n.Kind != NoteSaid) {
 		s.Phase = PhaseRunning
@@ -121,7 +129,7 @@ func (s *State) Take(e Event, payload any) {
 	case *Message:
 		s.message(p)
 	case *Answer:
-		s.Turns = e.Turn
+		s.Turns, s.answered = e.Turn, e.Seq
 		s.Tokens += p.PromptTokens + p.AnswerTokens
 		s.addAnswer(e.Turn, p)
 	case *Asked, *Decision, *Resolved, *Started, *Result, *Checkpoint:

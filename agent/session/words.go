@@ -74,6 +74,7 @@ type Status string
 const (
 	StatusDone             Status = "done"
 	StatusAnswered         Status = "answered" // in words: no file had to change
+	StatusReviewed         Status = "reviewed" // likewise, by a review
 	StatusNoChanges        Status = "no_changes"
 	StatusPlanned          Status = "planned" // the user can approve the plan
 	StatusAwaitingApproval Status = "awaiting_approval"
@@ -93,6 +94,21 @@ func (s Status) Parked() bool {
 		return true
 	}
 	return false
+}
+
+// finished reports whether the work came to its end, with nothing left to retry or to
+// resume.
+func (s Status) finished() bool {
+	switch s {
+	case StatusDone, StatusAnswered, StatusReviewed, StatusNoChanges, StatusPlanned:
+		return true
+	}
+	return false
+}
+
+// Succeeded reports whether a run came to what was asked for.
+func (s Status) Succeeded() bool {
+	return s == StatusDone || s == StatusAnswered || s == StatusReviewed
 }
 
 // Failed reports whether a run ended with a fault.

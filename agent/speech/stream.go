@@ -7,6 +7,7 @@
 //	files.go     an answer without calls: files in fences
 //	meant.go     calls of other programs' tools
 //	thinking.go  separating thinking from text
+//	closing.go   messages without a call: claims and announcements
 //	loop.go      an answer that repeats itself
 //	outline.go   the sentences of an answer, and its files in fences
 //	habits.go    calls and mistakes that a model repeats

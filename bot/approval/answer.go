@@ -188,7 +188,7 @@ func (s Session) verifySource(ctx context.Context, request string, yes session.R
 	}
 	says, err := s.Approves(ctx, text, request)
 	if err == nil && says == YesUnnamed { // only the bot's reply tells the request that it was for
-		taken, err := s.hasPosted(ctx, ReplyKey, render.AnswerTaken(request, yes.By, where(yes.Key)))
+		taken, err := s.hasPosted(ctx, replyKey, render.AnswerTaken(request, yes.By, where(yes.Key)))
 		if !taken || err != nil { //control:taken-for-it
 			return render.WhyOtherWords, err
 		}

@@ -22,9 +22,29 @@ const (
 	YesUnnamed     // names no request
 )
 
-// ReplyKey begins the keys of replies. If an answer has no ids, the reply names the
+// replyKey begins the keys of replies. If an answer has no ids, the reply names the
 // requests that it was taken for.
-const ReplyKey = "reply-"
+const replyKey = "reply-"
+
+// ReplyTo returns the key of the reply to a text.
+func ReplyTo(text string) string { return replyKey + ghapp.Digest(text, "reply") }
+
+// AskBack is a kind of reply that asks back about open requests.
+type AskBack string
+
+// The kinds of replies that ask back, each at most once per request.
+const (
+	AskedAside   AskBack = "open"   // about words without a command
+	AskedTalk    AskBack = "talk"   // about words behind the command word
+	AskedNear    AskBack = "mean"   // about a command close to an answer
+	AskedGranted AskBack = "beside" // about words beside an approval
+)
+
+// AskBacks returns all kinds.
+func AskBacks() []AskBack { return []AskBack{AskedAside, AskedTalk, AskedNear, AskedGranted} }
+
+// Text returns the key of the text that a reply about a request is for.
+func (k AskBack) Text(request string) string { return string(k) + "-" + request }
 
 // AnswerPlace is the place of an answer without ids: its time, and the number of its comment, 0
 // for a review. Comments on a diff are numbered separately.

@@ -77,6 +77,8 @@ type Stage struct {
 	Comment bool `json:"comment,omitempty"` // a comment asks instead of a pull request
 	Tidy    bool `json:"tidy,omitempty"`    // closed, and its branch deleted
 
+	Over bool `json:"over,omitempty"` // settled, and the replies that asked back about it say so
+
 	Again string `json:"again,omitempty"` // suffix of the comment's key after deletions
 }
 

@@ -65,6 +65,21 @@ type Table []Spec
 // modes are words that start a task in the mode they name.
 var modes = [...]string{"code", "plan", "review", "ask", "debug", "architect", "explore", "security"}
 
+// ownTasks are the tasks of the modes, for a mode's name without further words.
+var ownTasks = map[string]string{
+	"code":      "Do the task of this thread.",
+	"plan":      "Write a plan for the task of this thread.",
+	"review":    "Review the change of this thread, as it is now, and report each fault that you find.",
+	"ask":       "Answer the question of this thread.",
+	"debug":     "Find the fault that this thread describes, and fix it.",
+	"architect": "Design a solution for the task of this thread, and write it down.",
+	"explore":   "Look at the code that this thread is about, as it is now, and report how it works.",
+	"security":  "Review the change of this thread for security, as it is now, and report each fault that you find.",
+}
+
+// OwnTask returns the task of a mode by its name alone.
+func OwnTask(mode string) string { return ownTasks[mode] }
+
 // Check returns an error that names a part of the table that is missing or duplicate.
 func (t Table) Check() error {
 	seen := map[string]bool{}
@@ -174,7 +189,7 @@ func (t Table) parse(text string) (c Command, err error) {
 		return c, err
 	}
 	c.Name, c.Text = Task, text
-	if text == "" {
+	if text == "" && c.Mode == "" {
 		c.Name = AskHelp
 	}
 	return c, nil

@@ -82,6 +82,21 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+// Every mode is a task by its name alone.
+func TestModesAlone(t *testing.T) {
+	for _, mode := range modes {
+		for _, body := range []string{"/agent " + mode, "/agent " + mode + ".", "/agent --mode " + mode} {
+			got, err := table.Parse(body)
+			if err != nil || len(got) != 1 || got[0].Name != Task || got[0].Mode != mode || got[0].Text != "" {
+				t.Errorf("%s is %+v, %v", body, got, err)
+			}
+		}
+		if OwnTask(mode) == "" {
+			t.Errorf("%s has no task of its own", mode)
+		}
+	}
+}
+
 func TestHelpNamesEveryCommand(t *testing.T) {
 	help := table.Help()
 	for _, s := range table {

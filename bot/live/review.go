@@ -8,6 +8,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/approval"
 	"github.com/handrail-bot/handrail/bot/reviewer"
 	"github.com/handrail-bot/handrail/bot/store"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // maxInline is the default maximum number of line comments of a review.
@@ -51,7 +52,10 @@ func (t *Thread) Outdated(v *session.State, mode string) bool {
 }
 
 // Reviews reports whether a mode reviews changes.
-func Reviews(mode string) bool { return mode == "review" || mode == "security" }
+func Reviews(mode string) bool {
+	m, err := policy.ParseMode(mode)
+	return err == nil && m.Reviews()
+}
 
 // Brief returns the context of a review of a pull request beyond its thread: the
 // repository's review guidelines, earlier findings and commits since then. row is the

@@ -9,8 +9,10 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
+	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/pull"
+	"github.com/handrail-bot/handrail/bot/render"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/policy"
 )
@@ -235,6 +237,38 @@ func (l *Session) Requests() approval.Requests {
 		}
 	}
 	return r
+}
+
+// SettleAskBacks edits the replies that asked back about requests which are settled now,
+// once per request.
+func (l *Session) SettleAskBacks(ctx context.Context) error {
+	for _, r := range l.State.Requests {
+		is := l.Stage(r.ID)
+		if r.Answer == nil || is.Over {
+			continue
+		}
+		for _, kind := range approval.AskBacks() {
+			key := approval.ReplyTo(kind.Text(r.ID))
+			in, err := l.cfg.Store.Effects.Effect(ctx, key)
+			if errors.Is(err, store.ErrNotFound) || err == nil && in.State != store.Done {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			ref := outbox.RefOf(in)
+			edit := ghapp.Write{Key: key + "-over", Kind: ghapp.WriteEditComment, Body: render.SettledAs(*r.Answer)}
+			edit.Target = ghapp.Target{Comment: ref.ID, Diff: approval.OnDiff(ref.URL)}
+			if err := l.Try(ctx, edit); err != nil { //control:asked-back-is-settled
+				return err
+			}
+		}
+		is.Over = true
+		if err := l.SetStage(ctx, r.ID, is); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // maxEarlier is the maximum number of earlier sessions of a thread to look through.

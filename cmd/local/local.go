@@ -281,7 +281,7 @@ func Succeeded(out session.Outcome) bool {
 	if out.Wish != "" {
 		return out.Wish != session.Keep
 	}
-	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
+	return out.Status.Succeeded()
 }
 
 // agentFor returns the agent's signature on behalf of the user.

@@ -40,7 +40,7 @@ func (t *Terminal) LeftOut(list []session.LeftOut) {
 func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	t.screen.end()
 	l := t.screen.look
-	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
+	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusReviewed: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
 	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
 		t.Say("%s", l.withBars(out.Reason))
@@ -85,7 +85,7 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	}
 	switch {
 	case out.Wish != "":
-	case out.Turns == 0 && succeeded(out) && !t.tells:
+	case out.Turns == 0 && out.Status.Succeeded() && !t.tells:
 		t.more(task, "It is "+end+" already")
 	case out.Turns == 0 && out.Status == session.StatusNoChanges && !t.tells:
 		t.more(task, "It ended without changes")
@@ -100,11 +100,6 @@ func (t *Terminal) more(task session.Task, how string) {
 	if !t.brief {
 		t.Say("For more: %s", Command("resume", task.Session, "--task", "…"))
 	}
-}
-
-// succeeded reports whether a session was successful.
-func succeeded(out session.Outcome) bool {
-	return out.Status == session.StatusDone || out.Status == session.StatusAnswered
 }
 
 // result prints the commands for the result on the branch. nothing means that all of it

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"fmt"
+
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// isRequest reports whether a payload is a request of the user: words, a mode by its name
+// alone, an approved plan, or the answer to a question. Requests about checkpoints, the
+// model or the conversation need no answer of the model, nor does a grant.
+func isRequest(payload any) bool {
+	switch p := payload.(type) {
+	case *Opened:
+		return true
+	case *Message:
+		asks := p.Text != "" || p.Mode != "" || len(p.Images)+len(p.Context) > 0
+		return asks && p.TakeBack == nil && p.Model == "" && !p.Clear
+	case *Update:
+		return p.Plan != ""
+	case *Resolved:
+		return p.Verdict == policy.Answered
+	}
+	return false
+}
+
+// Unanswered reports whether the model has not answered since the newest request. Such a
+// session cannot finish.
+func (s *State) Unanswered() bool { return s.requested > s.answered }
+
+// EarlyEnds returns the violations in a log of the rule that an end belongs to the newest
+// request: ends of finished work that no answer of the model precedes since then. It does
+// not rely on [State].
+func EarlyEnds(events []Event) (found []string, err error) {
+	var request, answer int64
+	for _, e := range events {
+		if e.Type == TypeTask { // the answer in a sub-task is for the model
+			continue
+		}
+		payload, err := Payload(e)
+		if err != nil {
+			return nil, err
+		}
+		if isRequest(payload) {
+			request = e.Seq
+		}
+		switch p := payload.(type) {
+		case *Answer:
+			answer = e.Seq
+		case *Ended:
+			if p.Outcome.Status.finished() && answer < request {
+				found = append(found, fmt.Sprintf("event %d: %q ends the request in event %d, which the model has not answered",
+					e.Seq, p.Outcome.Status, request))
+			}
+		}
+	}
+	return found, nil
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/handrail-bot/handrail/bot/command"
+)
+
+// threadBefore is how a thread stands before a verb: the comment that leads there, a
+// pattern of its end, and the answers of the model until then.
+type threadBefore struct {
+	name, ask, until string
+	turns            []string
+	then             string // further commands
+}
+
+// Calls of the model before a verb.
+const (
+	oneCall      = "{calls: [{name: "
+	cleaningCall = oneCall + `run_terminal_command, arguments: {command: rm -rf build}}]}`
+	buildingCall = oneCall + `run_terminal_command, arguments: {command: sh build.sh}}]}`
+	editingCall  = oneCall + `edit_file, arguments: {path: greet.sh, old_string: Heloo, new_string: Hello}}]}`
+	askingCall   = oneCall + `ask_followup_question, arguments: {question: "Which language?", choices: [English, German]}}]}`
+)
+
+func threadsBefore() []threadBefore {
+	stop := "comment kim 1 '/agent stop'\nuntil 1 '\\*\\*stopped\\*\\*'\n"
+	said := func(text string) string { return fmt.Sprintf("{say: %q}", text) }
+	return []threadBefore{
+		{name: "none"},
+		{name: "running", ask: "measure the build", until: `\brunning\b.*1 turn`, turns: []string{buildingCall}},
+		{name: "approval", ask: "clean up", until: "awaiting approval", turns: []string{cleaningCall}},
+		{name: "question", ask: "translate it", until: "awaiting answer", turns: []string{askingCall}},
+		{name: "done", ask: "fix the typo", until: `\*\*done\*\*`, turns: []string{editingCall, said("It was Heloo.")}},
+		{name: "answered", ask: "ask why it says Heloo", until: `\*\*answered\*\*`, turns: []string{said("It is a slip.")}},
+		{name: "reviewed", ask: "review it, please", until: `\*\*reviewed\*\*`, turns: []string{said("One slip is in it.")}},
+		{name: "failed", ask: "fix the typo", until: `\*\*failed\*\*`, turns: []string{`{misbehave: {status: 400, error: no}}`}},
+		{name: "stopped", ask: "clean up", until: "awaiting approval", turns: []string{cleaningCall}, then: stop},
+		{name: "budget", ask: "--turns 1 fix the typo", until: "out of budget", turns: []string{editingCall}},
+	}
+}
+
+// verbStory is a story of a verb without words in a thread that stands as before.
+func verbStory(before threadBefore, verb, end string) string {
+	var b strings.Builder
+	b.WriteString("github repo\nmodel model.yaml\npush kim feature greet.sh\n")
+	b.WriteString("pull kim feature 'More greetings' 'adds'\nserve\n")
+	if before.ask != "" {
+		fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '%s'\n", before.ask, before.until)
+	}
+	b.WriteString(before.then)
+	fmt.Fprintf(&b, "comment kim 1 '/agent %s'\nuntil 1 '(?s)/agent %s\\n.*What was asked for'\n", verb, verb)
+	fmt.Fprintf(&b, "until 1 '\\*\\*%s\\*\\* · %s mode'\n", end, verb)
+	b.WriteString("-- repo/greet.sh --\necho Helo\n-- repo/build.sh --\nsleep 3\n-- repo/build/out --\n1\n")
+	b.WriteString("-- greet.sh --\necho Helo\necho Heloo\n")
+	b.WriteString("-- model.yaml --\nmodel: {name: scripted, tools: true, context: 32768}\nturns:\n")
+	for _, turn := range before.turns {
+		b.WriteString("- " + turn + "\n")
+	}
+	const said = "- {when: {last_contains: [%q]}, say: \"What was asked for. [TASK_COMPLETE]\"}\n"
+	fmt.Fprintf(&b, said, command.OwnTask(verb))
+	return b.String()
+}
+
+// A verb without words is a request like any other, however the thread stands: the model
+// is asked for the verb's own task, and the end is that of the verb.
+func TestVerbsWithoutWords(t *testing.T) {
+	ends := []struct{ verb, end string }{
+		{"review", "reviewed"}, {"security", "reviewed"}, {"plan", "planned"}, {"explore", "answered"},
+	}
+	dir := t.TempDir()
+	for i, before := range threadsBefore() {
+		for j, e := range ends {
+			if !long() && j != i%len(ends) {
+				continue
+			}
+			name := fmt.Sprintf("%s_after_%s.txtar", e.verb, before.name)
+			must(t, os.WriteFile(filepath.Join(dir, name), []byte(verbStory(before, e.verb, e.end)), 0o600))
+		}
+	}
+	stories := scriptParams(t, nil)
+	stories.Dir = dir
+	testscript.Run(t, stories)
+}
