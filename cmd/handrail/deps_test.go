@@ -167,7 +167,7 @@ var homes = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
 	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/terminal"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
-	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
+	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
 	"github.com/JohannesKaufmann":       {"bot/render"},
 	"github.com/yuin/goldmark":          {"bot/render", "bot/render", "policy/untrusted"},
 	"golang.org/x/net/html":             {"policy/untrusted", "bot/command"},
