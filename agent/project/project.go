@@ -121,6 +121,7 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 		f.Dirs = append(f.Dirs, Dir{dir, n})
 	}
 	slices.SortFunc(f.Dirs, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
+	f.workflows(ctx, t)
 	slices.Sort(f.Root)
 	f.manifests(ctx, t)
 	f.looseTests(ctx, t)
@@ -145,7 +146,7 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 		return strings.Compare(a, b)
 	})
 	f.Nested = below[:min(len(below), maxNested)]
-	if len(f.Commands) > 0 {
+	if slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Dir == "" }) {
 		return
 	}
 	var seen []string
