@@ -332,8 +332,9 @@ type FileChange struct {
 	Kind    ChangeKind `json:"kind"`
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
-	Blob    string     `json:"blob,omitempty"` // mode and object id of the content, checkpoints only
-	Was     string     `json:"was,omitempty"`  // likewise for the previous content; for a rename, at From
+	Blob    string     `json:"blob,omitempty"`  // mode and object id of the content, checkpoints only
+	Was     string     `json:"was,omitempty"`   // likewise for the previous content; for a rename, at From
+	Fault   string     `json:"fault,omitempty"` // position and reason if the written text does not parse, results only
 }
 
 // Effects returns the change by path. A rename deletes one file and creates another.

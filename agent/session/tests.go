@@ -65,12 +65,32 @@ func (t *TestRun) How() string {
 }
 
 // line returns the command in Markdown.
-func (t *TestRun) line() string {
-	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
+func (t *TestRun) line() string { return inCode(t.Line) }
+
+// inCode returns a text as code in one line of Markdown.
+func inCode(s string) string {
+	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))
 	if len(line) > maxTestLine {
 		line = append(line[:maxTestLine-1], '…')
 	}
 	return "`" + string(line) + "`"
+}
+
+// maxFaults is the maximum number of files that do not parse to name.
+const maxFaults = 5
+
+// FaultWords names files that do not parse, as an addition to the words about tests, in
+// Markdown.
+func FaultWords(files []FileChange) string {
+	var b strings.Builder
+	for i, f := range files {
+		if i == maxFaults {
+			fmt.Fprintf(&b, "; %d more files do not parse", len(files)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; %s does not parse: %s", inCode(f.Path), inCode(f.Fault)) //control:faults-are-told
+	}
+	return b.String()
 }
 
 // Tested is the last test run since the user's last request.

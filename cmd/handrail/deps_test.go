@@ -158,7 +158,7 @@ var homes = map[string][]string{
 	"github.com/jackc/pgx":              {"bot/store/postgres"},
 	"github.com/pressly/goose":          {"bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
 	"github.com/riverqueue/river":       {"bot/queue", "bot/store/sqlite", "bot/store/postgres", "bot/store/sqlstore"},
-	"mvdan.cc/sh":                       {"agent/testrun", "agent/workspace/host", "policy/shell"},
+	"mvdan.cc/sh":                       {"agent/patch/syntax", "agent/testrun", "agent/workspace/host", "policy/shell"},
 	"github.com/zricethezav/gitleaks":   {"policy/secret"},
 	"github.com/pelletier/go-toml":      {"agent/patch/syntax"},
 	"go.yaml.in/yaml":                   {"policy", "policy/strict", "agent/llm/llmtest", "agent/patch/syntax", "agent/project", "cmd/doctor", "cmd/config", "cmd/handrail"},
