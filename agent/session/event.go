@@ -202,7 +202,7 @@ type Call struct {
 
 // Kinds of losses from an answer.
 const (
-	LostCall   = "call"   // the server dropped a call
+	LostCall   = "call"   // the server counted more than arrived: it may have dropped a call
 	LostUnread = "unread" // the server could not parse a call
 	LostEnd    = "end"    // the answer reached its length limit
 	LostLoop   = "loop"   // the answer repeated itself and was stopped

@@ -201,6 +201,7 @@ var controlsOfAgent = []control{
 	{"steps-of-ci", "without 4", "./agent/testrun", "TestSteps"},
 	{"idle-targets", "without 2", "./agent/project", "TestCommands"},
 	{"specs-are-there", "true", "./agent/project", "TestCommands"},
+	{"other-calls-ran", "false", "./agent/speech", "TestLossesAreNoClaims"},
 	{"faults-are-told", "drop", "./cmd/handrail", "TestScripts/run_garbage"},
 	{"sigpipe-is-no-failure", "value !t.Passed()", "./agent", "TestTestsThatPass"},
 	{"tests-are-old", "drop", "./agent", "TestTestsThatPass"},
