@@ -21,6 +21,7 @@ type history struct {
 	used   budget
 	habits speech.Habits
 	claims claims
+	seen   seenFiles
 	lost   speech.Losses
 
 	notes    compact.Notes
@@ -61,6 +62,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Opened:
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
+		h.seen.context(p.Task.Context)
 		h.claims.from, h.claims.start = h.Content(), h.Saved
 		h.notes.Goal = firstLine(session.Command(p.Task.Text), maxGoal)
 	case *session.Message:
@@ -76,7 +78,9 @@ func (h *history) apply(e session.Event) error {
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
 			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles))
-			h.notes.Observe(stepOf(c))
+			step := stepOf(c)
+			h.notes.Observe(step)
+			h.seen.result(c, step.Paths, step.Changed)
 		}
 	case *session.Checkpoint:
 		h.claims.handedOver = h.claims.handedOver || p.Sent != nil && len(p.Sent.Held) > 0
@@ -108,6 +112,7 @@ func (h *history) note(e session.Event, p *session.Note) {
 		h.habits.Forget() //control:forgotten-calls
 	}
 	h.lost.Note(p)
+	h.seen.note(p)
 	h.claims.note(p)
 	h.talk.note(e, p)
 }
@@ -126,6 +131,7 @@ func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear { //control:forgotten
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
+		h.seen = seenFiles{reset: h.seen.reset + 1}
 		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
 	h.lost.Reset()
@@ -145,6 +151,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 		h.notes.Goal = firstLine(p.Text, maxGoal)
 	}
 	h.talk.message(e, p)
+	h.seen.context(p.Context)
 	if last := len(h.talk.entries) - 1; switched && p.Text != "" { //control:mode-is-told
 		h.talk.entries[last].user = fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s", p.Mode, prompt.OfMode(p.Mode), p.Text)
 	}

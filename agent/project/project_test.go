@@ -157,8 +157,13 @@ func TestStringStaysSmall(t *testing.T) {
 	}
 }
 
+func start(t *testing.T, files Files) (string, error) {
+	t.Helper()
+	return (&Rules{Files: files}).Start(t.Context())
+}
+
 func TestInstructions(t *testing.T) {
-	got, err := Instructions(t.Context(), open(t, map[string]string{
+	got, err := start(t, open(t, map[string]string{
 		"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Use tabs.", ".github/copilot-instructions.md": "Write tests.", ".cursorrules": "", "docs/AGENTS.md": "not this",
 	}))
 	if err != nil {
@@ -168,15 +173,15 @@ func TestInstructions(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
+	got, err = start(t, open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
 	if err != nil || len(got) > maxRule+100 || !strings.Contains(got, "[cut] 36999 bytes more: read AGENTS.md") || strings.Contains(got, "binary") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
+	got, err = start(t, open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
 	if err != nil || !strings.Contains(got, "## AGENTS.md\n\nIt has more than 262144 bytes") || !strings.Contains(got, "Use tabs.") {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := Instructions(t.Context(), open(t, map[string]string{"a": ""})); got != "" || err != nil {
+	if got, err := start(t, open(t, map[string]string{"a": ""})); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -294,8 +299,8 @@ func TestFailures(t *testing.T) {
 	if _, err := Discover(t.Context(), failing{}); err == nil {
 		t.Error("Discover hides that the workspace is gone")
 	}
-	if _, err := Instructions(t.Context(), failing{}); err == nil {
-		t.Error("Instructions hides that the workspace is gone")
+	if _, err := start(t, failing{}); err == nil {
+		t.Error("Rules hides that the workspace is gone")
 	}
 	if got := Resolve(t.Context(), "a.go", Sources{Now: failing{}}); got != nil {
 		t.Errorf("%v", got)
