@@ -82,8 +82,8 @@ func (t *Losses) Reminder(tools []string) string {
 			"the server drops a call whose name is no tool and one whose arguments are not JSON. " + form(tools)
 	case session.LostUnread:
 		ran := "Nothing was run. "
-		if t.ran {
-			ran = "That call did not run. " //control:other-calls-ran
+		if t.ran { //control:other-calls-ran
+			ran = "That call did not run. "
 		}
 		return "Your tool call could not be understood: " + t.errors + ". " + ran + form(tools)
 	case session.LostEnd:

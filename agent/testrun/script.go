@@ -55,7 +55,7 @@ func (s *stepper) visit(stmt *syntax.Stmt) {
 		case len(c.Args) == 0:
 		case c.Args[0].Lit() == "cd":
 			s.enter(c)
-		case !s.lost && len(line) <= maxStep && !strings.ContainsAny(line, "$`\n") && Is(line): //control:steps-of-ci
+		case !s.lost && len(line) <= maxStep && !strings.ContainsAny(line, "$`\n") && isRun(line): //control:steps-of-ci
 			s.found = append(s.found, Step{s.dir, line})
 		}
 	}

@@ -141,8 +141,8 @@ const (
 	surely
 )
 
-// Is reports whether a command line is known to run tests.
-func Is(command string) bool {
+// isRun reports whether a command line is known to run tests.
+func isRun(command string) bool {
 	how, _ := certainty(command, nil)
 	return how == surely
 }

@@ -204,7 +204,7 @@ var controlsOfAgent = []control{
 	{"other-calls-ran", "false", "./agent/speech", "TestLossesAreNoClaims"},
 	{"server-is-quoted", "false", "./agent/llm/wire", "TestQuote"},
 	{"no-addresses-quoted", "drop", "./agent/llm/wire", "TestQuote"},
-	{"unknown-500-is-tried-again", "false", "./agent/llm/wire", "TestUnknownStatus"},
+	{"unknown-fault-is-tried-again", "false", "./agent/llm/wire", "TestUnknownStatus"},
 	{"faults-are-told", "drop", "./cmd/handrail", "TestScripts/run_garbage"},
 	{"rules-by-place", "drop", "./agent/project", "TestRulesAt"},
 	{"rules-by-name", "drop", "./agent/project", "TestRulesAt"},

@@ -76,7 +76,7 @@ func StatusFailure(status int, err error) *llm.Error {
 	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:
 		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: err}
 	}
-	if status >= 500 && status != http.StatusNotImplemented { //control:unknown-500-is-tried-again
+	if status >= 500 && status != http.StatusNotImplemented { //control:unknown-fault-is-tried-again
 		return &llm.Error{Kind: llm.Cut, Public: "the model server failed", Err: err}
 	}
 	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}

@@ -18,7 +18,7 @@ func TestQuote(t *testing.T) {
 		"dial tcp 10.1.2.3:11434: refused.\n\nsee\thttp://h/x": `; it says: "dial tcp …: refused. see …"`,
 		"open /root/.ollama/models/blobs/sha256-1: \"x\"":      `; it says: "open …: 'x'"`,
 		"a\x1b[31mb\u202ec":            `; it says: "a [31mbc"`,
-		"bad key sk-abc…, really":                            `; it says: "bad key … really"`,
+		"bad key sk-abc…, really":      `; it says: "bad key … really"`,
 		"connect to [::1]:8080 failed": `; it says: "connect to … failed"`,
 	} {
 		e := Quote(&llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: errors.New("x")}, words)
