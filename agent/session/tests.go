@@ -53,12 +53,12 @@ func (t *TestRun) How() string {
 	case t.Exit == 126 || t.Exit == 127:
 		how += ", it could not start"
 	}
-	switch {
-	case t.Says == TestsNone:
+	switch t.Says {
+	case TestsNone:
 		how = fmt.Sprintf("exit %d, but no test ran", t.Exit)
-	case t.Says == TestsSilent:
+	case TestsSilent:
 		how += ", but the output does not show that a test ran"
-	case t.Says == TestsFailed:
+	case TestsFailed:
 		how += ", but the output shows a failure"
 	}
 	return how
