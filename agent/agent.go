@@ -21,6 +21,7 @@
 //	toolrun.go       running permitted calls and saving their changes
 //	broken.go        panics, and calls that were cut off
 //	leftout.go       workspace content that cannot be kept
+//	places.go        the rules of the files that the model works on
 //	publish.go       from saved changes to a commit on the branch
 //	review.go        a sensitive edit as a commit for review
 //	complete.go      checks before a session ends
@@ -158,6 +159,9 @@ type Config struct {
 	// before the model reads them. In the files form it returns everything that the model
 	// will see. Nil disables it.
 	Provide func(ctx context.Context, words string, form llm.Form) []session.Item
+	// PlaceRules returns the repository's rules for some files, from its base branch, except
+	// for known ones. They are instructions. Nil disables it.
+	PlaceRules func(ctx context.Context, files, known []string) ([]session.Item, error)
 	// RunTests runs Tests, the project's test commands, on a saved state in a separate
 	// workspace. If it is nil, the work is not tested before it counts as done.
 	RunTests func(ctx context.Context, commit string, lines []string) (session.Verified, error)

@@ -31,21 +31,22 @@ const (
 
 // claims counts the evidence against a model's claim that it is done.
 type claims struct {
-	refusals   int      // completions refused since the user's last request
-	nudged     bool     // the model was sent back to its todo list since then
-	tested     bool     // and to the failed tests
-	red        int      // times that it was sent back to tests that Handrail saw fail
-	back       int      // discarded answers in a row
-	asides     int      // answers without a result that stay in view since then
-	idle       int      // answers in a row without a call and without an end
-	empty      int      // empty answers in a row
-	garbled    int      // answers in a row with unreadable calls only
-	cleaned    bool     // an approved command deleted files since then
-	from       string   // content of the branch at the user's last request
-	start      string   // commit of the files at that time
-	handedOver bool     // a change was handed over as a patch since then
-	tried      string   // last change that was tried since then: a file or a tool; "" if none
-	read       []string // files read since then, at most one more than are named
+	refusals   int                  // completions refused since the user's last request
+	nudged     bool                 // the model was sent back to its todo list since then
+	tested     bool                 // and to the failed tests
+	red        int                  // times that it was sent back to tests that Handrail saw fail
+	back       int                  // discarded answers in a row
+	asides     int                  // answers without a result that stay in view since then
+	idle       int                  // answers in a row without a call and without an end
+	empty      int                  // empty answers in a row
+	garbled    int                  // answers in a row with unreadable calls only
+	cleaned    bool                 // an approved command deleted files since then
+	from       string               // content of the branch at the user's last request
+	start      string               // commit of the files at that time
+	handedOver bool                 // a change was handed over as a patch since then
+	tried      string               // last change that was tried since then: a file or a tool; "" if none
+	read       []string             // files read since then, at most one more than are named
+	faults     []session.FileChange // files that do not parse as last written since then
 }
 
 func (k *claims) message(over bool, content, saved string) {
@@ -95,6 +96,14 @@ var deletes = pattern.Lazy(`\b(delet|remov|discard)`)
 // approved deletion may concern untracked files: then it counts as work although no
 // change is visible.
 func (k *claims) ran(c *session.CallState, files, edits bool) {
+	for _, f := range c.Result.Changes {
+		k.faults = slices.DeleteFunc(k.faults, func(have session.FileChange) bool {
+			return have.Path == f.Path || have.Path == f.From
+		})
+		if f.Fault != "" && f.Kind != session.ChangeDelete {
+			k.faults = append(k.faults, f)
+		}
+	}
 	asked := c.Request != nil && c.Request.Kind == session.AskApproval
 	switch {
 	case edits, asked, len(c.Result.Changes) > 0: // whether or not it was made
@@ -225,7 +234,7 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 		out.Reason = "Everything is as it was before: no change of this thread is left."
 	}
 	if status == session.StatusDone {
-		out.Tests = cmp.Or(f.Proof.Words(f.Saved), f.Tests.Words())
+		out.Tests = cmp.Or(f.Proof.Words(f.Saved), f.Tests.Words()) + session.FaultWords(f.claims.faults)
 		if f.model.forms != nil && f.Proof.Of(f.Saved).Passed() {
 			f.model.forms.Ended(f.model.llm.Name(), f.model.caps, f.model.form, true)
 		}

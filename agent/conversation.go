@@ -33,6 +33,7 @@ type entry struct {
 	person   bool           // user is a message of the user
 	summary  bool           // user summarizes earlier entries
 	nudge    bool           // user is the engine's reply to an invalid answer
+	rules    bool           // user holds rules of the repository
 	images   []session.Blob
 	answer   *session.Answer
 	calls    []*session.CallState
@@ -81,6 +82,7 @@ func (t *conversation) note(e session.Event, p *session.Note) {
 			nudge:  p.Kind == session.NoteReminder || p.Kind == session.NoteFallback,
 			back:   p.Back > 0,
 			person: p.Kind == session.NoteSaid,
+			rules:  p.Kind == session.NoteRules,
 		})
 		if p.Kind == session.NoteFallback && p.Form == string(llm.FormFiles) {
 			t.refreshFiles()
@@ -108,7 +110,7 @@ func (t *conversation) provides() bool {
 }
 
 // takeBack discards the answers from an event on, with their results and the engine's
-// replies. User messages stay.
+// replies. User messages and rules stay.
 func (t *conversation) takeBack(from int64) {
 	if from == 0 {
 		return
@@ -118,7 +120,7 @@ func (t *conversation) takeBack(from int64) {
 		if e.seq < from && !e.back || e.person {
 			return
 		}
-		e.gone = true
+		e.gone = !e.rules
 	}
 }
 
@@ -211,8 +213,12 @@ func renderItems(nonce string, items []session.Item) string {
 	var b strings.Builder
 	for _, it := range items {
 		name := untrusted.EscapeLine(it.Name)
-		if it.Text == "" && it.Kind == session.ItemThread {
+		switch {
+		case it.Text == "" && it.Kind == session.ItemThread:
 			fmt.Fprintf(&b, "[%s.]\n\n", name)
+			continue
+		case it.Kind == session.ItemRules: //control:rules-are-no-data
+			fmt.Fprintf(&b, "%s:\n%s\n\n", it.Label(), it.Text)
 			continue
 		}
 		text := untrusted.Fence(nonce, name, strings.TrimSuffix(it.Text, "\n")) //control:code-fence

@@ -136,7 +136,7 @@ func TestFirstPromptOfALargeProject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rules, err := project.Instructions(t.Context(), large{})
+	rules, err := (&project.Rules{Files: large{}}).Start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ type history struct {
 	used   budget
 	habits speech.Habits
 	claims claims
+	seen   seenFiles
 	lost   speech.Losses
 	edits  func(tool string) bool // whether a tool changes existing text
 
@@ -64,6 +65,7 @@ func (h *history) apply(e session.Event) error {
 	case *session.Opened:
 		h.enter(p.Task.Mode)
 		h.talk.open(e, p.Task)
+		h.seen.context(p.Task.Context)
 		h.claims.from, h.claims.start = h.Content(), h.Saved
 		h.notes.Goal = firstLine(session.Command(p.Task.Text), maxGoal)
 	case *session.Message:
@@ -79,7 +81,9 @@ func (h *history) apply(e session.Event) error {
 		if c := h.find(p.Call); c != nil {
 			h.habits.Result(c)
 			h.claims.ran(c, h.lead != nil && h.lead.Form == string(llm.FormFiles), h.edits(c.Name))
-			h.notes.Observe(stepOf(c))
+			step := stepOf(c)
+			h.notes.Observe(step)
+			h.seen.result(c, step.Paths, step.Changed)
 		}
 	case *session.Checkpoint:
 		h.claims.handedOver = h.claims.handedOver || p.Sent != nil && len(p.Sent.Held) > 0
@@ -111,6 +115,7 @@ func (h *history) note(e session.Event, p *session.Note) {
 		h.habits.Forget() //control:forgotten-calls
 	}
 	h.lost.Note(p)
+	h.seen.note(p)
 	h.claims.note(p)
 	h.talk.note(e, p)
 }
@@ -136,6 +141,7 @@ func (h *history) modeEdits() int { return h.Edits - h.used.modeFrom }
 func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Clear { //control:forgotten
 		h.talk.entries, h.talk.asks, h.talk.unprovided = nil, "", ""
+		h.seen = seenFiles{reset: h.seen.reset + 1}
 		h.notes, h.todoTurn = compact.Notes{}, h.Turns
 	}
 	h.lost.Reset()
@@ -155,6 +161,7 @@ func (h *history) message(e session.Event, p *session.Message, over bool) {
 	if p.Text != "" {
 		h.notes.Goal = firstLine(p.Text, maxGoal)
 	}
+	h.seen.context(p.Context)
 	say := p.Text
 	if switched && p.Text != "" || bare { //control:mode-is-told
 		say = strings.TrimSpace(fmt.Sprintf("You are in %s mode now, with the tools of that mode.\n\n%s\n\n%s",

@@ -22,6 +22,7 @@ type run struct {
 	shrinker  *shrinker
 	calls     *callRunner
 	publisher *publisher
+	places    *places
 	planner   *planner
 	finisher  *finisher
 	steps     []step
@@ -44,6 +45,7 @@ func newRun(a *Agent, j *journal) *run {
 		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink, tasks: &delegate{journal: j, agent: a, gate: g, meter: meter},
 			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
+		places:    &places{journal: j, rules: cfg.PlaceRules, requests: reqs, model: m},
 		finisher: &finisher{
 			journal:  j,
 			meter:    meter,
@@ -55,7 +57,7 @@ func newRun(a *Agent, j *journal) *run {
 			saves:    cfg.Checkpoints,
 		},
 	}
-	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.handleLosses, r.finisher.finish, r.meter.check, r.think}
+	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.handleLosses, r.finisher.finish, r.meter.check, r.places.give, r.think}
 	return r
 }
 

@@ -101,7 +101,7 @@ type Part struct {
 	DoneReason   string // "stop", "length", "tool_calls"
 	PromptTokens int    // with Done, 0 if the server does not count
 	AnswerTokens int
-	Dropped      bool // with Done: the server left out a call that the model wrote
+	Dropped      bool // with Done: the server counted more than it passed on, and may have left out a call
 }
 
 // Model is one model on one server. Stream yields the parts of one answer and stops after

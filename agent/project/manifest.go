@@ -21,22 +21,28 @@ type manifestReader struct {
 	text string
 	has  func(name string) bool // in the manifest's directory
 	read func(name string) string
-	find func(pattern string) bool
+	any  func(match func(name string) bool) bool // a file in or below the manifest's directory
 
 	kind     string
 	commands []Command
+}
+
+// find reports whether a file in or below the manifest's directory begins with a path.
+func (m *manifestReader) find(begin string) bool {
+	return m.any(func(name string) bool { return strings.HasPrefix(name, begin) })
 }
 
 func (m *manifestReader) runs(does, line string) {
 	m.commands = append(m.commands, Command{Does: does, Line: line})
 }
 
-// manifestsKnown are read in this order: explicit targets (make and justfiles)
-// precede the defaults of a language.
+// manifestsKnown are read in this order: explicit targets and scripts precede the defaults
+// of a language.
 var manifestsKnown = [...]manifest{
 	{"Makefile", makeTargets}, {"makefile", makeTargets}, {"GNUmakefile", makeTargets},
-	{"justfile", justTargets}, {"Justfile", justTargets},
-	{"go.mod", goModule}, {"package.json", nodePackage}, {"pyproject.toml", python}, {"setup.py", python}, {"setup.cfg", python},
+	{"justfile", justTargets}, {"Justfile", justTargets}, {"Taskfile.yml", tasks}, {"Taskfile.yaml", tasks}, {"Rakefile", rake},
+	{"tox.ini", tox}, {"tox.toml", tox}, {"noxfile.py", nox}, {"package.json", nodePackage},
+	{"go.mod", goModule}, {"pyproject.toml", python}, {"setup.py", python}, {"setup.cfg", python},
 	{"requirements.txt", python}, {"Cargo.toml", cargo}, {"pom.xml", maven}, {"build.gradle", gradle}, {"build.gradle.kts", gradle},
 	{"Gemfile", ruby}, {"composer.json", composer}, {"mix.exs", fixed("Elixir project", "mix compile", "mix test")},
 	{"CMakeLists.txt", fixed("CMake project", "cmake -B build && cmake --build build", "ctest --test-dir build")},
@@ -53,6 +59,7 @@ func isManifest(base string) bool {
 
 // readManifests reads the manifests in dir.
 func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
+	f.scripts(t, dir)
 	beside := func(name string) string { return path.Join(dir, name) }
 	for _, known := range manifestsKnown {
 		name := beside(known.name)
@@ -63,9 +70,9 @@ func (f *Facts) readManifests(ctx context.Context, t *tree, dir string) {
 			text: t.read(ctx, name),
 			has:  func(n string) bool { return t.has(beside(n)) },
 			read: func(n string) string { return t.read(ctx, beside(n)) },
-			find: func(part string) bool {
+			any: func(match func(string) bool) bool {
 				for n := range t.names {
-					if strings.HasPrefix(n, beside(part)) {
+					if below, ok := strings.CutPrefix("/"+n, path.Join("/", dir)); ok && match(strings.TrimPrefix(below, "/")) {
 						return true
 					}
 				}
@@ -131,19 +138,6 @@ func purposeOf(name string) string {
 	return ""
 }
 
-var target = pattern.Lazy(`(?m)^([A-Za-z][A-Za-z0-9_:-]*)(?:\s+[a-z][^:=\n]*)?:(?:[^=]|$)`)
-
-func targets(m *manifestReader, program string) {
-	for _, found := range target().FindAllStringSubmatch(m.text, -1) {
-		if d := purposeOf(found[1]); d != "" {
-			m.runs(d, program+" "+found[1])
-		}
-	}
-}
-
-func makeTargets(m *manifestReader) { targets(m, "make") }
-func justTargets(m *manifestReader) { targets(m, "just") }
-
 var (
 	goModuleLine = pattern.Lazy(`(?m)^module\s+(\S+)`)
 	goVersion    = pattern.Lazy(`(?m)^go\s+(\S+)`)
@@ -188,7 +182,7 @@ func nodePackage(m *manifestReader) {
 	slices.Sort(names)
 	for _, name := range names {
 		d := purposeOf(name)
-		if d == "" || strings.Contains(p.Scripts[name], "no test specified") {
+		if d == "" || strings.Contains(p.Scripts[name], "no test specified") || !acting(p.Scripts[name]) {
 			continue
 		}
 		if name == "test" && runner != "bun" {
@@ -197,6 +191,7 @@ func nodePackage(m *manifestReader) {
 		}
 		m.runs(d, runner+" run "+name)
 	}
+	m.namedTestsFirst()
 }
 
 var pythonName = pattern.Lazy(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
@@ -217,9 +212,10 @@ func python(m *manifestReader) {
 		return strings.Contains(m.text, tool) || strings.Contains(m.read("requirements.txt"), tool) ||
 			strings.Contains(m.read("requirements-dev.txt"), tool) || strings.Contains(m.read("setup.cfg"), tool)
 	}
-	switch {
-	case m.has("tox.ini") && !uses("pytest"):
+	if strings.Contains(m.text, "[tool.tox") || strings.Contains(m.text, "[tox:tox]") {
 		m.runs("test", "tox")
+	}
+	switch {
 	case uses("pytest") || m.has("conftest.py") || m.has("tests/conftest.py") || m.has("pytest.ini"):
 		m.runs("test", prefix+"python -m pytest")
 	case m.find("tests/") || m.find("test_") || m.find("test/"):
@@ -251,7 +247,7 @@ func maven(m *manifestReader) {
 		program = "./mvnw"
 	}
 	m.runs("build", program+" -q compile")
-	m.runs("test", program+" -q test")
+	m.runs("test", program+" -B test") // -q would hide which tests ran
 }
 
 func gradle(m *manifestReader) {
@@ -266,11 +262,8 @@ func gradle(m *manifestReader) {
 
 func ruby(m *manifestReader) {
 	m.kind = "Ruby project"
-	switch {
-	case m.find("spec/") || strings.Contains(m.text, "rspec"):
+	if m.any(func(name string) bool { return strings.HasPrefix(name, "spec/") && strings.HasSuffix(name, "_spec.rb") }) { //control:specs-are-there
 		m.runs("test", "bundle exec rspec")
-	case m.has("Rakefile"):
-		m.runs("test", "bundle exec rake test")
 	}
 }
 

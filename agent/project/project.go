@@ -9,7 +9,6 @@ package project
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -122,6 +121,7 @@ func Discover(ctx context.Context, files Files) (Facts, error) {
 	}
 	slices.SortFunc(f.Dirs, func(a, b Dir) int { return strings.Compare(a.Name, b.Name) })
 	slices.Sort(f.Root)
+	f.workflows(ctx, t)
 	f.manifests(ctx, t)
 	f.looseTests(ctx, t)
 	f.Readme = readme(ctx, t)
@@ -145,7 +145,7 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 		return strings.Compare(a, b)
 	})
 	f.Nested = below[:min(len(below), maxNested)]
-	if len(f.Commands) > 0 {
+	if slices.ContainsFunc(f.Commands, func(c Command) bool { return c.Dir == "" }) {
 		return
 	}
 	var seen []string
@@ -164,9 +164,12 @@ func vendored(name string) bool {
 // readmeName matches a README in any spelling, in the root or in docs.
 var readmeName = regexp.MustCompile(`(?i)^(?:docs/)?readme(?:\.(?:md|markdown|rst|adoc|asciidoc|txt))?$`)
 
-// comment matches HTML comments, which readers do not see. An unterminated one
-// extends to the end.
-var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)`)
+// comment matches HTML comments, which readers do not see, and those of Markdown and
+// AsciiDoc. An unterminated one extends to the end.
+var comment = regexp.MustCompile(`(?s)<!--.*?(?:-->|$)|(?m-s:^\[//\]: #.*$)`)
+
+// docComment matches the comments of AsciiDoc, a block or a line.
+var docComment = regexp.MustCompile(`(?ms)^////+[ \t]*$.*?(?:^////+[ \t]*$|\z)|(?m-s:^//(?:[^/\n].*)?$)`)
 
 // readme returns the beginning of the README without badges, pictures and comments.
 func readme(ctx context.Context, t *tree) string {
@@ -181,6 +184,9 @@ func readme(ctx context.Context, t *tree) string {
 	})
 	for _, name := range names {
 		text := comment.ReplaceAllString(t.read(ctx, name), "")
+		if strings.HasPrefix(strings.ToLower(path.Ext(name)), ".a") {
+			text = docComment.ReplaceAllString(text, "")
+		}
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
@@ -280,42 +286,4 @@ func (f Facts) layout() string {
 		out += ", and more than was counted"
 	}
 	return out
-}
-
-// instructionFiles hold a repository's instructions for agents.
-var instructionFiles = [...]string{"AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md", ".cursorrules"}
-
-// Limits of instructions, in bytes.
-const (
-	maxRule  = 8000
-	maxRules = 16000
-)
-
-// Instructions reads a repository's instructions for agents. files must be the base
-// branch. Files with equal contents are included once.
-func Instructions(ctx context.Context, files Files) (string, error) {
-	var b strings.Builder
-	var seen []string
-	for _, name := range instructionFiles {
-		data, _, err := files.ReadAll(ctx, name, maxRead)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, workspace.ErrNotFile) || errors.Is(err, workspace.ErrIgnored) {
-			continue
-		}
-		if errors.Is(err, workspace.ErrTooLarge) { //control:large-rules
-			data, err = fmt.Appendf(nil, "It has more than %d bytes and is not shown here: read it in parts.", maxRead), nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("read instructions: %w", err)
-		}
-		text := strings.TrimSpace(strings.ToValidUTF8(string(data), ""))
-		if text == "" || slices.Contains(data, 0) || slices.Contains(seen, text) {
-			continue
-		}
-		seen = append(seen, text)
-		if more := len(text) - maxRule; more > 0 {
-			text = fmt.Sprintf("%s %d bytes more: read %s", cut(text, maxRule), more, name)
-		}
-		fmt.Fprintf(&b, "## %s\n\n%s\n\n", name, text)
-	}
-	return cut(strings.TrimSpace(b.String()), maxRules), nil
 }

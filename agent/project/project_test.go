@@ -66,12 +66,37 @@ func TestCommands(t *testing.T) {
 			[]string{"test: uv run python -m pytest", "lint: uv run ruff check ."}},
 		{"python plain", map[string]string{"setup.py": "setup()", "tests/test_a.py": ""}, "Python project", []string{"test: python -m unittest"}},
 		{"rust", map[string]string{"Cargo.toml": "[package]\nname = \"x\"\n"}, "Rust crate x", []string{"build: cargo build", "test: cargo test"}},
-		{"maven wrapper", map[string]string{"pom.xml": "<project/>", "mvnw": ""}, "Maven project", []string{"build: ./mvnw -q compile", "test: ./mvnw -q test"}},
+		{"maven wrapper", map[string]string{"pom.xml": "<project/>", "mvnw": ""}, "Maven project", []string{"build: ./mvnw -q compile", "test: ./mvnw -B test"}},
 		{"gradle", map[string]string{"build.gradle.kts": "", "gradlew": ""}, "Gradle project", []string{"build: ./gradlew assemble", "test: ./gradlew test"}},
 		{"ruby", map[string]string{"Gemfile": "", "spec/a_spec.rb": ""}, "Ruby project", []string{"test: bundle exec rspec"}},
 		{"php", map[string]string{"composer.json": `{"scripts":{"test":["phpunit"]}}`}, "PHP project", []string{"test: composer test"}},
 		{".NET", map[string]string{"App.sln": ""}, ".NET project", []string{"build: dotnet build", "test: dotnet test"}},
 		{"cmake", map[string]string{"CMakeLists.txt": ""}, "CMake project", []string{"build: cmake -B build && cmake --build build", "test: ctest --test-dir build"}},
+		{"CI first", map[string]string{"go.mod": "module a\n", "Makefile": "test:\n\tgo test ./...\n",
+			".github/workflows/release.yml": "jobs:\n  a:\n    steps:\n    - run: make check\n",
+			".github/workflows/ci.yml":      "defaults: {run: {working-directory: web}}\njobs:\n  w: {runs-on: [windows-latest], steps: [{run: npm run test:win}]}\n  a:\n    runs-on: ubuntu-latest\n    steps:\n    - uses: actions/checkout@v4\n    - run: npm ci && npm test\n    - {run: ./gradlew test, working-directory: .}\n    - {run: npm t, shell: pwsh}\n    - run: go test ${{ matrix.flags }}\n    - run: npm test\n"}, "Go module a",
+			[]string{"test: npm test in web", "test: ./gradlew test", "test: make check", "test: make test", "build: go build ./...", "test: go test ./...", "lint: go vet ./..."}},
+		{"broken workflow", map[string]string{".github/workflows/ci.yml": "jobs: [a\n", ".github/workflows/x.yml": "jobs: {a: {steps: x}}\n", "a.txt": ""}, "", nil},
+		{"script", map[string]string{"script/test": "#!/bin/sh\n", "go.mod": "module a\n"}, "Go module a",
+			[]string{"test: script/test", "build: go build ./...", "test: go test ./...", "lint: go vet ./..."}},
+		{"idle targets", map[string]string{"Makefile": ".PHONY: test check\ntest:\n\t@echo no tests\ncheck: test # nothing\ntests: other.o\nci: real ; @true\nreal:\n\t-./run\nbuild: ; cc a.c\nlint:\n"}, "",
+			[]string{"test: make tests", "build: make build", "test: make ci"}},
+		{"just", map[string]string{"justfile": "check *args: lint\ntest *args:\n    cargo test {{args}}\nlint:\n    true\n"}, "", []string{"test: just test"}},
+		{"Taskfile", map[string]string{"Taskfile.yml": "version: '3'\ntasks:\n  check: {cmds: [echo x]}\n  test:\n    cmds:\n    - task: unit\n  build: go build\n  lint: {deps: [a]}\n"}, "",
+			[]string{"test: task test", "build: task build", "lint: task lint"}},
+		{"minitest", map[string]string{"Gemfile": "gem 'rake'\n# gem 'rspec'\n", "Rakefile": "Minitest::TestTask.create\ntask default: :test\n", "test/test_a.rb": ""}, "Ruby project",
+			[]string{"test: bundle exec rake test"}},
+		{"rspec task", map[string]string{"Rakefile": "RSpec::Core::RakeTask.new(:spec)\ntask :deploy do\nend\n"}, "", []string{"test: rake spec"}},
+		{"rails", map[string]string{"Gemfile": "", "Rakefile": "Rails.application.load_tasks\n", "bin/rails": "", "test/models/a_test.rb": ""}, "Ruby project", []string{"test: bin/rails test"}},
+		{"spec without specs", map[string]string{"Gemfile": "gem 'rspec'\n", "spec/openapi.yaml": ""}, "Ruby project", nil},
+		{"tox", map[string]string{"tox.ini": "[testenv]\ncommands = pytest\n", "setup.cfg": "[options.extras_require]\ntest = pytest\n"}, "Python project",
+			[]string{"test: tox", "test: python -m pytest"}},
+		{"tox.ini of a linter", map[string]string{"tox.ini": "[flake8]\n"}, "", nil},
+		{"nox", map[string]string{"noxfile.py": "import nox\n\n@nox.session(python=['3.12'])\n@nox.parametrize('a', [1])\ndef tests(session):\n    pass\n\n@nox.session\ndef lint(session):\n    pass\n"}, "",
+			[]string{"test: nox -s tests"}},
+		{"idle script", map[string]string{"package.json": `{"scripts":{"test":"echo none && exit 0","check":"tsc"}}`}, "Node package", []string{"test: npm run check"}},
+		{"scripts before manifests", map[string]string{"go.mod": "module a\n", "package.json": `{"scripts":{"test":"jest"}}`}, "Node package; Go module a",
+			[]string{"test: npm test", "build: go build ./...", "test: go test ./...", "lint: go vet ./..."}},
 		{"below the root", map[string]string{"api/go.mod": "module api\n", "node_modules/x/package.json": "{}"}, "Go module api",
 			[]string{"build: go build ./... in api", "test: go test ./... in api", "lint: go vet ./... in api"}},
 		{"nothing", map[string]string{"a.txt": ""}, "", nil},
@@ -132,8 +157,13 @@ func TestStringStaysSmall(t *testing.T) {
 	}
 }
 
+func start(t *testing.T, files Files) (string, error) {
+	t.Helper()
+	return (&Rules{Files: files}).Start(t.Context())
+}
+
 func TestInstructions(t *testing.T) {
-	got, err := Instructions(t.Context(), open(t, map[string]string{
+	got, err := start(t, open(t, map[string]string{
 		"AGENTS.md": "Use tabs.\n", "CLAUDE.md": "Use tabs.", ".github/copilot-instructions.md": "Write tests.", ".cursorrules": "", "docs/AGENTS.md": "not this",
 	}))
 	if err != nil {
@@ -143,15 +173,15 @@ func TestInstructions(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
+	got, err = start(t, open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 9000), "CLAUDE.md": "\x00binary"}))
 	if err != nil || len(got) > maxRule+100 || !strings.Contains(got, "[cut] 36999 bytes more: read AGENTS.md") || strings.Contains(got, "binary") {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
-	got, err = Instructions(t.Context(), open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
+	got, err = start(t, open(t, map[string]string{"AGENTS.md": strings.Repeat("rule\n", 90000), "CLAUDE.md": "Use tabs."}))
 	if err != nil || !strings.Contains(got, "## AGENTS.md\n\nIt has more than 262144 bytes") || !strings.Contains(got, "Use tabs.") {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := Instructions(t.Context(), open(t, map[string]string{"a": ""})); got != "" || err != nil {
+	if got, err := start(t, open(t, map[string]string{"a": ""})); got != "" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -269,8 +299,8 @@ func TestFailures(t *testing.T) {
 	if _, err := Discover(t.Context(), failing{}); err == nil {
 		t.Error("Discover hides that the workspace is gone")
 	}
-	if _, err := Instructions(t.Context(), failing{}); err == nil {
-		t.Error("Instructions hides that the workspace is gone")
+	if _, err := start(t, failing{}); err == nil {
+		t.Error("Rules hides that the workspace is gone")
 	}
 	if got := Resolve(t.Context(), "a.go", Sources{Now: failing{}}); got != nil {
 		t.Errorf("%v", got)

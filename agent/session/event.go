@@ -203,7 +203,7 @@ type Call struct {
 
 // Kinds of losses from an answer.
 const (
-	LostCall   = "call"   // the server dropped a call
+	LostCall   = "call"   // the server counted more than arrived: it may have dropped a call
 	LostUnread = "unread" // the server could not parse a call
 	LostEnd    = "end"    // the answer reached its length limit
 	LostLoop   = "loop"   // the answer repeated itself and was stopped
@@ -333,8 +333,9 @@ type FileChange struct {
 	Kind    ChangeKind `json:"kind"`
 	Added   int        `json:"added"`
 	Removed int        `json:"removed"`
-	Blob    string     `json:"blob,omitempty"` // mode and object id of the content, checkpoints only
-	Was     string     `json:"was,omitempty"`  // likewise for the previous content; for a rename, at From
+	Blob    string     `json:"blob,omitempty"`  // mode and object id of the content, checkpoints only
+	Was     string     `json:"was,omitempty"`   // likewise for the previous content; for a rename, at From
+	Fault   string     `json:"fault,omitempty"` // position and reason if the written text does not parse, results only
 }
 
 // Effects returns the change by path. A rename deletes one file and creates another.

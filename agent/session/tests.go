@@ -6,26 +6,42 @@ import (
 	"time"
 )
 
-// TestRun is a run of the project's tests, judged by its exit status.
+// TestsSay is the meaning of the output of a test run, if it is not that of the exit status.
+type TestsSay string
+
+// The meanings of outputs.
+const (
+	TestsNone   TestsSay = "none"   // no test ran
+	TestsFailed TestsSay = "failed" // a test failed, although the exit status is 0
+	TestsSilent TestsSay = "silent" // nothing shows that a test ran
+)
+
+// TestRun is a run of the project's tests, judged by its exit status and its output.
 type TestRun struct {
-	Line    string `json:"line"`
-	Exit    int    `json:"exit"`              // -1 if it was killed
-	CutOff  bool   `json:"cut_off,omitempty"` // ended by a closed output pipe: inconclusive
-	Unknown bool   `json:"unknown,omitempty"` // Exit is the status of the whole line, perhaps of another command
+	Line    string   `json:"line"`
+	Exit    int      `json:"exit"`              // -1 if it was killed
+	CutOff  bool     `json:"cut_off,omitempty"` // ended by a closed output pipe: inconclusive
+	Unknown bool     `json:"unknown,omitempty"` // Exit is the status of the whole line, perhaps of another command
+	Says    TestsSay `json:"says,omitempty"`
 }
 
 // Passed reports whether the tests are known to have succeeded.
-func (t *TestRun) Passed() bool { return t.Exit == 0 && !t.Unknown }
+func (t *TestRun) Passed() bool { return t.Exit == 0 && !t.Unknown && t.Says == "" } //control:output-counts
 
-// Failed reports whether the tests failed, could not start, or ended without proof of
-// success.
-func (t *TestRun) Failed() bool { return !t.Passed() && !t.CutOff } //control:sigpipe-is-no-failure
+// Failed reports whether the tests failed, could not start, or ended with an unknown
+// status. A run without a test neither passed nor failed.
+func (t *TestRun) Failed() bool {
+	return !t.Passed() && !t.CutOff && t.Says != TestsNone && t.Says != TestsSilent //control:sigpipe-is-no-failure
+}
 
 // maxTestLine is the maximum length of a displayed command line, in characters.
 const maxTestLine = 100
 
 // String describes the result of a run, in Markdown.
-func (t *TestRun) String() string {
+func (t *TestRun) String() string { return t.line() + ": " + t.How() }
+
+// How describes the result of a run without its command.
+func (t *TestRun) How() string {
 	how := fmt.Sprintf("exit %d", t.Exit)
 	switch {
 	case t.Unknown:
@@ -37,16 +53,44 @@ func (t *TestRun) String() string {
 	case t.Exit == 126 || t.Exit == 127:
 		how += ", it could not start"
 	}
-	return t.line() + ": " + how
+	switch t.Says {
+	case TestsNone:
+		how = fmt.Sprintf("exit %d, but no test ran", t.Exit)
+	case TestsSilent:
+		how += ", but the output does not show that a test ran"
+	case TestsFailed:
+		how += ", but the output shows a failure"
+	}
+	return how
 }
 
 // line returns the command in Markdown.
-func (t *TestRun) line() string {
-	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(t.Line, "`", "'")), " "))
+func (t *TestRun) line() string { return inCode(t.Line) }
+
+// inCode returns a text as code in one line of Markdown.
+func inCode(s string) string {
+	line := []rune(strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " "))
 	if len(line) > maxTestLine {
 		line = append(line[:maxTestLine-1], '…')
 	}
 	return "`" + string(line) + "`"
+}
+
+// maxFaults is the maximum number of files that do not parse to name.
+const maxFaults = 5
+
+// FaultWords names files that do not parse, as an addition to the words about tests, in
+// Markdown.
+func FaultWords(files []FileChange) string {
+	var b strings.Builder
+	for i, f := range files {
+		if i == maxFaults {
+			fmt.Fprintf(&b, "; %d more files do not parse", len(files)-i)
+			break
+		}
+		fmt.Fprintf(&b, "; %s does not parse: %s", inCode(f.Path), inCode(f.Fault)) //control:faults-are-told
+	}
+	return b.String()
 }
 
 // Tested is the last test run since the user's last request.

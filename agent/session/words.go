@@ -160,6 +160,7 @@ const (
 	NoteSetUp      NoteKind = "set up"     // result of the repository's set-up; the first line is for display
 	NotePaths      NoteKind = "paths"      // the part of the repository in the workspace; the first line is for display
 	NoteSaid       NoteKind = "said"       // message without an instruction, during the wait for an answer
+	NoteRules      NoteKind = "rules"      // rules of the repository for the files in work; items have only names
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in the middle, since nothing else made room
 )
 
@@ -229,6 +230,7 @@ const (
 	ItemFile      ItemKind = "file"      // a file that the request names
 	ItemExplicit  ItemKind = "explicit"  // a file given by the caller
 	ItemPost      ItemKind = "post"      // the thread's first post; files that it names are looked up too
+	ItemRules     ItemKind = "rules"     // rules of the repository for a part of it, from its base branch
 	ItemThread    ItemKind = "thread"    // the rest of the thread; without a text, a note of Handrail
 )
 
@@ -238,6 +240,8 @@ func (it Item) Label() string {
 	switch it.Kind {
 	case ItemSelection:
 		return "The person's selected code from " + name
+	case ItemRules:
+		return "Rules of this repository, from " + name + " on its base branch"
 	case ItemPost, ItemThread:
 		return name
 	}

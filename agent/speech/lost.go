@@ -16,6 +16,7 @@ type Losses struct {
 	row    int    // consecutive answers with the same kind of loss
 	kind   string // kind of the loss
 	errors string // the server's messages
+	ran    bool   // calls of the last answer arrived
 	native int    // failed attempts at native calls since the last successful one
 	why    string // the reason for the failure
 
@@ -30,7 +31,7 @@ func (t *Losses) AddAnswer(a *session.Answer) {
 	} else {
 		t.kind, t.row = a.Lost, 1
 	}
-	t.errors = strings.Join(a.Errors, "; ")
+	t.errors, t.ran = strings.Join(a.Errors, "; "), len(a.Calls) > 0
 	printed := slices.ContainsFunc(a.Calls, func(c session.Call) bool { return c.Text })
 	switch {
 	case slices.ContainsFunc(a.Calls, func(c session.Call) bool { return !c.Text }):
@@ -38,7 +39,7 @@ func (t *Losses) AddAnswer(a *session.Answer) {
 	case printed:
 		t.native, t.why = t.native+1, "you write your calls as text"
 	case a.Lost == session.LostCall || a.Lost == session.LostUnread || len(a.Errors) > 0:
-		t.native, t.why = t.native+1, "the model server drops your calls"
+		t.native, t.why = t.native+1, "your calls do not seem to arrive"
 	}
 }
 
@@ -77,9 +78,14 @@ func (t *Losses) Reminder(tools []string) string {
 	}
 	switch t.kind {
 	case session.LostCall:
-		return "A tool call in your answer did not arrive: the server drops a call whose name is no tool and one whose arguments are not JSON. Nothing was run. " + form(tools)
+		return "Less of your answer arrived here than the server counted. If a tool call was in it, that call did not run: " +
+			"the server drops a call whose name is no tool and one whose arguments are not JSON. " + form(tools)
 	case session.LostUnread:
-		return "Your tool call could not be understood: " + t.errors + ". Nothing was run. " + form(tools)
+		ran := "Nothing was run. "
+		if t.ran { //control:other-calls-ran
+			ran = "That call did not run. "
+		}
+		return "Your tool call could not be understood: " + t.errors + ". " + ran + form(tools)
 	case session.LostEnd:
 		return "Your answer was longer than it may be and was cut off. What was not finished did not run. " +
 			smaller

@@ -8,6 +8,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy/pattern"
 )
 
 // testers are programs that only run tests. builders run tests if called with a test
@@ -31,6 +32,16 @@ var (
 	silent = map[string]string{"make": "-n", "gmake": "-n", "ctest": "-N", "go": "-c", "tox": "-l", "nox": "-l"}
 )
 
+// summing are programs that always sum up their tests, so that a run without a sum is in
+// doubt. wrappers run commands of the project; one that prints nothing ran none.
+var (
+	summing = [...]string{"go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "mix", "sbt", "node", "deno", "dart",
+		"flutter", "bazel", "pytest", "py.test", "jest", "vitest", "rspec", "ctest", "phpunit", "gotestsum", "unittest", "mocha",
+		"behave", "ava", "tap", "bats", "busted", "prove", "pest"}
+	wrappers = [...]string{"npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "rake", "composer", "tox", "nox", "ant",
+		"hatch", "turbo", "nx"}
+)
+
 // sigpipe is the exit status of a program whose output pipe was closed.
 const sigpipe = 128 + 13
 
@@ -50,10 +61,63 @@ func Find(line string, res workspace.CommandResult, known []string) *session.Tes
 			found = run
 		}
 	}
-	if found != nil || !counts(line, res.Exit, known) {
-		return found
+	if found == nil && counts(line, res.Exit, known) {
+		found = &session.TestRun{Line: line, Exit: res.Exit, Unknown: several(line)}
 	}
-	return &session.TestRun{Line: line, Exit: res.Exit, Unknown: several(line)}
+	if found != nil {
+		found.Says = says(found, line, res.Output)
+	}
+	return found
+}
+
+// Of returns the run of a line that is known to run tests.
+func Of(line string, res workspace.CommandResult) *session.TestRun {
+	if run := Find(line, res, []string{line}); run != nil {
+		return run
+	}
+	run := &session.TestRun{Line: line, Exit: res.Exit}
+	if res.TimedOut || res.Exit < 0 {
+		run.Exit = -1
+		return run
+	}
+	run.Says = says(run, line, res.Output)
+	return run
+}
+
+// says returns the meaning of a run's output if it is not that of the exit status.
+func says(run *session.TestRun, line, output string) session.TestsSay {
+	t := judge(output)
+	say := t.verdict()
+	if say == session.TestsNone && t.partly() && strings.Contains(line, "|") {
+		say = session.TestsSilent // the rest of the output may have been filtered out
+	}
+	_, program := certainty(run.Line, nil)
+	switch {
+	case run.CutOff, run.Exit == 126, run.Exit == 127:
+		return ""
+	case say == session.TestsNone: //control:no-test-ran
+		return say
+	case run.Exit != 0, run.Unknown && say != session.TestsFailed:
+		return ""
+	case say != session.TestsSilent, slices.Contains(summing[:], program):
+		return say
+	case slices.Contains(wrappers[:], program) && isQuiet(output):
+		return say
+	}
+	return ""
+}
+
+// heading matches a line of a wrapper itself.
+var heading = pattern.Lazy(`^(?:[>$] |make\[\d+\]: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`)
+
+// isQuiet reports whether an output has only the lines with which wrappers begin.
+func isQuiet(output string) bool {
+	for line := range strings.Lines(output) {
+		if line = strings.TrimSpace(line); line != "" && !heading().MatchString(line) {
+			return false
+		}
+	}
+	return true
 }
 
 // several reports whether the status of a line may be that of another command.
@@ -61,7 +125,7 @@ func several(line string) bool { return strings.ContainsAny(strings.TrimSpace(li
 
 // counts reports whether the exit status of a command is a test result.
 func counts(line string, exit int, known []string) bool {
-	how := certainty(line, known)
+	how, _ := certainty(line, known)
 	if exit == 0 { //control:unknown-runner-proves-nothing
 		return how == surely
 	}
@@ -77,8 +141,15 @@ const (
 	surely
 )
 
-// certainty reports whether a part of a command line runs tests.
-func certainty(command string, known []string) (how sureness) {
+// isRun reports whether a command line is known to run tests.
+func isRun(command string) bool {
+	how, _ := certainty(command, nil)
+	return how == surely
+}
+
+// certainty reports whether a part of a command line runs tests, and returns the program
+// that runs them.
+func certainty(command string, known []string) (how sureness, program string) {
 	for _, part := range strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(";&|\n(){}'\"`", r) }) {
 		words := strings.Fields(part)
 		for len(words) > 0 && (strings.Contains(words[0], "=") || slices.Contains(keywords[:], words[0])) {
@@ -89,17 +160,21 @@ func certainty(command string, known []string) (how sureness) {
 		}
 		plain := strings.Join(words, " ")
 		if slices.ContainsFunc(known, func(k string) bool { return plain == k || strings.HasPrefix(plain, k+" ") }) { //control:known-tests
-			return surely
+			_, program = runs(words)
+			return surely, program
 		}
-		how = max(how, runs(words))
+		if is, by := runs(words); is > how {
+			how, program = is, by
+		}
 	}
-	return how
+	return how, program
 }
 
-// runs reports whether a command, given by its words, runs tests.
-func runs(words []string) sureness {
+// runs reports whether a command, given by its words, runs tests, and returns the program
+// that runs them.
+func runs(words []string) (sureness, string) {
 	if slices.ContainsFunc(words, func(w string) bool { return slices.Contains(others[:], w) }) { //control:tests-run-nothing
-		return never
+		return never, ""
 	}
 	for i, w := range words {
 		name, rest := path.Base(w), words[i+1:]
@@ -107,19 +182,19 @@ func runs(words []string) sureness {
 		case strings.HasPrefix(w, "-") || strings.Contains(w, "=") || strings.Trim(w, "0123456789smh.") == "" || slices.Contains([]string{"run", "exec", "x", "dlx"}, w):
 			continue // argument of the preceding launcher
 		case slices.Contains(rest, silent[name]) || slices.Contains(readers[:], name):
-			return never
+			return never, ""
 		case slices.Contains(testers[:], name), isScript(w, i > 0):
-			return surely
+			return surely, name
 		case slices.Contains(builders[:], name) && slices.ContainsFunc(rest, func(t string) bool { return isTarget(t) || slices.Contains(also[name], t) }):
-			return surely
+			return surely, name
 		case !slices.Contains(launchers[:], name):
 			if len(rest) > 0 && slices.Contains([]string{"test", "check", "verify"}, rest[0]) {
-				return perhaps
+				return perhaps, name
 			}
-			return never
+			return never, ""
 		}
 	}
-	return never
+	return never, ""
 }
 
 // isTarget reports whether a word is a test target of a builder: "test", ":app:test",

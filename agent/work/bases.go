@@ -100,7 +100,7 @@ func (b *Bases) hidden(ctx context.Context, repo *gitops.Mirror, commits []strin
 	}
 	trees := make([]project.Files, len(commits))
 	for i, commit := range commits {
-		trees[i] = ruleFiles{commitFiles{repo, commit}, b.store}
+		trees[i] = ruleFiles{commitFiles{repo: repo, commit: commit}, b.store}
 	}
 	h, err := project.HiddenBy(ctx, trees...)
 	if err != nil {

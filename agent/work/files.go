@@ -18,41 +18,85 @@ import (
 )
 
 // FilesAt returns the tree of a commit as [project.Files].
-func FilesAt(repo *gitops.Mirror, commit string) project.Files { return commitFiles{repo, commit} }
+func FilesAt(repo *gitops.Mirror, commit string) project.Files {
+	return commitFiles{repo: repo, commit: commit}
+}
 
-// commitFiles is the tree of a commit as [project.Files].
+// commitFiles is the tree of a commit as [project.Files]. hides reports whether a path is
+// hidden from the agent; nil hides nothing.
 type commitFiles struct {
 	repo   *gitops.Mirror
 	commit string
+	hides  func(name string) bool
 }
 
-// ReadAll implements project.Files. It follows a symlink to a file in the same
-// directory, because several agents often share one file of instructions. It follows no
-// other symlink.
+// base is the tree of the job's base branch, as a prompt may show it.
+func (j Job) base(ws place) project.Files {
+	return commitFiles{repo: j.Repo, commit: j.RulesAt, hides: ws.rules.Hides}
+}
+
+// ReadAll implements project.Files. It follows a symlink to a visible file of the tree,
+// because several agents often share one file of instructions. It follows no other symlink.
 func (c commitFiles) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
+	kind, err := c.kind(ctx, name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if kind == gitops.IsSymlink {
+		data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
+		if err != nil {
+			return nil, 0, err
+		}
+		target := path.Join(path.Dir(name), string(data))
+		if kind, err = c.kind(ctx, target); err != nil {
+			return nil, 0, fmt.Errorf("follow %s: %w", name, err)
+		}
+		if path.IsAbs(string(data)) || kind == gitops.IsSymlink {
+			return nil, 0, fmt.Errorf("follow %s: %w", name, fs.ErrNotExist)
+		}
+		name = target
+	}
+	if kind == gitops.IsDir || kind == gitops.IsSubmodule {
+		return nil, 0, fmt.Errorf("read %s: %w", name, workspace.ErrNotFile)
+	}
 	data, err := c.repo.ReadFile(ctx, c.commit, name, limit)
 	switch {
 	case errors.Is(err, gitops.ErrNotFound):
 		return nil, 0, fmt.Errorf("read %s: %w", name, fs.ErrNotExist)
 	case errors.Is(err, gitops.ErrTooLarge):
 		return nil, 0, fmt.Errorf("read %s: %w", name, workspace.ErrTooLarge)
-	case err != nil:
-		return nil, 0, err
 	}
-	list, err := c.repo.List(ctx, c.commit, inTree(path.Dir(name)), false)
+	return data, 0, err
+}
+
+// kind returns the kind of a path. The error wraps [fs.ErrNotExist] or
+// [workspace.ErrIgnored] if the path is missing or hidden.
+func (c commitFiles) kind(ctx context.Context, name string) (string, error) {
+	name = path.Clean(name)
+	if name == "." {
+		return gitops.IsDir, nil
+	}
+	dir := path.Dir(name)
+	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") {
+		return "", fmt.Errorf("find %s: %w", name, fs.ErrNotExist)
+	}
+	if above, err := c.kind(ctx, dir); err != nil || above != gitops.IsDir {
+		return "", errors.Join(fmt.Errorf("find %s: %w", name, fs.ErrNotExist), err)
+	}
+	list, err := c.repo.List(ctx, c.commit, inTree(dir), false)
 	if err != nil {
-		return nil, 0, err
+		return "", err
 	}
 	for _, e := range list {
-		if e.Path != name || e.Kind != gitops.IsSymlink {
-			continue
-		}
-		target := path.Join(path.Dir(name), string(data))
-		if data, err = c.repo.ReadFile(ctx, c.commit, target, limit); err != nil || path.IsAbs(target) || target == name {
-			return nil, 0, fmt.Errorf("follow %s: %w", name, fs.ErrNotExist)
+		switch {
+		case e.Path != name:
+		case c.hides != nil && (c.hides(name) || e.Kind == gitops.IsDir && c.hides(name+"/")): //control:hidden-rules
+			return "", fmt.Errorf("read %s: %w", name, workspace.ErrIgnored)
+		default:
+			return e.Kind, nil
 		}
 	}
-	return data, 0, nil
+	return "", fmt.Errorf("find %s: %w", name, fs.ErrNotExist)
 }
 
 // inTree returns git's name of a directory: the root is "".
@@ -65,19 +109,29 @@ func inTree(dir string) string {
 
 // List implements project.Files.
 func (c commitFiles) List(ctx context.Context, dir string, recursive bool, limit int) (workspace.Listing, error) {
+	kind, err := c.kind(ctx, dir)
+	if err == nil && kind != gitops.IsDir {
+		err = fmt.Errorf("list %s: %w", dir, fs.ErrNotExist)
+	}
+	if err != nil {
+		return workspace.Listing{}, err
+	}
 	list, err := c.repo.List(ctx, c.commit, inTree(dir), recursive)
 	if err != nil {
 		return workspace.Listing{}, err
 	}
 	out := workspace.Listing{Base: "."}
 	for _, e := range list {
-		if len(out.Entries) == limit {
-			out.Left++
-			continue
-		}
 		name := e.Path
 		if e.Kind == gitops.IsDir || e.Kind == gitops.IsSubmodule {
 			name += "/"
+		}
+		if c.hides != nil && c.hides(name) {
+			continue
+		}
+		if len(out.Entries) == limit {
+			out.Left++
+			continue
 		}
 		out.Entries = append(out.Entries, workspace.Entry{Path: name})
 	}
@@ -105,7 +159,7 @@ func ReadConfig(ctx context.Context, repo *gitops.Mirror, commit string) (policy
 func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (project.Facts, error) {
 	var from project.Files = ws.Workspace
 	if j.Foreign && j.RulesAt != "" { //control:fork-facts
-		from = commitFiles{j.Repo, j.RulesAt}
+		from = j.base(ws)
 	}
 	facts, err := project.Discover(ctx, from)
 	if err != nil {
@@ -128,7 +182,7 @@ func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts pr
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
 	}
 	if j.RulesAt != "" {
-		say.Rules, err = project.Instructions(ctx, commitFiles{j.Repo, j.RulesAt})
+		say.Rules, err = (&project.Rules{Files: j.base(ws)}).Start(ctx)
 	}
 	return err
 }
@@ -167,7 +221,7 @@ func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.
 			if err != nil {
 				return nil
 			}
-			return linked{commitFiles{j.Repo, commit}, ws}
+			return linked{commitFiles{repo: j.Repo, commit: commit, hides: ws.rules.Hides}, ws}
 		}})
 	}
 }
@@ -187,9 +241,6 @@ type linked struct {
 
 // ReadAll implements project.Files.
 func (l linked) ReadAll(ctx context.Context, name string, limit int64) ([]byte, fs.FileMode, error) {
-	if l.now.rules.Hides(name) {
-		return nil, 0, fmt.Errorf("read %s: %w", name, workspace.ErrIgnored)
-	}
 	if _, _, err := l.now.ReadAll(ctx, name, 1); errors.Is(err, workspace.ErrIgnored) {
 		return nil, 0, err
 	}

@@ -16,7 +16,7 @@ func TestFilesInDottedDirectories(t *testing.T) {
 		files[name] = "text of " + name
 	}
 	repo, commit := scanRepo(t, files)
-	from := commitFiles{repo, commit}
+	from := commitFiles{repo: repo, commit: commit}
 	for _, name := range names {
 		if data, _, err := from.ReadAll(t.Context(), name, 100); err != nil || string(data) != "text of "+name {
 			t.Errorf("%s: %q, %v", name, data, err)
@@ -39,7 +39,7 @@ func TestFilesInDottedDirectories(t *testing.T) {
 			t.Errorf("%s holds %v, want %v", dir, got, want)
 		}
 	}
-	if rules, err := project.Instructions(t.Context(), from); err != nil || rules != "## .github/copilot-instructions.md\n\ntext of .github/copilot-instructions.md" {
+	if rules, err := (&project.Rules{Files: from}).Start(t.Context()); err != nil || rules != "## .github/copilot-instructions.md\n\ntext of .github/copilot-instructions.md" {
 		t.Errorf("instructions: %q, %v", rules, err)
 	}
 }

@@ -30,7 +30,7 @@ func (e *Engine) image(ctx context.Context, j Job, at *session.State) (session.I
 	}
 	if from != "" && e.cfg.Image != nil {
 		var err error
-		if found, err = e.cfg.Image(ctx, commitFiles{j.Repo, from}, e.cfg.Rules.AllowsImage); err != nil {
+		if found, err = e.cfg.Image(ctx, commitFiles{repo: j.Repo, commit: from}, e.cfg.Rules.AllowsImage); err != nil {
 			return found, err
 		}
 	}

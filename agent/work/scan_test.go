@@ -60,10 +60,22 @@ func content(text string) func() (io.ReadCloser, error) {
 
 func scanRepo(t *testing.T, files map[string]string) (*gitops.Mirror, string) {
 	t.Helper()
+	return linkedRepo(t, files, nil)
+}
+
+// linkedRepo has a commit with files and symlinks.
+func linkedRepo(t *testing.T, files, links map[string]string) (*gitops.Mirror, string) {
+	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
 		at := filepath.Join(dir, name)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range links {
+		at := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(target, at)); err != nil {
 			t.Fatal(err)
 		}
 	}

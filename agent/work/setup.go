@@ -128,7 +128,7 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 	if lines = e.cfg.Rules.SetUp.Commands; len(lines) > 0 || e.cfg.Created == nil || at == "" {
 		return lines, "", nil
 	}
-	return e.cfg.Created(ctx, commitFiles{j.Repo, at}) //control:created-of-the-base
+	return e.cfg.Created(ctx, commitFiles{repo: j.Repo, commit: at}) //control:created-of-the-base
 }
 
 // setUp completes the set-up of the repository. All inputs come from the base branch:

@@ -95,12 +95,9 @@ func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer h
 		}
 		out.Millis += res.Duration.Milliseconds()
 		said = append(said, res.Output)
-		run := &session.TestRun{Line: line, Exit: res.Exit}
-		if res.TimedOut || res.Exit < 0 {
-			run.Exit = -1
-		}
-		if why := testrun.None(res.Output); why != "" {
-			out.Why = fmt.Sprintf("`%s`: %s", line, why)
+		run := testrun.Of(line, res)
+		if run.Says == session.TestsNone {
+			out.Why = run.String()
 			continue
 		}
 		ran++

@@ -259,6 +259,9 @@ func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, 
 	}
 	cfg.Approver, cfg.Checkpoints, cfg.Proposer = j.Approver, saves, e.proposer(j, saves)
 	cfg.Provide, cfg.Inbox, cfg.OnEvent, cfg.OnLive = provide(ws, j), j.Inbox, j.OnEvent, j.live(cfg.Redactor)
+	if j.RulesAt != "" {
+		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
+	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
 		cfg.RunTests = proving.run(e, j, at)

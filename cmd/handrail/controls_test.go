@@ -169,7 +169,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"setup-judged-as-it-runs", "false", "./agent/work", "TestSetUpIsJudgedAsItRuns"},
 	{"setup-network", "value repo.Reach(nil)", "./policy", "TestMergeSetUp"},
 	{"setup-keys-without-effect", "false", "./policy", "TestMergeSetUpHosts"},
-	{"created-of-the-base", "value e.cfg.Created(ctx, commitFiles{j.Repo, j.Task.Base})", "./agent/work", "TestSetUpOfDevcontainer"},
+	{"created-of-the-base", "value e.cfg.Created(ctx, commitFiles{repo: j.Repo, commit: j.Task.Base})", "./agent/work", "TestSetUpOfDevcontainer"},
 	{"setup-reaches", "call setNetwork error(nil)", "./agent/work", "TestSetUpReaches"},
 	{"setup-key", `value slices.Concat(facts, s.Commands)`, "./agent/work", "TestSetUpOnce"},
 	{"setup-yes-is-for-the-key", "without 2", "./agent/work", "TestSetUpWaits"},

@@ -28,7 +28,7 @@ func (m *Model) statusError(resp *http.Response) error {
 	if json.Unmarshal([]byte(body), &obj) == nil && len(obj.Error) > 0 {
 		text = errorText(obj.Error)
 	}
-	err := m.classify(resp.StatusCode, text)
+	err := wire.Quote(m.classify(resp.StatusCode, text), text)
 	err.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
 	return err
 }
@@ -70,10 +70,11 @@ func (m *Model) textError(text string) error {
 	if e := wire.Garbled(text); e != nil { //control:garbled-before-dead
 		return e
 	}
-	if e := m.known(text, detail); e != nil {
-		return e
+	e := m.known(text, detail)
+	if e == nil {
+		e = m.end.Died(detail)
 	}
-	return m.end.Died(detail)
+	return wire.Quote(e, text)
 }
 
 // known returns the error for a known text of the server, or nil. The texts are from

@@ -76,7 +76,7 @@ func readProblem(status int, body []byte) problem {
 
 func (m *Model) statusError(resp *http.Response) error {
 	p := readProblem(resp.StatusCode, []byte(wire.Excerpt(resp.Body)))
-	err := m.classify(p)
+	err := wire.Quote(m.classify(p), p.text)
 	err.RetryAfter = wire.RetryAfter(resp.Header, time.Now())
 	return err
 }
@@ -86,15 +86,16 @@ func (m *Model) statusError(resp *http.Response) error {
 func (m *Model) streamError(raw []byte) error {
 	p := readProblem(http.StatusOK, raw)
 	if p.status >= http.StatusBadRequest {
-		return m.classify(p)
+		return wire.Quote(m.classify(p), p.text)
 	}
-	if e := m.known(p); e != nil {
-		return e
+	e := m.known(p)
+	if e == nil {
+		e = wire.Garbled(p.text)
 	}
-	if e := wire.Garbled(p.text); e != nil {
-		return e
+	if e == nil {
+		e = m.end.Died(fmt.Errorf("error in the stream: %w", p.err()))
 	}
-	return m.end.Died(fmt.Errorf("error in the stream: %w", p.err()))
+	return wire.Quote(e, p.text)
 }
 
 func (m *Model) classify(p problem) *llm.Error {
@@ -112,11 +113,7 @@ func (m *Model) classify(p problem) *llm.Error {
 	case http.StatusRequestEntityTooLarge:
 		return m.end.TooLong(p.err())
 	}
-	e := wire.StatusFailure(p.status, p.err())
-	if e.Kind == llm.Invalid && p.status >= http.StatusInternalServerError {
-		return m.end.Died(p.err())
-	}
-	return e
+	return wire.StatusFailure(p.status, p.err())
 }
 
 // known returns the error for a known text of the server, or nil.

@@ -66,7 +66,7 @@ func unsupportedScheme(err error) bool {
 }
 
 // StatusFailure returns the error for a response status with an unknown text. Its kind is
-// Invalid if the status is not specific either.
+// Cut for a fault of the server, and Invalid if the status is not specific either.
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
@@ -75,6 +75,9 @@ func StatusFailure(status int, err error) *llm.Error {
 		return Busy(err)
 	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:
 		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: err}
+	}
+	if status >= 500 && status != http.StatusNotImplemented { //control:unknown-fault-is-tried-again
+		return &llm.Error{Kind: llm.Cut, Public: "the model server failed", Err: err}
 	}
 	return &llm.Error{Kind: llm.Invalid, Public: "the model server did not accept the request", Err: err}
 }

@@ -1,5 +1,5 @@
-// Package syntax checks that a text is in the language of its file name: Go, JSON,
-// YAML and TOML by their parsers, Python and JavaScript by their quotes and brackets.
+// Package syntax checks that a text is in the language of its file name: Go, JSON, YAML,
+// TOML, XML and shell by their parsers, Python and JavaScript by their quotes and brackets.
 // It is pure and reports only certain faults. Unknown languages, and texts that may
 // be templates of another program, pass.
 package syntax
@@ -65,7 +65,7 @@ func Check(name, text string) error {
 // text is then certainly in the language.
 func Parsed(name string) bool {
 	switch extension(name) {
-	case ".go", ".json", ".jsonc", ".yaml", ".yml", ".toml":
+	case ".go", ".json", ".jsonc", ".yaml", ".yml", ".toml", ".xml", ".svg", ".plist":
 		return true
 	}
 	return false
@@ -89,6 +89,10 @@ func language(name string) func(string) *fault {
 		return documents
 	case ".toml":
 		return table
+	case ".xml", ".xsd", ".xsl", ".xslt", ".svg", ".plist", ".csproj", ".fsproj", ".props", ".targets", ".resx":
+		return markup
+	case ".sh", ".bash":
+		return shell
 	case ".py", ".pyi":
 		return python
 	case ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts":

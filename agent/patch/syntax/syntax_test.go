@@ -42,6 +42,11 @@ func TestFaults(t *testing.T) {
 		{"a.js", "function f() {\n  return [1, 2];\n", 1, "'{' is not closed"},
 		{"a.ts", "const s = 'a;\n", 1, "not closed on its line"},
 		{"a.js", "const s = `a ${b} c;\n", 1, "template is not closed"},
+		{"a.sh", "if true; then\n  echo a\n", 1, "if"},
+		{"a.sh", "Here is the script:\n```bash\necho a\n```\nIt (really) says a.\n", 0, ""},
+		{"pom.xml", "<project>\n  <a>1</b>\n</project>\n", 2, "<a>"},
+		{"pom.xml", "<project>\n", 0, ""},
+		{"a.svg", "An image:\n", 1, "no element"},
 		{"a.js", "f(/[)]/.test(x);\n", 1, "'(' is not closed"},
 	} {
 		err := syntax.Check(tt.name, tt.text)
@@ -68,6 +73,8 @@ func TestRight(t *testing.T) {
 		"a.rb":                     {"def f(\n"},
 		"a.py":                     {"s = f\"{x['a']:>{w}} {y!r}\"\n", "s = f'{d[\"k\"]}' # it's (\n", "x = 'a\\\nb'\n", "s = rb'\\''\n", "f\"{f(a, b=':')}\"\n", "s = f\"{x[\"a\"]}\"\n"},
 		"a.js":                     {"x = a / b; y = '/'\n", "if (a) /'/.test(b)\n", "const a = <p>don't</p>\n", "s = `a ${`b ${c({})}`} '`\n", "r = /[/']/g\n", "#!/usr/bin/env node's\n"},
+		"a.sh":                     {"#!/bin/zsh\nfor i ($x) echo $i\n", "#!/usr/bin/env bash\n[[ $a =~ ^(a|b)$ ]] && echo ${a[@]}\ncat <<'E'\n(\nE\n", ""},
+		"pom.xml":                  {"<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>\n<a b=\"&lt;\"/>\n", "<!DOCTYPE a [<!ENTITY x \"y\">]>\n<a>&x;</a>\n", "<a:b xmlns:a=\"u\"><a:c/></a:b>\n"},
 		"a.ts":                     {"let a: Map<string, Array<number>> = f('a')\n"},
 		strings.Repeat("a/", 9):    {"(((("},
 		"testdata/binary.json":     {"\xff\xfe{"},

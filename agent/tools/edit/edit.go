@@ -27,6 +27,7 @@ type change struct {
 	remove  bool
 	from    string   // old path of a renamed file; before is the text at that path
 	notes   []string // tolerances applied, for the model
+	fault   string   // position and reason if after does not parse
 	form    tools.Encoding
 }
 
@@ -104,7 +105,8 @@ func (c *change) guard() error {
 		if c.existed && c.from == "" && patch.Syntax(c.path, c.before) != nil {
 			still = " still"
 		}
-		c.notes = append(c.notes, c.path+still+patch.NotParsed+fault.Error()+".")
+		c.fault = fault.Error()
+		c.notes = append(c.notes, c.path+still+patch.NotParsed+c.fault+".")
 	}
 	return nil
 }
@@ -251,7 +253,7 @@ func write(ctx context.Context, k *tools.Kit, c change) error {
 }
 
 func (c change) counted() session.FileChange {
-	f := session.FileChange{Path: c.path, From: c.from, Kind: session.ChangeModify}
+	f := session.FileChange{Path: c.path, From: c.from, Kind: session.ChangeModify, Fault: c.fault}
 	switch {
 	case c.remove:
 		f.Kind = session.ChangeDelete

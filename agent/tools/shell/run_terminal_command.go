@@ -212,6 +212,9 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
 	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
+	if t := out.Tests; t != nil && t.Says != "" { //control:model-hears-no-test-ran
+		out.Content += "\n[Tests: " + t.How() + ".]"
+	}
 	r.keepAll(&out, res.Output)
 	return out, nil
 }

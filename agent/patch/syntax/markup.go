@@ -1,0 +1,78 @@
+package syntax
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/handrail-bot/handrail/policy/pattern"
+)
+
+// markup checks XML. Entities of a document type are unknown here.
+func markup(text string) *fault {
+	if strings.Contains(text, "<!ENTITY") || strings.Contains(text, "<!DOCTYPE") && !strings.Contains(text, "<plist") {
+		return nil
+	}
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	seen := false
+	for {
+		token, err := d.RawToken()
+		if err == nil {
+			if _, ok := token.(xml.StartElement); ok {
+				seen = true
+			}
+			continue
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		return markupFault(d, err)
+	}
+	if !seen {
+		return at(text, 0, "there is no element")
+	}
+	return nested(text)
+}
+
+// nested checks that each element is closed.
+func nested(text string) *fault {
+	d := xml.NewDecoder(strings.NewReader(text))
+	d.CharsetReader = func(_ string, in io.Reader) (io.Reader, error) { return in, nil }
+	for {
+		switch _, err := d.Token(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return markupFault(d, err)
+		}
+	}
+}
+
+func markupFault(d *xml.Decoder, err error) *fault {
+	line, column := d.InputPos()
+	var wrong *xml.SyntaxError
+	if errors.As(err, &wrong) {
+		return &fault{Line: wrong.Line, Reason: wrong.Msg}
+	}
+	return &fault{Line: line, Column: column, Reason: err.Error()}
+}
+
+// shebang matches the first line of a script for a shell whose language is known.
+var shebang = pattern.Lazy(`^#![^\n]*\b(?:ba|da|a)?sh\b`)
+
+// shell checks a script for bash or a POSIX shell.
+func shell(text string) *fault {
+	if strings.HasPrefix(text, "#!") && !shebang().MatchString(text) {
+		return nil
+	}
+	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	var wrong syntax.ParseError
+	if errors.As(err, &wrong) {
+		return &fault{Line: int(wrong.Pos.Line()), Column: int(wrong.Pos.Col()), Reason: wrong.Text}
+	}
+	return nil
+}

@@ -1,0 +1,96 @@
+package project
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// ruled is a repository with rules by place and by name.
+var ruled = map[string]string{
+	"AGENTS.md":            "Root. See @docs/a.md, mail a@b.c, @kim, `@docs/no.md`.\n```\n@docs/no.md\n```\n",
+	"docs/a.md":            "A. @b.md @docs/a.md @../../etc/passwd",
+	"docs/b.md":            "B.",
+	"docs/no.md":           "NO",
+	"web/AGENTS.md":        "Web.",
+	"web/CLAUDE.md":        "Web.",
+	"web/src/CLAUDE.md":    "Src.",
+	"web/hidden/AGENTS.md": "HIDDEN",
+	".agentignore":         "web/hidden/AGENTS.md\n",
+	".github/instructions/go.instructions.md":  "---\napplyTo: '**/*.go,**/{a,b}.mod'\n---\nGo.\n",
+	".github/instructions/all.instructions.md": "---\napplyTo: \"**\"\n---\nAll.\n",
+	".github/instructions/notes.md":            "NO",
+	".cursor/rules/web.mdc":                    "---\ndescription:\nglobs: web/**\nalwaysApply: false\n---\nCursor.\n",
+	".cursor/rules/list.mdc":                   "---\nglobs:\n  - \"*.tsx\"\n  - docs/\n---\nList.\n",
+	".cursor/rules/asked.mdc":                  "---\ndescription: for migrations\n---\nAsked.\n",
+	".cursor/rules/plain.mdc":                  "Plain.\n",
+	"web/src/a.tsx":                            "", "b.go": "",
+}
+
+// Rules of every file are in the first prompt, with the files that they include; those of
+// a part are not.
+func TestRulesAtStart(t *testing.T) {
+	got, err := start(t, open(t, ruled))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"## AGENTS.md\n\nRoot.", "### docs/a.md\n\nA.", "### docs/b.md\n\nB.", "instructions/all.instructions.md\n\nAll.", "- .cursor/rules/asked.mdc: for migrations"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	for _, not := range []string{"NO", "Web.", "Go.", "List.", "Asked.", "Plain.", "root:"} {
+		if strings.Contains(got, not) {
+			t.Errorf("%q is in\n%s", not, got)
+		}
+	}
+}
+
+// Rules of a part are given for its files, the nearest last, and once.
+func TestRulesAt(t *testing.T) {
+	r := &Rules{Files: open(t, ruled)}
+	for _, tt := range []struct {
+		files, known, want []string
+	}{
+		{[]string{"b.go"}, nil, []string{".github/instructions/go.instructions.md"}},
+		{[]string{"x/a.mod"}, nil, []string{".github/instructions/go.instructions.md"}},
+		{[]string{"web/src/a.tsx"}, nil, []string{"web/AGENTS.md", "web/src/CLAUDE.md", ".cursor/rules/list.mdc", ".cursor/rules/web.mdc"}},
+		{[]string{"./web/src/a.tsx", "web/b.go"}, []string{"web/AGENTS.md", ".cursor/rules/web.mdc"}, []string{"web/src/CLAUDE.md", ".github/instructions/go.instructions.md", ".cursor/rules/list.mdc"}},
+		{[]string{"web/hidden/a.txt"}, []string{"web/AGENTS.md", ".cursor/rules/web.mdc"}, nil},
+		{[]string{"docs/x"}, nil, []string{".cursor/rules/list.mdc"}},
+		{[]string{"README", "../x/y", "/etc/passwd", "b.txt/c"}, nil, nil},
+	} {
+		items, err := r.At(t.Context(), tt.files, tt.known)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, it := range items {
+			if got = append(got, it.Name); it.Text == "" || strings.HasPrefix(it.Text, "---") {
+				t.Errorf("%s: %q", it.Name, it.Text)
+			}
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%v: %s", tt.files, d)
+		}
+	}
+}
+
+// No comment of a README is shown, in any of its languages.
+func TestReadmeComments(t *testing.T) {
+	for name, text := range map[string]string{
+		"README.markdown": "<!-- HIDDEN\n-->\n# Shown\n\n[//]: # (HIDDEN)\n",
+		"readme.adoc":     "// HIDDEN\n= Shown\n\n////\nHIDDEN\n////\nText. https://x//y\n",
+		"README.ASCIIDOC": "= Shown\n////\nHIDDEN\n",
+		"docs/README.md":  "# Shown\n<!--\nHIDDEN",
+	} {
+		f, err := Discover(t.Context(), open(t, map[string]string{name: text}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(f.Readme, "Shown") || strings.Contains(f.Readme, "HIDDEN") || strings.Contains(text, "//y") && !strings.Contains(f.Readme, "//y") {
+			t.Errorf("%s: %q", name, f.Readme)
+		}
+	}
+}
