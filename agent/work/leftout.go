@@ -46,7 +46,7 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 			why = "`.agentignore` hides what is there from the agent"
 		case c.hidden.outside(f): //control:outside-stays
 			why = "outside of `workspace.paths`: the branch keeps what it has there"
-		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
+		case f.Kind == workspace.Created && !keep && !f.Wrote && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":
 			out.none = out.none || keep

@@ -298,6 +298,8 @@ type Change struct {
 	// directory with a Why could not be read, so changes below it are unknown. Path is "."
 	// if that is the root.
 	Why string `json:"why,omitempty"`
+	// Wrote means that Write has written the file, so that not only commands did.
+	Wrote bool `json:"wrote,omitempty"`
 }
 
 // Files is the part of a workspace that file tools use. Paths are relative to the root,

@@ -217,6 +217,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"commit-of-the-id", "true", "./cmd/config", "TestCommitOfGitHubIsMadeOnce"},
 	{"build-leftovers", "false", "./cmd/handrail", "TestScripts/serve_leftovers"},
 	{"written-stays of build-leftovers", "without 3", "./cmd/handrail", "TestScripts/serve_leftovers"},
+	{"told-to-write", "without 2", "./cmd/handrail", "TestScripts/run_ignored_file"},
 	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},
 	{"second-parent", "false", "./gitops", "TestTakeInIsAsGitMerges"},
 	{"merge-stays-a-merge", "false", "./gitops", "TestPushOfAMerge"},

@@ -71,6 +71,8 @@ type host struct {
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	stops map[jsonrpc2.ID]context.CancelFunc
+	wrote map[string]bool // files that write has written; true for those that did not exist or were empty
+	moves map[stamp]bool  // the same by size, time and inode, to find them under another name
 }
 
 // Serve answers on conn until it is closed or ctx ends, then ends everything that it
@@ -136,7 +138,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
 	}
-	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}}
+	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}, wrote: map[string]bool{}, moves: map[stamp]bool{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
