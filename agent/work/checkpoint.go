@@ -74,7 +74,12 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 		return agent.Saved{LeftOut: []session.LeftOut{newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
 	}
 	can := c.sort(ctx, found)
+	strays, err := c.ws.Strays(ctx)
+	if err != nil {
+		return agent.Saved{}, fmt.Errorf("look for other branches: %w", err)
+	}
 	if can.none {
+	can.left = append(can.left, strayWork(strays)...)
 		return agent.Saved{LeftOut: can.left}, nil
 	}
 	commit, err := c.job.Repo.Checkpoint(ctx, gitops.Checkpoint{

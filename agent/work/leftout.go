@@ -132,6 +132,24 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 	return ch
 }
 
+// strayWork returns the work that is only in the repository inside of the workspace.
+func strayWork(list []workspace.Stray) (out []session.LeftOut) {
+	for _, s := range list {
+		why := "a branch in the workspace with work that the files do not have"
+		if s.Ref == "refs/stash" {
+			why = "work that git put aside in the workspace"
+		}
+		if len(s.Paths) > 0 {
+			why += ": " + strings.Join(s.Paths, ", ")
+		}
+		if s.More > 0 {
+			why += fmt.Sprintf(" and %d more", s.More)
+		}
+		out = append(out, newLeftOut(s.Ref, why))
+	}
+	return out
+}
+
 // leftOut returns the files that git omitted from a commit, with the reasons.
 func leftOut(c gitops.Commit) []session.LeftOut {
 	var out []session.LeftOut

@@ -208,6 +208,13 @@ func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 	return out, nil
 }
 
+// Strays returns the work that is only in the repository inside, by ref.
+func (w *Workspace) Strays(ctx context.Context) ([]Stray, error) {
+	var out []Stray
+	err := w.call(ctx, MethodStrays, nil, &out)
+	return out, err
+}
+
 // Content returns the bytes of a regular file, or the target of a symlink. The reader
 // must be closed, and is valid only until ctx ends.
 func (w *Workspace) Content(ctx context.Context, path string) (io.ReadCloser, error) {

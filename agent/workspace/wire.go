@@ -33,6 +33,7 @@ const (
 	MethodRun      = "run"
 	MethodProgress = "progress"
 	MethodChanges  = "changes"
+	MethodStrays   = "strays"
 	MethodCancel   = "cancel"
 	MethodStart    = "start"
 	MethodInput    = "input"

@@ -302,6 +302,15 @@ type Change struct {
 	Wrote bool `json:"wrote,omitempty"`
 }
 
+// Stray is a branch of the repository in a workspace, or its stash, with work that the
+// files do not have. Paths are some of its files; More counts the others.
+type Stray struct {
+	Ref     string   `json:"ref"` // full name
+	Commits int      `json:"commits"`
+	Paths   []string `json:"paths,omitempty"`
+	More    int      `json:"more,omitempty"`
+}
+
 // Files is the part of a workspace that file tools use. Paths are relative to the root,
 // with slashes; absolute ones inside the root are accepted. Nothing outside the root
 // can be reached, by symlink or otherwise.

@@ -68,6 +68,9 @@ type host struct {
 	past    gitdir.Maker // guarded by the shell's queue
 	wasFull []string     // paths of full places; guarded likewise
 
+	strayed sync.Mutex
+	found   map[string]bool // commits of strays that were in the files once
+
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	stops map[jsonrpc2.ID]context.CancelFunc
@@ -138,7 +141,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
 	}
-	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}, wrote: map[string]bool{}, moves: map[stamp]bool{}}
+	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}, wrote: map[string]bool{}, moves: map[stamp]bool{}, found: map[string]bool{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -280,6 +283,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		})
 	case workspace.MethodChanges:
 		return h.changes(ctx)
+	case workspace.MethodStrays:
+		h.strayed.Lock()
+		defer h.strayed.Unlock()
+		return gitdir.Strays(h.root, h.found), nil
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
 	case workspace.MethodListen:
