@@ -35,6 +35,7 @@ type checkpoints struct {
 	merge     *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved     bool           // the branch has commits that the workspace lacks
 	foreign   []string       // submodules that the model knows to be read-only
+	pointers  []string       // files that are known to be kept by Git LFS
 
 	secrets   Secrets
 	sensitive func(path string) bool
@@ -93,6 +94,11 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 	for _, dir := range commit.Submodules {
 		if !slices.Contains(c.foreign, dir) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
+		}
+	}
+	for _, name := range commit.LFS {
+		if !slices.Contains(c.pointers, name) {
+			saved.LFS, c.pointers = append(saved.LFS, name), append(c.pointers, name)
 		}
 	}
 	if c.tree == "" { // first save: compare with the base of the workspace

@@ -164,7 +164,10 @@ func leftOut(c gitops.Commit) []session.LeftOut {
 
 // whyUnread explains briefly why a file could not be read.
 func whyUnread(err error) string {
+	var attribute *gitops.Unstorable
 	switch {
+	case errors.As(err, &attribute):
+		return attribute.Why
 	case errors.Is(err, fs.ErrPermission):
 		return "it cannot be read; change its mode to keep it"
 	case errors.Is(err, gitops.ErrTooLarge):

@@ -1,0 +1,97 @@
+package gitops
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAttributesOfACommit: contents are committed as the .gitattributes files of the result
+// ask, also if one of them is a part of the change.
+func TestAttributesOfACommit(t *testing.T) {
+	t.Parallel()
+	dir, head := clone(t, map[string]string{".gitattributes": "* text=auto\n*.raw -text\n", "was.txt": "1\n2\n", "d/x": "x\n"})
+	m := must(OpenLocal(dir))(t)
+	t.Cleanup(func() { _ = m.Close() })
+	link := put("link", "a\r\nb")
+	link.Symlink = true
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{
+		put("was.txt", "1\r\n2\r\n"), put("new.txt", "n\r\n"), put("a.raw", "r\r\n"), put("bin", "\x00\r\n"), link,
+		put("d/.gitattributes", "*.txt -text\n"), put("d/in.txt", "d\r\n"), put("d/e/in.txt", "e\r\n"),
+	}}))(t)
+	for name, want := range map[string]string{"was.txt": "1\n2", "new.txt": "n", "a.raw": "r\r", "bin": "\x00\r", "link": "a\r\nb", "d/in.txt": "d\r", "d/e/in.txt": "e\r"} {
+		if got := git(t, dir, "cat-file", "blob", c.ID+":"+name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	// The file is gone in the next change, and with it what it said.
+	c = must(m.Checkpoint(t.Context(), Checkpoint{Parent: c.ID, Changes: []Change{{Path: "d/.gitattributes", Delete: true}, put("d/more.txt", "m\r\n"), put("d/in.txt", "d\r\nd\r\n")}}))(t)
+	for name, want := range map[string]string{"d/more.txt": "m", "d/in.txt": "d\r\nd\r"} { // what was committed with CRLF keeps it
+		if got := git(t, dir, "cat-file", "blob", c.ID+":"+name); got != want {
+			t.Errorf("then %s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestLFS: in a local clone a content goes to the storage of Git LFS, and its pointer to the
+// commit; a mirror has no such storage, and says so.
+func TestLFS(t *testing.T) {
+	t.Parallel()
+	const attributes = "*.png filter=lfs diff=lfs merge=lfs -text\n"
+	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
+	dir, head := clone(t, map[string]string{".gitattributes": attributes, "a.png": pointer})
+	m := must(OpenLocal(dir))(t)
+	t.Cleanup(func() { _ = m.Close() })
+	big := strings.Repeat("picture", 3000)
+	changes := []Change{put("a.png", big), put("b.png", pointer+"\n"), put("c.png", ""), put("d.txt", "plain\n")}
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes}))(t)
+	got := git(t, dir, "cat-file", "blob", c.ID+":a.png")
+	oid := strings.TrimPrefix(strings.Split(got, "\n")[1], "oid sha256:")
+	if !isPointer([]byte(got+"\n")) || !strings.HasSuffix(got, "\nsize 21000") || len(c.LFS) != 1 || c.LFS[0] != "a.png" {
+		t.Errorf("a.png is %q; in LFS: %q", got, c.LFS)
+	}
+	for _, where := range []string{"lfs", "elsewhere"} {
+		data, err := os.ReadFile(filepath.Join(dir, ".git", where, "objects", oid[:2], oid[2:4], oid))
+		if err != nil || string(data) != big {
+			t.Errorf("%s has %d bytes, %v", where, len(data), err)
+		}
+		git(t, dir, "config", "lfs.storage", "elsewhere")
+		must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes}))(t)
+	}
+	if left := must(filepath.Glob(filepath.Join(dir, ".git", "*", "tmp", "*")))(t); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+	for name, want := range map[string]string{"b.png": pointer, "c.png": "", "d.txt": "plain"} {
+		if got := git(t, dir, "cat-file", "blob", c.ID+":"+name); got != strings.TrimRight(want, "\n") {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+
+	remote, head, _, _ := seeded(t, map[string]string{".gitattributes": attributes, "a.png": pointer})
+	_, err := remote.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes})
+	if un := new(Unstorable); !errors.As(err, &un) || !strings.Contains(un.Why, "Git LFS") {
+		t.Errorf("a mirror: %v", err)
+	}
+	c = must(remote.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: changes, Skip: func(error) bool { return true }}))(t)
+	if len(c.LeftOut) != 1 || c.LeftOut[0].Path != "a.png" || len(c.Files) != 3 {
+		t.Errorf("left out: %v; changed: %v", c.LeftOut, c.Files)
+	}
+}
+
+// TestEncryptedFiles: what a filter would encrypt is never committed as it is.
+func TestEncryptedFiles(t *testing.T) {
+	t.Parallel()
+	m, head, bare, _ := seeded(t, map[string]string{".gitattributes": "secret/** filter=git-crypt diff=git-crypt\n*.nb filter=strip\n", "secret/a": "\x00GITCRYPT\x00cipher\n", "old": "known\n"})
+	c := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Skip: func(error) bool { return true }, Changes: []Change{
+		put("secret/a", "password\n"), put("secret/moved", "\x00GITCRYPT\x00cipher\n"), put("x.nb", "as it is\n"),
+	}}))(t)
+	if len(c.LeftOut) != 1 || c.LeftOut[0].Path != "secret/a" || !strings.Contains(c.LeftOut[0].Err.Error(), "encrypted") {
+		t.Errorf("left out: %v", c.LeftOut)
+	}
+	must(0, m.Push(t.Context(), Push{Commit: c.ID, Ref: "refs/heads/x"}))(t)
+	if tree := lsTree(t, bare, c.ID); tree["secret/moved"] == "" || tree["x.nb"] == "" || tree["secret/a"] != tree["secret/moved"] {
+		t.Errorf("the commit has %v", tree)
+	}
+}
