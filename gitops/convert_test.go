@@ -95,3 +95,41 @@ func TestEncryptedFiles(t *testing.T) {
 		t.Errorf("the commit has %v", tree)
 	}
 }
+
+// TestAlternates: what a clone borrows is found, and its packs are opened once, however many
+// objects are read.
+func TestAlternates(t *testing.T) {
+	t.Parallel()
+	full, _ := clone(t, many(300))
+	git(t, full, "gc", "-q")
+	far := filepath.Join(t.TempDir(), "far")
+	git(t, t.TempDir(), "clone", "-q", "--shared", full, far)
+	commitFiles(t, far, "in between", map[string]string{"between": "b\n"})
+	dir := filepath.Join(t.TempDir(), "shared")
+	git(t, t.TempDir(), "clone", "-q", "--shared", far, dir)
+	head := commitFiles(t, dir, "own", map[string]string{"own": "o\n"})
+	m := must(OpenLocal(dir))(t)
+	t.Cleanup(func() { _ = m.Close() })
+	first := git(t, dir, "rev-parse", "HEAD~2")
+	if id, err := m.Resolve(t.Context(), first[:12]); id != first || err != nil {
+		t.Errorf("%s is %s, %v", first[:12], id, err)
+	}
+	if err := m.SetRef(t.Context(), "refs/heads/main2", head, ""); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "update-ref", "refs/heads/taken", first)
+	if err := m.SetRef(t.Context(), "refs/heads/taken", head, ""); !errors.Is(err, ErrStale) {
+		t.Errorf("a branch whose commit is borrowed: %v", err)
+	}
+	if text := must(m.ReadFile(t.Context(), head, "d00/e00/f00000.txt", 100))(t); string(text) != "file 0\n" {
+		t.Errorf("read %q", text)
+	}
+	for _, idx := range must(filepath.Glob(filepath.Join(full, ".git/objects/pack/*.idx")))(t) {
+		must(0, os.Remove(idx))(t)
+	}
+	for name, want := range map[string]string{"d01/e00/f00001.txt": "file 1\n", "between": "b\n", "own": "o\n"} {
+		if text, err := m.ReadFile(t.Context(), head, name, 100); string(text) != want || err != nil {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}

@@ -224,6 +224,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"attributes-count", "value data, nil", "./gitops", "TestAttributesOfACommit"},
 	{"lfs-is-told", "false", "./gitops", "TestLFS"},
 	{"plain-stays-home", "false", "./gitops", "TestEncryptedFiles"},
+	{"alternates-once", "true", "./gitops", "TestAlternates"},
 	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},
 	{"second-parent", "false", "./gitops", "TestTakeInIsAsGitMerges"},
 	{"merge-stays-a-merge", "false", "./gitops", "TestPushOfAMerge"},
