@@ -96,6 +96,50 @@ func TestEncryptedFiles(t *testing.T) {
 	}
 }
 
+// TestPushSafeInAClone: the branch of a local clone takes work in as a remote's does.
+func TestPushSafeInAClone(t *testing.T) {
+	t.Parallel()
+	const ref = "refs/heads/agent/x"
+	meta := Meta{Message: "ours", Trailers: []Trailer{{TrailerSession, "s1"}}}
+	for name, tt := range map[string]struct {
+		theirs  map[string]string
+		rewrite bool // instead of the session's first commit
+		how     string
+		ref     string
+		want    map[string]string
+	}{
+		"as it was": {how: HowPushed, ref: ref, want: map[string]string{"one": "1", "two": "2"}},
+		"added":     {theirs: map[string]string{"t": "t\n"}, how: howRebased, ref: ref, want: map[string]string{"one": "1", "two": "2", "t": "t"}},
+		"amended":   {theirs: map[string]string{"one": "theirs\n"}, rewrite: true, how: howRebased, ref: ref, want: map[string]string{"one": "theirs", "two": "2"}},
+		"same line": {theirs: map[string]string{"two": "theirs\n"}, how: howFallback, ref: ref + "-2", want: map[string]string{"one": "1", "two": "2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, head := clone(t, map[string]string{"a": "1\n"})
+			m := must(OpenLocal(dir))(t)
+			t.Cleanup(func() { _ = m.Close() })
+			first := must(m.Checkpoint(t.Context(), Checkpoint{Parent: head, Changes: []Change{put("one", "1\n")}, Meta: meta}))(t)
+			must(0, m.SetRef(t.Context(), ref, first.ID, ""))(t)
+			second := must(m.Checkpoint(t.Context(), Checkpoint{Parent: first.ID, Changes: []Change{put("two", "2\n")}, Meta: meta}))(t)
+			if len(tt.theirs) > 0 {
+				from := first.ID
+				if tt.rewrite {
+					from = head
+				}
+				git(t, dir, "switch", "-q", "--detach", from)
+				now := commitFiles(t, dir, "theirs", tt.theirs)
+				git(t, dir, "update-ref", ref, now)
+				git(t, dir, "switch", "-q", "main")
+			}
+			got, err := m.PushSafe(t.Context(), SafePush{Commit: second.ID, Base: first.ID, Ref: ref, Origin: head, Session: "s1", Exists: true})
+			if err != nil || got.How != tt.how || got.Ref != tt.ref {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			checkRemote(t, dir, got, tt.want)
+		})
+	}
+}
+
 // TestAlternates: what a clone borrows is found, and its packs are opened once, however many
 // objects are read.
 func TestAlternates(t *testing.T) {
