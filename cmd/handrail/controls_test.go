@@ -229,6 +229,8 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"pull-of-the-work", "false", "./cmd/handrail", "TestScripts/serve_branch_rewritten"},
 	{"adopted-branch", "true", "./cmd/handrail", "TestScripts/run_branch_moves"},
 	{"branch-of-work-stays", "without 4", "./cmd/handrail", "TestScripts/run_branch_moves"},
+	{"killed-run-is-swept", "false", "./cmd/handrail", "TestScripts/run_killed"},
+	{"empty-groups-go", "false", "./agent/workspace/cgroup", "TestSweep"},
 	{"alternates-once", "true", "./gitops", "TestAlternates"},
 	{"kept-files", "false", "./gitops", "TestUndoKeepsFiles"},
 	{"second-parent", "false", "./gitops", "TestTakeInIsAsGitMerges"},
