@@ -12,13 +12,13 @@ import (
 // Name is the name of the files.
 const Name = ".gitattributes"
 
-// Value is the value of an attribute: [Set], [Unset], a text, or "" if it is unspecified.
+// Value is the value of an attribute: a text, "" if it is unspecified, or set or unset.
 type Value string
 
 // The values of attributes without a text.
 const (
-	Set   Value = "\x00set"
-	Unset Value = "\x00unset"
+	set   Value = "\x00set"
+	unset Value = "\x00unset"
 )
 
 // File is the content of one .gitattributes file. The zero value says nothing.
@@ -104,13 +104,13 @@ func parseAssignment(word string) assignment {
 	name, text, ok := strings.Cut(word, "=")
 	switch {
 	case word[0] == '-':
-		return assignment{word[1:], Unset}
+		return assignment{word[1:], unset}
 	case word[0] == '!':
 		return assignment{word[1:], ""}
 	case ok:
 		return assignment{name, Value(text)}
 	}
-	return assignment{name, Set}
+	return assignment{name, set}
 }
 
 // Of returns the attributes of a file. in returns the content of the .gitattributes file
@@ -151,12 +151,12 @@ func assignTo(out map[string]Value, list []assignment, macros map[string][]assig
 			continue
 		}
 		out[a.name] = a.value
-		if a.value != Set {
+		if a.value != set {
 			continue
 		}
 		inner, ok := macros[a.name]
 		if !ok && a.name == "binary" {
-			inner = []assignment{{"diff", Unset}, {"merge", Unset}, {"text", Unset}}
+			inner = []assignment{{"diff", unset}, {"merge", unset}, {"text", unset}}
 		}
 		assignTo(out, inner, macros)
 	}

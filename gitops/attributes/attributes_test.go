@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 		for _, key := range []string{"filter", "text", "eol"} {
 			switch v := of[key]; v {
 			case "":
-			case Set, Unset:
+			case set, unset:
 				got = append(got, key+"="+string(v[1:]))
 			default:
 				got = append(got, key+"="+string(v))

@@ -36,10 +36,10 @@ func Convert(of map[string]Value) Conversion {
 		text = of["crlf"] // its old name
 	}
 	switch {
-	case text == Unset:
+	case text == unset:
 	case text == "auto":
 		c.text = auto
-	case text == Set, text == "input", of["eol"] == "lf", of["eol"] == "crlf":
+	case text == set, text == "input", of["eol"] == "lf", of["eol"] == "crlf":
 		c.text = lf
 	}
 	return c
@@ -47,7 +47,7 @@ func Convert(of map[string]Value) Conversion {
 
 // word returns the text of a value.
 func (v Value) word() string {
-	if v == Set || v == Unset {
+	if v == set || v == unset {
 		return ""
 	}
 	return string(v)

@@ -100,8 +100,8 @@ func (o *DB) storedSize(h plumbing.Hash) (int64, error) {
 	return n, err
 }
 
-// HashesWithPrefix returns the ids that begin with these bytes.
-func (o *DB) HashesWithPrefix(prefix []byte) ([]plumbing.Hash, error) {
+// withPrefix returns the ids that begin with these bytes.
+func (o *DB) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
 	list, err := o.Storage.HashesWithPrefix(prefix)
 	for _, s := range o.borrowed() {
 		more, other := s.HashesWithPrefix(prefix)

@@ -309,7 +309,7 @@ func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
 		return found, plumbing.ErrReferenceNotFound
 	}
 	raw := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
-	list, err := o.HashesWithPrefix(raw[:len(prefix)/2])
+	list, err := o.withPrefix(raw[:len(prefix)/2])
 	if err != nil {
 		return found, err
 	}
