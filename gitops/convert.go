@@ -124,7 +124,7 @@ func (c *converter) write(name string, r io.Reader, limit int64, before func() (
 	case strings.Contains(conv.Filter, "crypt"):
 		h, err := c.writeKnown(r, limit)
 		return h, false, err
-	case conv.Plain():
+	case conv.Plain(): //control:attributes-count
 		h, err := c.o.WriteBlob(r, limit)
 		return h, false, err
 	}
@@ -137,7 +137,7 @@ func (c *converter) write(name string, r io.Reader, limit int64, before func() (
 	if int64(len(data)) <= room {
 		old, err := before()
 		if err == nil {
-			data, err = conv.Content(data, old) //control:attributes-count
+			data, err = conv.Content(data, old)
 		}
 		if err != nil {
 			return plumbing.ZeroHash, false, err

@@ -221,7 +221,7 @@ var controls = slices.Concat(controlsOfAgent, controlsOfBot, controlsOfReview, [
 	{"stray-in-the-files", "false", "./agent/workspace/gitdir", "TestStrays"},
 	{"stray-is-brought", "false", "./cmd/handrail", "TestScripts/run_other_branch"},
 	{"stray-is-no-end", "false", "./cmd/handrail", "TestScripts/run_other_branch"},
-	{"attributes-count", "value data, nil", "./gitops", "TestAttributesOfACommit"},
+	{"attributes-count", "true", "./gitops", "TestAttributesOfACommit"},
 	{"lfs-is-told", "false", "./gitops", "TestLFS"},
 	{"plain-stays-home", "false", "./gitops", "TestEncryptedFiles"},
 	{"rewrite-wins", "false", "./gitops", "TestPushSafeAfterARewrite"},
