@@ -219,6 +219,9 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
 	}
+	if say := strayDoubt(f.LeftOut); say != "" && f.claims.refusals == 0 && f.meter.turnsLeft() > 1 { //control:stray-is-no-end
+		return nil, f.tell(ctx, session.NoteRefused, say)
+	}
 	if open := openTodo(f.Todo); open > 0 && !f.claims.nudged && f.meter.turnsLeft() > 1 {
 		return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
 			"Do what is open, or bring the list up to date, and complete again.", items(open)))

@@ -24,7 +24,7 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	var fresh []string
 	for _, l := range list {
 		if !slices.Contains(r.LeftOut, l) {
-			fresh = append(fresh, leftOutText(l))
+			fresh = append(fresh, leftOutText(l)+bringHint(l.Path))
 		}
 	}
 	if list == nil {
@@ -34,6 +34,33 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 	if len(fresh) > 0 { //control:left-out-named
 		out.Content += "\n\nThis is in the workspace and is not kept; it will not reach the branch, and it is gone when the workspace closes:\n- " + strings.Join(fresh, "\n- ")
 	}
+}
+
+// bringHint ends the account of work on another branch of the workspace, or in its stash.
+func bringHint(ref string) string {
+	branch, ok := strings.CutPrefix(ref, "refs/heads/")
+	switch {
+	case ref == "refs/stash":
+		return "; `git stash pop` brings it back, `git stash drop` drops it"
+	case ok && strings.Trim(branch, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == "": //control:stray-is-brought
+		return "; `git merge " + branch + "` brings it into the files, `git branch -D " + branch + "` drops it"
+	}
+	return ""
+}
+
+// strayDoubt returns the reason that a completion is not accepted at once: work is only on
+// another branch of the workspace, or in its stash.
+func strayDoubt(list []session.LeftOut) string {
+	var names []string
+	for _, l := range list {
+		if hint := bringHint(l.Path); hint != "" {
+			names = append(names, leftOutText(l)+hint)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "You said that the task is complete, but this would be lost with the workspace:\n- " + strings.Join(names, "\n- ") + "\nBring what belongs to the work, and complete again."
 }
 
 func leftOutText(l session.LeftOut) string {

@@ -268,6 +268,10 @@ func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action p
 		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder, Call: c.ID,
 			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
 	}
+	if len(saved.LFS) > 0 {
+		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteLFS, Call: c.ID,
+			Text: fmt.Sprintf("Git LFS keeps the content of %s: the branch has a pointer to it. The content is in this clone, and `git push` uploads it if git-lfs is installed.", strings.Join(saved.LFS, ", "))}))
+	}
 	if !saved.Changed {
 		return events, nil
 	}

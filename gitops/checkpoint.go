@@ -48,6 +48,7 @@ type Commit struct {
 	Refused          []string   // paths left out: ".git" in any spelling, ".gitmodules"
 	LeftOut          []LeftOut  // paths with unreadable content
 	Submodules       []string   // submodules with changes inside; they are not updated
+	LFS              []string   // paths whose contents are in the clone's storage of Git LFS
 }
 
 // LeftOut is a path that keeps its entry in [Checkpoint.Last], and the reason.
@@ -60,7 +61,8 @@ type LeftOut struct {
 // the changed paths, so its cost grows with the change. It moves no ref, see
 // [Mirror.SetRef].
 //
-// Content equal to the parent's is no change. Paths with a git directory in them, and the
+// Contents are converted as .gitattributes asks, see [attributes.Conversion], and go to Git
+// LFS if a local clone uses it for them. Content equal to the parent's is no change. Paths with a git directory in them, and the
 // list of submodules, are left out and listed in Refused. A path that is absolute, or
 // leaves the root, is an error. Files inside a submodule belong to another repository:
 // they are left out, and the submodule is listed in Submodules.
@@ -68,10 +70,17 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	var c Commit
 	var root *objects.Edit
 	var left Commit
-	err := m.pool.Do(ctx, func(o *objects.DB) (err error) { // Once: the content of a Change can be read only once
-		root, err = storeChanges(ctx, o, cp, &left)
+	var tree plumbing.Hash
+	err := m.pool.Use(ctx, func(o *objects.DB) (err error) {
+		tree, err = o.TreeOf(cp.Parent)
 		return err
 	})
+	if err == nil {
+		err = m.pool.Do(ctx, func(o *objects.DB) (err error) { // Once: the content of a Change can be read only once
+			root, err = storeChanges(ctx, newConverter(m, o, tree), cp, &left)
+			return err
+		})
+	}
 	if err == nil {
 		err = m.pool.Use(ctx, func(o *objects.DB) (err error) {
 			c, err = commitEdit(ctx, o, cp.Parent, root, cp.Meta)
@@ -81,15 +90,15 @@ func (m *Mirror) Checkpoint(ctx context.Context, cp Checkpoint) (Commit, error) 
 	if err != nil {
 		return Commit{}, fmt.Errorf("make checkpoint: %w", err)
 	}
-	c.Refused, c.LeftOut = left.Refused, left.LeftOut
+	c.Refused, c.LeftOut, c.LFS = left.Refused, left.LeftOut, left.LFS
 	return c, nil
 }
 
 // storeChanges writes the blobs and returns the edit of the tree. It records omitted
 // paths in left.
-func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commit) (*objects.Edit, error) {
+func storeChanges(ctx context.Context, conv *converter, cp Checkpoint, left *Commit) (*objects.Edit, error) {
 	root := &objects.Edit{}
-	for _, ch := range cp.Changes {
+	for _, ch := range conv.learn(cp.Changes) {
 		parts, err := objects.SplitPath(ch.Path)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return nil, err
@@ -100,7 +109,10 @@ func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commi
 		}
 		e := objects.Entry{}
 		if !ch.Delete && !ch.Keep {
-			e, err = store(o, ch, cmp.Or(cp.MaxBytes, maxBlob))
+			var lfs bool
+			if e, lfs, err = store(conv, cp, ch); lfs {
+				left.LFS = append(left.LFS, ch.Path)
+			}
 		}
 		var unread *unreadable
 		if cp.Skip != nil && errors.As(err, &unread) && cp.Skip(unread.err) {
@@ -108,7 +120,7 @@ func storeChanges(ctx context.Context, o *objects.DB, cp Checkpoint, left *Commi
 			ch.Keep, err = true, nil
 		}
 		if err == nil && ch.Keep {
-			e, err = cp.last(o, ch.Path)
+			e, err = cp.last(conv.o, ch.Path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("store %q: %w", ch.Path, err)
@@ -158,8 +170,10 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func store(o *objects.DB, ch Change, limit int64) (objects.Entry, error) {
-	e := objects.Entry{Mode: filemode.Regular}
+// store writes the content of a change. lfs reports whether Git LFS has it.
+func store(conv *converter, cp Checkpoint, ch Change) (e objects.Entry, lfs bool, err error) {
+	e.Mode = filemode.Regular
+	limit := cmp.Or(cp.MaxBytes, maxBlob)
 	switch {
 	case ch.Symlink:
 		e.Mode, limit = filemode.Symlink, 4096
@@ -167,19 +181,37 @@ func store(o *objects.DB, ch Change, limit int64) (objects.Entry, error) {
 		e.Mode = filemode.Executable
 	}
 	if ch.Open == nil {
-		return e, fmt.Errorf("no content given")
+		return e, false, fmt.Errorf("no content given")
 	}
 	r, err := ch.Open()
 	if err != nil {
-		return e, &unreadable{err}
+		return e, false, &unreadable{err}
 	}
 	defer r.Close()
 	from := &source{Reader: r}
-	e.Hash, err = o.WriteBlob(from, limit)
-	if from.err != nil || errors.Is(err, ErrTooLarge) {
+	if ch.Symlink {
+		e.Hash, err = conv.o.WriteBlob(from, limit)
+	} else {
+		e.Hash, lfs, err = conv.write(ch.Path, from, limit, func() ([]byte, error) { return cp.lastContent(conv.o, ch.Path) })
+	}
+	if from.err != nil || errors.Is(err, ErrTooLarge) || errors.As(err, new(*Unstorable)) {
 		err = &unreadable{err}
 	}
-	return e, err
+	return e, lfs, err
+}
+
+// lastContent returns the last saved content of a file, nil if there is none of a text's
+// size.
+func (cp Checkpoint) lastContent(o *objects.DB, path string) ([]byte, error) {
+	e, err := cp.last(o, path)
+	if err != nil || !e.IsFile() {
+		return nil, err
+	}
+	data, err := o.Read(plumbing.BlobObject, e.Hash, maxConverted)
+	if errors.Is(err, ErrTooLarge) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // commitEdit commits an edit of a parent's tree on top of it.

@@ -1,7 +1,7 @@
 // Package gitops saves the work of an agent in git: mirrors of repositories, checkpoint
 // commits, diffs, merges, undo and pushes.
 //
-// It never runs git, and ignores work trees, indexes, hooks, filters and attributes.
+// It never runs git, and ignores work trees, indexes, hooks and filters.
 // Trees and blobs are read and written as objects, so anything that a hostile tool leaves
 // in a workspace is only data. Tokens are sent in one request header and never written.
 //
@@ -19,6 +19,7 @@
 //   - checkpoint.go, commit.go, replay.go, undo.go: commits with a cost that grows with
 //     the change; gitops/merge merges trees. read.go: the content of a commit;
 //     gitops/base, bases.go: its files as a directory.
+//   - convert.go: contents as .gitattributes asks for them; gitops/attributes reads that.
 //   - diff.go, treediff.go, patch.go, gitops/lines: the differences between two trees and
 //     two files, and patches for git apply.
 //   - names.go, errors.go: the allowed names of refs and paths, and the errors that

@@ -12,7 +12,7 @@ import (
 )
 
 // OpenLocal opens a user's clone, at path or above it. It reads and writes objects and
-// refs there, and ignores the work tree, the index, hooks, filters and every setting, so
+// refs there, and ignores the work tree, the index, hooks, filters and settings, so
 // it is safe on a clone in any state. It follows a linked work tree or a submodule
 // (".git" is a file) to its repository. An unsupported format (sha256 ids, reftable,
 // partial clones) is an error. The clone has no remote to fetch from or push to.
@@ -101,17 +101,9 @@ func resolveIn(base, target string) string {
 // checkouts and settings per work tree do not matter, because the work tree is never
 // read.
 func checkFormat(dir string) error {
-	f, err := os.Open(filepath.Join(dir, "config"))
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
+	cfg, err := readConfig(dir)
 	if err != nil {
 		return err
-	}
-	defer f.Close()
-	cfg := config.New()
-	if err := config.NewDecoder(io.LimitReader(f, 4<<20)).Decode(cfg); err != nil {
-		return fmt.Errorf("read its config: %w", err)
 	}
 	for _, opt := range cfg.Section("extensions").Options {
 		key, value := strings.ToLower(opt.Key), strings.ToLower(opt.Value)
@@ -132,6 +124,23 @@ func checkFormat(dir string) error {
 		}
 	}
 	return nil
+}
+
+// readConfig reads the configuration of a repository; without the file it is empty.
+func readConfig(dir string) (*config.Config, error) {
+	cfg := config.New()
+	f, err := os.Open(filepath.Join(dir, "config"))
+	if errors.Is(err, os.ErrNotExist) {
+		return cfg, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if err := config.NewDecoder(io.LimitReader(f, 4<<20)).Decode(cfg); err != nil {
+		return nil, fmt.Errorf("read its config: %w", err)
+	}
+	return cfg, nil
 }
 
 // fullCloneHint explains how to make a partial clone a full one. It suggests no command if the

@@ -332,7 +332,8 @@ func TestPushSafeAfterARewrite(t *testing.T) {
 	}{
 		"dropped":    {theirs: map[string]string{"t": "t\n"}, how: howRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
 		"rebased":    {theirs: map[string]string{"t": "t\n"}, own: true, how: howRebased, files: map[string]string{"one": "1", "two": "2", "t": "t"}},
-		"conflicted": {theirs: map[string]string{"one": "theirs\n"}, how: howFallback, files: map[string]string{"one": "1", "two": "2"}},
+		"other":      {theirs: map[string]string{"one": "theirs\n"}, how: howRebased, files: map[string]string{"one": "theirs", "two": "2"}},
+		"conflicted": {theirs: map[string]string{"two": "theirs\n"}, how: howFallback, files: map[string]string{"one": "1", "two": "2"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, head, bare, work := seeded(t, map[string]string{"a": "1\n"})

@@ -140,6 +140,26 @@ func (m *Mirror) SetRef(ctx context.Context, ref, commit, old string) error {
 	return nil
 }
 
+// move is [Mirror.push] in a local clone: it moves the branch, as far as the work contains
+// what is there.
+func (m *Mirror) move(ctx context.Context, p Push) (made bool, err error) {
+	now, err := m.Resolve(ctx, p.Ref)
+	if errors.Is(err, ErrNotFound) {
+		now, err = "", nil
+	}
+	if err != nil || now == p.Commit {
+		return false, err
+	}
+	if err := m.pool.Use(ctx, func(o *objects.DB) error { return p.fastForward(ctx, o, plumbing.NewHash(now)) }); err != nil {
+		return false, err
+	}
+	err = m.SetRef(ctx, p.Ref, p.Commit, now)
+	if errors.Is(err, ErrStale) {
+		err = &RemoteError{Kind: ErrRejected, Reason: err.Error()}
+	}
+	return now == "", err
+}
+
 func (m *Mirror) maySet(ref string) error {
 	if err := checkRef(ref); err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 	"github.com/handrail-bot/handrail/gitops/trailer"
 )
 
-// SafePush is work that must reach a branch of the remote without loss.
+// SafePush is work that must reach a branch without loss: one of the remote, or of a
+// local clone.
 type SafePush struct {
 	Commit string // full id of the newest commit
 	Base   string // full id of the commit that the work starts from
@@ -125,7 +126,11 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 	if s.p.Base != s.p.Origin {
 		p.after = s.p.Base //control:rewound-branch
 	}
-	made, err := s.m.push(ctx, p)
+	send := s.m.push
+	if s.m.url == "" {
+		send = s.m.move
+	}
+	made, err := send(ctx, p)
 	var declined *RemoteError
 	if errors.Is(err, ErrWorkflowScope) && s.p.Merges && errors.As(err, &declined) { //control:merge-is-not-split
 		err = &RemoteError{Kind: ErrAuth, Reason: declined.Reason, Output: declined.Output}
@@ -140,7 +145,7 @@ func (s *pushing) push(ctx context.Context, p Push) error {
 			return nil
 		}
 		p.Commit = s.p.Commit
-		made, err = s.m.push(ctx, p)
+		made, err = send(ctx, p)
 	}
 	if err == nil {
 		s.done, s.out.Commit, s.out.Ref = true, p.Commit, p.Ref
@@ -163,7 +168,10 @@ func isFinal(err error) bool {
 
 // rebase replays the work on top of the branch's current commit.
 func (s *pushing) rebase(ctx context.Context) error {
-	err := s.m.Fetch(ctx)
+	var err error
+	if s.m.url != "" {
+		err = s.m.Fetch(ctx)
+	}
 	if err != nil {
 		s.out.Causes = append(s.out.Causes, err)
 		s.done = !isFinal(err)
@@ -217,11 +225,19 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 		if err != nil {
 			return err
 		}
-		if !descends && s.p.Origin != s.p.Base && s.p.Session != "" {
+		dropped := !descends && s.p.Origin != s.p.Base && s.p.Session != ""
+		if dropped {
 			r.base, r.pick = s.p.Origin, s.ours //control:dropped-by-a-rewrite
 			r.KeepOurs = s.p.Guarded != nil
 		}
-		if c, err = r.run(ctx, o); err == nil && len(off) > 0 {
+		c, err = r.run(ctx, o)
+		if conflict := (*merge.Conflict)(nil); dropped && errors.As(err, &conflict) { //control:rewrite-wins
+			r.base, r.pick, r.KeepOurs, off = s.p.Base, nil, false, nil
+			if c, err = r.run(ctx, o); err == nil {
+				s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: earlier work of this session stays off it, because it does not fit the new %s", strings.Join(conflict.Paths, ", ")))
+			}
+		}
+		if err == nil && len(off) > 0 {
 			slices.Sort(off)
 			off = slices.Compact(off)
 			s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: its lost changes of %s stay off it, because each of them needs its own approval", strings.Join(off, ", ")))

@@ -159,6 +159,7 @@ const (
 	NoteCompaction NoteKind = "compaction" // earlier steps were summarized
 	NoteSetUp      NoteKind = "set up"     // result of the repository's set-up; the first line is for display
 	NotePaths      NoteKind = "paths"      // the part of the repository in the workspace; the first line is for display
+	NoteLFS        NoteKind = "lfs"        // files whose contents Git LFS keeps
 	NoteSaid       NoteKind = "said"       // message without an instruction, during the wait for an answer
 	NoteRules      NoteKind = "rules"      // rules of the repository for the files in work; items have only names
 	NoteShortened  NoteKind = "shortened"  // long pieces were cut in the middle, since nothing else made room

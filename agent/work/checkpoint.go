@@ -35,6 +35,7 @@ type checkpoints struct {
 	merge     *session.Merge // merge in the saved state but not on the branch; nil if none
 	moved     bool           // the branch has commits that the workspace lacks
 	foreign   []string       // submodules that the model knows to be read-only
+	pointers  []string       // files that are known to be kept by Git LFS
 
 	secrets   Secrets
 	sensitive func(path string) bool
@@ -73,7 +74,12 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 	if c.spoiled != "" {
 		return agent.Saved{LeftOut: []session.LeftOut{newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
 	}
+	strays, err := c.ws.Strays(ctx)
+	if err != nil {
+		return agent.Saved{}, fmt.Errorf("look for other branches: %w", err)
+	}
 	can := c.sort(ctx, found)
+	can.left = append(can.left, strayWork(strays)...)
 	if can.none {
 		return agent.Saved{LeftOut: can.left}, nil
 	}
@@ -88,6 +94,11 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 	for _, dir := range commit.Submodules {
 		if !slices.Contains(c.foreign, dir) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
+		}
+	}
+	for _, name := range commit.LFS {
+		if !slices.Contains(c.pointers, name) {
+			saved.LFS, c.pointers = append(saved.LFS, name), append(c.pointers, name)
 		}
 	}
 	if c.tree == "" { // first save: compare with the base of the workspace
@@ -149,11 +160,7 @@ func (c *checkpoints) Publish(ctx context.Context, p agent.Publication) (session
 	if err != nil {
 		return out, err
 	}
-	switch {
-	case commit.Empty:
-	case c.job.Push == nil:
-		err = c.advance(ctx, commit.ID, p.Parent)
-	default:
+	if !commit.Empty {
 		out, err = c.push(ctx, p, out)
 	}
 	if err != nil || out.Parked {
@@ -185,20 +192,6 @@ func (c *checkpoints) updatePrivateRef(ctx context.Context, commit string) error
 		return err
 	}
 	return c.job.Repo.SetRef(ctx, ref, commit, old)
-}
-
-// advance moves the branch of a local clone. It creates the branch at the first
-// checkpoint, and fails if another writer has moved it since.
-func (c *checkpoints) advance(ctx context.Context, commit, parent string) error {
-	ref := "refs/heads/" + c.job.Task.Branch
-	at, err := c.job.Repo.Resolve(ctx, ref)
-	if errors.Is(err, gitops.ErrNotFound) {
-		return c.job.Repo.SetRef(ctx, ref, commit, "")
-	}
-	if err != nil || at == commit {
-		return err
-	}
-	return c.job.Repo.SetRef(ctx, ref, commit, parent)
 }
 
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {

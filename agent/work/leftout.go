@@ -46,7 +46,7 @@ func (c *checkpoints) sort(ctx context.Context, found []workspace.Change) sorted
 			why = "hidden from the agent by `.agentignore`"
 		case c.hidden.outside(f): //control:outside-stays
 			why = "outside of `workspace.paths`: the branch stays as it is there"
-		case f.Kind == workspace.Created && !keep && !c.ws.Wrote(f.Path) && c.leftover(ctx, f.Path, &built): //control:build-leftovers
+		case f.Kind == workspace.Created && !keep && !f.Wrote && c.leftover(ctx, f.Path, &built): //control:build-leftovers
 			continue
 		case f.Why != "" && f.Path == ".":
 			out.none = out.none || keep
@@ -132,6 +132,24 @@ func (c *checkpoints) change(ctx context.Context, f workspace.Change, keep bool)
 	return ch
 }
 
+// strayWork returns the work that is only in the repository inside of the workspace.
+func strayWork(list []workspace.Stray) (out []session.LeftOut) {
+	for _, s := range list {
+		why := "a branch in the workspace with work that the files do not have"
+		if s.Ref == "refs/stash" {
+			why = "work that git put aside in the workspace"
+		}
+		if len(s.Paths) > 0 {
+			why += ": " + strings.Join(s.Paths, ", ")
+		}
+		if s.More > 0 {
+			why += fmt.Sprintf(" and %d more", s.More)
+		}
+		out = append(out, newLeftOut(s.Ref, why))
+	}
+	return out
+}
+
 // leftOut returns the files that git omitted from a commit, with the reasons.
 func leftOut(c gitops.Commit) []session.LeftOut {
 	var out []session.LeftOut
@@ -146,7 +164,10 @@ func leftOut(c gitops.Commit) []session.LeftOut {
 
 // whyUnread explains briefly why a file could not be read.
 func whyUnread(err error) string {
+	var attribute *gitops.Unstorable
 	switch {
+	case errors.As(err, &attribute):
+		return attribute.Why
 	case errors.Is(err, fs.ErrPermission):
 		return "it cannot be read; change its mode to keep it"
 	case errors.Is(err, gitops.ErrTooLarge):

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/gitops"
@@ -29,6 +30,37 @@ func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, er
 		return "", nil
 	}
 	return head, err
+}
+
+// Adopt returns the events with which a session goes on from what others made of its
+// branch, and the files that differ. There are none if the branch is as the session left
+// it, or if the session has work that is not on it: then the push takes the commits in.
+func Adopt(ctx context.Context, repo *gitops.Mirror, at *session.State) ([]*session.Event, []session.FileChange, error) {
+	head, err := HeadOf(ctx, repo, at.Branch)
+	waits := slices.ContainsFunc(at.Requests, func(r *session.Request) bool { return r.Approval.IsPending() })
+	if err != nil || head == "" || head == at.Published || at.Saved != at.Published || waits { //control:adopted-branch
+		return nil, nil, err
+	}
+	files, err := wholeChanges(ctx, repo, at.Published, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, err := wholeChanges(ctx, repo, at.Base, head)
+	if err != nil {
+		return nil, nil, err
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Path)
+	}
+	text := "Others changed the branch since your last turn, and your files are as they left them."
+	if len(names) > 0 {
+		text += " Read these again before you rely on them: " + joinPaths(names) + "."
+	}
+	return []*session.Event{
+		session.NewEvent(session.TypeCheckpoint, at.Turns, session.Checkpoint{Commit: head, Parent: head, Whole: whole}),
+		session.NewEvent(session.TypeNote, at.Turns, session.Note{Kind: session.NoteReminder, Text: text}),
+	}, files, nil
 }
 
 // reviewCommit returns the commit of the last edit proposed for review, or "" if there is

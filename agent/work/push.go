@@ -12,12 +12,16 @@ import (
 	"github.com/handrail-bot/handrail/gitops"
 )
 
-// push sends a checkpoint to the remote and returns the result. If others have pushed
-// meanwhile, the work is rebased onto their commits; the workspace lacks them and must
-// be opened again. If the push fails, the checkpoint is parked: the work stays in the
-// saved state and, as a patch, in the log.
+// push sends a checkpoint to the remote, or to the branch of a local clone, and returns the
+// result. If others have moved the branch meanwhile, the work is rebased onto their
+// commits; the workspace lacks them and must be opened again. If the push fails, the
+// checkpoint is parked: the work stays in the saved state and, as a patch, in the log.
 func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
-	done, err := c.job.Push(ctx, gitops.SafePush{
+	send := c.job.Push
+	if send == nil {
+		send = c.job.Repo.PushSafe
+	}
+	done, err := send(ctx, gitops.SafePush{
 		Commit: out.Commit, Base: p.Parent, Ref: "refs/heads/" + c.branch,
 		Origin: c.job.Task.Base, Session: c.job.Task.Session, Exists: p.Parent != c.job.Task.Base,
 		Guarded: c.sensitive, Sign: c.signer(), Merges: p.Merge != nil,

@@ -8,8 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"path"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,7 +32,6 @@ type Workspace struct {
 	runs    map[uint64]*tail
 	progs   map[uint64]*process
 	streams map[uint64]*stream // nil after the connection has ended
-	wrote   map[string]bool
 
 	watch    sync.WaitGroup
 	closing  sync.Once
@@ -142,34 +139,7 @@ func (w *Workspace) Write(ctx context.Context, name string, data []byte) error {
 	if len(data) > MaxWrite {
 		return fmt.Errorf("write %s: %d bytes, the limit is %d: %w", name, len(data), MaxWrite, ErrTooLarge)
 	}
-	err := w.call(ctx, MethodWrite, &WriteParams{Path: []byte(name), Data: data}, nil)
-	if err == nil {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.wrote == nil {
-			w.wrote = map[string]bool{}
-		}
-		w.wrote[w.relative(name)] = true
-	}
-	return err
-}
-
-// relative returns a path in the form used by [Workspace.Changes].
-func (w *Workspace) relative(name string) string {
-	name = path.Clean(name)
-	for _, root := range []string{w.root, "/workspace"} {
-		if rest, ok := strings.CutPrefix(name, root+"/"); ok {
-			return rest
-		}
-	}
-	return name
-}
-
-// Wrote reports whether Write has written a file, so that not only commands did.
-func (w *Workspace) Wrote(name string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.wrote[w.relative(name)]
+	return w.call(ctx, MethodWrite, &WriteParams{Path: []byte(name), Data: data}, nil)
 }
 
 // Remove removes a file, a symlink or an empty directory.
@@ -226,9 +196,23 @@ func (w *Workspace) Changes(ctx context.Context) ([]Change, error) {
 		if !fs.ValidPath(validUTF8(string(c.Path))) || string(c.Path) == "." && c.Why == "" {
 			return nil, fmt.Errorf("list changes: the tool host reports the path %q", c.Path)
 		}
-		out = append(out, Change{Path: string(c.Path), Kind: c.Kind, Mode: c.Mode, Size: c.Size, Why: c.Why})
+		out = append(out, Change{
+			Path:  string(c.Path),
+			Kind:  c.Kind,
+			Mode:  c.Mode,
+			Size:  c.Size,
+			Why:   c.Why,
+			Wrote: c.Wrote,
+		})
 	}
 	return out, nil
+}
+
+// Strays returns the work that is only in the repository inside, by ref.
+func (w *Workspace) Strays(ctx context.Context) ([]Stray, error) {
+	var out []Stray
+	err := w.call(ctx, MethodStrays, nil, &out)
+	return out, err
 }
 
 // Content returns the bytes of a regular file, or the target of a symlink. The reader

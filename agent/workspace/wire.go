@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool host.
 // Both are part of one binary, so a difference means a wrong mount.
-const WireVersion = 6
+const WireVersion = 7
 
 // Methods of the wire. The client calls and the host answers, except for MethodProgress
 // and MethodOutput (notifications from the host), MethodCancel and MethodStop
@@ -33,6 +33,7 @@ const (
 	MethodRun      = "run"
 	MethodProgress = "progress"
 	MethodChanges  = "changes"
+	MethodStrays   = "strays"
 	MethodCancel   = "cancel"
 	MethodStart    = "start"
 	MethodInput    = "input"
@@ -166,6 +167,8 @@ type WireChange struct {
 	Mode fs.FileMode `json:"mode"`
 	Size int64       `json:"size"`
 	Why  string      `json:"why,omitempty"`
+
+	Wrote bool `json:"wrote,omitempty"`
 }
 
 // StartParams starts a program; the client picks the ID.

@@ -298,6 +298,17 @@ type Change struct {
 	// directory with a Why could not be read, so changes below it are unknown. Path is "."
 	// if that is the root.
 	Why string `json:"why,omitempty"`
+	// Wrote means that Write has written the file, so that not only commands did.
+	Wrote bool `json:"wrote,omitempty"`
+}
+
+// Stray is a branch of the repository in a workspace, or its stash, with work that the
+// files do not have. Paths are some of its files; More counts the others.
+type Stray struct {
+	Ref     string   `json:"ref"` // full name
+	Commits int      `json:"commits"`
+	Paths   []string `json:"paths,omitempty"`
+	More    int      `json:"more,omitempty"`
 }
 
 // Files is the part of a workspace that file tools use. Paths are relative to the root,

@@ -32,7 +32,7 @@ type Kept struct {
 	Want string         `json:"want,omitempty"` // digest of the desired text
 	Late int            `json:"late,omitempty"` // consecutive failed attempts at labels and reviewers
 	For  int            `json:"for,omitempty"`  // number of the pull request with labels and reviewers set
-	Old  []int          `json:"old,omitempty"`  // pull requests merged during the session
+	Old  []int          `json:"old,omitempty"`  // earlier pull requests of the session: merged, or of a branch that could not take its work
 }
 
 // Session is a session whose work is offered as a pull request.
@@ -133,8 +133,9 @@ func (s *Session) goal(ctx context.Context, v *session.State) (string, error) {
 	return p.Base, nil
 }
 
-// keep updates the pull request. If it was merged during the session, later work is
-// offered anew; if it was closed, note says where the later work is.
+// keep updates the pull request. If it was merged during the session, or its branch could
+// not take the later work, that is offered anew; if it was closed, note says where the
+// later work is.
 func (s *Session) keep(ctx context.Context, v *session.State) (note string, err error) {
 	at := s.Thread
 	at.Number = s.Number
@@ -157,6 +158,12 @@ func (s *Session) keep(ctx context.Context, v *session.State) (note string, err 
 		return s.offer(ctx, v, render.AfterTheMerge(p.Ref.Number))
 	case p.State != "open":
 		return render.ClosedMeanwhile(p.Ref.Number, v.Branch), nil
+	case left && v.Branch != p.Head: //control:pull-of-the-work
+		if !slices.Contains(s.Kept.Old, p.Ref.Number) {
+			s.Kept.Old = append(s.Kept.Old, p.Ref.Number)
+		}
+		s.Target = p.Base
+		return s.offer(ctx, v, render.BesideThePull(p.Ref.Number, p.Head))
 	}
 	if err := s.reword(ctx, v, p); err != nil {
 		return "", err

@@ -385,6 +385,12 @@ func AfterTheMerge(number int) string {
 	return fmt.Sprintf("#%d was merged while I was still working; these are the later changes.\n\n", number)
 }
 
+// BesideThePull begins the text of a pull request with work that the branch of the
+// previous one could not take.
+func BesideThePull(number int, branch string) string {
+	return fmt.Sprintf("The branch %s of #%d could not take this.\n\n", code(branch), number)
+}
+
 // ClosedMeanwhile locates work after its pull request was closed during the session.
 func ClosedMeanwhile(number int, branch string) string {
 	return fmt.Sprintf("#%d was closed while I was still working. My later changes are on the branch %s, in no pull request: reopen #%d, or open another one.", number, code(branch), number)

@@ -21,6 +21,8 @@ func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 		case s.Settled || again:
 		case s.How == session.SentRestored:
 			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s was deleted, so I restored it to keep the work. Delete it again if you do not want it.\n\n", code(s.Branch))
+		case s.How == session.SentRebased && len(s.Said) > 0: //control:rewrite-is-told
+			fmt.Fprintf(b, "> [!NOTE]\n> On %s: %s.\n\n", code(s.Branch), words(untrusted.EscapeLine(strings.Join(s.Said, "; "))))
 		case s.How == session.SentFallback:
 			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because I could not push it to %s%s\n\n", code(s.To), code(s.Branch), why(s))
 		case s.How == session.SentPatch:

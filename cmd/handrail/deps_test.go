@@ -175,7 +175,7 @@ var homes = map[string][]string{
 	"github.com/charmbracelet/x/ansi":   {"agent/workspace/host", "policy/untrusted", "agent/tools", "cmd/handrail", "cmd/terminal"},
 	"golang.org/x/net/idna":             {"policy/reach"},
 	"golang.org/x/term":                 {"cmd/terminal"},
-	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
+	"github.com/bmatcuk/doublestar":     {"policy", "policy/ignore", "gitops/attributes", "agent/workspace/host", "agent/workspace/find", "agent/tools"},
 }
 
 type source struct {

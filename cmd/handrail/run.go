@@ -12,7 +12,6 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/agent/workspace"
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -221,15 +220,14 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	if err != nil {
 		return out, nil, door.UsageError{Err: err}
 	}
-	dir, err := os.MkdirTemp("", "handrail-")
+	dir, end, err := local.TempDir()
 	if err != nil {
 		return out, nil, fmt.Errorf("make state directory: %w", err)
 	}
 	set, err := records.OfUser(dir)
 	if err != nil {
-		return out, nil, errors.Join(err, workspace.RemoveTree(dir))
+		return out, nil, errors.Join(err, end())
 	}
-	end = func() error { return workspace.RemoveTree(dir) }
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
 		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, server: at.host(), rules: cfg, secrets: known, log: w.log,

@@ -79,9 +79,9 @@ func (s *Session) reserve(ctx context.Context, template string) error {
 	}
 }
 
-// release deletes the branch if it has no new commit.
+// release deletes the branch if the session never put a commit there.
 func (s *Session) release(ctx context.Context) error {
-	if s.repo == nil || s.Task.Branch == "" || s.Task.Base == "" {
+	if s.repo == nil || s.Task.Branch == "" || s.Task.Base == "" || s.published != "" && s.published != s.Task.Base { //control:branch-of-work-stays
 		return nil
 	}
 	at, err := s.repo.Resolve(ctx, refOf(s.Task.Branch))

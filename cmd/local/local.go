@@ -56,6 +56,8 @@ type Session struct {
 
 	begun bool
 	idle  bool // the session is done, and the wish adds nothing
+
+	published string // last commit of a session that goes on; "" for a new one
 }
 
 // Open begins a session, or continues one.
@@ -71,6 +73,7 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 		if before, err = Read(w.Session); err != nil {
 			return s, err
 		}
+		s.published = before.State.Published
 		s.here(ctx, &w, before)
 	}
 	s.Task.Clone.Path = cmp.Or(w.Repo, ".")
@@ -227,9 +230,29 @@ func (s *Session) addMessage(ctx context.Context, w Wish) error {
 	case s.idle: // also after steps were taken back, which the model did not hear of
 		return nil
 	case w.TakeBack == nil:
+		if err := s.adopt(ctx, state, w.Text); err != nil {
+			return err
+		}
 		return s.log.Append(ctx, session.NewEvent(session.TypeMessage, 0, said))
 	}
 	return s.log.Append(ctx, state.WithTakeBack(said, session.Place{}, *w.TakeBack)...)
+}
+
+// adopt makes a session that is asked for more go on from what is on its branch now.
+func (s *Session) adopt(ctx context.Context, state *session.State, asked string) error {
+	if asked == "" {
+		return nil
+	}
+	events, files, err := work.Adopt(ctx, s.repo, state)
+	if err != nil || len(events) == 0 {
+		return err
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Path)
+	}
+	s.term.Say("The branch %s was changed since (%s): the work goes on from what it has now.", state.Branch, cmp.Or(firstFiles(names), "no files"))
+	return s.log.Append(ctx, events...)
 }
 
 // Engine is an engine with the name of its workspace.
@@ -271,6 +294,7 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	if err != nil {
 		return s.end, err
 	}
+	s.published, s.Task.Branch = state.Published, state.Branch
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil

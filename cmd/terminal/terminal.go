@@ -181,6 +181,8 @@ func (t *Terminal) moment(m session.Moment) []string {
 		return t.image(m)
 	case *session.Message:
 		return t.message(m.Text)
+	case *session.Push:
+		return t.push(m)
 	case *session.Resolved:
 		if l := t.screen.look; t.tells {
 			return []string{l.item("", strings.TrimSuffix(fmt.Sprintf("✋ %s: %s: %s", m.ID, m.Verdict, m.Reason), ": "))}
@@ -239,6 +241,24 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))
 	}
 	return out
+}
+
+// push returns the line for work that reached the branch in another way than planned.
+func (t *Terminal) push(p *session.Push) []string {
+	text := map[session.SentHow]string{
+		session.SentRebased:  "the work is on top of what was added to " + p.Branch,
+		session.SentRestored: "the branch " + p.Branch + " was gone, and is there again",
+		session.SentFallback: "the work is on the branch " + p.To + ", because " + p.Branch + " could not take it",
+		session.SentPatch:    "the work could not be put on a branch",
+	}[p.How]
+	if len(p.Conflicts) > 0 {
+		text += ": others changed the same lines of " + strings.Join(p.Conflicts, ", ")
+	}
+	for _, why := range p.Said {
+		text += ": " + why
+	}
+	l := t.screen.look
+	return []string{l.line(l.in(yellow, "! "+untrusted.EscapeLine(text)))}
 }
 
 // image returns the environment of commands, and notes about refused parts of it.

@@ -50,6 +50,7 @@ func linesAreItsOwn(t *testing.T, look Look) {
 		session.NewEvent(session.TypeState, 1, session.Update{Todo: []session.Todo{{Text: hostile, Status: session.TodoDoing}}}),
 		session.NewEvent(session.TypeNote, 1, session.Note{Kind: session.NoteRefused, Text: hostile}),
 		session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Commit: "0123456789abcdef", Files: []session.FileChange{{Path: hostile}}}),
+		session.NewEvent(session.TypeCheckpoint, 1, session.Checkpoint{Sent: &session.Sent{How: session.SentFallback, Branch: hostile, Conflicts: []string{hostile}, Said: []string{hostile}}}),
 	} {
 		term.Event(*payload)
 	}
@@ -351,6 +352,26 @@ func TestSilenceAndSpeed(t *testing.T) {
 	} {
 		if printed, now := show(Look{Live: true}, l); printed != "" || !strings.Contains(now, want) {
 			t.Errorf("printed %q, now\n%s\nwant\n%s", printed, now, want)
+		}
+	}
+}
+
+// TestWorkElsewhere: work that reached its branch in another way than planned is told.
+func TestWorkElsewhere(t *testing.T) {
+	for want, cp := range map[string]session.Checkpoint{
+		"! the work is on top of what was added to b\n": {Sent: &session.Sent{How: session.SentRebased, Branch: "b"}},
+		"! the branch b was gone, and is there again\n": {Sent: &session.Sent{How: session.SentRestored, Branch: "b"}},
+		"! the work is on the branch b-2, because b could not take it: others changed the same lines of x, y\n": {
+			Branch: "b-2", Sent: &session.Sent{How: session.SentFallback, Branch: "b", Conflicts: []string{"x", "y"}},
+		},
+		"! the work is on top of what was added to b: the branch was rewritten\n": {Sent: &session.Sent{How: session.SentRebased, Branch: "b", Said: []string{"the branch was rewritten"}}},
+	} {
+		var out bytes.Buffer
+		term := New(Config{Out: &out, In: Lines(strings.NewReader(""), io.Discard)})
+		term.Begin(nil)
+		term.Event(*session.NewEvent(session.TypeCheckpoint, 1, cp))
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q, want %q", out.String(), want)
 		}
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -48,6 +47,8 @@ type DB struct {
 	gen     int
 	stamp   time.Time              // state of the packs at opening
 	shallow map[plumbing.Hash]bool // boundary commits of a shallow clone; nil until read
+	cache   cache.Object
+	others  []*filesystem.Storage // of the alternates; nil until opened
 }
 
 // Pool keeps some views open, because opening one reads the pack indexes. It is safe
@@ -85,9 +86,15 @@ func (p *Pool) get(ctx context.Context) *DB {
 		o.bring = p.bringer(ctx)
 		return o
 	}
-	fs := osfs.New(p.dir, osfs.WithBoundOS())
-	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
-	return &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+	known := cache.NewObjectLRU(16 * cache.MiByte)
+	return &DB{
+		Storage: openStorage(p.dir, known),
+		pool:    p,
+		bring:   p.bringer(ctx),
+		gen:     p.gen,
+		stamp:   packStamp(p.dir),
+		cache:   known,
+	}
 }
 
 func (p *Pool) put(o *DB) {
@@ -250,7 +257,7 @@ func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	case size <= streamAbove:
 		return o.Write(plumbing.BlobObject, buf.Bytes())
 	}
-	f, err := os.CreateTemp("", "blob-*")
+	f, err := os.CreateTemp(filepath.Join(o.pool.dir, "objects"), "tmp_obj_*") // git itself sweeps what a killed process leaves there
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}
@@ -302,7 +309,7 @@ func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
 		return found, plumbing.ErrReferenceNotFound
 	}
 	raw := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
-	list, err := o.HashesWithPrefix(raw[:len(prefix)/2])
+	list, err := o.withPrefix(raw[:len(prefix)/2])
 	if err != nil {
 		return found, err
 	}

@@ -55,7 +55,7 @@ func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 // temporary packs go at any age. Other files may belong to pushes in progress, and go
 // only if older than age.
 func (p *Packs) Sweep(age time.Duration) {
-	for _, pattern := range []string{"objects/pack/tmp_*", "tmp_*"} {
+	for _, pattern := range []string{"objects/pack/tmp_*", "objects/tmp_*", "tmp_*"} {
 		left, _ := filepath.Glob(filepath.Join(p.Dir, filepath.FromSlash(pattern)))
 		for _, f := range left {
 			name := filepath.Base(f)

@@ -127,6 +127,9 @@ func (r reader) readOne(ctx context.Context, w request, o *output) error {
 	if f.Binary {
 		return r.binary(ctx, w, f, o)
 	}
+	if isPointer(f) {
+		o.b.WriteString("[a pointer of Git LFS: the content of this file is not in the workspace]\n")
+	}
 	if otherEncoding(f) {
 		if done, err := r.showDecoded(ctx, w, f, o); done || err != nil {
 			return err
@@ -170,6 +173,11 @@ func (r reader) writeRest(ctx context.Context, name string, left workspace.Range
 	}
 	fmt.Fprintf(&o.b, ". In them:]\n%s", defs.String())
 	return nil
+}
+
+// isPointer reports whether a file is a pointer of Git LFS.
+func isPointer(f workspace.File) bool {
+	return f.Size < 1024 && len(f.Chunks) > 0 && f.Chunks[0].From == 1 && f.Chunks[0].Lines[0] == "version https://git-lfs.github.com/spec/v1"
 }
 
 // otherEncoding reports whether a file seems to have an encoding other than UTF-8.

@@ -52,9 +52,11 @@ func Find(ctx context.Context, s System) (Place, error) {
 	}
 	err = prepareParent(own)
 	if err == nil {
+		sweep(own)
 		return Place{version: 2, dir: own}, nil
 	}
 	if s.UID == 0 && own != s.Mount && prepareParent(s.Mount) == nil {
+		sweep(s.Mount)
 		return Place{version: 2, dir: s.Mount}, nil
 	}
 	if p, ok := s.systemd(ctx); ok {
@@ -69,8 +71,23 @@ func (s System) version1() (Place, error) {
 		if err := tryGroup(filepath.Join(s.Mount, name)); err != nil {
 			return Place{}, err
 		}
+		sweep(filepath.Join(s.Mount, name))
 	}
 	return Place{version: 1, dir: s.Mount}, nil
+}
+
+// groupNames are the names of the groups that this program makes.
+const groupNames = "handrail-*"
+
+// sweep removes the empty groups of killed processes. The kernel keeps a group with
+// processes, and one that is younger may belong to a session that begins.
+func sweep(dir string) {
+	list, _ := filepath.Glob(filepath.Join(dir, groupNames)) // the pattern is valid
+	for _, group := range list {
+		if info, err := os.Lstat(group); err == nil && info.IsDir() && time.Since(info.ModTime()) > time.Minute { //control:empty-groups-go
+			_ = os.Remove(group) // it fails for a group in use
+		}
+	}
 }
 
 // tryGroup makes a group and removes it.

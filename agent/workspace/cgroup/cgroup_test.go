@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -151,5 +152,32 @@ func TestScope(t *testing.T) {
 	put(t, filepath.Join(bin, "systemd-run"), "#!/bin/sh\nexit 1\n") // it does not run
 	if p, err := Find(t.Context(), s); err == nil {
 		t.Errorf("without systemd: %+v", p)
+	}
+}
+
+// TestSweep: the groups of killed processes go when the next one starts; those in use, which
+// are not empty here, and young ones stay.
+func TestSweep(t *testing.T) {
+	s := tree(t, "cpu memory pids\n")
+	old := time.Now().Add(-time.Hour)
+	for name, gone := range map[string]bool{"handrail-old-1": true, "handrail-used-1": false, "handrail-young-1": false, "other-old": false} {
+		dir := filepath.Join(s.Mount, "service", name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(name, "used") {
+			put(t, filepath.Join(dir, "cgroup.procs"), "1\n")
+		}
+		if !strings.Contains(name, "young") {
+			if err := os.Chtimes(dir, old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Find(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(dir); (err != nil) != gone {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

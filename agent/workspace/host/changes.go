@@ -129,7 +129,7 @@ func isSkipped(name string) bool { return name == ".git" || strings.HasPrefix(na
 func trackable(n *node) bool { return n.mode.IsRegular() || n.mode&fs.ModeSymlink != 0 }
 
 // changes compares the tree with the base. It omits new files excluded by .gitignore,
-// because they would not be committed.
+// because they would not be committed, unless write has written them.
 func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	if err := h.base.wait(ctx); err != nil {
 		return nil, err
@@ -148,14 +148,19 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	out, more := d.out, 0
 	for i := range d.fresh {
 		n := &d.fresh[i]
+		wrote, made := h.wroteFile(n)
+		ignored := h.git.match(n.path, n.isDir())
 		switch {
-		case h.git.match(n.path, n.isDir()):
+		case ignored && !wrote: //control:told-to-write
 		case len(out) >= maxListed:
 			more++
 		default:
 			c := changeOf(n, workspace.Created)
+			c.Wrote = wrote
 			if !trackable(n) {
 				c.Why = kindOf(n.mode)
+			} else if ignored && !made {
+				c.Why = ignoredWhy
 			}
 			out = append(out, c)
 		}
@@ -166,6 +171,10 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 	slices.SortFunc(out, func(a, b workspace.WireChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out, nil
 }
+
+// ignoredWhy explains why an edit of an ignored file is not stored: a command made that
+// file, as an installation makes node_modules.
+const ignoredWhy = "`.gitignore` covers it, and a command made it; to keep it, delete it and write it anew"
 
 // diff collects changes.
 type diff struct {

@@ -68,9 +68,14 @@ type host struct {
 	past    gitdir.Maker // guarded by the shell's queue
 	wasFull []string     // paths of full places; guarded likewise
 
+	strayed sync.Mutex
+	found   map[string]bool // commits of strays that were in the files once
+
 	work  sync.WaitGroup
 	mu    sync.Mutex
 	stops map[jsonrpc2.ID]context.CancelFunc
+	wrote map[string]bool // files that write has written; true for those that did not exist or were empty
+	moves map[stamp]bool  // the same by size, time and inode, to find them under another name
 }
 
 // Serve answers on conn until it is closed or ctx ends, then ends everything that it
@@ -136,7 +141,7 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
 	}
-	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}}
+	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}, wrote: map[string]bool{}, moves: map[stamp]bool{}, found: map[string]bool{}}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}
@@ -278,6 +283,10 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		})
 	case workspace.MethodChanges:
 		return h.changes(ctx)
+	case workspace.MethodStrays:
+		h.strayed.Lock()
+		defer h.strayed.Unlock()
+		return gitdir.Strays(h.root, h.found), nil
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
 	case workspace.MethodListen:

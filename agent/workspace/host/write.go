@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"syscall"
 
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
@@ -31,12 +32,12 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 	if rel, err = h.target(rel); err != nil {
 		return err
 	}
-	mode := fs.FileMode(0o644)
+	mode, fresh := fs.FileMode(0o644), true
 	if info, err := h.root.Lstat(rel); err == nil {
 		if !info.Mode().IsRegular() {
 			return fmt.Errorf("write %s: %w", rel, notFile(info))
 		}
-		mode = info.Mode().Perm()
+		mode, fresh = info.Mode().Perm(), info.Size() == 0
 	}
 	dir := path.Dir(rel)
 	if err := h.root.MkdirAll(dir, 0o755); err != nil {
@@ -50,7 +51,27 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 		return errors.Join(rootError(err), h.root.Remove(tmp))
 	}
 	h.watch.Wrote(int64(len(data)))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	made := h.wrote[rel] || fresh
+	h.wrote[rel] = made
+	if info, err := h.root.Lstat(rel); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok {
+			h.moves[stamp{size: info.Size(), mtime: info.ModTime().UnixNano(), ino: st.Ino}] = made
+		}
+	}
 	return nil
+}
+
+// wroteFile reports whether write has written a file, and whether it made it. A command
+// may have moved the file since.
+func (h *host) wroteFile(n *node) (wrote, made bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if made, wrote = h.wrote[n.path]; !wrote {
+		made, wrote = h.moves[stamp{size: n.stat.Size, mtime: n.stat.Mtim.Nano(), ino: n.stat.Ino}]
+	}
+	return wrote, made
 }
 
 func (h *host) writeNew(tmp string, data []byte, mode fs.FileMode) error {
@@ -143,6 +164,9 @@ func (h *host) remove(ctx context.Context, p string) error {
 	if err := h.root.Remove(rel); err != nil {
 		return rootError(err)
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.wrote, path.Join(dir, path.Base(rel)))
 	return nil
 }
 

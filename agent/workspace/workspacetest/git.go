@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/handrail-bot/handrail/agent/workspace"
 )
 
@@ -59,6 +61,11 @@ func git(t *testing.T, s Subject) {
 				t.Errorf("inside %s is done: %s", try, res.Output)
 			}
 		}
+	}
+	mustRun(t, ws, "git checkout -qb other && echo o >other.txt && git add other.txt && git commit -qm other && git checkout -q -")
+	strays, err := ws.Strays(t.Context())
+	if diff := cmp.Diff([]workspace.Stray{{Ref: "refs/heads/other", Commits: 1, Paths: []string{"other.txt"}}}, strays); diff != "" || err != nil {
+		t.Errorf("strays (-want +got): %v\n%s", err, diff)
 	}
 	mustRun(t, ws, "git fsck && rm -rf .git")
 	if res := run(t, ws, "git status"); res.Exit == 0 {

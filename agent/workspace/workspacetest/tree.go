@@ -301,6 +301,37 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 	}
 }
 
+// written checks that a file that Write made is a change, also if .gitignore covers it, and
+// that an edit of an ignored file that a command made says why it is not kept.
+func written(t *testing.T, s Subject) {
+	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n"})
+	mustRun(t, ws, "mkdir lib; echo made >lib/made.ts; echo made >lib/edited.ts; : >lib/empty.ts; echo x >gone.log; ln -s lib src")
+	for _, name := range []string{"lib/new.ts", "lib/edited.ts", "lib/empty.ts", "lib/removed.ts", "lib/moved.ts", "src/linked.ts", "old.log", "plain.txt"} {
+		if err := ws.Write(t.Context(), name, []byte("written\n")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ws.Remove(t.Context(), "lib/removed.ts"); err != nil {
+		t.Fatal(err)
+	}
+	mustRun(t, ws, "echo again >lib/removed.ts; mv lib/moved.ts lib/to.ts; cp lib/new.ts lib/copy.ts")
+	cs, err := ws.Changes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, c := range cs {
+		got = append(got, fmt.Sprint(c.Kind, " ", c.Path, " ", c.Wrote, map[bool]string{true: " not kept"}[c.Why != ""]))
+	}
+	want := []string{
+		"create lib/edited.ts true not kept", "create lib/empty.ts true", "create lib/linked.ts true", "create lib/new.ts true", "create lib/to.ts true", "modify old.log false",
+		"create plain.txt true", "create src false",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
 // layers checks that two stacked bases are seen as one, including deletions.
 func layers(t *testing.T, s Subject) {
 	below, over := t.TempDir(), t.TempDir()

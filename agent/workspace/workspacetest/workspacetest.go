@@ -32,6 +32,7 @@ func Run(t *testing.T, s Subject) {
 	t.Run("kill", func(t *testing.T) { kill(t, s) })
 	t.Run("programs", func(t *testing.T) { programs(t, s) })
 	t.Run("changes", func(t *testing.T) { changes(t, s) })
+	t.Run("written", func(t *testing.T) { written(t, s) })
 	t.Run("layers", func(t *testing.T) { layers(t, s) })
 	t.Run("set up", func(t *testing.T) { setUp(t, s) })
 	t.Run("caches", func(t *testing.T) { caches(t, s) })

@@ -1,0 +1,83 @@
+package gitdir
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// TestStrays: work that a command committed elsewhere is found, and work that came back is
+// not named.
+func TestStrays(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("NEEDS GIT")
+	}
+	stray := func(ref string, commits int, paths ...string) workspace.Stray {
+		return workspace.Stray{Ref: ref, Commits: commits, Paths: paths}
+	}
+	const side = "git checkout -qb fix/x; mkdir -p d; echo new >d/a.txt; git add -A; git commit -qm one; "
+	for name, tt := range map[string]struct {
+		lines []string // a search for strays follows each
+		want  []workspace.Stray
+	}{
+		"none":                 {[]string{"echo more >>a.txt"}, nil},
+		"on the branch":        {[]string{side}, nil},
+		"left":                 {[]string{side + "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"left later":           {[]string{side, "git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"two":                  {[]string{side + "echo b >b; git add b; git commit -qm two; git checkout -q main"}, []workspace.Stray{stray("refs/heads/fix/x", 2, "b", "d/a.txt")}},
+		"merged":               {[]string{side + "git checkout -q main; git merge -q fix/x"}, nil},
+		"picked":               {[]string{side + "git checkout -q main; echo z >z; git add z; git commit -qm z; git cherry-pick fix/x"}, nil},
+		"squashed, and then":   {[]string{side + "git checkout -q main; git merge -q --squash fix/x", "echo newer >d/a.txt"}, nil},
+		"taken as files":       {[]string{side + "git checkout -q main; git checkout -q fix/x -- d", "rm -r d"}, nil},
+		"dropped":              {[]string{side + "git checkout -q main; git branch -qD fix/x"}, nil},
+		"put aside":            {[]string{"echo more >>a.txt; git stash -q"}, []workspace.Stray{stray("refs/stash", 2, "a.txt")}},
+		"back from aside":      {[]string{"echo more >>a.txt; git stash -q; git stash pop -q"}, nil},
+		"only taken away":      {[]string{"git checkout -qb gone; git rm -q a.txt; git commit -qm gone; git checkout -q main"}, []workspace.Stray{stray("refs/heads/gone", 1)}},
+		"packed refs":          {[]string{side + "git checkout -q main; git pack-refs --all"}, []workspace.Stray{stray("refs/heads/fix/x", 1, "d/a.txt")}},
+		"another work tree":    {[]string{"git worktree add -q -b w ../wt; cd ../wt; echo w >w.txt; git add -A; git commit -qm w"}, []workspace.Stray{stray("refs/heads/w", 1, "w.txt")}},
+		"a link":               {[]string{"git checkout -qb l; ln -s a.txt l; git add l; git commit -qm l; git checkout -q main; ln -s a.txt l"}, nil},
+		"old branch":           {[]string{"git branch old HEAD~1"}, nil},
+		"without a repository": {[]string{side + "git checkout -q main; rm -rf .git"}, nil},
+		"many": {[]string{"git checkout -qb m; for i in 1 2 3 4 5 6 7; do echo $i >$i; done; git add -A; git commit -qm m; git checkout -q main"},
+			[]workspace.Stray{{Ref: "refs/heads/m", Commits: 1, Paths: []string{"1", "2", "3", "4", "5"}, More: 2}}},
+		"damaged": {[]string{side + "git checkout -q main; for f in .git/objects/??/*; do chmod u+w $f; echo x >$f; done; echo x >.git/refs/heads/y; mkfifo .git/refs/heads/z"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "w")
+			sh(t, t.TempDir(), "git init -q -b main "+dir)
+			sh(t, dir, "echo a >a.txt; git add -A; git commit -qm base; echo b >>a.txt; git commit -qam base2; git gc -q --prune=now")
+			root, err := os.OpenRoot(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = root.Close() })
+			found := map[string]bool{}
+			var got []workspace.Stray
+			for _, line := range tt.lines {
+				sh(t, dir, line)
+				got = Strays(root, found)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("strays (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func sh(t *testing.T, dir, line string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-ec", line)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@e.invalid",
+		"GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@e.invalid")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", strings.TrimSpace(line), err, out)
+	}
+}

@@ -1,0 +1,163 @@
+// Package attributes reads .gitattributes files, and converts contents as git does when
+// it commits them. It runs nothing: the filters of a repository are only named.
+package attributes
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// Name is the name of the files.
+const Name = ".gitattributes"
+
+// Value is the value of an attribute: a text, "" if it is unspecified, or set or unset.
+type Value string
+
+// The values of attributes without a text.
+const (
+	set   Value = "\x00set"
+	unset Value = "\x00unset"
+)
+
+// File is the content of one .gitattributes file. The zero value says nothing.
+type File struct {
+	lines  []line
+	macros map[string][]assignment
+}
+
+type line struct {
+	pattern string // doublestar pattern
+	name    bool   // of the name alone, at any depth
+	assign  []assignment
+}
+
+// assignment gives an attribute a value; "" takes an earlier one back.
+type assignment struct {
+	name  string
+	value Value
+}
+
+// maxLine is the maximum length of a line in bytes; git ignores longer ones, too.
+const maxLine = 2048
+
+// Parse parses a file according to gitattributes(5). Malformed lines are ignored.
+func Parse(text string) File {
+	f := File{macros: map[string][]assignment{}}
+	for l := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
+		l = strings.Trim(l, " \t\r\n")
+		if l == "" || l[0] == '#' || len(l) > maxLine {
+			continue
+		}
+		pattern, rest := cutPattern(l)
+		var assign []assignment
+		for _, word := range strings.Fields(rest) {
+			assign = append(assign, parseAssignment(word))
+		}
+		if name, ok := strings.CutPrefix(pattern, "[attr]"); ok {
+			f.macros[name] = assign
+		} else if p, ok := parsePattern(pattern); ok {
+			p.assign = assign
+			f.lines = append(f.lines, p)
+		}
+	}
+	return f
+}
+
+// cutPattern splits a line after its pattern, which may be quoted.
+func cutPattern(l string) (pattern, rest string) {
+	if l[0] == '"' {
+		var b strings.Builder
+		for i := 1; i < len(l); i++ {
+			switch {
+			case l[i] == '"':
+				return b.String(), l[i+1:]
+			case l[i] == '\\' && i+1 < len(l):
+				i++
+			}
+			b.WriteByte(l[i])
+		}
+	}
+	if i := strings.IndexAny(l, " \t"); i >= 0 {
+		return l[:i], l[i:]
+	}
+	return l, ""
+}
+
+// parsePattern parses a pattern. Unlike those of ignore files, it never includes what is
+// below a directory, and it cannot be negated.
+func parsePattern(p string) (line, bool) {
+	l := line{name: !strings.Contains(p, "/")}
+	p = strings.TrimPrefix(p, "/")
+	if p == "" || p[0] == '!' || strings.HasSuffix(p, "/") {
+		return l, false
+	}
+	if inner, ok := strings.CutSuffix(p, "/**"); ok {
+		p = inner + "/**/*"
+	}
+	l.pattern = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(p)
+	return l, doublestar.ValidatePattern(l.pattern)
+}
+
+func parseAssignment(word string) assignment {
+	name, text, ok := strings.Cut(word, "=")
+	switch {
+	case word[0] == '-':
+		return assignment{word[1:], unset}
+	case word[0] == '!':
+		return assignment{word[1:], ""}
+	case ok:
+		return assignment{name, Value(text)}
+	}
+	return assignment{name, set}
+}
+
+// Of returns the attributes of a file. in returns the content of the .gitattributes file
+// of a directory; "." is the root, which alone may define macros.
+func Of(name string, in func(dir string) File) map[string]Value {
+	macros := in(".").macros
+	out := map[string]Value{}
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		below := name
+		if dir != "." {
+			below = name[len(dir)+1:]
+		}
+		lines := in(dir).lines
+		for i := len(lines) - 1; i >= 0; i-- {
+			if lines[i].matches(below) {
+				assignTo(out, lines[i].assign, macros)
+			}
+		}
+		if dir == "." {
+			return out
+		}
+	}
+}
+
+func (l line) matches(below string) bool {
+	if l.name {
+		below = path.Base(below)
+	}
+	ok, err := doublestar.Match(l.pattern, below)
+	return ok && err == nil
+}
+
+// assignTo adds assignments of lower priority than those in out. The last one counts.
+func assignTo(out map[string]Value, list []assignment, macros map[string][]assignment) {
+	for i := len(list) - 1; i >= 0; i-- {
+		a := list[i]
+		if _, known := out[a.name]; known {
+			continue
+		}
+		out[a.name] = a.value
+		if a.value != set {
+			continue
+		}
+		inner, ok := macros[a.name]
+		if !ok && a.name == "binary" {
+			inner = []assignment{{"diff", unset}, {"merge", unset}, {"text", unset}}
+		}
+		assignTo(out, inner, macros)
+	}
+}
