@@ -43,6 +43,7 @@ const (
 // because go-git's storage is not.
 type DB struct {
 	*filesystem.Storage
+	stores  []*filesystem.ObjectStorage // of Storage, and of its alternates
 	pool    *Pool
 	bring   func([]plumbing.Hash) error // fetches promised contents; nil if none are promised
 	gen     int
@@ -53,8 +54,7 @@ type DB struct {
 // Pool keeps some views open, because opening one reads the pack indexes. It is safe
 // for concurrent use.
 type Pool struct {
-	// Bring fetches contents that a partial mirror lacks. A content that the remote
-	// lacks too stays missing, without an error. A nil Bring means that nothing is
+	// Bring fetches contents that a partial mirror lacks. A nil Bring means that nothing is
 	// promised.
 	Bring func(ctx context.Context, ids []plumbing.Hash) error
 
@@ -85,9 +85,11 @@ func (p *Pool) get(ctx context.Context) *DB {
 		o.bring = p.bringer(ctx)
 		return o
 	}
-	fs := osfs.New(p.dir, osfs.WithBoundOS())
-	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove, AlternatesFS: osfs.New("/")}
-	return &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir), Storage: filesystem.NewStorageWithOptions(fs, cache.NewObjectLRU(16*cache.MiByte), opts)}
+	lru, opts := cache.NewObjectLRU(16*cache.MiByte), filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
+	o := &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir)}
+	o.Storage = filesystem.NewStorageWithOptions(osfs.New(p.dir, osfs.WithBoundOS()), lru, opts)
+	o.stores = openStores(o.Storage, p.dir, lru, opts)
+	return o
 }
 
 func (p *Pool) put(o *DB) {
@@ -302,7 +304,7 @@ func (o *DB) Short(prefix string) (found plumbing.Hash, err error) {
 		return found, plumbing.ErrReferenceNotFound
 	}
 	raw := plumbing.NewHash(prefix + strings.Repeat("0", 40-len(prefix)))
-	list, err := o.HashesWithPrefix(raw[:len(prefix)/2])
+	list, err := o.withPrefix(raw[:len(prefix)/2])
 	if err != nil {
 		return found, err
 	}

@@ -125,12 +125,12 @@ func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) erro
 // EncodedObject returns an object that verifies its content against its id. A promised
 // content is fetched first.
 func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
-	e, err := o.Storage.EncodedObject(t, h)
+	e, err := o.local(t, h)
 	if t == plumbing.BlobObject && errors.Is(err, plumbing.ErrObjectNotFound) && o.pool.Partial() {
 		if err := o.Prefetch([]plumbing.Hash{h}); err != nil { //control:promised-is-brought
 			return nil, err
 		}
-		e, err = o.Storage.EncodedObject(t, h)
+		e, err = o.local(t, h)
 	}
 	if err != nil {
 		return nil, err
@@ -140,12 +140,12 @@ func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.Enc
 
 // EncodedObjectSize returns an object's size. It fetches a promised content.
 func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
-	n, err := o.Storage.EncodedObjectSize(h)
+	n, err := o.localSize(h)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		if err := o.Prefetch([]plumbing.Hash{h}); err != nil {
 			return 0, err
 		}
-		return o.Storage.EncodedObjectSize(h)
+		return o.localSize(h)
 	}
 	return n, err
 }
