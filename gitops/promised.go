@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,10 +14,7 @@ import (
 	"github.com/handrail-bot/handrail/gitops/wire"
 )
 
-const (
-	maxContents = 20_000 // contents per request
-	maxMissing  = 32     // maximum number of these that the remote may lack
-)
+const maxContents = 20_000 // contents per request
 
 // promise makes a new mirror partial if the remote can send contents later.
 func promise(ctx context.Context, m *Mirror, s *wire.Service) error {
@@ -64,31 +60,21 @@ func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	return nil
 }
 
-// fetchContents fetches contents, except those that the remote lacks.
+// fetchContents fetches contents in one request.
 func fetchContents(ctx context.Context, m *Mirror, ids []plumbing.Hash) (int64, error) {
-	for range maxMissing {
-		pack, err := m.wire.Contents(ctx, m.url, ids)
-		var none *wire.MissingError
-		if errors.As(err, &none) && slices.Contains(ids, none.ID) {
-			if ids = slices.DeleteFunc(slices.Clone(ids), func(h plumbing.Hash) bool { return h == none.ID }); len(ids) == 0 {
-				return 0, nil
-			}
-			continue
-		}
-		if err != nil {
-			return 0, err
-		}
-		n, err := m.packs.Install(ctx, pack)
-		pack.Close()
-		if err == nil {
-			return n, checkArrived(ctx, m, ids)
-		}
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return n, fmt.Errorf("download: %w", err)
+	pack, err := m.wire.Contents(ctx, m.url, ids)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("%w: the remote lacks more than %d of the contents that its commits name", ErrNotFound, maxMissing)
+	n, err := m.packs.Install(ctx, pack)
+	pack.Close()
+	if err == nil {
+		return n, checkArrived(ctx, m, ids)
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return n, fmt.Errorf("download: %w", err)
 }
 
 // checkArrived returns an error unless the answer contained all requested contents. Otherwise a

@@ -192,20 +192,28 @@ func TestBaseOfAPartialMirror(t *testing.T) {
 	if n := r.posts.Load() - before; n != 1 {
 		t.Errorf("the next base took %d requests", n)
 	}
-	past := t.TempDir()
-	must(0, os.MkdirAll(filepath.Join(past, "objects"), 0o755))(t)
-	must(0, os.Mkdir(filepath.Join(past, "refs"), 0o755))(t)
-	before = r.posts.Load()
-	err := store.WritePast(t.Context(), m, Past{Want: BaseWant{Commit: "main", Rules: rules}, Branch: "main", Files: past, Objects: filepath.Join(past, "objects")})
-	if n := r.posts.Load() - before; err != nil || n != 1 {
-		t.Errorf("the past took %d requests: %v", n, err)
+	past := ""
+	write := func(rules BaseRules) int64 {
+		t.Helper()
+		before, past = r.posts.Load(), t.TempDir()
+		must(0, os.MkdirAll(filepath.Join(past, "objects"), 0o755))(t)
+		must(0, os.Mkdir(filepath.Join(past, "refs"), 0o755))(t)
+		p := Past{Want: BaseWant{Commit: "main", Rules: rules}, Branch: "main", Files: past, Objects: filepath.Join(past, "objects")}
+		must(0, store.WritePast(t.Context(), m, p))(t)
+		fsck(t, past)
+		return r.posts.Load() - before
 	}
-	if log := git(t, past, "log", "-p", "--format=%s"); !strings.Contains(log, "-1\n\\ No newline at end of file\n+2") || strings.Contains(log, "d00") {
+	if n := write(rules); n != 0 || len(lacking(t, m)) != 402 {
+		t.Errorf("the past took %d requests, and %d contents are lacking, want those outside and two of former commits", n, len(lacking(t, m)))
+	}
+	if log := git(t, past, "log", "-p", "--format=%s"); !strings.Contains(log, "+2") || strings.Contains(log, "d00") {
 		t.Errorf("the past shows\n%s", log)
 	}
-	fsck(t, past)
-	if len(lacking(t, m)) != 400 { // the new ones outside have the same contents as others inside
-		t.Errorf("%d contents are lacking, want those outside", len(lacking(t, m)))
+	if n := write(BaseRules{}); n != 1 {
+		t.Errorf("the past took %d requests", n)
+	}
+	if log := git(t, past, "log", "-p", "--format=%s"); !strings.Contains(log, "-1\n\\ No newline at end of file\n+2") {
+		t.Errorf("the past shows\n%s", log)
 	}
 	fsck(t, bare)
 }
@@ -354,7 +362,7 @@ func TestLostIsNotPromised(t *testing.T) {
 	}
 }
 
-// Packs of both kinds are joined among themselves, and git reads all of it.
+// Packs of both kinds are joined, and git reads all of it.
 func TestPartialMirrorIsTidied(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}

@@ -188,26 +188,7 @@ func (r *refFiles) lastRemoteTips() ([]plumbing.Hash, error) {
 
 // write replaces a file of a mirror atomically.
 func (r *refFiles) write(name, text string) error {
-	path := filepath.Join(r.dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(r.dir, "tmp_*")
-	if err != nil {
-		return err
-	}
-	defer removeTemp(f.Name()) // fails after the rename
-	defer f.Close()
-	if _, err := f.WriteString(text); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return r.syncTo(path)
+	return r.replace(filepath.Join(r.dir, filepath.FromSlash(name)), func() (string, error) { return text, nil })
 }
 
 // lockFile locks a file, and creates it if missing. The lock ends with its process. The

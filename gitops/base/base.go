@@ -15,7 +15,7 @@
 //	tree.go   makes a whole tree
 //	share.go  moves contents of a tree to the pool
 //	layer.go  makes a layer with the differences from another tree
-//	past.go   the git history in a workspace; made in pastmake.go, packed in pastpack.go
+//	past.go   the git history in a workspace, made in pastmake.go
 //	check.go  detects damaged bases
 //	lock.go   locks
 //	sweep.go  removes unused bases

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/object"
 
 	"github.com/handrail-bot/handrail/gitops/flock"
 	"github.com/handrail-bot/handrail/gitops/objects"
@@ -33,7 +34,8 @@ type Past struct {
 }
 
 // WritePast writes the repository of a workspace: its small files, and the objects of the
-// commit and its ancestors. Hidden files and all other branches are left out.
+// commit and its ancestors, but of no other branch. If the rules hide anything in one of
+// these commits, the history is one commit with the visible files.
 func (s *Store) WritePast(ctx context.Context, repo Repo, p Past) error {
 	if err := s.writePast(ctx, repo, p); err != nil {
 		return fmt.Errorf("write past: %w", err)
@@ -132,24 +134,25 @@ func copyFile(from, to string) error {
 
 // pastAbout is the description of a past.
 type pastAbout struct {
-	Commit  string            // id in the repository
-	Fork    string            // id in the repository; empty if there is none
-	Commits map[string]string // id in the repository to id in the past
-	Shallow []string          // ids in the past of commits with missing parents
+	Commit  string   // id in the repository
+	Head    string   // id in the past: another one if Alone
+	Fork    string   // id in the past; empty if there is none
+	Shallow []string // ids of commits with missing parents
 	Packs   int
+	Alone   bool // it has only one commit
 }
 
 // files writes the small files of a repository.
 func (p Past) files(a pastAbout) error {
 	refs := "# pack-refs with: peeled fully-peeled sorted \n"
 	heads := map[string]string{}
-	if id := a.Commits[a.Commit]; id != "" {
-		heads["refs/heads/"+p.Branch] = id
+	if a.Head != "" {
+		heads["refs/heads/"+p.Branch] = a.Head
 	}
-	if id := a.Commits[a.Fork]; id != "" && p.Main != "" {
-		heads["refs/remotes/origin/"+p.Main] = id
+	if a.Fork != "" && p.Main != "" {
+		heads["refs/remotes/origin/"+p.Main] = a.Fork
 		if p.Main != p.Branch && !strings.HasPrefix(p.Branch, p.Main+"/") && !strings.HasPrefix(p.Main, p.Branch+"/") {
-			heads["refs/heads/"+p.Main] = id
+			heads["refs/heads/"+p.Main] = a.Fork
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(heads)) {
@@ -172,12 +175,9 @@ func (p Past) files(a pastAbout) error {
 	return nil
 }
 
-// errCut means that the past must end here to stay within its limits.
-var errCut = errors.New("past is cut")
-
 // reach returns the commits of a past. It adds generations until there are enough and the
 // fork point is among them.
-func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list []step, err error) {
+func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list []*object.Commit, err error) {
 	known, found := map[plumbing.Hash]bool{head: true}, fork.IsZero()
 	level := []plumbing.Hash{head}
 	for depth := 0; len(level) > 0 && len(list)+len(level) <= pastCommits && (depth < pastDepth || !found); depth++ {
@@ -186,7 +186,7 @@ func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list [
 			if err := ctx.Err(); err != nil {
 				return nil, context.Cause(ctx)
 			}
-			c, err := readStep(o, h)
+			c, err := object.GetCommit(o, h)
 			if err != nil && len(list) > 0 {
 				continue // the end of a shallow clone
 			}
@@ -194,7 +194,7 @@ func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list [
 				return nil, err
 			}
 			list, found = append(list, c), found || h == fork
-			for _, p := range c.parents {
+			for _, p := range c.ParentHashes {
 				if !known[p] {
 					known[p], next = true, append(next, p)
 				}
@@ -203,14 +203,14 @@ func reach(ctx context.Context, o *objects.DB, head, fork plumbing.Hash) (list [
 		level = next
 	}
 	if !found { // add the fork point by itself
-		c, err := readStep(o, fork)
+		c, err := object.GetCommit(o, fork)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, c)
 	}
 	// Limits cut the end of the list, so the fork point must come early.
-	if i := slices.IndexFunc(list, func(st step) bool { return st.id == fork }); i > 1 {
+	if i := slices.IndexFunc(list, func(c *object.Commit) bool { return c.Hash == fork }); i > 1 {
 		at := list[i]
 		list = slices.Insert(slices.Delete(list, i, i+1), 1, at)
 	}

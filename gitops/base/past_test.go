@@ -141,14 +141,33 @@ func TestPast(t *testing.T) {
 	}
 }
 
-// What is hidden is in no commit that git shows: not at its place, not in those before,
-// and not as an object.
+// only checks that git shows one commit of these files, and has no content with one of the
+// words.
+func (in inside) only(files string, words ...string) {
+	in.t.Helper()
+	if got := in.git("", "rev-list", "--count", "--all"); got != "1" {
+		in.t.Errorf("there are %s commits, want 1", got)
+	}
+	if got := in.git("", "ls-tree", "-r", "--name-only", "HEAD"); got != files {
+		in.t.Errorf("the commit has %q, want %q", got, files)
+	}
+	for _, line := range in.objects() {
+		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
+		text := in.git("", "cat-file", "-p", id)
+		if kind == "blob" && slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) }) {
+			in.t.Errorf("%s %s is %q", kind, id, text)
+		}
+	}
+}
+
+// If the rules hide anything in a commit, git shows one commit without it, whatever pasts
+// of other commits and rules exist.
 func TestPastHides(t *testing.T) {
 	t.Parallel()
 	for _, near := range []bool{false, true} {
 		r := newRepo(t)
 		s := openStore(t, t.TempDir())
-		first := r.start(secretTree, tree{"keys/one": "older secret\n", "a.txt": "2\n"}, tree{"keys/one": "secret again\n"}, tree{"keys/one": "", "keys/deep/two": "", "gone/key": "secret five\n"})
+		first := r.start(secretTree, tree{"keys/one": "older secret\n", "a.txt": "second\n"}, tree{"keys/one": "", "keys/deep/two": "", "gone/key": "secret five\n"})
 		head := r.branch("topic", first, tree{"a.txt": "3\n"}, tree{"only/key": "secret six\n"})
 		rules := hides("keys/", "key")
 		if near { // pasts that show more and less are there
@@ -156,69 +175,44 @@ func TestPastHides(t *testing.T) {
 			r.open(s, Past{Want: Want{Commit: first, Rules: rules}, Branch: "b"})
 		}
 		in := r.open(s, Past{Want: Want{Commit: head, Rules: rules}, Branch: "b", Main: "main", MainAt: first})
-		if got := in.git("", "log", "--format=%s", "main.."); got != "topic 1\ntopic 0" {
-			t.Errorf("the log is %q", got)
+		in.only(strings.TrimSpace(in.git("", "ls-files")), "secret", "second")
+		if got := in.git("", "log", "--format=%an %s", "-p"); !strings.Contains(got, "topic 1") || !strings.Contains(got, "+3") {
+			t.Errorf("the commit is\n%s", got)
 		}
-		if got := in.git("", "log", "-p", "--all"); strings.Contains(got, "secret") || !strings.Contains(got, "+3") {
-			t.Errorf("the past shows a secret:\n%s", got)
-		}
-		for _, line := range in.objects() {
-			id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-			if text := in.git("", "cat-file", "-p", id); strings.Contains(text, "secret") && kind == "blob" {
-				t.Errorf("%s %s is %q", kind, id, text)
-			}
-		}
-		if got := in.git("", "rev-list", "--count", "HEAD"); got != "7" {
-			t.Errorf("there are %s commits, want 7", got)
+		in = r.open(s, Past{Want: Want{Commit: head, Rules: rules}, Branch: "b", Main: "main", MainAt: head})
+		if got := in.git("", "rev-parse", "main", "origin/main"); got != strings.Repeat(in.git("", "rev-parse", "HEAD")+"\n", 2)[:81] {
+			t.Errorf("the branch that the work begins on is at %s", got)
 		}
 	}
 }
 
-// What is hidden now is in no former place of it, though it was seen there once.
+// What one of the commits hides is not shown at its former place, in one that hides
+// nothing. Rules that hide nothing in any of them leave the past as it is.
 func TestPastHidesWhatMoved(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	s := openStore(t, t.TempDir())
-	first := r.start(tree{"app.env": "secret one\n", "note": "common\n", "keys/note": "common\n"}, tree{"app.env": "secret two\n"})
-	r.open(s, Past{Want: Want{Commit: first, Rules: hides("keys/")}, Branch: "b"}) // nothing says yet that it is one
-	head := r.branch("main", first, tree{"app.env": "", "keys/app.env": "secret two\n"}, tree{"keys/app.env": "secret three\n"}, tree{"keys/app.env": "secret one\n", "a": "a\n"})
-	in := r.open(s, Past{Want: Want{Commit: head, Rules: hides("keys/")}, Branch: "b", Main: "main", MainAt: head})
-	if got := in.git("", "log", "-p", "--all"); strings.Contains(got, "secret") || !strings.Contains(got, "common") {
-		t.Errorf("the past shows a secret, or not what all see:\n%s", got)
+	first := r.start(tree{"app.env": "secret one\n", "note": "common\n"}, tree{"app.env": "secret two\n"})
+	rules := hides("keys/")
+	in := r.open(s, Past{Want: Want{Commit: first, Rules: rules}, Branch: "b"}) // nothing says yet that it is one
+	if got := in.git("", "rev-parse", "HEAD"); got != first {
+		t.Errorf("rules that hide nothing change %s to %s", first, got)
 	}
-	for _, line := range in.objects() {
-		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if text := in.git("", "cat-file", "-p", id); strings.Contains(text, "secret") && kind == "blob" {
-			t.Errorf("%s %s is %q", kind, id, text)
-		}
-	}
+	head := r.branch("main", first, tree{"app.env": "", "keys/app.env": "secret two\n"}, tree{"keys/app.env": "secret one\n", "a": "a\n"})
+	r.open(s, Past{Want: Want{Commit: head, Rules: rules}, Branch: "b", Main: "main", MainAt: head}).only("a\nnote", "secret")
+	head = r.branch("main", head, tree{"keys/app.env": ""})
+	r.open(s, Past{Want: Want{Commit: head, Rules: rules}, Branch: "b", Main: "main", MainAt: head}).only("a\nnote", "secret")
 }
 
-// What is outside is in no commit that git shows and is no secret: the same content
-// elsewhere stays. What is hidden there is one, wherever it was before.
+// Where a part is outside, git shows one commit of the rest.
 func TestPastOutside(t *testing.T) {
 	t.Parallel()
 	r := newRepo(t)
 	s := openStore(t, t.TempDir())
-	first := r.start(tree{"in/a": "1\n", "in/b": "same\n", "in/env": "secret one\n", "out/b": "same\n", "out/c": "elsewhere\n"})
-	head := r.branch("main", first, tree{"in/b": "other\n", "in/env": "", "out/key": "secret one\n"}, tree{"out/c": "elsewhere again\n"}, tree{"in/a": "2\n"})
+	head := r.start(tree{"in/a": "first\n", "in/b": "same\n", "out/b": "same\n", "out/c": "elsewhere\n"}, tree{"in/a": "2\n"})
 	r.open(s, Past{Want: Want{Commit: head, Rules: hides("key")}, Branch: "b"})
 	in := r.open(s, Past{Want: Want{Commit: head, Rules: outside(hides("key"), "out/")}, Branch: "b", Main: "main", MainAt: head})
-	if got := in.git("", "log", "-p", "--all"); strings.Contains(got, "secret") || strings.Contains(got, "elsewhere") || !strings.Contains(got, "-same") {
-		t.Errorf("the past is\n%s", got)
-	}
-	if got := in.git("", "ls-tree", "-r", "--name-only", "HEAD"); got != "in/a\nin/b" {
-		t.Errorf("the last commit has %q", got)
-	}
-	if got := in.git("", "rev-list", "--count", "HEAD"); got != "5" { // also the one that changed nothing in here
-		t.Errorf("there are %s commits, want 5", got)
-	}
-	for _, line := range in.objects() {
-		id, kind, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if text := in.git("", "cat-file", "-p", id); kind == "blob" && (strings.Contains(text, "secret") || strings.Contains(text, "elsewhere")) {
-			t.Errorf("%s %s is %q", kind, id, text)
-		}
-	}
+	in.only("in/a\nin/b", "elsewhere", "first")
 }
 
 // A past ends where there is much of it, and shows where the work parted from its
@@ -264,14 +258,14 @@ func TestPastsShare(t *testing.T) {
 		if diff := cmp.Diff(r.reachable(head), in.objects()); diff != "" {
 			t.Fatalf("step %d: objects (-of the branch +inside):\n%s", i, diff)
 		}
-		a, err := readPast(s, "g-"+digest(head, strings.Repeat("0", 40), r.git("", "rev-parse", head+"^{tree}")))
+		a, err := readPast(s, pastPrefix+digest(head, strings.Repeat("0", 40), r.git("", "rev-parse", head+"^{tree}")))
 		must(t, err)
 		if a.Packs > pastPacks {
 			t.Errorf("step %d: there are %d packs", i, a.Packs)
 		}
 	}
 	// One that is damaged is made anew.
-	packs, err := filepath.Glob(filepath.Join(dir, "*/bases/g-*/tree/objects/pack/*.pack"))
+	packs, err := filepath.Glob(filepath.Join(dir, "*/bases/p-*/tree/objects/pack/*.pack"))
 	must(t, err)
 	for _, name := range packs {
 		must(t, os.WriteFile(name, []byte("PACK"), 0o644))

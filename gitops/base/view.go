@@ -1,7 +1,6 @@
 package base
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -158,12 +157,7 @@ func (r reader) dirs(h plumbing.Hash) (map[string]plumbing.Hash, error) {
 }
 
 // view returns the filtered tree of a commit.
-func (s *Store) view(ctx context.Context, repo Repo, w Want) (view, error) {
-	return s.viewWithout(ctx, repo, w, nil)
-}
-
-// viewWithout is [Store.view] without some contents, at any path.
-func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents contents) (v view, err error) {
+func (s *Store) view(ctx context.Context, repo Repo, w Want) (v view, err error) {
 	if w.Commit == "" {
 		return v, nil
 	}
@@ -171,14 +165,14 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 	if err != nil {
 		return v, err
 	}
-	sh := shaper{rules: w.Rules, secret: contents}
+	sh := shaper{rules: w.Rules}
 	if w.Rules.From != "" {
 		if sh.theirs, err = s.find(ctx, repo, w.Rules.From, w.Rules.Name); err != nil {
 			return v, err
 		}
 	}
 	if sh.rules.Hides != nil || w.Rules.From != "" {
-		v.key = digest(w.Rules.Key, w.Rules.Name, w.Rules.From != "", sh.theirs) + contents.key()
+		v.key = digest(w.Rules.Key, w.Rules.Name, w.Rules.From != "", sh.theirs)
 	}
 	if sh.rules.Outside != nil {
 		v.key = digest(v.key, "outside", w.Rules.OutsideKey)
@@ -196,7 +190,7 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 		case s.recall(place, tree, &v) && (v.Tree.IsZero() || r.own.Has(v.Tree) || r.repo.Has(v.Tree)):
 			return nil
 		}
-		sh := shaper{rules: sh.rules, theirs: sh.theirs, secret: sh.secret, r: r}
+		sh := shaper{rules: sh.rules, theirs: sh.theirs, r: r}
 		var old view
 		from := s.older(r, place)
 		if s.recall(place, from, &old) {
@@ -214,23 +208,12 @@ func (s *Store) viewWithout(ctx context.Context, repo Repo, w Want, contents con
 	return v, err
 }
 
-// contents is a set of blobs.
-type contents map[plumbing.Hash]bool
-
-func (c contents) key() string {
-	if len(c) == 0 {
-		return ""
-	}
-	return "-" + digest(slices.SortedFunc(maps.Keys(c), func(a, b plumbing.Hash) int { return bytes.Compare(a[:], b[:]) }))
-}
-
 // shaper builds the view of a tree. It reuses the views of subtrees that are unchanged
 // from another tree.
 type shaper struct {
 	r      reader
 	rules  Rules
 	theirs pathsByName // files with rules that replace the tree's own
-	secret contents
 	known  []string
 	gone   []string
 }
@@ -268,7 +251,7 @@ func (s *shaper) dir(ctx context.Context, p pair, at string) (plumbing.Hash, err
 		if s.rules.From != "" && e.Name == s.rules.Name {
 			continue
 		}
-		if s.hides(shown) || s.secret[e.Hash] { //control:hidden-is-not-there
+		if s.hides(shown) { //control:hidden-is-not-there
 			s.gone = append(s.gone, shown)
 			continue
 		}

@@ -1,7 +1,6 @@
 package objects
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,118 +10,107 @@ import (
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/storage/filesystem"
+	"github.com/go-git/go-git/v5/storage/filesystem/dotgit"
 )
 
-// A clone can borrow the objects of other repositories (git clone --shared, --reference):
-// objects/info/alternates lists their directories. go-git would open those anew for each
-// object, and read the indexes of their packs each time.
+// A clone made with --shared or --reference has the objects of another one, its alternate.
+// go-git opens an alternate anew for each object, and reads the index of a pack each time.
+// A view opens it once.
 
-// maxAlternates limits the borrowed directories, and their nesting.
-const maxAlternates, maxNesting = 50, 5
+// maxAlternates is the maximum depth of alternates of alternates, git's own.
+const maxAlternates = 5
 
-// openStorage opens the objects and refs of a git directory.
-func openStorage(dir string, objects cache.Object) *filesystem.Storage {
-	opts := filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
-	return filesystem.NewStorageWithOptions(osfs.New(dir, osfs.WithBoundOS()), objects, opts)
-}
-
-// borrowed returns the storages of the alternates. It opens them once.
-func (o *DB) borrowed() []*filesystem.Storage {
-	if o.others == nil { //control:alternates-once
-		o.others = []*filesystem.Storage{}
-		for _, dir := range alternates(filepath.Join(o.pool.dir, "objects"), maxNesting, map[string]bool{}) {
-			o.others = append(o.others, openStorage(filepath.Dir(dir), o.cache))
+// alternates returns the object directories that the one of a repository names, and that
+// those name in turn.
+func alternates(objects string) (dirs []string) {
+	seen := map[string]bool{objects: true}
+	var add func(from string, depth int)
+	add = func(from string, depth int) {
+		data, err := os.ReadFile(filepath.Join(from, "info", "alternates"))
+		if err != nil || depth > maxAlternates {
+			return // like git, it does without an alternate that it cannot read
 		}
-	}
-	return o.others
-}
-
-// alternates returns the directories that the objects directory dir borrows from, in
-// order. Missing ones are left out.
-func alternates(dir string, depth int, known map[string]bool) (list []string) {
-	data, err := os.ReadFile(filepath.Join(dir, "info", "alternates"))
-	if err != nil || depth == 0 {
-		return nil
-	}
-	for line := range strings.Lines(string(data)) {
-		line = strings.TrimRight(line, "\r\n")
-		if strings.HasPrefix(line, `"`) {
-			if plain, err := strconv.Unquote(line); err == nil {
-				line = plain
+		for line := range strings.Lines(string(data)) {
+			dir := strings.TrimRight(line, "\r\n")
+			if strings.HasPrefix(dir, `"`) {
+				if plain, err := strconv.Unquote(dir); err == nil {
+					dir = plain
+				}
+			}
+			if dir == "" || dir[0] == '#' {
+				continue
+			}
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(from, dir)
+			}
+			if dir = filepath.Clean(dir); !seen[dir] {
+				seen[dir], dirs = true, append(dirs, dir)
+				add(dir, depth+1)
 			}
 		}
-		if line == "" || line[0] == '#' || len(known) == maxAlternates {
-			continue
-		}
-		if !filepath.IsAbs(line) {
-			line = filepath.Join(dir, line)
-		}
-		line = filepath.Clean(line)
-		if info, err := os.Stat(line); err != nil || !info.IsDir() || filepath.Base(line) != "objects" || known[line] {
-			continue
-		}
-		known[line] = true
-		list = append(append(list, line), alternates(line, depth-1, known)...)
 	}
-	return list
+	add(objects, 1)
+	return dirs
 }
 
-// stored returns an object of this repository or of those that it borrows from.
-func (o *DB) stored(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
-	e, err := o.Storage.EncodedObject(t, h)
-	for _, s := range o.inCase(err) {
-		if e, err := s.EncodedObject(t, h); err == nil {
-			return e, nil
+// openStores returns the storages that a view searches, its own first.
+func openStores(own *filesystem.Storage, dir string, lru cache.Object, opts filesystem.Options) []*filesystem.ObjectStorage {
+	stores := []*filesystem.ObjectStorage{&own.ObjectStorage}
+	for _, objects := range alternates(filepath.Join(dir, "objects")) {
+		there := dotgit.New(osfs.New(filepath.Dir(objects), osfs.WithBoundOS()))
+		stores = append(stores, filesystem.NewObjectStorageWithOptions(there, lru, opts))
+	}
+	return stores
+}
+
+// Close closes the files of the view.
+func (o *DB) Close() (err error) {
+	for _, s := range o.stores {
+		if cerr := s.Close(); err == nil {
+			err = cerr
 		}
 	}
-	return e, err
+	return err
 }
 
 // HasEncodedObject returns nil if the object exists locally.
-func (o *DB) HasEncodedObject(h plumbing.Hash) error {
-	err := o.Storage.HasEncodedObject(h)
-	for _, s := range o.inCase(err) {
-		if s.HasEncodedObject(h) == nil {
+func (o *DB) HasEncodedObject(h plumbing.Hash) (err error) {
+	for _, s := range o.stores {
+		if err = s.HasEncodedObject(h); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-// storedSize returns the size of a stored object.
-func (o *DB) storedSize(h plumbing.Hash) (int64, error) {
-	n, err := o.Storage.EncodedObjectSize(h)
-	for _, s := range o.inCase(err) {
-		if n, err := s.EncodedObjectSize(h); err == nil {
-			return n, nil
+// pick returns the storage to read an object from. All but the last must have the object:
+// on a miss go-git would search their alternates itself.
+func (o *DB) pick(h plumbing.Hash) *filesystem.ObjectStorage {
+	last := len(o.stores) - 1
+	for _, s := range o.stores[:last] {
+		if s.HasEncodedObject(h) == nil { //control:alternates-once
+			return s
 		}
 	}
-	return n, err
+	return o.stores[last]
 }
 
-// withPrefix returns the ids that begin with these bytes.
-func (o *DB) withPrefix(prefix []byte) ([]plumbing.Hash, error) {
-	list, err := o.Storage.HashesWithPrefix(prefix)
-	for _, s := range o.borrowed() {
-		more, other := s.HashesWithPrefix(prefix)
-		list, err = append(list, more...), errors.Join(err, other)
-	}
-	return list, err
+// local returns an object that exists locally.
+func (o *DB) local(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
+	return o.pick(h).EncodedObject(t, h)
 }
 
-// inCase returns the borrowed storages if err means that an object is missing.
-func (o *DB) inCase(err error) []*filesystem.Storage {
-	if !errors.Is(err, plumbing.ErrObjectNotFound) {
-		return nil
-	}
-	return o.borrowed()
-}
+// localSize returns the size of an object that exists locally.
+func (o *DB) localSize(h plumbing.Hash) (int64, error) { return o.pick(h).EncodedObjectSize(h) }
 
-// Close closes the open files.
-func (o *DB) Close() error {
-	err := o.Storage.Close()
-	for _, s := range o.others {
-		err = errors.Join(err, s.Close())
+// withPrefix returns the ids that begin so.
+func (o *DB) withPrefix(prefix []byte) (ids []plumbing.Hash, err error) {
+	for _, s := range o.stores {
+		list, err := s.HashesWithPrefix(prefix)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, list...)
 	}
-	return err
+	return ids, nil
 }

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-git/go-billy/v5/osfs"
 	"github.com/go-git/go-git/v5/plumbing"
 	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/object"
@@ -42,20 +43,18 @@ const (
 // because go-git's storage is not.
 type DB struct {
 	*filesystem.Storage
+	stores  []*filesystem.ObjectStorage // of Storage, and of its alternates
 	pool    *Pool
 	bring   func([]plumbing.Hash) error // fetches promised contents; nil if none are promised
 	gen     int
 	stamp   time.Time              // state of the packs at opening
 	shallow map[plumbing.Hash]bool // boundary commits of a shallow clone; nil until read
-	cache   cache.Object
-	others  []*filesystem.Storage // of the alternates; nil until opened
 }
 
 // Pool keeps some views open, because opening one reads the pack indexes. It is safe
 // for concurrent use.
 type Pool struct {
-	// Bring fetches contents that a partial mirror lacks. A content that the remote
-	// lacks too stays missing, without an error. A nil Bring means that nothing is
+	// Bring fetches contents that a partial mirror lacks. A nil Bring means that nothing is
 	// promised.
 	Bring func(ctx context.Context, ids []plumbing.Hash) error
 
@@ -86,15 +85,11 @@ func (p *Pool) get(ctx context.Context) *DB {
 		o.bring = p.bringer(ctx)
 		return o
 	}
-	known := cache.NewObjectLRU(16 * cache.MiByte)
-	return &DB{
-		Storage: openStorage(p.dir, known),
-		pool:    p,
-		bring:   p.bringer(ctx),
-		gen:     p.gen,
-		stamp:   packStamp(p.dir),
-		cache:   known,
-	}
+	lru, opts := cache.NewObjectLRU(16*cache.MiByte), filesystem.Options{KeepDescriptors: true, LargeObjectThreshold: streamAbove}
+	o := &DB{pool: p, bring: p.bringer(ctx), gen: p.gen, stamp: packStamp(p.dir)}
+	o.Storage = filesystem.NewStorageWithOptions(osfs.New(p.dir, osfs.WithBoundOS()), lru, opts)
+	o.stores = openStores(o.Storage, p.dir, lru, opts)
+	return o
 }
 
 func (p *Pool) put(o *DB) {
@@ -257,7 +252,7 @@ func (o *DB) WriteBlob(r io.Reader, limit int64) (plumbing.Hash, error) {
 	case size <= streamAbove:
 		return o.Write(plumbing.BlobObject, buf.Bytes())
 	}
-	f, err := os.CreateTemp(filepath.Join(o.pool.dir, "objects"), "tmp_obj_*") // git itself sweeps what a killed process leaves there
+	f, err := os.CreateTemp("", "blob-*")
 	if err != nil {
 		return plumbing.ZeroHash, err
 	}

@@ -6,8 +6,10 @@ import (
 	"context"
 	"crypto/sha1"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"os"
@@ -77,8 +79,9 @@ func (p *Packs) create(promised bool, write func(f *os.File) (*idxfile.MemoryInd
 	if promised {
 		mark = func() error { return os.WriteFile(base+promisedExt, nil, 0o600) }
 	}
+	readable := func() error { return errors.Join(f.Chmod(0o444), x.Chmod(0o444)) } // like git's; a workspace has another user
 	for _, step := range []func() error{
-		mark, w.Flush, f.Sync, x.Sync, f.Close, x.Close,
+		mark, w.Flush, readable, f.Sync, x.Sync, f.Close, x.Close,
 		func() error { return os.Rename(x.Name(), base+".idx") },
 		func() error { return os.Rename(f.Name(), base+".pack") },
 	} {
@@ -128,52 +131,69 @@ func (s stoppable) Read(b []byte) (int, error) {
 
 const packHead = 12 // size of the pack header, in bytes
 
-// packWriter writes objects as a pack without deltas.
+// packWriter writes objects as a pack without deltas, and its index.
 type packWriter struct {
-	out io.Writer
-	w   io.Writer // out and the checksum
-	sum hash.Hash
+	out *bufio.Writer
+	sum hash.Hash // of all bytes
 	z   *zlib.Writer
+	idx idxfile.Writer
+	at  uint64 // bytes written
+	crc uint32 // of the object that is being written
 }
 
-func newPackWriter(out io.Writer, objects int) (*packWriter, error) {
-	sum := sha1.New()
-	p := &packWriter{out: out, sum: sum, w: io.MultiWriter(out, sum)}
-	p.z = zlib.NewWriter(p.w)
+// newPackWriter writes the header of a pack. level is the compression level.
+func newPackWriter(out io.Writer, objects, level int) (*packWriter, error) {
+	p := &packWriter{out: bufio.NewWriterSize(out, 256<<10), sum: sha1.New()}
+	z, err := zlib.NewWriterLevel(p, level)
+	if err != nil {
+		return nil, err
+	}
+	p.z = z
 	var head [packHead]byte
 	copy(head[:], "PACK")
 	binary.BigEndian.PutUint32(head[4:], 2)
 	binary.BigEndian.PutUint32(head[8:], uint32(objects))
-	_, err := p.w.Write(head[:])
-	return p, err
+	_, err = p.Write(head[:])
+	return p, errors.Join(err, p.idx.OnHeader(uint32(objects)))
 }
 
-// close writes the trailing checksum of the pack.
-func (p *packWriter) close() error {
-	_, err := p.out.Write(p.sum.Sum(nil))
+// Write writes bytes of the pack.
+func (p *packWriter) Write(b []byte) (int, error) {
+	p.sum.Write(b)
+	p.at += uint64(len(b))
+	p.crc = crc32.Update(p.crc, crc32.IEEETable, b)
+	return p.out.Write(b)
+}
+
+// object writes an object.
+func (p *packWriter) object(x Packed, r io.Reader, size int64) error {
+	start := p.at
+	p.crc = 0
+	head := []byte{byte(x.Kind)<<4 | byte(size&15)}
+	for n := size >> 4; n > 0; n >>= 7 {
+		head[len(head)-1] |= 0x80
+		head = append(head, byte(n&0x7f))
+	}
+	if _, err := p.Write(head); err != nil {
+		return err
+	}
+	p.z.Reset(p)
+	if _, err := io.Copy(p.z, r); err != nil {
+		return err
+	}
+	err := p.z.Close()
+	p.idx.Add(x.Hash, start, p.crc)
 	return err
 }
 
-// WritePack writes the objects as a pack.
-func WritePack(ctx context.Context, o *DB, out io.Writer, list []Packed) error {
-	p, err := newPackWriter(out, len(list))
-	if err != nil {
-		return err
+// close writes the trailing checksum of the pack, and returns its index.
+func (p *packWriter) close() (*idxfile.MemoryIndex, error) {
+	sum := plumbing.Hash(p.sum.Sum(nil))
+	_, err := p.out.Write(sum[:])
+	if err = errors.Join(err, p.out.Flush(), p.idx.OnFooter(sum)); err != nil {
+		return nil, err
 	}
-	for _, x := range list {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r, size, err := o.Open(x.Kind, x.Hash)
-		if err == nil {
-			err = p.write(x.Kind, r, size)
-			r.Close()
-		}
-		if err != nil {
-			return fmt.Errorf("pack %s: %w", x.Hash, err)
-		}
-	}
-	return p.close()
+	return p.idx.Index()
 }
 
 // Packed identifies an object to be packed.
@@ -182,20 +202,46 @@ type Packed struct {
 	Hash plumbing.Hash
 }
 
-func (p *packWriter) write(kind plumbing.ObjectType, r io.Reader, size int64) error {
-	head := []byte{byte(kind)<<4 | byte(size&15)}
-	for n := size >> 4; n > 0; n >>= 7 {
-		head[len(head)-1] |= 0x80
-		head = append(head, byte(n&0x7f))
+// opener returns the content and size of an object.
+type opener func(Packed) (io.ReadCloser, int64, error)
+
+// WritePack writes the objects as a pack.
+func WritePack(ctx context.Context, o *DB, out io.Writer, list []Packed) error {
+	_, err := writePack(ctx, out, list, zlib.DefaultCompression, o.openPacked)
+	return err
+}
+
+func (o *DB) openPacked(x Packed) (io.ReadCloser, int64, error) { return o.Open(x.Kind, x.Hash) }
+
+func writePack(ctx context.Context, out io.Writer, list []Packed, level int, open opener) (*idxfile.MemoryIndex, error) {
+	p, err := newPackWriter(out, len(list), level)
+	if err != nil {
+		return nil, err
 	}
-	if _, err := p.w.Write(head); err != nil {
-		return err
+	for _, x := range list {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r, size, err := open(x)
+		if err == nil {
+			err = errors.Join(p.object(x, r, size), r.Close())
+		}
+		if err != nil {
+			return nil, fmt.Errorf("pack %s: %w", x.Hash, err)
+		}
 	}
-	p.z.Reset(p.w)
-	if _, err := io.Copy(p.z, r); err != nil {
-		return err
+	return p.close()
+}
+
+// Pack stores objects as a pack. It compresses them lightly, because the pack never leaves
+// this machine. open returns an object's content and size.
+func (p *Packs) Pack(ctx context.Context, list []Packed, open func(Packed) (io.ReadCloser, int64, error)) error {
+	if len(list) == 0 {
+		return nil
 	}
-	return p.z.Close()
+	return p.create(false, func(f *os.File) (*idxfile.MemoryIndex, error) {
+		return writePack(ctx, f, list, zlib.BestSpeed, open)
+	})
 }
 
 // drop removes a temporary file, which may already be gone.

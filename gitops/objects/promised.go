@@ -101,36 +101,41 @@ func (o *DB) Prefetch(ids []plumbing.Hash) error {
 const maxNearFiles = 32
 
 // PrefetchNear fetches a promised content together with the other files of its
-// directory if that is small, as they are likely to be read next.
+// directory if that is small, as they are likely to be read next. If the remote lacks one of
+// them, it fetches none.
 func (o *DB) PrefetchNear(tree plumbing.Hash, name string, h plumbing.Hash) error {
 	if !o.pool.Partial() || o.Has(h) {
 		return nil
 	}
-	ids := []plumbing.Hash{h}
 	dir, err := o.Find(tree, path.Dir(name))
 	if err != nil {
 		return err
 	}
 	list, err := o.Tree(dir.Hash)
-	if err == nil && len(list) <= maxNearFiles {
-		for _, e := range list {
-			if e.IsFile() {
-				ids = append(ids, e.Hash)
-			}
+	if err != nil || len(list) > maxNearFiles {
+		return err
+	}
+	var ids []plumbing.Hash
+	for _, e := range list {
+		if e.IsFile() {
+			ids = append(ids, e.Hash)
 		}
 	}
-	return errors.Join(err, o.Prefetch(ids))
+	if err = o.Prefetch(ids); errors.Is(err, ErrNotFound) {
+		err = nil // reading fetches the one content
+	}
+	return err
 }
 
 // EncodedObject returns an object that verifies its content against its id. A promised
 // content is fetched first.
 func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.EncodedObject, error) {
-	e, err := o.stored(t, h)
+	e, err := o.local(t, h)
 	if t == plumbing.BlobObject && errors.Is(err, plumbing.ErrObjectNotFound) && o.pool.Partial() {
 		if err := o.Prefetch([]plumbing.Hash{h}); err != nil { //control:promised-is-brought
 			return nil, err
 		}
-		e, err = o.stored(t, h)
+		e, err = o.local(t, h)
 	}
 	if err != nil {
 		return nil, err
@@ -140,38 +145,27 @@ func (o *DB) EncodedObject(t plumbing.ObjectType, h plumbing.Hash) (plumbing.Enc
 
 // EncodedObjectSize returns an object's size. It fetches a promised content.
 func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
-	n, err := o.storedSize(h)
+	n, err := o.localSize(h)
 	if errors.Is(err, plumbing.ErrObjectNotFound) {
 		if err := o.Prefetch([]plumbing.Hash{h}); err != nil {
 			return 0, err
 		}
-		return o.storedSize(h)
+		return o.localSize(h)
 	}
 	return n, err
 }
 
-// checkPromised returns an error unless the remote has the missing contents of a commit, or
-// they could be fetched.
+// checkPromised returns an error if a missing content of a commit was made here, and not at
+// the remote.
 func (o *DB) checkPromised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
 	if !o.pool.Partial() {
 		return plumbing.ErrObjectNotFound
 	}
 	list, err := Unsent(ctx, o, commit, plumbing.ZeroHash, there)
-	if err != nil {
-		return err
+	if err == nil && slices.ContainsFunc(Contents(list), func(h plumbing.Hash) bool { return slices.Contains(lacks, h) }) { //control:lost-is-not-promised
+		err = plumbing.ErrObjectNotFound
 	}
-	ours := map[plumbing.Hash]bool{}
-	for _, x := range list {
-		ours[x.Hash] = true
-	}
-	lacks = slices.DeleteFunc(lacks, func(h plumbing.Hash) bool { return !ours[h] })
-	if err := o.Prefetch(lacks); err != nil {
-		return err
-	}
-	if len(o.Missing(lacks)) > 0 { //control:lost-is-not-promised
-		return plumbing.ErrObjectNotFound
-	}
-	return nil
+	return err
 }
 
 // Contents returns the ids of the blobs among the objects.

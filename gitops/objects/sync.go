@@ -165,7 +165,7 @@ func (p *Pool) Mend() error {
 // itself is treated as missing from then on.
 //
 // In a partial mirror, contents that the remote has count as existing: those reachable
-// from its refs, given in there. Newer ones must exist, or be fetched now.
+// from its refs, given in there. Newer ones must exist.
 func (o *DB) Whole(ctx context.Context, commit string, there map[string]plumbing.Hash) (bool, error) {
 	var lacks []plumbing.Hash
 	tree, err := o.TreeOf(commit)

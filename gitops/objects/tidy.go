@@ -2,10 +2,11 @@ package objects
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
+	"compress/zlib"
 	"context"
 	"crypto/sha1"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -41,11 +42,8 @@ func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 		return err
 	}
 	start, few := time.Now(), toJoin(list)
-	for _, promised := range []bool{true, false} {
-		alike := slices.DeleteFunc(slices.Clone(few), func(f packFile) bool { return f.promised != promised })
-		if err := p.join(ctx, alike, promised); err != nil {
-			return fmt.Errorf("join packs: %w", err)
-		}
+	if err := p.join(ctx, few); err != nil {
+		return fmt.Errorf("join packs: %w", err)
 	}
 	p.Log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
 	return nil
@@ -117,8 +115,9 @@ func toJoin(list []packFile) []packFile {
 
 // join concatenates packs into a new one. Objects keep their stored form: a delta
 // refers to its base by relative offset or by id, and both remain valid. A pack that
-// repeats an object of an earlier one is left alone.
-func (p *Packs) join(ctx context.Context, list []packFile, promised bool) error {
+// repeats an object of an earlier one is left alone. With one part of a promisor, git may
+// take any missing object that the new pack refers to as promised.
+func (p *Packs) join(ctx context.Context, list []packFile) error {
 	seen := map[plumbing.Hash]bool{}
 	var parts []packFile
 	for _, part := range list {
@@ -136,6 +135,7 @@ func (p *Packs) join(ctx context.Context, list []packFile, promised bool) error 
 	if len(parts) < 2 {
 		return nil
 	}
+	promised := slices.ContainsFunc(parts, func(part packFile) bool { return part.promised })
 	err := p.create(promised, func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
 	for _, part := range parts { // .pack first, because readers look for it
 		if err == nil {
@@ -165,49 +165,33 @@ func (part *packFile) readIndex() error {
 		}
 	}
 	if errors.Is(err, io.EOF) {
-		err = iter.Close()
+		err = nil // a list in memory needs no Close
 	}
 	return err
 }
 
 // writeJoined writes the joined pack and returns its index.
 func writeJoined(ctx context.Context, out io.Writer, parts []packFile, objects int) (*idxfile.MemoryIndex, error) {
-	buf := bufio.NewWriterSize(out, 256<<10)
-	p, err := newPackWriter(buf, objects)
+	p, err := newPackWriter(out, objects, zlib.NoCompression)
 	if err != nil {
 		return nil, err
 	}
-	idx := &idxfile.Writer{}
-	if err := idx.OnHeader(uint32(objects)); err != nil {
-		return nil, err
-	}
-	shift := int64(0) // added to the offset of each object
 	for _, part := range parts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := part.copy(p.w); err != nil {
+		shift := p.at - packHead // added to the offset of each object
+		if err := part.copy(p); err != nil {
 			return nil, fmt.Errorf("copy %s: %w", filepath.Base(part.path), err)
 		}
 		for _, e := range part.objects {
-			idx.Add(e.Hash, e.Offset+uint64(shift), e.CRC32) //control:joined-packs
+			p.idx.Add(e.Hash, e.Offset+shift, e.CRC32) //control:joined-packs
 		}
-		shift += part.size - packHead - sha1.Size
 	}
-	sum := p.sum.Sum(nil)
-	if err := p.close(); err != nil {
-		return nil, err
-	}
-	if err := idx.OnFooter(plumbing.Hash(sum)); err != nil {
-		return nil, err
-	}
-	if err := buf.Flush(); err != nil {
-		return nil, err
-	}
-	return idx.Index()
+	return p.close()
 }
 
-// copy writes the objects of a pack. It verifies their number and the checksum.
+// copy writes the objects of a pack, and verifies its checksum.
 func (part *packFile) copy(w io.Writer) error {
 	f, err := os.Open(part.path + ".pack")
 	if err != nil {
@@ -215,25 +199,15 @@ func (part *packFile) copy(w io.Writer) error {
 	}
 	defer f.Close()
 	sum := sha1.New()
-	var head [packHead]byte
-	if _, err := io.ReadFull(f, head[:]); err != nil {
-		return err
+	in := io.TeeReader(io.LimitReader(f, part.size-sha1.Size), sum)
+	if _, err = io.CopyN(io.Discard, in, packHead); err == nil {
+		_, err = io.Copy(w, in)
 	}
-	if n := binary.BigEndian.Uint32(head[8:]); n != uint32(len(part.objects)) {
-		return fmt.Errorf("the pack has %d objects, its index %d", n, len(part.objects))
+	want, rerr := io.ReadAll(f)
+	if err = errors.Join(err, rerr); err == nil && !bytes.Equal(want, sum.Sum(nil)) {
+		err = fmt.Errorf("the pack is damaged: its sum is %x, and it says %x", sum.Sum(nil), want)
 	}
-	sum.Write(head[:])
-	if _, err := io.CopyN(io.MultiWriter(w, sum), f, part.size-packHead-sha1.Size); err != nil {
-		return err
-	}
-	var want [sha1.Size]byte
-	if _, err := io.ReadFull(f, want[:]); err != nil {
-		return err
-	}
-	if got := sum.Sum(nil); [sha1.Size]byte(got) != want {
-		return fmt.Errorf("the pack is damaged: its sum is %x, and it says %x", got, want)
-	}
-	return nil
+	return err
 }
 
 // looseCount estimates the number of loose objects older than before by counting one
@@ -279,10 +253,7 @@ func (p *Packs) packLoose(ctx context.Context, before time.Time) error {
 		return nil
 	}
 	err = p.create(false, func(f *os.File) (*idxfile.MemoryIndex, error) {
-		if err := WritePack(ctx, o, f, list); err != nil {
-			return nil, err
-		}
-		return indexPack(ctx, f)
+		return writePack(ctx, f, list, zlib.DefaultCompression, o.openPacked)
 	})
 	for _, path := range old {
 		if err == nil {

@@ -140,9 +140,9 @@ func Unsent(ctx context.Context, o *DB, head, now plumbing.Hash, remote map[stri
 	if err != nil {
 		return nil, err
 	}
-	c := &collector{o: o, seen: map[plumbing.Hash]bool{}}
+	c := &Collector{Tree: o.Tree}
 	for _, commit := range commits {
-		c.add(plumbing.CommitObject, commit.Hash)
+		c.Add(plumbing.CommitObject, commit.Hash)
 		var old []plumbing.Hash
 		before := commit.ParentHashes
 		if commit.Hash == head && len(before) == 0 && !now.IsZero() && o.Has(now) { //control:parts-are-sent-once
@@ -155,39 +155,45 @@ func Unsent(ctx context.Context, o *DB, head, now plumbing.Hash, remote map[stri
 			}
 			old = append(old, tree)
 		}
-		if err := c.tree(ctx, commit.TreeHash, old); err != nil {
+		if err := c.Walk(ctx, commit.TreeHash, old...); err != nil {
 			return nil, err
 		}
 	}
-	return c.list, nil
+	return c.List, nil
 }
 
-// collector gathers objects of a tree that are in none of its parents' trees.
-type collector struct {
-	o    *DB
+// Collector lists objects, each once.
+type Collector struct {
+	List []Packed
+	Tree func(h plumbing.Hash) ([]Entry, error)
+	Has  func(h plumbing.Hash) bool // reports objects to leave out with everything below; nil means none
 	seen map[plumbing.Hash]bool
-	list []Packed
 }
 
-func (c *collector) add(t plumbing.ObjectType, h plumbing.Hash) bool {
-	if c.seen[h] {
+// Add adds an object. It reports false if that is in the list, or left out of it.
+func (c *Collector) Add(t plumbing.ObjectType, h plumbing.Hash) bool {
+	if c.seen[h] || c.Has != nil && c.Has(h) {
 		return false
 	}
+	if c.seen == nil {
+		c.seen = map[plumbing.Hash]bool{}
+	}
 	c.seen[h] = true
-	c.list = append(c.list, Packed{t, h})
+	c.List = append(c.List, Packed{t, h})
 	return true
 }
 
-func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Hash) error {
+// Walk adds the objects of a tree that are in none of the old ones.
+func (c *Collector) Walk(ctx context.Context, h plumbing.Hash, old ...plumbing.Hash) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if slices.Contains(old, h) || !c.add(plumbing.TreeObject, h) {
+	if slices.Contains(old, h) || !c.Add(plumbing.TreeObject, h) {
 		return nil
 	}
 	was := map[string][]plumbing.Hash{}
 	for _, p := range old {
-		list, err := c.o.Tree(p)
+		list, err := c.Tree(p)
 		if err != nil {
 			return err
 		}
@@ -195,7 +201,7 @@ func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Ha
 			was[e.Name] = append(was[e.Name], e.Hash)
 		}
 	}
-	list, err := c.o.Tree(h)
+	list, err := c.Tree(h)
 	if err != nil {
 		return err
 	}
@@ -207,21 +213,21 @@ func (c *collector) tree(ctx context.Context, h plumbing.Hash, old []plumbing.Ha
 	return nil
 }
 
-func (c *collector) entry(ctx context.Context, e Entry, was []plumbing.Hash) error {
+func (c *Collector) entry(ctx context.Context, e Entry, was []plumbing.Hash) error {
 	switch {
 	case e.Mode == filemode.Submodule || slices.Contains(was, e.Hash):
 		return nil
 	case e.IsDir():
 		var trees []plumbing.Hash
 		for _, h := range was {
-			if _, err := c.o.Tree(h); err == nil {
+			if _, err := c.Tree(h); err == nil {
 				trees = append(trees, h)
 			} else if !errors.Is(err, plumbing.ErrObjectNotFound) {
 				return err
 			}
 		}
-		return c.tree(ctx, e.Hash, trees)
+		return c.Walk(ctx, e.Hash, trees...)
 	}
-	c.add(plumbing.BlobObject, e.Hash)
+	c.Add(plumbing.BlobObject, e.Hash)
 	return nil
 }

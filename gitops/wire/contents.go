@@ -20,11 +20,6 @@ import (
 // Contents are requested with version 2 of the protocol: it accepts any object id, and
 // the server need not check its refs.
 
-// MissingError reports an object that the remote does not have.
-type MissingError struct{ ID plumbing.Hash }
-
-func (e *MissingError) Error() string { return fmt.Sprintf("the remote does not have %s", e.ID) }
-
 // Promises reports whether a remote supports partial clones: it sends commits without
 // contents, and contents by id.
 func (w *Wire) Promises(ctx context.Context, remote string) (bool, error) {
@@ -62,7 +57,7 @@ func (w *Wire) fetchService(ctx context.Context, remote string) (*Service, error
 }
 
 // Contents requests objects by id and returns a pack with exactly these. If the remote
-// lacks one of them, it returns a [MissingError] and no pack.
+// lacks one of them, the error is [objects.ErrNotFound].
 func (w *Wire) Contents(ctx context.Context, remote string, ids []plumbing.Hash) (io.ReadCloser, error) {
 	var body bytes.Buffer
 	e := pktline.NewEncoder(&body)
@@ -117,9 +112,8 @@ type packOf struct {
 
 // declinedError returns the error for a response without a pack.
 func declinedError(line string) error {
-	_, id, ok := strings.Cut(line, "not our ref ")
-	if id = strings.TrimSpace(id); ok && objects.IsID(id) {
-		return &MissingError{plumbing.NewHash(id)}
+	if _, id, ok := strings.Cut(line, "not our ref "); ok {
+		return fmt.Errorf("%w: the remote does not have %q", objects.ErrNotFound, trailer.OneLine(id))
 	}
 	return fmt.Errorf("the remote said %q", trailer.OneLine(line))
 }
