@@ -61,7 +61,7 @@ type Text struct {
 	Review int64
 }
 
-// CurrentText is the current version of a text and its rendered HTML. Addresses of private
+// Said is the current version of a text and its rendered HTML. Addresses of private
 // attachments in HTML carry a signature that is valid for some minutes.
 type Said struct{ Body, HTML string }
 

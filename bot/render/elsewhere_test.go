@@ -27,7 +27,7 @@ var unsaid = regexp.MustCompile(`^(?:errors\.New|fmt\.Errorf|panic|regexp\.MustC
 var elsewhere = map[string]string{
 	"bot.codeLabel": "the model", "bot.request.texts": "the model", "bot/approval.Requests.Moot": "the model", "bot/pull.PreviousSession": "the model",
 	"bot/custom.Command.Call": "the model", "bot/custom.oneLine": "the model",
-	"bot.request.keep": "the model", "bot.commands": "an example of a task",
+	"bot.request.keep": "the model", "bot/command.ownTasks": "the model", "bot.commands": "an example of a task",
 	"bot.Bot.notFromUser": "the log", "bot/approval.Session.JudgeReview": "the log",
 	"bot/approval.Fork.ask": "the name of a fact",
 	"bot.desk.MayBegin":     "the log", "bot.desk.MayGoOn": "the log", "bot.askWatchers": "the log",

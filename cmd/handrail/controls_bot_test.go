@@ -70,7 +70,7 @@ var controlsOfBot = []control{
 	{"review-branch-of-others", "false", "./bot/ghapp", "TestBranchThatMovedStays"},
 	{"hidden-text", "ignore 1", "./bot", "TestUntrustedWords"},
 	{"command-as-shown", `value r.cleanText("words", r.cmd.Text, ""), true`, "./bot", "TestWordsOfTheWholeComment"},
-	{"shown-is-asked", "value ghapp.CurrentText{}, error(nil)", "./bot", "TestTextIsReadAgain"},
+	{"shown-is-asked", "value ghapp.Said{}, error(nil)", "./bot", "TestTextIsReadAgain"},
 	{"html-of-the-text", "false", "./bot/ghapp", "TestHTMLOfTheText"},
 	{"commands-as-shown", "true", "./bot/command", "TestCommandsAsShown"},
 	{"words-above", "drop", "./bot", "TestWordsAboveTheCommand"},
