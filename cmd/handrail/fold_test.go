@@ -17,7 +17,7 @@ var readers = map[string]string{
 	"bot/store/threadref.allowed": "whether a call begins that a person was asked for",
 	"cmd/terminal.Event":          "a line for each event, on the terminal",
 	"bot/store/storetest.*":       "a suite of tests",
-	"agent/work.Unsealed":         "contents of files that are sealed, for people",
+	"agent/work.Unseal":           "contents of files that are sealed, for people",
 	"bot/store/anchor.sign":       "where a run ended",
 	"cmd/action.Event":            "what is asked, in the log of a job",
 	"cmd/action.Report":           "whether a run ended while this job worked",
