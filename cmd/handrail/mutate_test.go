@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,9 @@ import (
 )
 
 var mutateControls = flag.String("controls", "", `take these controls out, one after the other ("all", or names with commas)`)
+
+// notBuilt matches the line of a package that did not compile.
+var notBuilt = regexp.MustCompile(`(?m)^FAIL\t\S+ \[(?:build|setup) failed\]$`)
 
 // TestMutations takes one control after the other out of the program and
 // checks that the test that is named for it fails then. A control whose
@@ -68,7 +72,7 @@ func unnoticed(t *testing.T, at place, c control) string {
 	must(t, err)
 	list := filepath.Join(t.TempDir(), "overlay.json")
 	must(t, os.WriteFile(list, overlay, 0o600))
-	run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-vet=off", "-count=1", "-timeout", "120s", "-run", c.test}, strings.Fields(c.packages)...)...)
+	run := exec.CommandContext(t.Context(), "go", append([]string{"test", "-vet=off", "-count=1", "-timeout", "300s", "-run", c.test}, strings.Fields(c.packages)...)...)
 	run.Dir = root
 	// By the environment it reaches the programs that a test builds, too.
 	run.Env = append(os.Environ(), "HANDRAIL_LONG=1", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+list))
@@ -77,7 +81,7 @@ func unnoticed(t *testing.T, at place, c control) string {
 	switch {
 	case err == nil:
 		return "NOT NOTICED"
-	case bytes.Contains(out, []byte("build failed]")), bytes.Contains(out, []byte("setup failed]")):
+	case notBuilt.Match(out):
 		return "does not compile: " + strings.Join(lines[:min(3, len(lines))], " ")
 	case !bytes.Contains(out, []byte("--- FAIL")):
 		return "failed for another reason: " + lines[len(lines)-1]
