@@ -107,7 +107,11 @@ func TestScheduleKilled(t *testing.T) {
 		return finish("A fault.")(ctx, work)
 	}
 	due(0)
-	if err := with(killed{w.store.Meta}).Work(t.Context(), repo+"#0"); err == nil {
+	dies := with(killed{w.store.Meta})
+	must(t, dies.Work(t.Context(), repo+"#0"))
+	waiting, err := w.store.Wakes.Waiting(t.Context(), 10)
+	must(t, err)
+	if len(waiting) != 1 || dies.Work(t.Context(), waiting[0].Thread) == nil {
 		t.Fatal("it did not die")
 	}
 	b := with(w.store.Meta)

@@ -100,7 +100,8 @@ func learn(ctx context.Context, h *watch.Heard, installation int64, pushed strin
 }
 
 // begin hands one occurrence to the thread of its result, or notes why there is nothing
-// to do. Cheap checks come first.
+// to do. Cheap checks come first. The thread notes the beginning: it may be at work before
+// this function returns.
 func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
 	place, err := h.Start(ctx, s.Installation)
 	if err != nil {
@@ -139,18 +140,25 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 	if _, err := h.Store.Deliveries.Put(ctx, &there); err != nil {
 		return nil, err
 	}
-	return &watch.Answer{Note: "begun in " + to.Key()}, note(fmt.Sprintf("begun in #%d", to.Number), func(st *State) { st.Commit = place.Base })
+	return &watch.Answer{Note: "handed to " + to.Key()}, nil
 }
 
 // inThread returns the scheduled session in the thread of its result. The session is
 // unattended: it is read only unless its schedule asks for approvals.
 func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) {
+	note := func(what string, keep func(*State)) error {
+		book := Book{Meta: h.Store.Meta}
+		return book.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: what}, keep)
+	}
 	if h.Session != nil && !h.Session.State.Over() { //control:runs-do-not-overlap
 		const what = "the previous run has not ended"
-		err := Book{Meta: h.Store.Meta}.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: "left out: " + what}, readAgain(s.Range))
-		return &watch.Answer{Note: what}, err
+		return &watch.Answer{Note: what}, note("left out: "+what, nil)
 	}
 	if err := h.At.Connect(ctx, h.GitHub, s.Installation); err != nil {
+		return nil, err
+	}
+	begun := func(st *State) { st.Commit = s.Range.To }
+	if err := note(fmt.Sprintf("begun in #%d", h.At.Ref.Number), begun); err != nil {
 		return nil, err
 	}
 	e := s.Entry
