@@ -270,7 +270,11 @@ func with(cfg Config) (*Agent, error) {
 	if err != nil {
 		return nil, fmt.Errorf("new agent: %w", err)
 	}
-	return &Agent{cfg: cfg, tools: registry, calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical)}, nil
+	return &Agent{
+		cfg:   cfg,
+		tools: registry,
+		calls: toolcall.New(tools.ForModel(registry.Specs()), registry.Canonical),
+	}, nil
 }
 
 // edits reports whether a tool changes existing text.
@@ -286,7 +290,10 @@ func (a *Agent) may(m policy.Mode, tool, command string) bool {
 	if command == "" || m.Allows(policy.Write) {
 		return m.Allows(kind)
 	}
-	return a.cfg.Policy.Check(m, policy.Action{Kind: kind, Tool: tool, Command: command, Cwd: ".", Display: command}).Verdict == policy.Allow
+	return a.cfg.Policy.Check(
+		m,
+		policy.Action{Kind: kind, Tool: tool, Command: command, Cwd: ".", Display: command},
+	).Verdict == policy.Allow
 }
 
 // writes returns the file that a call writes, or "".

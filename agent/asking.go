@@ -153,7 +153,11 @@ func (g *gate) approvalDoubt(ctx context.Context, r *session.Request) (string, e
 
 // staleEvent records that a request or its answer no longer counts.
 func staleEvent(c *session.CallState, why string) *session.Event {
-	return session.NewEvent(session.TypeResolved, c.Turn, session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why})
+	return session.NewEvent(
+		session.TypeResolved,
+		c.Turn,
+		session.Resolved{ID: c.Request.ID, Verdict: policy.Stale, Reason: why},
+	)
 }
 
 // isRefused reports whether a request was closed without an approval.

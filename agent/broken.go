@@ -26,7 +26,18 @@ func (*panicked) Final() bool { return true }
 func (j *journal) guard(ctx context.Context, what string, fn func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil { //control:panic-is-an-error
-			j.logger.ErrorContext(ctx, "panic", "session", j.Task.Session, "what", what, "value", fmt.Sprint(v), "stack", string(debug.Stack()))
+			j.logger.ErrorContext(
+				ctx,
+				"panic",
+				"session",
+				j.Task.Session,
+				"what",
+				what,
+				"value",
+				fmt.Sprint(v),
+				"stack",
+				string(debug.Stack()),
+			)
 			err = &panicked{what, v}
 		}
 	}()

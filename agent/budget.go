@@ -72,7 +72,16 @@ func (m *meter) exhaustedShare(ctx context.Context) (string, error) {
 	if m.shares == nil {
 		return "", nil
 	}
-	list, err := m.shares(ctx, policy.Limits{Turns: m.spent().turns, Tokens: m.Tokens, Edits: m.Edits, Lines: m.Lines, Time: policy.Duration(m.now().Sub(m.began))})
+	list, err := m.shares(
+		ctx,
+		policy.Limits{
+			Turns:  m.spent().turns,
+			Tokens: m.Tokens,
+			Edits:  m.Edits,
+			Lines:  m.Lines,
+			Time:   policy.Duration(m.now().Sub(m.began)),
+		},
+	)
 	if err != nil {
 		return "", fmt.Errorf("look up shared budgets: %w", err)
 	}

@@ -113,7 +113,8 @@ func (k *claims) ran(c *session.CallState, files, edits bool) {
 			k.read = append(k.read, path)
 		}
 	}
-	if (!files || len(c.Result.Changes) > 0) && c.Result.OK && !c.Result.Mistake && !strings.Contains(c.Result.Content, patch.NotParsed) {
+	if (!files || len(c.Result.Changes) > 0) && c.Result.OK && !c.Result.Mistake &&
+		!strings.Contains(c.Result.Content, patch.NotParsed) {
 		k.back = 0
 	}
 	k.cleaned = k.cleaned || c.Request != nil && c.Request.Approval.State == policy.Used && c.Result.OK && //control:cleaning-is-work
@@ -223,8 +224,12 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 		return nil, f.tell(ctx, session.NoteRefused, say)
 	}
 	if open := openTodo(f.Todo); open > 0 && !f.claims.nudged && f.meter.turnsLeft() > 1 {
-		return nil, f.tell(ctx, session.NoteTodo, fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
-			"Do what is open, or bring the list up to date, and complete again.", items(open)))
+		return nil, f.tell(
+			ctx,
+			session.NoteTodo,
+			fmt.Sprintf("You said that the task is complete, but your todo list has %s. "+
+				"Do what is open, or bring the list up to date, and complete again.", items(open)),
+		)
 	}
 	status := session.StatusDone
 	if !f.changed() { //control:answered-is-not-done
@@ -275,7 +280,10 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 	case speech.Announces(said):
 		doubt = "You announced work and did none: no file was changed. "
 	case f.claims.tried != "": //control:tried-is-not-made
-		doubt = fmt.Sprintf("You said that you are done, but nothing is there of your change (%s), and no file was changed. ", f.claims.tried)
+		doubt = fmt.Sprintf(
+			"You said that you are done, but nothing is there of your change (%s), and no file was changed. ",
+			f.claims.tried,
+		)
 	}
 	if doubt != "" && f.claims.refusals < maxRefusals {
 		return nil, f.tell(ctx, session.NoteRefused, doubt+"Make the change with the tools now. "+
@@ -296,10 +304,16 @@ func (f *finisher) unchanged(ctx context.Context, said string) (*session.Outcome
 func (f *finisher) conflicts(ctx context.Context, m *session.Merge) (*session.Outcome, error) {
 	files := strings.Join(m.Open, ", ")
 	if f.claims.refusals < maxRefusals {
-		return nil, f.tell(ctx, session.NoteRefused, "You said that the task is complete, but conflict marks are left in "+files+
-			". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.")
+		return nil, f.tell(
+			ctx,
+			session.NoteRefused,
+			"You said that the task is complete, but conflict marks are left in "+files+
+				". Write each of these files as it is to be, without the lines <<<<<<<, ======= and >>>>>>>, and complete again.",
+		)
 	}
-	return failed("The conflicts with " + m.Branch + " were not resolved: both sides are still in " + files + ". The branch is as it was before. Say how to resolve them, or undo, which gives up merging " + m.Branch + "."), nil
+	return failed(
+		"The conflicts with " + m.Branch + " were not resolved: both sides are still in " + files + ". The branch is as it was before. Say how to resolve them, or undo, which gives up merging " + m.Branch + ".",
+	), nil
 }
 
 // changed reports whether there is a change since the user's last request, on the branch
@@ -313,7 +327,11 @@ func (f *finisher) sayErrors(ctx context.Context, errs []string) (*session.Outco
 	if len(errs) == 0 {
 		return nil, nil
 	}
-	return nil, f.tell(ctx, session.NoteReminder, "Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "))
+	return nil, f.tell(
+		ctx,
+		session.NoteReminder,
+		"Part of your answer looked like a call and could not be understood: "+strings.Join(errs, "; "),
+	)
 }
 
 func (f *finisher) garbled(ctx context.Context, errs []string) (*session.Outcome, error) {
@@ -340,7 +358,9 @@ func (f *finisher) nothing(ctx context.Context) (*session.Outcome, error) {
 		but = " but thinking"
 	}
 	if f.claims.empty >= maxFailed {
-		return failed(fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, maxFailed)), nil
+		return failed(
+			fmt.Sprintf("The model answered nothing%s %d times in a row. Try again, or use another model.", but, maxFailed),
+		), nil
 	}
 	if but != "" {
 		return nil, f.retry(ctx, "Your answer was all thinking, and what stands in that is not run. "+
@@ -385,8 +405,10 @@ const maxMistakes = 6
 // stuck ends a session if its model repeats mistakes or makes no progress.
 func (f *finisher) stuck() *session.Outcome {
 	if n := f.habits.Stale(); n >= maxStale { //control:stuck-without-news
-		return failed(fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, despite a reminder. "+
-			"Nothing is lost. Describe the task more precisely, or use a larger model.", n))
+		return failed(
+			fmt.Sprintf("The model is stuck: in %d turns it saw nothing new and changed nothing, despite a reminder. "+
+				"Nothing is lost. Describe the task more precisely, or use a larger model.", n),
+		)
 	}
 	if f.habits.Wrong() < maxMistakes {
 		return nil

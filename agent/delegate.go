@@ -41,7 +41,16 @@ func (d *delegate) run(ctx context.Context, c *session.CallState, task session.T
 	if err != nil {
 		return nil, err
 	}
-	results, waits, errs := make([]*session.Result, len(jobs)), make([]*session.Outcome, len(jobs)), make([]error, len(jobs))
+	results, waits, errs := make(
+		[]*session.Result,
+		len(jobs),
+	), make(
+		[]*session.Outcome,
+		len(jobs),
+	), make(
+		[]error,
+		len(jobs),
+	)
 	var all sync.WaitGroup
 	for i, jb := range jobs {
 		all.Go(func() {
@@ -93,7 +102,10 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 		if err != nil || res.Task == nil || !reads(res.Task.Mode) {
 			break // handled in its turn
 		}
-		if err := d.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeStarted, c.Turn, session.Started{Call: c.ID, Title: callTitle(c, ru.action)})); err != nil {
+		if err := d.record(ctx, decisionEvent(c, ru), session.NewEvent(session.TypeStarted, c.Turn, session.Started{
+			Call:  c.ID,
+			Title: callTitle(c, ru.action),
+		})); err != nil {
 			return nil, err
 		}
 		out = append(out, job{c, *res.Task})
@@ -106,14 +118,27 @@ func (d *delegate) jobs(ctx context.Context, first job) ([]job, error) {
 func (d *delegate) work(ctx context.Context, jb job) (*session.Result, *session.Outcome, error) {
 	want, err := policy.ParseMode(jb.task.Mode)
 	if err == nil && !want.Within(d.mode) { //control:no-wider-inside
-		err = fmt.Errorf("mode %q allows more than %q, which this session works in; give the sub-task one of %s", want.Name, d.mode.Name, d.mode.IncludedModes())
+		err = fmt.Errorf(
+			"mode %q allows more than %q, which this session works in; give the sub-task one of %s",
+			want.Name,
+			d.mode.Name,
+			d.mode.IncludedModes(),
+		)
 	}
 	if err != nil {
 		return &session.Result{Content: err.Error(), Mistake: true}, nil, nil
 	}
 	task := session.Task{
-		Session: d.Task.Session, Thread: d.Task.Thread, Text: tools.TaskText(jb.task.Text), Mode: want.Name, Turns: jb.task.Turns,
-		Model: d.ModelName(), Base: d.Published, Branch: d.Branch, Nonce: d.Task.Nonce, Requester: d.Task.Requester,
+		Session:   d.Task.Session,
+		Thread:    d.Task.Thread,
+		Text:      tools.TaskText(jb.task.Text),
+		Mode:      want.Name,
+		Turns:     jb.task.Turns,
+		Model:     d.ModelName(),
+		Base:      d.Published,
+		Branch:    d.Branch,
+		Nonce:     d.Task.Nonce,
+		Requester: d.Task.Requester,
 	}
 	a := d.inner()
 	j := newJournal(a, session.NewPart(d.log, jb.call.ID, d.onEvent, &d.logMu))

@@ -16,7 +16,9 @@ import (
 // paths, and an answer is followed only by the results that it asked for.
 func filesTurn(e entry, nonce string, writes bool) []llm.Message {
 	if e.answer == nil {
-		return []llm.Message{{Role: llm.RoleUser, Content: filesRequest(e, nonce, writes), Images: pictures(e.images), Ours: e.nudge}}
+		return []llm.Message{
+			{Role: llm.RoleUser, Content: filesRequest(e, nonce, writes), Images: pictures(e.images), Ours: e.nudge},
+		}
 	}
 	raw := strings.TrimSpace(cmp.Or(e.answer.Again, e.answer.Raw, e.answer.Content))
 	out := []llm.Message{{Role: llm.RoleAssistant, Content: raw}}
@@ -71,7 +73,8 @@ func filesResult(c *session.CallState, nonce string) string {
 // Any other text is returned unchanged.
 func plainFile(shown string) string {
 	head, rest, ok := strings.Cut(shown, "\n")
-	if !ok || !strings.HasPrefix(head, "File: ") || !strings.HasSuffix(head, " lines)") && !strings.HasSuffix(head, "(1 line)") {
+	if !ok || !strings.HasPrefix(head, "File: ") ||
+		!strings.HasSuffix(head, " lines)") && !strings.HasSuffix(head, "(1 line)") {
 		return shown
 	}
 	var out strings.Builder

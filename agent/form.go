@@ -67,7 +67,11 @@ var formInstructions = map[llm.Form]string{
 // stepTo switches to another form. For the files form it discards the answers since the
 // latest user message.
 func (j *journal) stepTo(ctx context.Context, form llm.Form, why string) error {
-	note := session.Note{Kind: session.NoteFallback, Form: string(form), Text: strings.TrimSpace(why + " " + formInstructions[form])}
+	note := session.Note{
+		Kind: session.NoteFallback,
+		Form: string(form),
+		Text: strings.TrimSpace(why + " " + formInstructions[form]),
+	}
 	if form == llm.FormFiles {
 		note.Text = formInstructions[form]
 		if done := j.changedPaths(); done != "" {

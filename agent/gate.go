@@ -59,7 +59,10 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return ruling{mistake: true, refused: err.Error()}, nil
 	}
 	if c.Truncated && action.Kind != policy.Read && action.Kind != policy.Converse {
-		return ruling{mistake: true, refused: "Your answer was cut off inside this call, so it was not run. Send it again in smaller pieces."}, nil
+		return ruling{
+			mistake: true,
+			refused: "Your answer was cut off inside this call, so it was not run. Send it again in smaller pieces.",
+		}, nil
 	}
 	action.Tool = c.Name
 	action.Edits = g.modeEdits()
@@ -70,7 +73,9 @@ func (g *gate) rule(ctx context.Context, c *session.CallState) (ruling, error) {
 		return out, g.bind(ctx, c.ID, &out)
 	}
 	if d.Verdict == policy.Deny {
-		out.refused = "This was refused: " + reasonText(d) + "\nDo not try to get around it; choose another way or explain what you need."
+		out.refused = "This was refused: " + reasonText(
+			d,
+		) + "\nDo not try to get around it; choose another way or explain what you need."
 	}
 	return out, nil
 }

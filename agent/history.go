@@ -38,12 +38,16 @@ type history struct {
 // newHistory returns the history of an empty log. edits reports whether a tool changes
 // existing text.
 func newHistory(edits func(tool string) bool) *history {
-	return &history{State: session.NewState(), edits: edits, habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
-		if !edits(tool) {
-			return ""
-		}
-		return pathArgument(arguments)
-	})}
+	return &history{
+		State: session.NewState(),
+		edits: edits,
+		habits: speech.NewHabits(func(tool string, arguments json.RawMessage) string {
+			if !edits(tool) {
+				return ""
+			}
+			return pathArgument(arguments)
+		}),
+	}
 }
 
 // maxGoal limits the goal in the session's notes, in characters.
@@ -214,7 +218,14 @@ func decisionText(r *session.Request) string {
 // stepOf summarizes a finished call for the notes.
 func stepOf(c *session.CallState) compact.Step {
 	n := readNamed(c.Arguments)
-	s := compact.Step{Tool: c.Name, OK: c.Result.OK, Test: c.Result.Tests != nil, Result: c.Result.Content, Command: n.command(), Paths: n.paths()}
+	s := compact.Step{
+		Tool:    c.Name,
+		OK:      c.Result.OK,
+		Test:    c.Result.Tests != nil,
+		Result:  c.Result.Content,
+		Command: n.command(),
+		Paths:   n.paths(),
+	}
 	for _, f := range c.Result.Changes {
 		s.Changed = append(s.Changed, f.Path)
 	}

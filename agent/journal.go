@@ -24,7 +24,14 @@ type journal struct {
 
 func newJournal(a *Agent, log session.Log) *journal {
 	cfg := a.cfg
-	return &journal{history: newHistory(a.edits), log: log, redactor: cfg.Redactor, onEvent: cfg.OnEvent, onLive: cfg.OnLive, logger: cfg.Log}
+	return &journal{
+		history:  newHistory(a.edits),
+		log:      log,
+		redactor: cfg.Redactor,
+		onEvent:  cfg.OnEvent,
+		onLive:   cfg.OnLive,
+		logger:   cfg.Log,
+	}
 }
 
 // open reads the log, and records the task when the log is empty.

@@ -19,7 +19,10 @@ func (r *callRunner) nameLeftOut(out *session.Result, list []session.LeftOut) {
 		return
 	}
 	if n := len(list) - maxLeftOut; n > 0 {
-		list = append(list[:maxLeftOut:maxLeftOut], session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)})
+		list = append(
+			list[:maxLeftOut:maxLeftOut],
+			session.LeftOut{Path: ".", Why: fmt.Sprintf("%d more that cannot be kept", n)},
+		)
 	}
 	var fresh []string
 	for _, l := range list {

@@ -33,17 +33,53 @@ type run struct {
 func newRun(a *Agent, j *journal) *run {
 	cfg := a.cfg
 	meter := newMeter(cfg, j)
-	m := &model{journal: j, llm: cfg.Model, configuredForm: cfg.Form, forms: cfg.Forms, retry: cfg.Retry, parser: a.calls, writes: a.writes, means: a.tools.Means, may: a.may, now: cfg.Now, maxAnswerTime: cfg.AnswerTime, server: cfg.Server}
+	m := &model{
+		journal:        j,
+		llm:            cfg.Model,
+		configuredForm: cfg.Form,
+		forms:          cfg.Forms,
+		retry:          cfg.Retry,
+		parser:         a.calls,
+		writes:         a.writes,
+		means:          a.tools.Means,
+		may:            a.may,
+		now:            cfg.Now,
+		maxAnswerTime:  cfg.AnswerTime,
+		server:         cfg.Server,
+	}
 	w := &window{journal: j, model: m, fixed: cfg.Context}
 	offers := &toolset{journal: j, Registry: a.tools, window: w}
 	reqs := &requests{journal: j, prompt: cfg.Prompt, tools: offers, window: w, model: m, maxTokens: cfg.MaxTokens}
 	shrink := &shrinker{journal: j, requests: reqs, window: w, model: m}
-	g := &gate{journal: j, Approvals: cfg.Approvals, policy: cfg.Policy, tools: offers, secrets: cfg.Secrets, deadline: cfg.Limits.Deadline, now: cfg.Now}
+	g := &gate{
+		journal:   j,
+		Approvals: cfg.Approvals,
+		policy:    cfg.Policy,
+		tools:     offers,
+		secrets:   cfg.Secrets,
+		deadline:  cfg.Limits.Deadline,
+		now:       cfg.Now,
+	}
 	plan := &planner{journal: j, gate: g, asks: cfg.Plans}
 	r := &run{
-		journal: j, planner: plan, inbox: cfg.Inbox, lookUp: cfg.Provide, meter: meter, model: m, window: w, requests: reqs, shrinker: shrink,
-		calls: &callRunner{journal: j, gate: g, saves: cfg.Checkpoints, now: cfg.Now, shrinker: shrink, tasks: &delegate{journal: j, agent: a, gate: g, meter: meter},
-			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w}},
+		journal:  j,
+		planner:  plan,
+		inbox:    cfg.Inbox,
+		lookUp:   cfg.Provide,
+		meter:    meter,
+		model:    m,
+		window:   w,
+		requests: reqs,
+		shrinker: shrink,
+		calls: &callRunner{
+			journal:  j,
+			gate:     g,
+			saves:    cfg.Checkpoints,
+			now:      cfg.Now,
+			shrinker: shrink,
+			tasks:    &delegate{journal: j, agent: a, gate: g, meter: meter},
+			reminder: &reminder{journal: j, meter: meter, requests: reqs, window: w},
+		},
 		publisher: &publisher{journal: j, gate: g, saves: cfg.Checkpoints},
 		places:    &places{journal: j, rules: cfg.PlaceRules, requests: reqs, model: m},
 		finisher: &finisher{
@@ -57,7 +93,18 @@ func newRun(a *Agent, j *journal) *run {
 			saves:    cfg.Checkpoints,
 		},
 	}
-	r.steps = []step{r.provide, r.calls.finish, r.publisher.publish, r.rest, r.planner.begin, r.handleLosses, r.finisher.finish, r.meter.check, r.places.give, r.think}
+	r.steps = []step{
+		r.provide,
+		r.calls.finish,
+		r.publisher.publish,
+		r.rest,
+		r.planner.begin,
+		r.handleLosses,
+		r.finisher.finish,
+		r.meter.check,
+		r.places.give,
+		r.think,
+	}
 	return r
 }
 
@@ -157,7 +204,10 @@ func (r *run) provide(ctx context.Context) (*session.Outcome, error) {
 		r.talk.unprovided = ""
 		return nil, nil
 	}
-	return nil, r.record(ctx, session.NewEvent(session.TypeNote, r.Turns, session.Note{Kind: session.NoteContext, Items: items}))
+	return nil, r.record(
+		ctx,
+		session.NewEvent(session.TypeNote, r.Turns, session.Note{Kind: session.NoteContext, Items: items}),
+	)
 }
 
 // think asks the model for one answer and records it.
@@ -195,14 +245,21 @@ func (r *run) modelFailed(ctx context.Context, err error) (*session.Outcome, err
 	switch {
 	case me.Kind == llm.Unsupported && r.model.disable(me.Lacks):
 		if r.model.text() && r.stepped == llm.FormAuto {
-			return nil, r.stepTo(ctx, r.model.form, "This server takes no native tool calls. Write calls as text, as the system prompt describes.")
+			return nil, r.stepTo(
+				ctx,
+				r.model.form,
+				"This server takes no native tool calls. Write calls as text, as the system prompt describes.",
+			)
 		}
 		return nil, nil
 	case me.Kind == llm.TooLong && r.window.squeezed < maxSqueezes:
 		return nil, r.shrinker.makeRoom(ctx)
 	case me.Kind == llm.TooLong:
-		me = &llm.Error{Kind: me.Kind, Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
-			"Use a model with a larger context, give it one (model.context, num_ctx), or ask for less at once.", r.window.size())}
+		me = &llm.Error{
+			Kind: me.Kind,
+			Public: fmt.Sprintf("Even shortened, the task does not fit into the model's context of %d tokens. "+
+				"Use a model with a larger context, give it one (model.context, num_ctx), or ask for less at once.", r.window.size()),
+		}
 	}
 	if r.model.retry.Park && llm.Away(me.Kind) { //control:model-outage-waits
 		return nil, &session.Away{For: session.PhaseWaitingModel, Err: err}

@@ -25,7 +25,15 @@ func (t *conversation) messages(form llm.Form) []llm.Message {
 		case form == llm.FormFiles:
 			out = append(out, filesTurn(e, t.nonce, t.writes)...)
 		case e.answer == nil:
-			out = append(out, llm.Message{Role: llm.RoleUser, Content: e.provided + renderItems(t.nonce, e.context) + e.user, Images: pictures(e.images), Ours: e.nudge})
+			out = append(
+				out,
+				llm.Message{
+					Role:    llm.RoleUser,
+					Content: e.provided + renderItems(t.nonce, e.context) + e.user,
+					Images:  pictures(e.images),
+					Ours:    e.nudge,
+				},
+			)
 		case form == llm.FormText:
 			out = append(out, textTurn(e, t.nonce)...)
 		default:
@@ -54,7 +62,10 @@ func nativeTurn(e entry) []llm.Message {
 	out := []llm.Message{head}
 	for _, c := range e.calls {
 		out[0].Calls = append(out[0].Calls, llm.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
-		out = append(out, llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: resultText(c), Images: images(c)})
+		out = append(
+			out,
+			llm.Message{Role: llm.RoleTool, ToolName: c.Name, ToolCallID: c.ID, Content: resultText(c), Images: images(c)},
+		)
 	}
 	return out
 }

@@ -55,10 +55,19 @@ func (m *model) retrying(ctx context.Context, f func() error) error {
 		}
 		kind := llm.KindOf(err)
 		waits := llm.Away(kind) && !m.retry.Park && time.Now().Before(until) //control:patient-run
-		if !kind.Temporary() || n >= m.retry.Attempts && !waits || m.retry.Park && kind == llm.Unreachable && n >= llm.ParkAfter {
+		if !kind.Temporary() || n >= m.retry.Attempts && !waits ||
+			m.retry.Park && kind == llm.Unreachable && n >= llm.ParkAfter {
 			return err
 		}
-		wait, title := m.retry.After(n, err), fmt.Sprintf("%s; trying again (%d of %d)", userMessage(err), n+1, m.retry.Attempts)
+		wait, title := m.retry.After(
+			n,
+			err,
+		), fmt.Sprintf(
+			"%s; trying again (%d of %d)",
+			userMessage(err),
+			n+1,
+			m.retry.Attempts,
+		)
 		if n >= m.retry.Attempts {
 			title = fmt.Sprintf("%s; waiting for the model server, at most until %s", userMessage(err), until.Format("15:04"))
 		}

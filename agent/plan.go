@@ -31,14 +31,28 @@ func (p *planner) plans() bool { return p.asks && p.ModeName() == planMode }
 func (p *planner) propose(ctx context.Context, plan string, because ...string) (*session.Outcome, error) {
 	if n := utf8.RuneCountInString(plan); n > maxPlan {
 		if p.claims.refusals < maxRefusals {
-			return nil, p.tell(ctx, session.NoteRefused, fmt.Sprintf("Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.", n, maxPlan))
+			return nil, p.tell(
+				ctx,
+				session.NoteRefused,
+				fmt.Sprintf(
+					"Your plan has %d characters. People approve it as a whole, so it has to be shorter than %d: write it again, shorter.",
+					n,
+					maxPlan,
+				),
+			)
 		}
 		return failed("The plan is too long to read, so I do not ask for approval. Ask for a smaller plan."), nil
 	}
 	plan, _ = untrusted.CleanPlain(plan) //control:plan-as-shown
 	plan, _ = p.redactor.Redact(plan)    // the digest covers the recorded text
 	a := session.Asked{
-		ID: p.gate.NewAskID(), Kind: session.AskPlan, Digest: p.digest(plan), Display: plan, Reasons: because, Base: p.Task.Base, Head: p.Published,
+		ID:      p.gate.NewAskID(),
+		Kind:    session.AskPlan,
+		Digest:  p.digest(plan),
+		Display: plan,
+		Reasons: because,
+		Base:    p.Task.Base,
+		Head:    p.Published,
 	}
 	if d := p.gate.deadline; d > 0 {
 		a.Deadline = p.gate.now().Add(d).UTC()
@@ -76,7 +90,11 @@ func (p *planner) begin(ctx context.Context) (*session.Outcome, error) {
 	if why == "" {
 		return nil, p.record(ctx, session.NewEvent(session.TypeState, p.Turns, session.Update{Mode: plansMode, Plan: r.ID}))
 	}
-	if err := p.record(ctx, session.NewEvent(session.TypeResolved, p.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why})); err != nil {
+	if err := p.record(ctx, session.NewEvent(session.TypeResolved, p.Turns, session.Resolved{
+		ID:      r.ID,
+		Verdict: policy.Stale,
+		Reason:  why,
+	})); err != nil {
 		return nil, err
 	}
 	return p.propose(ctx, r.Display, "it is asked again, because "+why)
@@ -98,5 +116,9 @@ func (h *history) carryOut(e session.Event, id string) {
 	h.talk.asks = "Make the changes of the approved plan."
 	h.notes.Goal = firstLine(h.talk.asks+" "+r.Display, maxGoal)
 	h.talk.entries = append(h.talk.entries, entry{seq: e.Seq, person: true, user: fmt.Sprintf( //control:plan-in-front
-		"%s approved this plan of yours. You are in %s mode now. Carry out exactly this plan, all of it and nothing else; where it cannot be done as it is written, stop and say why.\n\n%s", who, plansMode, r.Display)})
+		"%s approved this plan of yours. You are in %s mode now. Carry out exactly this plan, all of it and nothing else; where it cannot be done as it is written, stop and say why.\n\n%s",
+		who,
+		plansMode,
+		r.Display,
+	)})
 }

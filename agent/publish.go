@@ -48,7 +48,15 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 			return nil, nil
 		}
 	}
-	pub := Publication{Turn: p.Turns, Saved: p.Saved, When: p.SavedAt, Parent: p.Published, Subject: session.Subject(p.Unpushed), TookBack: p.Newest.TookBack, Merge: m}
+	pub := Publication{
+		Turn:     p.Turns,
+		Saved:    p.Saved,
+		When:     p.SavedAt,
+		Parent:   p.Published,
+		Subject:  session.Subject(p.Unpushed),
+		TookBack: p.Newest.TookBack,
+		Merge:    m,
+	}
 	if p.Publish.Approval().IsApproved() {
 		pub.Approval = p.Publish.Request.ID
 	}
@@ -58,7 +66,10 @@ func (p *publisher) publish(ctx context.Context) (*session.Outcome, error) {
 	}
 	events := []*session.Event{session.NewEvent(session.TypeCheckpoint, p.Turns, cp)}
 	if cp.Sent != nil && len(cp.Sent.Held) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteHeld, Text: heldText(cp.Sent.Held)}))
+		events = append(
+			events,
+			session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteHeld, Text: heldText(cp.Sent.Held)}),
+		)
 	}
 	if err := p.record(ctx, events...); err != nil || !cp.Parked {
 		return nil, err
@@ -72,8 +83,11 @@ func heldText(held []session.FileChange) string {
 	for _, f := range held {
 		names = append(names, f.Path)
 	}
-	return fmt.Sprintf("Your change to %s is good, but I am not allowed to push workflow files. The people here get it as a patch to apply. "+
-		"It is not in your workspace any more: do not make it again.", strings.Join(names, ", "))
+	return fmt.Sprintf(
+		"Your change to %s is good, but I am not allowed to push workflow files. The people here get it as a patch to apply. "+
+			"It is not in your workspace any more: do not make it again.",
+		strings.Join(names, ", "),
+	)
 }
 
 // sensitive holds the changes that need an approval before they are pushed.
@@ -86,7 +100,10 @@ type sensitive struct {
 // leakReasons describes the location of each credential.
 func (s sensitive) leakReasons() (out []string) {
 	for _, l := range s.leaks {
-		out = append(out, fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text))
+		out = append(
+			out,
+			fmt.Sprintf("%s line %d looks like a secret (%s): %s; it is not shown here", l.Path, l.Line, l.Rule, l.Text),
+		)
 	}
 	return out
 }
@@ -277,14 +294,28 @@ func (p *publisher) takeBack(ctx context.Context, paths []string, why string) er
 	if err != nil {
 		return fmt.Errorf("save changes: %w", err)
 	}
-	return p.record(ctx,
-		session.NewEvent(session.TypeNote, p.Turns, session.Note{Kind: session.NoteReverted, Text: p.takenBackText(paths, why)}),
-		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)))
+	return p.record(
+		ctx,
+		session.NewEvent(
+			session.TypeNote,
+			p.Turns,
+			session.Note{Kind: session.NoteReverted, Text: p.takenBackText(paths, why)},
+		),
+		session.NewEvent(session.TypeCheckpoint, p.Turns, saved.checkpoint(p.Published)),
+	)
 }
 
 // checkpoint returns the log entry for a saved state.
 func (s Saved) checkpoint(parent string) session.Checkpoint {
-	return session.Checkpoint{Commit: s.Commit, Tree: s.Tree, Parent: parent, Files: s.Files, Parked: true, Content: s.Content, Merge: s.Merge}
+	return session.Checkpoint{
+		Commit:  s.Commit,
+		Tree:    s.Tree,
+		Parent:  parent,
+		Files:   s.Files,
+		Parked:  true,
+		Content: s.Content,
+		Merge:   s.Merge,
+	}
 }
 
 func firstLine(s string, most int) string {

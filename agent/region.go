@@ -21,7 +21,12 @@ func (r *callRunner) withRegion(ctx context.Context, c *session.CallState, text 
 	if !ok {
 		return text
 	}
-	return fmt.Sprintf("%s\n\nThis is what %s contains there now; copy from it exactly, without the line numbers:\n%s", text, path, tools.Region(now, c.Arguments))
+	return fmt.Sprintf(
+		"%s\n\nThis is what %s contains there now; copy from it exactly, without the line numbers:\n%s",
+		text,
+		path,
+		tools.Region(now, c.Arguments),
+	)
 }
 
 // reread reads a file for the model, through the gate, like a call of the model.

@@ -50,21 +50,33 @@ func (r *reminder) due() []string {
 		say = append(say, fmt.Sprintf("Only %d turns are left. Bring the work to an end.", left))
 	}
 	if r.habits.Stale() == staleReminder {
-		say = append(say, fmt.Sprintf("In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.", staleReminder))
+		say = append(
+			say,
+			fmt.Sprintf(
+				"In %d turns you saw nothing new and changed nothing: you go in a circle. Do what you have not tried yet: make the change now with what you know, or finish and say what is missing.",
+				staleReminder,
+			),
+		)
 	}
 	if left := r.mode.EditLimit - r.modeEdits(); r.mode.EditLimit != policy.NoEditLimit && r.editedNow() {
 		switch {
 		case left == 1:
 			say = append(say, fmt.Sprintf("One edit is left in %s mode.", r.mode.Name))
 		case left <= 0:
-			say = append(say, fmt.Sprintf("All %d edits of %s mode are used. Finish with what there is.", r.mode.EditLimit, r.mode.Name))
+			say = append(
+				say,
+				fmt.Sprintf("All %d edits of %s mode are used. Finish with what there is.", r.mode.EditLimit, r.mode.Name),
+			)
 		}
 	}
 	if open := openTodo(r.Todo); open > 0 && r.Turns-r.todoTurn >= staleTodo && (r.Turns-r.todoTurn)%staleTodo == 0 {
 		say = append(say, fmt.Sprintf("Your todo list has %s. Keep it current with update_todo_list.", items(open)))
 	}
 	if n := len(r.talk.entries); n > 3 && r.nearlyFull() {
-		say = append(say, "The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".")
+		say = append(
+			say,
+			"The conversation is long and will soon be summarized. Write down what must not be lost in lines that begin with \"Decision:\".",
+		)
 	}
 	return append(say, r.requests.tools.News()...)
 }

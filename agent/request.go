@@ -76,11 +76,28 @@ type requests struct {
 // with the same bytes.
 func (q *requests) begin(ctx context.Context) error {
 	specs := q.tools.offered()
-	now := session.Prompt{Model: q.ModelName(), Mode: q.mode.Name, Text: q.model.text(), Form: formName(q.model.form), Digest: digestOf(specs)}
+	now := session.Prompt{
+		Model:  q.ModelName(),
+		Mode:   q.mode.Name,
+		Text:   q.model.text(),
+		Form:   formName(q.model.form),
+		Digest: digestOf(specs),
+	}
 	if now.Why = q.whyAnew(now); now.Why == "" { //control:fixed-prompt
 		return nil
 	}
-	now.System = q.prompt.Build(prompt.Input{Mode: now.Mode, Form: q.model.form, Long: q.largestFile() > maxWhole, Tools: specs, Provided: q.talk.provides(), Small: q.tools.small(), Weak: q.tools.weak(), View: len(q.talk.view()) > 0})
+	now.System = q.prompt.Build(
+		prompt.Input{
+			Mode:     now.Mode,
+			Form:     q.model.form,
+			Long:     q.largestFile() > maxWhole,
+			Tools:    specs,
+			Provided: q.talk.provides(),
+			Small:    q.tools.small(),
+			Weak:     q.tools.weak(),
+			View:     len(q.talk.view()) > 0,
+		},
+	)
 	if now.Why == session.PromptCompaction && now.System == q.lead.System {
 		return nil
 	}

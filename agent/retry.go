@@ -32,7 +32,10 @@ func (f *finisher) retry(ctx context.Context, line string) error {
 		}
 		return f.stepTo(ctx, m.form, line)
 	}
-	return f.record(ctx, session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}))
+	return f.record(
+		ctx,
+		session.NewEvent(session.TypeNote, f.Turns, session.Note{Kind: session.NoteReminder, Text: line, Back: last.seq}),
+	)
 }
 
 // temperature rises with the number of discarded answers; nil if there are none.
@@ -52,7 +55,8 @@ const maxBack = 3
 // made. A reading request continues the conversation; anything else is tried again.
 func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, error) {
 	edits, refused, unseen := 0, []string{}, []string{}
-	if said, complete := completion(last); complete && !slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
+	if said, complete := completion(last); complete &&
+		!slices.ContainsFunc(last.calls, func(c *session.CallState) bool { return speech.IsEdit(c.Call) }) {
 		return f.complete(ctx, said)
 	}
 	for _, c := range last.calls {
@@ -77,7 +81,12 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return nil, nil // it asked for something, and needs the result
 	case len(unseen) > 0 && len(unseen) == len(refused) && f.changed():
 		// Small models add a file of tests that they never read; the change itself is there.
-		return f.complete(ctx, strings.TrimSpace(last.answer.Content+"\n\nNot written, because the model had not read it: "+strings.Join(unseen, ", ")+"."))
+		return f.complete(
+			ctx,
+			strings.TrimSpace(
+				last.answer.Content+"\n\nNot written, because the model had not read it: "+strings.Join(unseen, ", ")+".",
+			),
+		)
 	case len(unseen) > 0 && len(unseen) == len(refused):
 		return f.again(ctx, "That was not written: "+strings.Join(refused, " ")+f.inView())
 	case len(refused) > 0 && len(refused) < edits:
@@ -102,7 +111,11 @@ func (f *finisher) inFiles(ctx context.Context, last entry) (*session.Outcome, e
 		return f.endWithProse(ctx, last.answer.Content), nil
 	}
 	if len(last.answer.Errors) == 0 && f.claims.back > 0 && f.claims.asides == 0 {
-		return nil, f.tell(ctx, session.NoteReminder, "Now make this change. "+askFiles) // small models first think, and then write
+		return nil, f.tell(
+			ctx,
+			session.NoteReminder,
+			"Now make this change. "+askFiles,
+		) // small models first think, and then write
 	}
 	return nil, f.retry(ctx, why+" "+askFiles)
 }

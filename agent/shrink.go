@@ -121,7 +121,12 @@ func (s *shrinker) shownAbove(c *session.CallState, content string) (say string,
 			case strings.HasPrefix(was.Result.Content, unchangedSince) && pathArgument(was.Arguments) == pathArgument(c.Arguments):
 				return "", false // it insists
 			case was.Result.Content == content && (whole == 0 || len(content) <= whole): //control:not-sent-again
-				return fmt.Sprintf("%s turn %d. It stands above, in the result of %s of that turn. Go on with it; if you cannot see it, make this call once more.]", unchangedSince, was.Turn, c.Name), true
+				return fmt.Sprintf(
+					"%s turn %d. It stands above, in the result of %s of that turn. Go on with it; if you cannot see it, make this call once more.]",
+					unchangedSince,
+					was.Turn,
+					c.Name,
+				), true
 			}
 		}
 	}
@@ -218,7 +223,12 @@ func (s *shrinker) carriedState() string {
 		b.WriteString("\n\nYour todo list:")
 	}
 	for _, t := range s.Todo {
-		fmt.Fprintf(&b, "\n[%s] %s", map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-", session.TodoPending: " "}[t.Status], t.Text)
+		fmt.Fprintf(
+			&b,
+			"\n[%s] %s",
+			map[session.TodoStatus]string{session.TodoDone: "x", session.TodoDoing: "-", session.TodoPending: " "}[t.Status],
+			t.Text,
+		)
 	}
 	return b.String()
 }

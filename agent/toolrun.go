@@ -197,15 +197,35 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	begin := r.now()
 	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
-	if err != nil && (errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
-		return nil, fmt.Errorf("run %s: %w", c.Name, err) // no mistake of the model: the call is resolved when the session resumes
+	if err != nil &&
+		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
+		return nil, fmt.Errorf(
+			"run %s: %w",
+			c.Name,
+			err,
+		) // no mistake of the model: the call is resolved when the session resumes
 	}
 	if err == nil && res.Task != nil {
 		return r.tasks.run(ctx, c, *res.Task)
 	}
 	out := session.Result{
-		Call: c.ID, OK: err == nil, Content: res.Content, Title: res.Title, Changes: res.Changes, Images: res.Images,
-		Millis: r.now().Sub(begin).Milliseconds(), Complete: res.Complete, NoChange: res.NoChange, Tests: res.Tests, Mistake: res.Mistake, Finding: res.Finding, Dir: res.Dir, Handle: res.Handle, Output: res.Output,
+		Call:    c.ID,
+		OK:      err == nil,
+		Content: res.Content,
+		Title:   res.Title,
+		Changes: res.Changes,
+		Images:  res.Images,
+		Millis: r.now().Sub(
+			begin,
+		).Milliseconds(),
+		Complete: res.Complete,
+		NoChange: res.NoChange,
+		Tests:    res.Tests,
+		Mistake:  res.Mistake,
+		Finding:  res.Finding,
+		Dir:      res.Dir,
+		Handle:   res.Handle,
+		Output:   res.Output,
 	}
 	if err != nil {
 		out.Content, out.Mistake = r.withRegion(ctx, c, err.Error()), true
@@ -252,7 +272,12 @@ func (r *callRunner) start(ctx context.Context, c *session.CallState, ru ruling,
 
 // outcome pairs a result with the saved state after it, so that a crash cannot lose the
 // effect of a recorded result.
-func (r *callRunner) outcome(ctx context.Context, c *session.CallState, action policy.Action, out session.Result) ([]*session.Event, error) {
+func (r *callRunner) outcome(
+	ctx context.Context,
+	c *session.CallState,
+	action policy.Action,
+	out session.Result,
+) ([]*session.Event, error) {
 	switch action.Kind {
 	case policy.Write, policy.Delete, policy.Execute:
 	default:
@@ -308,7 +333,11 @@ func (r *callRunner) allowState(s *session.Update) error {
 		return err
 	}
 	if !want.Within(granted) {
-		return fmt.Errorf("mode %q allows more than %q, which is what was asked for; stay in a mode within it", want.Name, granted.Name)
+		return fmt.Errorf(
+			"mode %q allows more than %q, which is what was asked for; stay in a mode within it",
+			want.Name,
+			granted.Name,
+		)
 	}
 	return nil
 }

@@ -104,8 +104,12 @@ func (f *finisher) checkTests(ctx context.Context) (*session.Outcome, bool, erro
 	}
 	if f.claims.red >= maxRed || f.meter.turnsLeft() <= 1 {
 		out := f.summarize(ctx, session.StatusFailed, "")
-		out.Reason = fmt.Sprintf("Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
-			now.Tests.Line, now.Tests.Exit, map[bool]string{true: ", as before the change"}[was.Failed()])
+		out.Reason = fmt.Sprintf(
+			"Not done: the tests fail. `%s` ended with exit code %d%s. The work is kept, and shown as it is.",
+			now.Tests.Line,
+			now.Tests.Exit,
+			map[bool]string{true: ", as before the change"}[was.Failed()],
+		)
 		out.Tests = f.Proof.Words(f.Saved)
 		return out, true, nil
 	}
@@ -162,14 +166,21 @@ func cannotRun(v *session.Verified) bool {
 
 // testsSay shows the output of tests that fail before any change.
 func testsSay(was *session.Verified) string {
-	return "The tests fail now. They say:\n\n" + fence("", session.LastLines(strings.TrimSpace(was.Output), maxRedFiles)) + "\n\n"
+	return "The tests fail now. They say:\n\n" + fence(
+		"",
+		session.LastLines(strings.TrimSpace(was.Output), maxRedFiles),
+	) + "\n\n"
 }
 
 // redText tells the model about failing tests.
 func (f *finisher) redText(now *session.Verified, before bool) string {
 	said := strings.TrimSpace(now.Output)
 	if f.model.form == llm.FormFiles {
-		return fmt.Sprintf("The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.", f.lastVersion(), fence("", session.LastLines(said, maxRedFiles)))
+		return fmt.Sprintf(
+			"The tests fail with your last version.\n\n%sThe tests say:\n\n%s\n\nWrite the corrected file.",
+			f.lastVersion(),
+			fence("", session.LastLines(said, maxRedFiles)),
+		)
 	}
 	was := "They passed before your change."
 	if before {

@@ -39,7 +39,10 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 		return err
 	}
 	answer := approval.Answer{
-		Verdict: verdict, By: r.actor, Reason: r.commandText(), Source: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+		Verdict: verdict,
+		By:      r.actor,
+		Reason:  r.commandText(),
+		Source:  cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
 	}
 	asks := r.w.live.Approvals(&r.w.at, r.sess)
 	ids := r.cmd.IDs
@@ -105,7 +108,12 @@ func (r *request) reactToResult(res session.Resolved, where string, several bool
 }
 
 // askAnew posts requests again after their comments were deleted.
-func askAnew(ctx context.Context, w *worker, row *store.Session, gone func(approval.Requests, *session.State) []session.Asked) error {
+func askAnew(
+	ctx context.Context,
+	w *worker,
+	row *store.Session,
+	gone func(approval.Requests, *session.State) []session.Asked,
+) error {
 	l, err := w.lease(ctx, row)
 	if err != nil {
 		return err

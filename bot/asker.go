@@ -120,7 +120,13 @@ func (r *request) acknowledge(ctx context.Context, right policy.Request) error {
 		return err
 	}
 	if in.State != store.Done {
-		early := ghapp.Write{Key: "seen-" + ghapp.Digest(r.msg.key), Kind: ghapp.WriteReaction, Thread: r.msg.ev.Thread, Target: r.msg.target, Body: "eyes"}
+		early := ghapp.Write{
+			Key:    "seen-" + ghapp.Digest(r.msg.key),
+			Kind:   ghapp.WriteReaction,
+			Thread: r.msg.ev.Thread,
+			Target: r.msg.target,
+			Body:   "eyes",
+		}
 		if !tell(ctx, r.w, early) { //control:seen-at-once
 			return nil
 		}

@@ -161,7 +161,14 @@ func New(cfg Config) (*Bot, error) {
 	}
 	b := &Bot{cfg: cfg, rows: rows}
 	b.live = &live.Config{
-		Store: cfg.Store, GitHub: cfg.GitHub, Policy: cfg.Policy, Approves: b.approves, Lets: b.lets, Every: cfg.Every, Now: cfg.Now, Log: cfg.Log,
+		Store:    cfg.Store,
+		GitHub:   cfg.GitHub,
+		Policy:   cfg.Policy,
+		Approves: b.approves,
+		Lets:     b.lets,
+		Every:    cfg.Every,
+		Now:      cfg.Now,
+		Log:      cfg.Log,
 	}
 	b.live.Report = b.report
 	if cfg.Offers != nil {
@@ -191,8 +198,19 @@ type worker struct {
 
 func (b *Bot) worker(ref thread.Ref) *worker {
 	return &worker{
-		Bot: b, key: ref.Key(), at: live.Thread{Ref: ref}, waits: map[asking]time.Time{}, answeredEarly: map[string]bool{}, edits: outbox.Edits{Settle: b.cfg.Settle},
-		leases: outbox.Leases{Store: b.cfg.Store.Leases, Owner: b.cfg.Owner, TTL: b.cfg.TTL, Log: b.cfg.Log, Lost: func(error) {}},
+		Bot:           b,
+		key:           ref.Key(),
+		at:            live.Thread{Ref: ref},
+		waits:         map[asking]time.Time{},
+		answeredEarly: map[string]bool{},
+		edits:         outbox.Edits{Settle: b.cfg.Settle},
+		leases: outbox.Leases{
+			Store: b.cfg.Store.Leases,
+			Owner: b.cfg.Owner,
+			TTL:   b.cfg.TTL,
+			Log:   b.cfg.Log,
+			Lost:  func(error) {},
+		},
 	}
 }
 
@@ -277,8 +295,19 @@ func (b *Bot) wakeRemoved(ctx context.Context, repositories []thread.Ref) {
 	defer cancel()
 	for _, at := range repositories {
 		b.removed.Store(strings.ToLower(at.Repository()), true)
-		if err := b.wake(ctx, store.Query{Repo: strings.ToLower(at.Repository()), States: live.Unfinished, Limit: 200}); err != nil {
-			b.cfg.Log.WarnContext(ctx, "sessions of a repository that was taken away are not looked at", "repository", at.Repository(), "err", err)
+		if err := b.wake(ctx, store.Query{
+			Repo:   strings.ToLower(at.Repository()),
+			States: live.Unfinished,
+			Limit:  200,
+		}); err != nil {
+			b.cfg.Log.WarnContext(
+				ctx,
+				"sessions of a repository that was taken away are not looked at",
+				"repository",
+				at.Repository(),
+				"err",
+				err,
+			)
 		}
 	}
 }

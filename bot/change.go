@@ -77,7 +77,15 @@ func (c *change) intendReply() {
 func (c *change) react(s userMessage, content string) {
 	if s.takesReaction() && !slices.Contains(c.signs, content) {
 		c.signs = append(c.signs, content)
-		c.intend(ghapp.Write{Key: reactionKey(s, content), Kind: ghapp.WriteReaction, Thread: s.ev.Thread, Target: s.target, Body: content})
+		c.intend(
+			ghapp.Write{
+				Key:    reactionKey(s, content),
+				Kind:   ghapp.WriteReaction,
+				Thread: s.ev.Thread,
+				Target: s.target,
+				Body:   content,
+			},
+		)
 	}
 }
 

@@ -27,24 +27,114 @@ const okWord = "ok"
 // commands is the table of all commands. To add a command, add a row.
 func commands() []row {
 	return []row{
-		{Spec: command.Spec{Name: command.Task, Usage: "fix the failing test", Args: command.TakesText}, right: policy.AskChange, priority: store.PriorityWork, handle: task},
-		{Spec: command.Spec{Name: "approve", Usage: "approve <id>…", Args: command.TakesIDs, Grants: true}, right: policy.Settle, priority: store.PriorityAnswer, handle: approve},
-		{Spec: command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Args: command.TakesIDsAndReason}, right: policy.Settle, priority: store.PriorityAnswer, handle: deny},
-		{Spec: command.Spec{Name: okWord, Usage: "ok <commit>", Args: command.TakesCommit, Grants: true}, right: policy.AskChange, priority: store.PriorityAnswer, handle: okCommit},
-		{Spec: command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText}, right: policy.Steer, priority: store.PriorityStop, handle: stop},
-		{Spec: command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: ofSession(status)},
-		{Spec: command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
-		{Spec: command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords}, right: policy.Steer, priority: store.PriorityWork, handle: ofSession(resume)},
-		{Spec: command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true}, right: policy.RaiseLimit, priority: store.PriorityWork, handle: ofSession(resume)},
-		{Spec: command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: diff},
-		{Spec: command.Spec{Name: "undo", Usage: "undo [n or path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
-		{Spec: command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
-		{Spec: command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
-		{Spec: command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing}, right: policy.Rewind, priority: store.PriorityWork, handle: ofSession(takeBack)},
-		{Spec: command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName}, right: policy.AskChange, priority: store.PriorityWork, handle: model},
-		{Spec: command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: showConfig},
-		{Spec: command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing}, right: policy.Steer, priority: store.PriorityStop, handle: ofSession(forget)},
-		{Spec: command.Spec{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing}, right: policy.View, priority: store.PriorityWork, handle: help},
+		{
+			Spec:     command.Spec{Name: command.Task, Usage: "fix the failing test", Args: command.TakesText},
+			right:    policy.AskChange,
+			priority: store.PriorityWork,
+			handle:   task,
+		},
+		{
+			Spec:     command.Spec{Name: "approve", Usage: "approve <id>…", Args: command.TakesIDs, Grants: true},
+			right:    policy.Settle,
+			priority: store.PriorityAnswer,
+			handle:   approve,
+		},
+		{
+			Spec:     command.Spec{Name: "deny", Usage: "deny <id>… [reason]", Args: command.TakesIDsAndReason},
+			right:    policy.Settle,
+			priority: store.PriorityAnswer,
+			handle:   deny,
+		},
+		{
+			Spec:     command.Spec{Name: okWord, Usage: "ok <commit>", Args: command.TakesCommit, Grants: true},
+			right:    policy.AskChange,
+			priority: store.PriorityAnswer,
+			handle:   okCommit,
+		},
+		{
+			Spec:     command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText},
+			right:    policy.Steer,
+			priority: store.PriorityStop,
+			handle:   stop,
+		},
+		{
+			Spec:     command.Spec{Name: "status", Usage: "status", Args: command.TakesNothing},
+			right:    policy.View,
+			priority: store.PriorityWork,
+			handle:   ofSession(status),
+		},
+		{
+			Spec:     command.Spec{Name: "resume", Usage: "resume", Args: command.TakesWords},
+			right:    policy.Steer,
+			priority: store.PriorityWork,
+			handle:   ofSession(resume),
+		},
+		{
+			Spec:     command.Spec{Name: "retry", Usage: "retry", Args: command.TakesWords},
+			right:    policy.Steer,
+			priority: store.PriorityWork,
+			handle:   ofSession(resume),
+		},
+		{
+			Spec:     command.Spec{Name: "budget", Usage: "budget +10", Args: command.TakesCount, Grants: true},
+			right:    policy.RaiseLimit,
+			priority: store.PriorityWork,
+			handle:   ofSession(resume),
+		},
+		{
+			Spec:     command.Spec{Name: "diff", Usage: "diff", Args: command.TakesNothing},
+			right:    policy.View,
+			priority: store.PriorityWork,
+			handle:   diff,
+		},
+		{
+			Spec:     command.Spec{Name: "undo", Usage: "undo [n or path…]", Args: command.TakesCheckpoints},
+			right:    policy.Rewind,
+			priority: store.PriorityWork,
+			handle:   ofSession(takeBack),
+		},
+		{
+			Spec:     command.Spec{Name: "redo", Usage: "redo [n]", Args: command.TakesCheckpoints},
+			right:    policy.Rewind,
+			priority: store.PriorityWork,
+			handle:   ofSession(takeBack),
+		},
+		{
+			Spec:     command.Spec{Name: "keep", Usage: "keep [path…]", Args: command.TakesCheckpoints},
+			right:    policy.Rewind,
+			priority: store.PriorityWork,
+			handle:   ofSession(takeBack),
+		},
+		{
+			Spec:     command.Spec{Name: "rebase", Usage: "rebase", Args: command.TakesNothing},
+			right:    policy.Rewind,
+			priority: store.PriorityWork,
+			handle:   ofSession(takeBack),
+		},
+		{
+			Spec:     command.Spec{Name: "model", Usage: "model <name>", Args: command.TakesName},
+			right:    policy.AskChange,
+			priority: store.PriorityWork,
+			handle:   model,
+		},
+		{
+			Spec:     command.Spec{Name: "config", Usage: "config", Args: command.TakesNothing},
+			right:    policy.View,
+			priority: store.PriorityWork,
+			handle:   showConfig,
+		},
+		{
+			Spec:     command.Spec{Name: "clear", Usage: "clear", Args: command.TakesNothing},
+			right:    policy.Steer,
+			priority: store.PriorityStop,
+			handle:   ofSession(forget),
+		},
+		{
+			Spec:     command.Spec{Name: command.AskHelp, Usage: "help", Args: command.TakesNothing},
+			right:    policy.View,
+			priority: store.PriorityWork,
+			handle:   help,
+		},
 	}
 }
 
@@ -185,7 +275,10 @@ func (b *Bot) mayAsk(actor policy.Actor, right policy.Request, sess *store.Sessi
 	if right == policy.Settle {
 		return policy.Allow, ""
 	}
-	return policy.MayAsk(actor, policy.AskFacts{Request: right, RequesterID: live.DataOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots})
+	return policy.MayAsk(
+		actor,
+		policy.AskFacts{Request: right, RequesterID: live.DataOf(sess).RequesterID, Bots: b.cfg.Policy.Approvals.Bots},
+	)
 }
 
 // help lists the commands.

@@ -116,7 +116,12 @@ const defaultRoom = 42_000
 // background returns the context of a request from its thread: everything for a new
 // session, and the news since the last request for one that goes on. With anew set, the
 // news come with the posts and files that the session has forgotten.
-func (r *request) background(ctx context.Context, model, words string, since session.Place, anew bool) ([]session.Item, error) {
+func (r *request) background(
+	ctx context.Context,
+	model, words string,
+	since session.Place,
+	anew bool,
+) ([]session.Item, error) {
 	w, s := r.w, r.msg
 	at := s.place()
 	if !since.At.IsZero() && since == at {
@@ -152,12 +157,18 @@ func (r *request) reader(ctx context.Context) conversation.GitHub {
 	if w.cfg.Clone != nil && r.at.Pull != nil {
 		hides = sync.OnceValues(func() (func(string) bool, error) { return w.cfg.Clone.Hidden(ctx, *r.at) })
 	}
-	return conversation.GitHub{Client: w.at.Client, Issue: r.at.Issue, Pull: r.at.Pull, Hides: hides, Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
-		s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
-		s.ev.Comment.ID = c.ID
-		why, err := w.notFromUser(ctx, s)
-		return why != "", err
-	}}
+	return conversation.GitHub{
+		Client: w.at.Client,
+		Issue:  r.at.Issue,
+		Pull:   r.at.Pull,
+		Hides:  hides,
+		Own: func(ctx context.Context, c conversation.Comment) (bool, error) {
+			s := userMessage{body: c.Body, author: ghapp.User{Login: c.Author.Login, Bot: c.Author.Bot}}
+			s.ev.Comment.ID = c.ID
+			why, err := w.notFromUser(ctx, s)
+			return why != "", err
+		},
+	}
 }
 
 // texts returns the texts of a request: the comment and, if it opens a session, the first
@@ -167,7 +178,11 @@ func (r *request) texts(opens bool) []conversation.Shown {
 	at := s.text()
 	at.Thread = r.at.Ref
 	out := []conversation.Shown{{Text: at, Where: "the comment", Pictures: command.Pictures(s.body)}}
-	first := conversation.Shown{Text: ghapp.Text{Thread: r.at.Ref}, Where: "the first post", Pictures: command.Pictures(s.ev.Body)}
+	first := conversation.Shown{
+		Text:     ghapp.Text{Thread: r.at.Ref},
+		Where:    "the first post",
+		Pictures: command.Pictures(s.ev.Body),
+	}
 	switch {
 	case r.isFirstPost():
 		out[0].Where = first.Where

@@ -66,7 +66,18 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	}
 	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
 		if why != "" {
-			w.cfg.Log.InfoContext(ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why", why)
+			w.cfg.Log.InfoContext(
+				ctx,
+				"text is no request of a user",
+				"delivery",
+				d.ID,
+				"thread",
+				w.key,
+				"author",
+				s.author.Login,
+				"why",
+				why,
+			)
 			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)
 		}
 		return w.orGiveUp(ctx, d, err)
@@ -105,7 +116,8 @@ func (w *worker) handleTouch(ctx context.Context, d *store.Delivery, ev ghapp.Ev
 	if err != nil {
 		return err
 	}
-	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil && strings.HasPrefix(key, live.ProgressKey(row.ID)) {
+	if ours, key := w.cfg.GitHub.Written(ev.Comment.Body); ours && row != nil &&
+		strings.HasPrefix(key, live.ProgressKey(row.ID)) {
 		l, err := w.lease(ctx, row)
 		if err != nil {
 			return err
@@ -203,7 +215,11 @@ func (w *worker) answer(ctx context.Context, d *store.Delivery, s *userMessage, 
 	}
 	w.getsReplies = !by.quiet
 	a := Asker{
-		Sender: s.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: s.ev.Installation, Urgent: d.Priority <= store.PriorityAnswer,
+		Sender:       s.author.Login,
+		Thread:       w.key,
+		Repository:   w.at.Ref.Repository(),
+		Installation: s.ev.Installation,
+		Urgent:       d.Priority <= store.PriorityAnswer,
 	}
 	if !w.answeredEarly[d.ID] {
 		if err := w.overQuota(ctx, d, a); err != nil {
@@ -245,7 +261,13 @@ func (w *worker) orGiveUp(ctx context.Context, d *store.Delivery, err error) err
 const maxCommands = 50
 
 // carryOut carries out commands in order.
-func (w *worker) carryOut(ctx context.Context, c *change, s userMessage, cmds []command.Command, wrong *command.Error) error {
+func (w *worker) carryOut(
+	ctx context.Context,
+	c *change,
+	s userMessage,
+	cmds []command.Command,
+	wrong *command.Error,
+) error {
 	if wrong == nil {
 		if wrong = command.AsShown(s.body, s.page, s.names...); wrong != nil {
 			cmds = nil
@@ -454,7 +476,11 @@ func (r *request) replyOnce(ctx context.Context, kind approval.AskBack, open []s
 // keep records a text that is no instruction: the model is told when the session goes on,
 // and no open request is withdrawn.
 func (r *request) keep(v *session.State, words string) {
-	text := fmt.Sprintf("[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s", r.msg.author.Login, words)
+	text := fmt.Sprintf(
+		"[%s wrote this in the thread while you waited for an answer. It answers nothing by itself:]\n%s",
+		r.msg.author.Login,
+		words,
+	)
 	r.c.append(session.NewEvent(session.TypeNote, v.Turns, session.Note{Kind: session.NoteSaid, Text: text}))
 }
 
@@ -495,7 +521,12 @@ func (r *request) askBack(ctx context.Context) (asked bool, err error) {
 		return false, nil
 	}
 	r.keep(v, r.commandText())
-	return true, r.replyOnce(ctx, approval.AskedTalk, slices.Concat(requests, questions), r.stillOpen(questions, requests, r.cmd.Text))
+	return true, r.replyOnce(
+		ctx,
+		approval.AskedTalk,
+		slices.Concat(requests, questions),
+		r.stillOpen(questions, requests, r.cmd.Text),
+	)
 }
 
 // okCommit handles the approval of a fork's commit.
@@ -534,7 +565,11 @@ func (r *request) okFor(ctx context.Context, v *session.State, commit string) er
 		r.reply(render.NoForkWaits(commit))
 		return nil
 	}
-	yes := session.Resolved{By: r.actor.Login, ByID: r.actor.ID, Key: cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key)}
+	yes := session.Resolved{
+		By:   r.actor.Login,
+		ByID: r.actor.ID,
+		Key:  cmp.Or(approval.Source(r.msg.ev, r.msg.target), r.msg.key),
+	}
 	res, told, err := r.w.live.Fork(&r.w.at, r.sess, nil).Answer(ctx, v, commit, yes)
 	switch {
 	case err != nil:

@@ -86,7 +86,16 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 	case row.State.Over():
 		return false, nil
 	}
-	l.Log.ErrorContext(ctx, "session ends: its repository is gone, or the App was uninstalled from it", "session", row.ID, "thread", w.key, "err", cause)
+	l.Log.ErrorContext(
+		ctx,
+		"session ends: its repository is gone, or the App was uninstalled from it",
+		"session",
+		row.ID,
+		"thread",
+		w.key,
+		"err",
+		cause,
+	)
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
 
@@ -122,7 +131,12 @@ func (w *worker) endTransferred(ctx context.Context, d *store.Delivery, ev ghapp
 		if there.Client, err = w.cfg.GitHub.For(ctx, ev.To, id); err != nil {
 			return err
 		}
-		say := ghapp.Write{Key: "transferred-" + row.ID, Kind: ghapp.WriteComment, Body: render.TransferredHere(w.at.Ref, l.State), First: true}
+		say := ghapp.Write{
+			Key:   "transferred-" + row.ID,
+			Kind:  ghapp.WriteComment,
+			Body:  render.TransferredHere(w.at.Ref, l.State),
+			First: true,
+		}
 		if err := there.Try(ctx, say); err != nil {
 			return err
 		}
@@ -214,20 +228,36 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	var out session.Outcome
 	err = fault.Guarded(ctx, w.cfg.Log, "work on session "+l.Row.ID, func() (err error) {
 		out, err = w.cfg.Runner.Run(run, Work{
-			Thread: w.at, Task: work, Log: w.cfg.Store.Logs.Log(l.Fence), OnEvent: p.Event, OnOutput: p.Printed, OnSetup: p.Setup, Shares: use.Spend,
+			Thread:      w.at,
+			Task:        work,
+			Log:         w.cfg.Store.Logs.Log(l.Fence),
+			OnEvent:     p.Event,
+			OnOutput:    p.Printed,
+			OnSetup:     p.Setup,
+			Shares:      use.Spend,
 			RequesterID: id,
 			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
 			Unsigned: func(ctx context.Context) error {
-				w.cfg.Log.WarnContext(ctx, "GitHub does not sign the commits that it makes, and commits.sign is api", "session", l.Row.ID, "thread", w.key)
+				w.cfg.Log.WarnContext(
+					ctx,
+					"GitHub does not sign the commits that it makes, and commits.sign is api",
+					"session",
+					l.Row.ID,
+					"thread",
+					w.key,
+				)
 				return l.Try(ctx, ghapp.Write{Key: "unsigned-" + l.Row.ID, Kind: ghapp.WriteComment, Body: render.NotSigned})
 			},
 			Inbox:         func(ctx context.Context) error { return w.inbox(ctx, p) },
-			ApprovalFacts: asks.Bound, Confirm: asks.Confirm, Post: l.Ensure,
-			SawGreen: func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
+			ApprovalFacts: asks.Bound,
+			Confirm:       asks.Confirm,
+			Post:          l.Ensure,
+			SawGreen:      func(commit string, checks []string) { l.Data.Seen = live.Seen{Head: commit, Green: checks} },
 		})
 		return err
 	})
-	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errRemoved) || errors.Is(err, errStopped)
+	stopped := errors.Is(context.Cause(run), errStopped) || errors.Is(context.Cause(run), errRemoved) ||
+		errors.Is(err, errStopped)
 	cancel(nil)
 	<-watched
 	p.End()
@@ -242,7 +272,18 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	default:
 		again, err = true, l.Failed(ctx, err)
 	}
-	w.cfg.Log.InfoContext(ctx, "session ran", "session", l.Row.ID, "thread", w.key, "status", string(out.Status), "err", err)
+	w.cfg.Log.InfoContext(
+		ctx,
+		"session ran",
+		"session",
+		l.Row.ID,
+		"thread",
+		w.key,
+		"status",
+		string(out.Status),
+		"err",
+		err,
+	)
 	return again, err
 }
 

@@ -53,5 +53,13 @@ func (w *worker) lease(ctx context.Context, row *store.Session) (*live.Session, 
 
 // outbox returns the outbox of the thread under a lease.
 func (w *worker) outbox(f store.Fence) outbox.Outbox {
-	return outbox.Outbox{Store: w.cfg.Store.Intents, Fence: f, At: w.at.Ref, Client: w.at.Client, Settle: w.cfg.Settle, Now: w.cfg.Now, Log: w.cfg.Log}
+	return outbox.Outbox{
+		Store:  w.cfg.Store.Intents,
+		Fence:  f,
+		At:     w.at.Ref,
+		Client: w.at.Client,
+		Settle: w.cfg.Settle,
+		Now:    w.cfg.Now,
+		Log:    w.cfg.Log,
+	}
 }

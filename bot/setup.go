@@ -79,7 +79,8 @@ func showConfig(ctx context.Context, r *request) error {
 	}
 	of := render.Layers{Server: r.w.cfg.Policy, Repository: repo, Model: r.w.cfg.Model}
 	if r.w.cfg.Clone != nil {
-		if of.Image, err = r.w.cfg.Clone.Image(ctx, *r.at, policy.Merge(of.Server, repo)); err != nil && fault.Temporary(err) {
+		if of.Image, err = r.w.cfg.Clone.Image(ctx, *r.at, policy.Merge(of.Server, repo)); err != nil &&
+			fault.Temporary(err) {
 			return err
 		}
 	}

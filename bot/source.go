@@ -36,7 +36,12 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 		}, true, nil
 	}
 	if key, ok := touches(ev, names); ok {
-		return store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: key}, true, nil
+		return store.Delivery{
+			Thread:   ev.Thread.Key(),
+			Sender:   ev.Sender.Login,
+			Priority: store.PriorityWork,
+			Key:      key,
+		}, true, nil
 	}
 	s, ok := messageOf(ev)
 	if !ok || !command.MayCall(s.body, names...) {
@@ -63,7 +68,10 @@ func sourceBy(event string, payload []byte, names []string) (store.Delivery, boo
 func touches(ev ghapp.Event, names []string) (key string, ok bool) {
 	text := ev.Comment.Body + ev.OldBody
 	switch ev.Kind + " " + ev.Action {
-	case "issue_comment edited", "issue_comment deleted", "pull_request_review_comment edited", "pull_request_review_comment deleted":
+	case "issue_comment edited",
+		"issue_comment deleted",
+		"pull_request_review_comment edited",
+		"pull_request_review_comment deleted":
 		ok = ev.Action == "deleted" && ghapp.HasMarker(text)
 	case "issues edited":
 		text = ev.Body + ev.OldBody
@@ -90,7 +98,12 @@ func sourceOf(s userMessage, priority int) store.Delivery {
 	src := store.Delivery{Thread: ev.Thread.Key(), Sender: s.author.Login, Priority: priority}
 	switch {
 	case ev.Comment.ID != 0:
-		src.Key = fmt.Sprintf("comment-%d-%t-%s", ev.Comment.ID, ev.Comment.Diff, ev.Comment.Updated.UTC().Format(time.RFC3339))
+		src.Key = fmt.Sprintf(
+			"comment-%d-%t-%s",
+			ev.Comment.ID,
+			ev.Comment.Diff,
+			ev.Comment.Updated.UTC().Format(time.RFC3339),
+		)
 	case ev.Review.ID != 0:
 		src.Key = fmt.Sprintf("review-%d", ev.Review.ID)
 	default:

@@ -61,7 +61,14 @@ func diff(ctx context.Context, r *request) error {
 	r.c.folds = parts[0].Folds
 	for i, p := range parts[1:] {
 		key := fmt.Sprintf("diff-%s-%d", ghapp.Digest(r.msg.key, "diff"), i)
-		r.c.after = append(r.c.after, approval.InPlace(r.c.at, r.msg.place(), ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds}))
+		r.c.after = append(
+			r.c.after,
+			approval.InPlace(
+				r.c.at,
+				r.msg.place(),
+				ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: p.Text, Folds: p.Folds},
+			),
+		)
 	}
 	return nil
 }
@@ -127,7 +134,12 @@ func (r *request) end(v *session.State, reason string) { r.c.append(v.Stop(r.fro
 
 // takeBack undoes, redoes or keeps checkpoints, or takes in the base branch.
 func takeBack(r *request, v *session.State) {
-	wish := session.TakeBack{Do: session.TakeBackKind(r.cmd.Name), N: r.cmd.Count, Paths: r.cmd.Paths, Branch: live.DataOf(r.sess).Target}
+	wish := session.TakeBack{
+		Do:     session.TakeBackKind(r.cmd.Name),
+		N:      r.cmd.Count,
+		Paths:  r.cmd.Paths,
+		Branch: live.DataOf(r.sess).Target,
+	}
 	switch {
 	case len(v.Checkpoints) == 0:
 		r.reply(render.NoCheckpoint)

@@ -98,7 +98,19 @@ func (r *request) supersede(ctx context.Context) error {
 func (r *request) cleanText(what, text, page string) string {
 	text, n := untrusted.Clean(text, page) //control:hidden-text
 	if n.Total() > 0 {
-		r.w.cfg.Log.Info("text cleaned", "thread", r.w.key, "source", r.msg.key, "what", what, "removed", n.Total(), "kinds", n.String())
+		r.w.cfg.Log.Info(
+			"text cleaned",
+			"thread",
+			r.w.key,
+			"source",
+			r.msg.key,
+			"what",
+			what,
+			"removed",
+			n.Total(),
+			"kinds",
+			n.String(),
+		)
 	}
 	return strings.TrimSpace(text)
 }
@@ -116,7 +128,15 @@ func (r *request) follow(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	m := session.Message{Key: s.key, Author: s.author.Login, Text: r.words(), Links: r.links(false), Place: s.place(), Mode: with.Mode, Why: r.cleanText("why", s.why, "")}
+	m := session.Message{
+		Key:    s.key,
+		Author: s.author.Login,
+		Text:   r.words(),
+		Links:  r.links(false),
+		Place:  s.place(),
+		Mode:   with.Mode,
+		Why:    r.cleanText("why", s.why, ""),
+	}
 	m.Turns = with.Turns //control:turns-of-a-follow-up
 	since := v.HeardUpTo()
 	if since.At.IsZero() { // a log of an older version
@@ -136,7 +156,8 @@ func (r *request) follow(ctx context.Context) error {
 	answered := false
 	r.c.append(approval.DropPlan(v, m, s.author.ID)...) //control:plan-replaced
 	for _, a := range v.Open() {
-		if a.Kind == session.AskPlan || a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
+		if a.Kind == session.AskPlan ||
+			a.Kind == session.AskCommit { // plans are dropped above; a commit's approval does not depend on the task
 			continue
 		}
 		res := session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: m.Author, ByID: s.author.ID, Key: s.key}
@@ -196,7 +217,17 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 	if r.job != nil { // its result is reported in another way
 		place.Config.Comments = policy.Comments{Progress: policy.NoProgress, End: policy.Quiet}
 	}
-	data, err := json.Marshal(live.Data{Unattended: live.Unattended{Schedule: r.job}, RequesterID: r.actor.ID, Person: r.actor.Lookup == policy.Found && !r.actor.Bot, Installation: s.ev.Installation, Target: place.Target, IsPull: w.at.Pull != nil, Config: place.Config})
+	data, err := json.Marshal(
+		live.Data{
+			Unattended:   live.Unattended{Schedule: r.job},
+			RequesterID:  r.actor.ID,
+			Person:       r.actor.Lookup == policy.Found && !r.actor.Bot,
+			Installation: s.ev.Installation,
+			Target:       place.Target,
+			IsPull:       w.at.Pull != nil,
+			Config:       place.Config,
+		},
+	)
 	if err != nil {
 		return err
 	}
@@ -205,7 +236,15 @@ func (r *request) open(ctx context.Context, before *session.Item) error {
 		Branch: task.Branch, Base: task.Base, State: session.PhaseQueued, Data: data,
 	}
 	if task.Branch == "" {
-		row.Branch, err = policy.Branch(cfg.Branch, policy.BranchValues{Number: w.at.Ref.Number, Title: cmp.Or(s.ev.Title, r.commandText()), Session: id, Mode: with.Mode})
+		row.Branch, err = policy.Branch(
+			cfg.Branch,
+			policy.BranchValues{
+				Number:  w.at.Ref.Number,
+				Title:   cmp.Or(s.ev.Title, r.commandText()),
+				Session: id,
+				Mode:    with.Mode,
+			},
+		)
 		if err == nil && before != nil {
 			row.Branch, err = pull.FreeBranch(ctx, w.at.Client, row.Branch)
 		}

@@ -177,13 +177,19 @@ func (w *worker) mayBeHeard(ctx context.Context, r *request, d *store.Delivery) 
 	if why, err := w.notFromUser(ctx, r.msg); err != nil || why != "" {
 		return false, err
 	}
-	if r.actor, err = w.at.Client.Sender(ctx, r.msg.author.Login); err != nil || r.actor.ID != r.msg.author.ID || !policy.Insider(r.actor) {
+	if r.actor, err = w.at.Client.Sender(ctx, r.msg.author.Login); err != nil || r.actor.ID != r.msg.author.ID ||
+		!policy.Insider(r.actor) {
 		return false, err
 	}
 	if r.sess, err = w.cfg.Store.Sessions.ByThread(ctx, w.key); err != nil {
 		return false, err
 	}
-	a := Asker{Sender: r.msg.author.Login, Thread: w.key, Repository: w.at.Ref.Repository(), Installation: r.msg.ev.Installation}
+	a := Asker{
+		Sender:       r.msg.author.Login,
+		Thread:       w.key,
+		Repository:   w.at.Ref.Repository(),
+		Installation: r.msg.ev.Installation,
+	}
 	if v, _ := w.mayAsk(r.actor, row.needs(r.cmd), r.sess); v != policy.Allow {
 		return false, nil
 	}

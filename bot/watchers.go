@@ -52,7 +52,12 @@ func askWatchers(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Eve
 
 // textOrAnswer returns the text that a delivery brings to this thread, or the answer of the
 // watchers. A task in that answer is returned as a text.
-func textOrAnswer(ctx context.Context, w *worker, d *store.Delivery, ev ghapp.Event) (s userMessage, a *watch.Answer, err error) {
+func textOrAnswer(
+	ctx context.Context,
+	w *worker,
+	d *store.Delivery,
+	ev ghapp.Event,
+) (s userMessage, a *watch.Answer, err error) {
 	s, ok := w.broughtBy(d, ev)
 	if ok && ev.Kind == "pull_request" { // its text may call the agent, too
 		cmds, use, err := w.commandsIn(ctx, s.body)
@@ -125,7 +130,14 @@ func goOnFor(ctx context.Context, w *worker, c *change, m session.Message) (bool
 // beginJob opens an unattended session.
 func beginJob(ctx context.Context, w *worker, c *change, d *store.Delivery, j *watch.Job) error {
 	ev := ghapp.Event{Kind: d.Event, Installation: j.Installation, Thread: w.at.Ref}
-	r := &request{w: w, at: &w.at, c: c, own: j.Text, cmd: command.Command{Name: command.Task, Mode: j.Mode, Text: j.Text}, job: &j.Scheduled}
+	r := &request{
+		w:   w,
+		at:  &w.at,
+		c:   c,
+		own: j.Text,
+		cmd: command.Command{Name: command.Task, Mode: j.Mode, Text: j.Text},
+		job: &j.Scheduled,
+	}
 	r.msg = userMessage{ev: ev, id: d.ID, key: d.Key, why: j.Why}
 	return r.open(ctx, nil)
 }
@@ -148,7 +160,12 @@ func (k desk) Start(ctx context.Context, installation int64) (p watch.Place, err
 		return p, err
 	}
 	at, err := w.cfg.Runner.StartPoint(ctx, w.at)
-	return watch.Place{Base: at.Base, Target: at.Target, Own: at.Config, Config: policy.Merge(w.cfg.Policy, at.Config)}, err
+	return watch.Place{
+		Base:   at.Base,
+		Target: at.Target,
+		Own:    at.Config,
+		Config: policy.Merge(w.cfg.Policy, at.Config),
+	}, err
 }
 
 // MayBegin implements [watch.Desk].

@@ -47,7 +47,10 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 		return s, false
 	case ev.Kind == "issue_comment" && ev.Action == "created",
 		ev.Kind == "pull_request_review_comment" && ev.Action == "created":
-		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{Comment: ev.Comment.ID, Diff: ev.Comment.Diff}
+		s.body, s.author, s.target = ev.Comment.Body, ev.Comment.Author, ghapp.Target{
+			Comment: ev.Comment.ID,
+			Diff:    ev.Comment.Diff,
+		}
 	case ev.Kind == "pull_request_review" && ev.Action == "submitted":
 		s.body, s.author = ev.Review.Body, ev.Review.Author
 	case ev.Kind == "issues" && ev.Action == "opened", ev.Kind == "pull_request" && ev.Action == "opened":
@@ -180,7 +183,12 @@ func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.D
 func (b *Bot) withoutWords(ctx context.Context, ev ghapp.Event) (src store.Delivery, ok bool, err error) {
 	if approval.ForkMoves(ev) {
 		ok, err = b.waitsHere(ctx, ev.Thread)
-		src = store.Delivery{Thread: ev.Thread.Key(), Sender: ev.Sender.Login, Priority: store.PriorityWork, Key: fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After)}
+		src = store.Delivery{
+			Thread:   ev.Thread.Key(),
+			Sender:   ev.Sender.Login,
+			Priority: store.PriorityWork,
+			Key:      fmt.Sprintf("moved-%d-%s", ev.Thread.Number, ev.After),
+		}
 	}
 	if ok || err != nil {
 		return src, ok, err

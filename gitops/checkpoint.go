@@ -275,7 +275,12 @@ func (m *Mirror) CommitTreeOf(ctx context.Context, saved, parent string, meta Me
 
 // CommitPathsOf commits only the given paths of saved on top of parent. A path that is
 // not a file in saved is deleted. It shows a part of a state by itself.
-func (m *Mirror) CommitPathsOf(ctx context.Context, saved, parent string, paths []string, meta Meta) (c Commit, err error) {
+func (m *Mirror) CommitPathsOf(
+	ctx context.Context,
+	saved, parent string,
+	paths []string,
+	meta Meta,
+) (c Commit, err error) {
 	err = m.pool.Use(ctx, func(o *objects.DB) error {
 		tree, err := o.TreeOf(saved)
 		if err != nil {

@@ -114,7 +114,12 @@ func (c *converter) list(dir string) []objects.Entry {
 }
 
 // write stores the content of a file. before returns its last saved content.
-func (c *converter) write(name string, r io.Reader, limit int64, before func() ([]byte, error)) (plumbing.Hash, bool, error) {
+func (c *converter) write(
+	name string,
+	r io.Reader,
+	limit int64,
+	before func() ([]byte, error),
+) (plumbing.Hash, bool, error) {
 	conv := attributes.Convert(attributes.Of(name, c.in))
 	switch {
 	case c.err != nil:
@@ -187,7 +192,9 @@ func (c *converter) writePointer(r io.Reader, limit int64) (plumbing.Hash, bool,
 		return h, false, err
 	}
 	if c.m.url != "" { //control:lfs-is-told
-		return plumbing.ZeroHash, false, &Unstorable{"Git LFS keeps the contents of such files, and they cannot be uploaded from here: add it by hand"}
+		return plumbing.ZeroHash, false, &Unstorable{
+			"Git LFS keeps the contents of such files, and they cannot be uploaded from here: add it by hand",
+		}
 	}
 	store, err := c.m.lfsStorage()
 	if err == nil {

@@ -40,7 +40,11 @@ type DiffOptions struct {
 // MiB and, without opt.Binary, binary files are named but not shown. Text over MaxBytes
 // is cut after a whole file, and a last line counts the omitted files; stats are always
 // complete.
-func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (text string, stats []FileStat, err error) {
+func (m *Mirror) Diff(
+	ctx context.Context,
+	from, to string,
+	opt DiffOptions,
+) (text string, stats []FileStat, err error) {
 	err = m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) error {
 		text, stats, err = patch(ctx, o, from, to, opt)
 		return err
@@ -53,7 +57,12 @@ func (m *Mirror) Diff(ctx context.Context, from, to string, opt DiffOptions) (te
 
 // EachDiff is Diff for changes of any size: it calls each for one file after the other,
 // in tree order. A renamed file is a deletion and a creation. MaxBytes is ignored.
-func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions, each func(text string, stat FileStat) error) error {
+func (m *Mirror) EachDiff(
+	ctx context.Context,
+	from, to string,
+	opt DiffOptions,
+	each func(text string, stat FileStat) error,
+) error {
 	var list []delta
 	err := m.trees(ctx, from, to, func(o *objects.DB, from, to plumbing.Hash) (err error) {
 		if list, err = diff(ctx, o, from, to, merge.Only(opt.Paths)); err == nil {
@@ -67,10 +76,13 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 	for _, d := range list {
 		var text string
 		var stat FileStat
-		err := m.pool.Use(ctx, func(o *objects.DB) (err error) { // Use may run its function twice, but each must not run twice
-			text, stat, err = filePatch(o, d, opt)
-			return errors.Join(err, ctx.Err())
-		})
+		err := m.pool.Use(
+			ctx,
+			func(o *objects.DB) (err error) { // Use may run its function twice, but each must not run twice
+				text, stat, err = filePatch(o, d, opt)
+				return errors.Join(err, ctx.Err())
+			},
+		)
 		if err != nil {
 			return fmt.Errorf("diff %s: %w", d.path, err)
 		}
@@ -82,7 +94,11 @@ func (m *Mirror) EachDiff(ctx context.Context, from, to string, opt DiffOptions,
 }
 
 // trees calls fn with the trees of two revisions.
-func (m *Mirror) trees(ctx context.Context, from, to string, fn func(o *objects.DB, from, to plumbing.Hash) error) error {
+func (m *Mirror) trees(
+	ctx context.Context,
+	from, to string,
+	fn func(o *objects.DB, from, to plumbing.Hash) error,
+) error {
 	var ids [2]string
 	for i, rev := range []string{from, to} {
 		if rev == "" {

@@ -95,7 +95,15 @@ func (m *Mirror) fetch(ctx context.Context, refs []string, first bool) error {
 		}
 	}
 	tidy(ctx, m)
-	m.log.LogAttrs(ctx, slog.LevelInfo, "fetched", slog.Int64("bytes", n), slog.Int("refs", len(want.refs)), slog.Bool("partial", m.pool.Partial()), slog.Duration("took", time.Since(start)))
+	m.log.LogAttrs(
+		ctx,
+		slog.LevelInfo,
+		"fetched",
+		slog.Int64("bytes", n),
+		slog.Int("refs", len(want.refs)),
+		slog.Bool("partial", m.pool.Partial()),
+		slog.Duration("took", time.Since(start)),
+	)
 	return nil
 }
 

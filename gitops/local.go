@@ -113,14 +113,22 @@ func checkFormat(dir string) error {
 		case key == "partialclone":
 			return fmt.Errorf("%w: it is a partial clone: clone it anew, without --filter", errUnsupported)
 		case key == "objectformat":
-			return fmt.Errorf("%w: its commits have %s ids; only repositories with sha1 ids can be worked on", errUnsupported, value)
+			return fmt.Errorf(
+				"%w: its commits have %s ids; only repositories with sha1 ids can be worked on",
+				errUnsupported,
+				value,
+			)
 		default:
 			return fmt.Errorf("%w: extensions.%s = %q: make a plain clone", errUnsupported, opt.Key, opt.Value)
 		}
 	}
 	for _, remote := range cfg.Section("remote").Subsections {
 		if strings.EqualFold(remote.Option("promisor"), "true") {
-			return fmt.Errorf("%w: it is a partial clone, which lacks parts of its remote: %s", errUnsupported, fullCloneHint(remote.Name))
+			return fmt.Errorf(
+				"%w: it is a partial clone, which lacks parts of its remote: %s",
+				errUnsupported,
+				fullCloneHint(remote.Name),
+			)
 		}
 	}
 	return nil

@@ -32,7 +32,13 @@ type Mirror struct {
 }
 
 func newMirror(dir, gitDir string) *Mirror {
-	return &Mirror{dir: dir, gitDir: gitDir, log: slog.New(slog.DiscardHandler), refs: &refFiles{dir: dir}, pool: objects.NewPool(dir)}
+	return &Mirror{
+		dir:    dir,
+		gitDir: gitDir,
+		log:    slog.New(slog.DiscardHandler),
+		refs:   &refFiles{dir: dir},
+		pool:   objects.NewPool(dir),
+	}
 }
 
 // Close closes the mirror's open files. The mirror can be used again.
@@ -135,7 +141,11 @@ func (u Unused) Of(repo string) bool {
 // in use or needed returns true; they can be cloned again. It returns the number of
 // removed mirrors, and of unused mirrors that were kept. The mirror is locked against
 // fetches and changes of refs while needed runs.
-func (s *Store) RemoveUnused(ctx context.Context, before time.Time, needed func(context.Context, Unused) (bool, error)) (gone, kept int, err error) {
+func (s *Store) RemoveUnused(
+	ctx context.Context,
+	before time.Time,
+	needed func(context.Context, Unused) (bool, error),
+) (gone, kept int, err error) {
 	list, err := os.ReadDir(s.cfg.Dir)
 	if err != nil {
 		return 0, 0, fmt.Errorf("remove unused mirrors: %w", err)
@@ -177,7 +187,12 @@ func lastUse(dir string) (last time.Time) {
 }
 
 // remove removes a mirror, unless it is used or needed.
-func (s *Store) remove(ctx context.Context, name string, before time.Time, needed func(context.Context, Unused) (bool, error)) (bool, error) {
+func (s *Store) remove(
+	ctx context.Context,
+	name string,
+	before time.Time,
+	needed func(context.Context, Unused) (bool, error),
+) (bool, error) {
 	dir := filepath.Join(s.cfg.Dir, name)
 	for _, lock := range []string{dir + ".lock", dir + ".refs.lock"} { //control:removed-under-locks
 		f, ok, err := flock.Now(lock, true)

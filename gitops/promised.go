@@ -55,7 +55,14 @@ func fetchMissing(ctx context.Context, m *Mirror, ids []plumbing.Hash) error {
 	}
 	if len(ids) > 0 {
 		tidy(ctx, m)
-		m.log.LogAttrs(ctx, slog.LevelInfo, "brought contents", slog.Int("files", len(ids)), slog.Int64("bytes", bytes), slog.Duration("took", time.Since(start)))
+		m.log.LogAttrs(
+			ctx,
+			slog.LevelInfo,
+			"brought contents",
+			slog.Int("files", len(ids)),
+			slog.Int64("bytes", bytes),
+			slog.Duration("took", time.Since(start)),
+		)
 	}
 	return nil
 }

@@ -32,7 +32,11 @@ func (m *Mirror) ReadFile(ctx context.Context, commit, path string, limit int64)
 }
 
 // at calls fn with the tree of a commit, and the entry at a path in it.
-func (m *Mirror) at(ctx context.Context, commit, path string, fn func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error) error {
+func (m *Mirror) at(
+	ctx context.Context,
+	commit, path string,
+	fn func(o *objects.DB, tree plumbing.Hash, e objects.Entry) error,
+) error {
 	id, err := m.Resolve(ctx, commit)
 	if err != nil {
 		return err

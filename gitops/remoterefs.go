@@ -103,7 +103,12 @@ func readFlat(o *objects.DB, commit string) (map[string][]byte, error) {
 // old. An empty old means that the ref must not exist. The names of files have no
 // slashes. The commit has no parent, so that the history does not grow. If the ref is
 // elsewhere, the error is [ErrRejected], in a local clone [ErrStale]: read it again.
-func (m *Mirror) PutRefFiles(ctx context.Context, ref string, files map[string][]byte, old string) (commit string, err error) {
+func (m *Mirror) PutRefFiles(
+	ctx context.Context,
+	ref string,
+	files map[string][]byte,
+	old string,
+) (commit string, err error) {
 	if err = checkRef(ref); err == nil {
 		err = m.pool.Use(ctx, func(o *objects.DB) error {
 			commit, err = commitFlat(ctx, o, files)
@@ -144,6 +149,11 @@ func commitFlat(ctx context.Context, o *objects.DB, files map[string][]byte) (st
 	}
 	alone := object.Commit{TreeHash: tree} //control:state-has-no-history
 	// Random text: concurrent writers of equal files must not get the same commit.
-	h, err := writeCommit(ctx, o, alone, Meta{Message: "Session log\n\n" + rand.Text(), Author: Signature{"handrail", "handrail@localhost"}})
+	h, err := writeCommit(
+		ctx,
+		o,
+		alone,
+		Meta{Message: "Session log\n\n" + rand.Text(), Author: Signature{"handrail", "handrail@localhost"}},
+	)
 	return h.String(), err
 }

@@ -60,7 +60,11 @@ func (r rebase) run(ctx context.Context, o *objects.DB) (Commit, error) {
 			continue
 		}
 		tree = next
-		at, err = r.sign.write(ctx, o, object.Commit{TreeHash: tree, ParentHashes: parents, Author: c.Author, Committer: c.Committer, Message: c.Message})
+		at, err = r.sign.write(
+			ctx,
+			o,
+			object.Commit{TreeHash: tree, ParentHashes: parents, Author: c.Author, Committer: c.Committer, Message: c.Message},
+		)
 		if err != nil {
 			return Commit{}, err
 		}

@@ -220,7 +220,13 @@ func (s *pushing) has(ctx context.Context, onto string) (there bool, err error) 
 func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error) {
 	err = s.m.pool.Use(ctx, func(o *objects.DB) error {
 		var off []string
-		r := rebase{onto: onto, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, Guard: merge.Guard{Guarded: s.p.Guarded, Kept: &off}}
+		r := rebase{
+			onto:  onto,
+			base:  s.p.Base,
+			head:  s.p.Commit,
+			sign:  s.p.Sign,
+			Guard: merge.Guard{Guarded: s.p.Guarded, Kept: &off},
+		}
 		descends, err := objects.Descends(ctx, o, plumbing.NewHash(onto), plumbing.NewHash(s.p.Base))
 		if err != nil {
 			return err
@@ -234,13 +240,25 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 		if conflict := (*merge.Conflict)(nil); dropped && errors.As(err, &conflict) { //control:rewrite-wins
 			r.base, r.pick, r.KeepOurs, off = s.p.Base, nil, false, nil
 			if c, err = r.run(ctx, o); err == nil {
-				s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: earlier work of this session stays off it, because it does not fit the new %s", strings.Join(conflict.Paths, ", ")))
+				s.out.Causes = append(
+					s.out.Causes,
+					fmt.Errorf(
+						"the branch was rewritten: earlier work of this session stays off it, because it does not fit the new %s",
+						strings.Join(conflict.Paths, ", "),
+					),
+				)
 			}
 		}
 		if err == nil && len(off) > 0 {
 			slices.Sort(off)
 			off = slices.Compact(off)
-			s.out.Causes = append(s.out.Causes, fmt.Errorf("the branch was rewritten: its lost changes of %s stay off it, because each of them needs its own approval", strings.Join(off, ", ")))
+			s.out.Causes = append(
+				s.out.Causes,
+				fmt.Errorf(
+					"the branch was rewritten: its lost changes of %s stay off it, because each of them needs its own approval",
+					strings.Join(off, ", "),
+				),
+			)
 		}
 		return err
 	})
@@ -249,7 +267,8 @@ func (s *pushing) replay(ctx context.Context, onto string) (c Commit, err error)
 
 // ours reports whether a commit is the new one, or one of the session's.
 func (s *pushing) ours(c *object.Commit) bool {
-	return c.Hash.String() == s.p.Commit || len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
+	return c.Hash.String() == s.p.Commit ||
+		len(c.ParentHashes) < 2 && trailer.Value(c.Message, TrailerSession) == s.p.Session
 }
 
 // besideName returns the name of the n-th candidate branch; the first is ref itself.
@@ -293,7 +312,16 @@ func (s *pushing) split(ctx context.Context) error {
 	}
 	var c Commit
 	err = s.m.pool.Use(ctx, func(o *objects.DB) (err error) {
-		c, err = rebase{onto: s.p.Base, base: s.p.Base, head: s.p.Commit, sign: s.p.Sign, sel: merge.Except([]string{workflowDir})}.run(ctx, o)
+		c, err = rebase{
+			onto: s.p.Base,
+			base: s.p.Base,
+			head: s.p.Commit,
+			sign: s.p.Sign,
+			sel:  merge.Except([]string{workflowDir}),
+		}.run(
+			ctx,
+			o,
+		)
 		return err
 	})
 	if err != nil {

@@ -65,7 +65,13 @@ func (t TakeIn) run(ctx context.Context, o *objects.DB) (c Commit, conflicts []s
 
 // Unsettled returns the paths at which commit has conflict markers that none of the
 // others has.
-func Unsettled(ctx context.Context, m *Mirror, commit string, paths []string, others ...string) (out []string, err error) {
+func Unsettled(
+	ctx context.Context,
+	m *Mirror,
+	commit string,
+	paths []string,
+	others ...string,
+) (out []string, err error) {
 	read := func(id, path string) ([]string, error) {
 		data, err := m.ReadFile(ctx, id, path, merge.MaxBytes)
 		if errors.Is(err, ErrNotFound) || errors.Is(err, ErrTooLarge) {

@@ -117,7 +117,10 @@ func (m *Mirror) MetaOf(ctx context.Context, commit string) (out Meta, err error
 
 // past reads the branch's history: the checkpoints and undos in force, newest first, and
 // the set of partly undone checkpoints.
-func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Commit, partly map[string]bool, err error) {
+func (u Undo) past(
+	ctx context.Context,
+	o *objects.DB,
+) (live, undos []*object.Commit, partly map[string]bool, err error) {
 	const most = 5000
 	undone, redone, partly := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for id, n := u.Head, 0; id != u.Base && n < most; n++ {
@@ -157,7 +160,12 @@ func (u Undo) past(ctx context.Context, o *objects.DB) (live, undos []*object.Co
 }
 
 // revert reverts commits, newest first, in one commit on top of head.
-func (u Undo) revert(ctx context.Context, o *objects.DB, list []*object.Commit, partly map[string]bool) (Commit, error) {
+func (u Undo) revert(
+	ctx context.Context,
+	o *objects.DB,
+	list []*object.Commit,
+	partly map[string]bool,
+) (Commit, error) {
 	tree, err := o.TreeOf(cmp.Or(u.From, u.Head))
 	if err != nil {
 		return Commit{}, err

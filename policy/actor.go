@@ -119,7 +119,13 @@ func MayAsk(a Actor, f AskFacts) (Verdict, string) {
 	if f.Request == Steer && a.ID == f.RequesterID && rank(a.Permission) >= rank("read") {
 		return Allow, "it is the requester's own session"
 	}
-	return Deny, fmt.Sprintf("it needs %s permission on this repository to %s, and %s has %s", need, f.Request, nameOf(a), orNone(a.Permission))
+	return Deny, fmt.Sprintf(
+		"it needs %s permission on this repository to %s, and %s has %s",
+		need,
+		f.Request,
+		nameOf(a),
+		orNone(a.Permission),
+	)
 }
 
 // MayPush reports whether GitHub says that the account may push to the repository.
@@ -232,7 +238,8 @@ func matchesApprover(a Actor, entry string) bool {
 		id, err := strconv.ParseInt(value, 10, 64)
 		return err == nil && id == a.ID && rank(a.Permission) >= rank("read")
 	case "team":
-		return rank(a.Permission) >= rank("read") && slices.ContainsFunc(a.Teams, func(t string) bool { return strings.EqualFold(t, value) })
+		return rank(a.Permission) >= rank("read") &&
+			slices.ContainsFunc(a.Teams, func(t string) bool { return strings.EqualFold(t, value) })
 	case "codeowners":
 		return a.CodeOwner && rank(a.Permission) >= rank("write")
 	case "write", "maintain", "admin":

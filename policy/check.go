@@ -112,7 +112,10 @@ func (p *Policy) Check(m Mode, a Action) Decision {
 	for _, name := range a.Paths {
 		if a.Kind == Read && shell.HoldsSecrets(name) { //control:read-of-a-secret
 			d.Severity = High // like a command that prints it
-			d.Reasons = append(d.Reasons, Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"})
+			d.Reasons = append(
+				d.Reasons,
+				Reason{Rule: "read.secret", Text: untrusted.EscapeLine(name) + " is a file that holds credentials"},
+			)
 		}
 	}
 	steps := [...]func(facts, *Decision) bool{
@@ -192,10 +195,17 @@ func (p *Policy) modeStep(f facts, d *Decision) bool {
 	}
 	if k == Execute && m.commands < anyCommand && !p.runsTests(f) {
 		if m.commands == gitRead && p.walled && len(p.tests) > 0 && !f.shell.ReadOnly {
-			return refuse("mode %q only runs git commands that read and, as one command of its own, the project's tests: %s", m.Name, strings.Join(p.tests, ", "))
+			return refuse(
+				"mode %q only runs git commands that read and, as one command of its own, the project's tests: %s",
+				m.Name,
+				strings.Join(p.tests, ", "),
+			)
 		}
 		if m.commands == noCommands || !f.shell.ReadOnly {
-			return refuse("mode %q only runs commands that read; use the read and search tools, or describe the change instead of making it", m.Name)
+			return refuse(
+				"mode %q only runs commands that read; use the read and search tools, or describe the change instead of making it",
+				m.Name,
+			)
 		}
 		if m.commands == gitRead && !onlyGitReads(f.shell) {
 			return refuse("mode %q only runs git commands that read, such as git log, git diff, git show and git blame", m.Name)
@@ -203,7 +213,12 @@ func (p *Policy) modeStep(f facts, d *Decision) bool {
 	}
 	changes := k == Write || k == Delete || k == Execute && len(f.shell.Writes) > 0
 	if changes && m.EditLimit != NoEditLimit && f.act.Edits >= m.EditLimit {
-		return refuse("mode %q allows %d edits and %d were made; finish with what there is, or ask for another mode", m.Name, m.EditLimit, f.act.Edits)
+		return refuse(
+			"mode %q allows %d edits and %d were made; finish with what there is, or ask for another mode",
+			m.Name,
+			m.EditLimit,
+			f.act.Edits,
+		)
 	}
 	return false
 }
@@ -265,7 +280,11 @@ func (p *Policy) denyStep(f facts, d *Decision) bool {
 			return false
 		}
 	}
-	*d = d.settle(Deny, "defaults."+f.act.Kind.String(), fmt.Sprintf("the configuration denies every %s operation", f.act.Kind))
+	*d = d.settle(
+		Deny,
+		"defaults."+f.act.Kind.String(),
+		fmt.Sprintf("the configuration denies every %s operation", f.act.Kind),
+	)
 	return true
 }
 
@@ -328,7 +347,8 @@ func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 	var patterns []string
 	names := map[string][]string{}
 	for i, name := range paths {
-		if rest := paths[i+1:]; f.act.Kind == Execute && len(rest) > 0 && rest[0] == path.Join(f.act.Cwd, name) && p.Touches(rest[0]).Sensitive {
+		if rest := paths[i+1:]; f.act.Kind == Execute && len(rest) > 0 && rest[0] == path.Join(f.act.Cwd, name) &&
+			p.Touches(rest[0]).Sensitive {
 			continue // the same file, relative to the command's directory
 		}
 		v := p.Touches(name)
@@ -351,7 +371,10 @@ func (p *Policy) sensitiveReasons(f facts, paths []string) []Reason {
 		if len(list) > 1 {
 			is = "are sensitive files"
 		}
-		out = append(out, Reason{Rule: "sensitive_files", Text: fmt.Sprintf("%s %s (%s)", untrusted.EscapeLine(nameList(list)), is, pattern)})
+		out = append(
+			out,
+			Reason{Rule: "sensitive_files", Text: fmt.Sprintf("%s %s (%s)", untrusted.EscapeLine(nameList(list)), is, pattern)},
+		)
 	}
 	return out
 }

@@ -156,7 +156,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	}
 	n, bad := strconv.ParseUint(days, 10, 16)
 	v, err := time.ParseDuration(cmp.Or(rest, "0s"))
-	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > maxDuration || n > uint64(maxDuration/(24*time.Hour)) {
+	if err != nil || bad != nil || ok && v < 0 || !ok && rest == "" || v > maxDuration ||
+		n > uint64(maxDuration/(24*time.Hour)) {
 		return fmt.Errorf("parse duration: %q is not a length of time such as 90s, 30m, 72h or 90d", text)
 	}
 	v += time.Duration(n) * 24 * time.Hour
@@ -174,8 +175,16 @@ func DefaultConfig() Config {
 		Branch:    "agent/{number}-{slug}",
 		Approvals: Approvals{Deadline: Duration(72 * time.Hour)},
 		Delivery:  Delivery{Push: Push{Hold: "workflows"}},
-		Workspace: Workspace{Engine: "docker", Pull: "missing", Network: "none", Memory: 4 << 30, Pids: 1024, CPUs: 2, Disk: 5 << 30},
-		Running:   Running{SetUp: SetUp{Network: "none"}},
+		Workspace: Workspace{
+			Engine:  "docker",
+			Pull:    "missing",
+			Network: "none",
+			Memory:  4 << 30,
+			Pids:    1024,
+			CPUs:    2,
+			Disk:    5 << 30,
+		},
+		Running: Running{SetUp: SetUp{Network: "none"}},
 		Budget: Budget{
 			Session: Limits{Tokens: 2_000_000, Time: Duration(time.Hour), Lines: 5000},
 			Thread:  Limits{Tokens: 10_000_000},

@@ -133,7 +133,12 @@ func (c Config) checkApprovals(p *problems) {
 	p.oneOf(c.Approvals.By, []string{"comment", "review"}, "approvals", "by")
 	for i, a := range c.Approvals.Approvers {
 		if !validApprover(a) {
-			p.add(fmt.Sprintf("%q is not user:<numeric id>, team:<org>/<slug>, codeowners, write, maintain or admin", a), "approvals", "approvers", i)
+			p.add(
+				fmt.Sprintf("%q is not user:<numeric id>, team:<org>/<slug>, codeowners, write, maintain or admin", a),
+				"approvals",
+				"approvers",
+				i,
+			)
 		}
 	}
 	for i, id := range c.Approvals.Bots {
@@ -232,7 +237,11 @@ func (c Config) CheckEffect() error {
 	var p problems
 	switch w := c.Workspace; {
 	case w.Network == "allowlist" && w.Engine == "local":
-		p.add("a local workspace has no wall, so a list of hosts cannot be kept there: use docker or bwrap", "workspace", "network")
+		p.add(
+			"a local workspace has no wall, so a list of hosts cannot be kept there: use docker or bwrap",
+			"workspace",
+			"network",
+		)
 	case w.Network == "allowlist":
 	case len(w.Hosts) > 0: //control:keys-without-effect
 		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "workspace", "hosts")
@@ -247,7 +256,10 @@ func (c Config) CheckEffect() error {
 		p.add("this does nothing without network: allowlist beside it; add that, or take it out", "setup", key)
 	}
 	if c.Undo == "reset" {
-		p.add("no branch is reset, because others may build on it: /agent undo makes a reverting commit, and nothing is lost; take it out", "undo")
+		p.add(
+			"no branch is reset, because others may build on it: /agent undo makes a reverting commit, and nothing is lost; take it out",
+			"undo",
+		)
 	}
 	return p.all.Err()
 }

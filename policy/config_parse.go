@@ -29,13 +29,25 @@ func Load(data []byte) (Config, *strict.Document, error) {
 
 // Schema returns the JSON schema of the configuration, derived from [Config].
 func Schema() ([]byte, error) {
-	return strict.Schema(&Config{}, "Handrail configuration", "The file .github/agent.yml, and the limits that a server sets in the same form.", Words())
+	return strict.Schema(
+		&Config{},
+		"Handrail configuration",
+		"The file .github/agent.yml, and the limits that a server sets in the same form.",
+		Words(),
+	)
 }
 
 // Words returns the types of a configuration that are written as one word.
 func Words() map[reflect.Type]strict.Words {
 	return map[reflect.Type]strict.Words{
-		reflect.TypeFor[Duration](): {Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`, Means: "A length of time, such as 90s, 30m, 72h or 90d."},
-		reflect.TypeFor[Size]():     {Pattern: `^[0-9]+ ?([kKmMgG]([iI]?[bB])?|[bB])?$`, Means: "A number of bytes, such as 512m or 4g.", Number: true},
+		reflect.TypeFor[Duration](): {
+			Pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h|d))+$`,
+			Means:   "A length of time, such as 90s, 30m, 72h or 90d.",
+		},
+		reflect.TypeFor[Size](): {
+			Pattern: `^[0-9]+ ?([kKmMgG]([iI]?[bB])?|[bB])?$`,
+			Means:   "A number of bytes, such as 512m or 4g.",
+			Number:  true,
+		},
 	}
 }

@@ -33,7 +33,12 @@ func (p *Policy) bothSides(m Mode, command string) sides {
 	open.walled, walled.walled = false, true
 	of := func(q *Policy) side {
 		d := q.checkCommand(m, command)
-		return side{Severity: d.Severity.String(), Unknown: d.Unknown, Reasons: append([]Reason{}, d.Reasons...), Decision: d.Verdict.String()}
+		return side{
+			Severity: d.Severity.String(),
+			Unknown:  d.Unknown,
+			Reasons:  append([]Reason{}, d.Reasons...),
+			Decision: d.Verdict.String(),
+		}
 	}
 	return sides{Open: of(&open), Walled: of(&walled)}
 }
@@ -106,7 +111,12 @@ func (p *Policy) ExplainFileFully(m Mode, name string) Explanation {
 
 func explanation(d Decision) Explanation {
 	return Explanation{
-		Decision: d.Verdict.String(), Severity: d.Severity.String(), Unknown: d.Unknown, Rule: d.Rule, Auto: d.Auto && d.Verdict == Allow,
-		Reasons: d.Reasons, Digest: d.Digest,
+		Decision: d.Verdict.String(),
+		Severity: d.Severity.String(),
+		Unknown:  d.Unknown,
+		Rule:     d.Rule,
+		Auto:     d.Auto && d.Verdict == Allow,
+		Reasons:  d.Reasons,
+		Digest:   d.Digest,
 	}
 }

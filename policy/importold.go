@@ -50,8 +50,13 @@ func ImportSensitiveFilePatterns(data []byte) ([]SensitiveFile, error) {
 
 func importEntry(at, pattern, value *yaml.Node) (SensitiveFile, error) {
 	var safe bool
-	if pattern == nil || value == nil || pattern.Kind != yaml.ScalarNode || json.Unmarshal([]byte(value.Value), &safe) != nil || value.Tag != "!!bool" {
-		return SensitiveFile{}, fmt.Errorf("import sensitive file patterns: line %d: an entry needs a pattern and a value that is true (safe) or false (sensitive)", at.Line)
+	if pattern == nil || value == nil || pattern.Kind != yaml.ScalarNode ||
+		json.Unmarshal([]byte(value.Value), &safe) != nil ||
+		value.Tag != "!!bool" {
+		return SensitiveFile{}, fmt.Errorf(
+			"import sensitive file patterns: line %d: an entry needs a pattern and a value that is true (safe) or false (sensitive)",
+			at.Line,
+		)
 	}
 	approve := "required"
 	if safe {

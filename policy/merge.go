@@ -67,13 +67,29 @@ func Merge(server, repo Config) Config {
 	out.Branch = cmp.Or(repo.Branch, server.Branch)
 	out.Undo = cmp.Or(repo.Undo, server.Undo)
 	out.Commits = mergeCommits(server.Commits, repo.Commits)
-	out.Comments = Comments{Inline: cmp.Or(repo.Comments.Inline, server.Comments.Inline), Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress), End: cmp.Or(repo.Comments.End, server.Comments.End)}
+	out.Comments = Comments{
+		Inline:   cmp.Or(repo.Comments.Inline, server.Comments.Inline),
+		Progress: cmp.Or(repo.Comments.Progress, server.Comments.Progress),
+		End:      cmp.Or(repo.Comments.End, server.Comments.End),
+	}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
-		Draft: cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
-		Title: cmp.Or(repo.PullRequest.Title, server.PullRequest.Title), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
-		Base: cmp.Or(repo.PullRequest.Base, server.PullRequest.Base), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
-		Reviewers: orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
+		Draft: cmp.Or(
+			repo.PullRequest.Draft,
+			server.PullRequest.Draft,
+		), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
+		Title: cmp.Or(
+			repo.PullRequest.Title,
+			server.PullRequest.Title,
+		), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
+		Base: cmp.Or(
+			repo.PullRequest.Base,
+			server.PullRequest.Base,
+		), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
+		Reviewers: orList(
+			repo.PullRequest.Reviewers,
+			server.PullRequest.Reviewers,
+		), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
 	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
@@ -163,7 +179,11 @@ func union(a, b []string) []string {
 }
 
 func mergeCommands(server, repo Commands) Commands {
-	out := Commands{Deny: union(server.Deny, repo.Deny), Ask: union(server.Ask, repo.Ask), Allow: slices.Clone(server.Allow)}
+	out := Commands{
+		Deny:  union(server.Deny, repo.Deny),
+		Ask:   union(server.Ask, repo.Ask),
+		Allow: slices.Clone(server.Allow),
+	}
 	if repo.Allow == nil {
 		return out
 	}
@@ -178,7 +198,8 @@ func covered(above []commandPattern, s string) bool {
 	for _, narrow := range commandPatterns([]string{s}) {
 		for _, wide := range above {
 			program, _, _ := strings.Cut(narrow.text, " ")
-			if wide.text == narrow.text || wildcard(wide.text, narrow.text) && (wide.args == narrow.args) || !wide.args && wide.text == program && !strings.Contains(program, "*") {
+			if wide.text == narrow.text || wildcard(wide.text, narrow.text) && (wide.args == narrow.args) ||
+				!wide.args && wide.text == program && !strings.Contains(program, "*") {
 				return true
 			}
 		}
@@ -237,7 +258,13 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	if repo.Image != "" && imageAllowed(server.Images, repo.Image) {
 		out.Image = repo.Image
 	}
-	out.Images, out.Hosts, out.Presets = slices.Clone(server.Images), slices.Clone(server.Hosts), slices.Clone(server.Presets)
+	out.Images, out.Hosts, out.Presets = slices.Clone(
+		server.Images,
+	), slices.Clone(
+		server.Hosts,
+	), slices.Clone(
+		server.Presets,
+	)
 	out.Toolchains = slices.Clone(server.Toolchains)
 	names := networkNames()
 	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)

@@ -107,10 +107,22 @@ var modeTable = [...]Mode{
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
 	{Name: "plan", Description: "Write a plan for approval: read and search only.",
 		EditLimit: 0, Turns: readOnlyTurns, kinds: kinds(Read, Converse)},
-	{Name: "review", Description: "Review a change: read, search, git commands that only read and, in a sandbox, the project's tests.",
-		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
-	{Name: "security", Description: "Review a change for security: read, search, git commands that only read and, in a sandbox, the project's tests.",
-		EditLimit: 0, Turns: readOnlyTurns, commands: gitRead, kinds: kinds(Read, Execute, Converse)},
+	{
+		Name:        "review",
+		Description: "Review a change: read, search, git commands that only read and, in a sandbox, the project's tests.",
+		EditLimit:   0,
+		Turns:       readOnlyTurns,
+		commands:    gitRead,
+		kinds:       kinds(Read, Execute, Converse),
+	},
+	{
+		Name:        "security",
+		Description: "Review a change for security: read, search, git commands that only read and, in a sandbox, the project's tests.",
+		EditLimit:   0,
+		Turns:       readOnlyTurns,
+		commands:    gitRead,
+		kinds:       kinds(Read, Execute, Converse),
+	},
 }
 
 // Modes returns all modes in the order of help texts.

@@ -247,7 +247,12 @@ func (w Workspace) checkPaths(p *problems) {
 	}
 	for i, dir := range w.Paths {
 		if why := directoryFault(dir); why != "" {
-			p.add(fmt.Sprintf("%q %s; write a directory of the repository, such as services/api", dir, why), "workspace", "paths", i)
+			p.add(
+				fmt.Sprintf("%q %s; write a directory of the repository, such as services/api", dir, why),
+				"workspace",
+				"paths",
+				i,
+			)
 		}
 	}
 }

@@ -21,7 +21,18 @@ type PullWords struct {
 }
 
 // pullWords lists the placeholders.
-var pullWords = []string{"title", "number", "summary", "files", "branch", "base", "mode", "requester", "session", "slug"}
+var pullWords = []string{
+	"title",
+	"number",
+	"summary",
+	"files",
+	"branch",
+	"base",
+	"mode",
+	"requester",
+	"session",
+	"slug",
+}
 
 // placeholderRE matches possible placeholders; other braces are text.
 var placeholderRE = pattern.Lazy(`\{[ \t]*([A-Za-z_-]+)[ \t]*\}`)
@@ -54,8 +65,26 @@ func (w PullWords) Fill(template string) string {
 		number = strconv.Itoa(w.Branch.Number)
 	}
 	return strings.NewReplacer(
-		"{title}", w.Title, "{number}", number, "{summary}", w.Summary, "{files}", w.Files, "{branch}", w.Head, "{base}", w.Base,
-		"{mode}", w.Branch.Mode, "{requester}", w.Requester, "{session}", w.Branch.Session, "{slug}", slug(w.Branch.Title),
+		"{title}",
+		w.Title,
+		"{number}",
+		number,
+		"{summary}",
+		w.Summary,
+		"{files}",
+		w.Files,
+		"{branch}",
+		w.Head,
+		"{base}",
+		w.Base,
+		"{mode}",
+		w.Branch.Mode,
+		"{requester}",
+		w.Requester,
+		"{session}",
+		w.Branch.Session,
+		"{slug}",
+		slug(w.Branch.Title),
 	).Replace(template)
 }
 
@@ -96,7 +125,12 @@ func (c Config) checkPull(p *problems) {
 	}
 	for i, team := range set.TeamReviewers {
 		if !teamSlugRE().MatchString(team) {
-			p.add(fmt.Sprintf("%q is not the short name of a team of the repository's owner, such as core", team), "pull_request", "team_reviewers", i)
+			p.add(
+				fmt.Sprintf("%q is not the short name of a team of the repository's owner, such as core", team),
+				"pull_request",
+				"team_reviewers",
+				i,
+			)
 		}
 	}
 }

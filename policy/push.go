@@ -50,7 +50,11 @@ func (c Commits) SignsOff() bool { return isTrue(c.SignOff) }
 // mergeCommits prefers the repository's choice. If the server requires signatures, the
 // repository can choose the signer, but cannot turn signing off.
 func mergeCommits(server, repo Commits) Commits {
-	out := Commits{Sign: cmp.Or(repo.Sign, server.Sign), CoAuthor: cmp.Or(repo.CoAuthor, server.CoAuthor), SignOff: cmp.Or(repo.SignOff, server.SignOff)}
+	out := Commits{
+		Sign:     cmp.Or(repo.Sign, server.Sign),
+		CoAuthor: cmp.Or(repo.CoAuthor, server.CoAuthor),
+		SignOff:  cmp.Or(repo.SignOff, server.SignOff),
+	}
 	if server.Signs() && !repo.Signs() { //control:signing-stays-on
 		out.Sign = server.Sign
 	}
@@ -135,7 +139,11 @@ func (p *Policy) runsOnPush(e Effect) bool {
 	if RunsOnPush(e.Path) {
 		return true
 	}
-	if e.Is != "" && !strings.HasPrefix(e.Is, "100") && slices.ContainsFunc([]string{"/x", "/workflows/x", "/actions/x"}, func(in string) bool { return RunsOnPush(e.Path + in) }) {
+	if e.Is != "" && !strings.HasPrefix(e.Is, "100") &&
+		slices.ContainsFunc(
+			[]string{"/x", "/workflows/x", "/actions/x"},
+			func(in string) bool { return RunsOnPush(e.Path + in) },
+		) {
 		return true
 	}
 	return slices.ContainsFunc(readings(e.Path), func(name string) bool {

@@ -38,7 +38,8 @@ func RunsOnPush(name string) bool {
 // push, files that git itself reads, directories with sensitive files, and edits that the
 // configuration asks about anyway.
 func (p *Policy) Later(a Action, d Decision) Decision {
-	if p == nil || !p.ready || d.Verdict != Ask || d.Rule != "sensitive_files" || a.Kind != Write && a.Kind != Delete || p.defaults[a.Kind] != Allow {
+	if p == nil || !p.ready || d.Verdict != Ask || d.Rule != "sensitive_files" || a.Kind != Write && a.Kind != Delete ||
+		p.defaults[a.Kind] != Allow {
 		return d
 	}
 	for _, name := range a.Paths {
@@ -46,11 +47,18 @@ func (p *Policy) Later(a Action, d Decision) Decision {
 			return d
 		}
 	}
-	return d.settle(Allow, "approvals.by", "it is made in the workspace only; it waits for a review before it goes to the branch")
+	return d.settle(
+		Allow,
+		"approvals.by",
+		"it is made in the workspace only; it waits for a review before it goes to the branch",
+	)
 }
 
 // insideGit reports whether any reading of name is in git's own directory, which is never
 // part of a tree.
 func insideGit(name string) bool {
-	return slices.ContainsFunc(readings(name), func(r string) bool { return slices.Contains(strings.Split(r, "/"), ".git") })
+	return slices.ContainsFunc(
+		readings(name),
+		func(r string) bool { return slices.Contains(strings.Split(r, "/"), ".git") },
+	)
 }

@@ -37,7 +37,10 @@ var lockFiles = []string{
 // caches are the cache directories of package managers, below the cache root. The home
 // directory is home there.
 var caches = map[string][]string{
-	"cargo": {"home/.cargo/registry", "home/.cargo/git"}, "gem": {"home/.bundle/cache", "home/.gem"}, "go": {"go/pkg/mod", "go-build"},
+	"cargo": {
+		"home/.cargo/registry",
+		"home/.cargo/git",
+	}, "gem": {"home/.bundle/cache", "home/.gem"}, "go": {"go/pkg/mod", "go-build"},
 	"gradle": {"home/.gradle/caches"}, "maven": {"home/.m2/repository"}, "npm": {"home/.npm/_cacache"}, "pip": {"pip"},
 	"pnpm": {"home/.local/share/pnpm/store", "pnpm"}, "yarn": {"home/.yarn/berry/cache", "yarn"},
 }
@@ -80,7 +83,12 @@ func (c Config) checkSetUp(p *problems) {
 	for i, f := range c.SetUp.Files {
 		switch {
 		case f == "" || path.IsAbs(f) || path.Clean(f) != f || f == "." || strings.HasPrefix(f, ".."):
-			p.add("write the path of a file from the root of the repository, such as go.sum or web/package-lock.json", "setup", "files", i)
+			p.add(
+				"write the path of a file from the root of the repository, such as go.sum or web/package-lock.json",
+				"setup",
+				"files",
+				i,
+			)
 		case strings.ContainsAny(f, "*?"):
 			p.add(fmt.Sprintf("%q is a pattern, and only plain paths are known here", f), "setup", "files", i)
 		}
@@ -89,7 +97,11 @@ func (c Config) checkSetUp(p *problems) {
 
 // mergeSetUp takes the commands from the repository, and lets it only narrow the network.
 func mergeSetUp(server, repo SetUp) SetUp {
-	out := SetUp{Commands: orList(repo.Commands, server.Commands), Files: orList(repo.Files, server.Files), Caches: orList(repo.Caches, server.Caches)}
+	out := SetUp{
+		Commands: orList(repo.Commands, server.Commands),
+		Files:    orList(repo.Files, server.Files),
+		Caches:   orList(repo.Caches, server.Caches),
+	}
 	if repo.Network == "" {
 		return out
 	}

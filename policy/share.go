@@ -28,7 +28,12 @@ func (s Share) ReachedLimit() string {
 		}
 	}
 	if s.Limits.Time > 0 && s.Used.Time >= s.Limits.Time {
-		return fmt.Sprintf("%s has used %s of time, %s were allowed", s.Of, time.Duration(s.Used.Time).Round(time.Second), s.Limits.Time)
+		return fmt.Sprintf(
+			"%s has used %s of time, %s were allowed",
+			s.Of,
+			time.Duration(s.Used.Time).Round(time.Second),
+			s.Limits.Time,
+		)
 	}
 	return ""
 }
@@ -59,5 +64,11 @@ func (u Usage) Advance(now Limits, day string) Usage {
 
 // Plus returns the sum of both.
 func (l Limits) Plus(m Limits) Limits {
-	return Limits{Turns: l.Turns + m.Turns, Tokens: l.Tokens + m.Tokens, Time: l.Time + m.Time, Edits: l.Edits + m.Edits, Lines: l.Lines + m.Lines}
+	return Limits{
+		Turns:  l.Turns + m.Turns,
+		Tokens: l.Tokens + m.Tokens,
+		Time:   l.Time + m.Time,
+		Edits:  l.Edits + m.Edits,
+		Lines:  l.Lines + m.Lines,
+	}
 }

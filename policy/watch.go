@@ -81,8 +81,12 @@ func mergeWatch(server, repo Watch) Watch {
 		out.Labels = maps.Clone(r.Labels)
 	}
 	return Watch{
-		Triggers:  out,
-		CIFix:     CIFix{Attempts: minLimit(server.CIFix.Attempts, repo.CIFix.Attempts), PerHead: minLimit(server.CIFix.PerHead, repo.CIFix.PerHead), Wait: minLimit(server.CIFix.Wait, repo.CIFix.Wait)},
+		Triggers: out,
+		CIFix: CIFix{
+			Attempts: minLimit(server.CIFix.Attempts, repo.CIFix.Attempts),
+			PerHead:  minLimit(server.CIFix.PerHead, repo.CIFix.PerHead),
+			Wait:     minLimit(server.CIFix.Wait, repo.CIFix.Wait),
+		},
 		Schedules: append(slices.Clone(server.Schedules), repo.Schedules...), ScheduleLimits: server.ScheduleLimits,
 	}
 }
@@ -131,7 +135,12 @@ func (c Config) checkSchedule(p *problems, i int) {
 		p.add("a schedule needs either a cron or on: push", "schedules", i)
 	}
 	if n := len(strings.Fields(s.Cron)); s.Cron != "" && n != 5 && !strings.HasPrefix(s.Cron, "@") {
-		p.add(fmt.Sprintf("%q has %d fields, five are needed: minute hour day month weekday", s.Cron, n), "schedules", i, "cron")
+		p.add(
+			fmt.Sprintf("%q has %d fields, five are needed: minute hour day month weekday", s.Cron, n),
+			"schedules",
+			i,
+			"cron",
+		)
 	}
 	if _, err := time.LoadLocation(s.Zone); err != nil {
 		p.add(fmt.Sprintf("%q is not a time zone such as Europe/Vienna", s.Zone), "schedules", i, "zone")

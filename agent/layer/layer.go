@@ -152,7 +152,10 @@ func (s *Store) Make(ctx context.Context, key string, fill func(dir string) erro
 	}
 	for _, name := range []string{workspace.LayerTree, workspace.LayerCache} {
 		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || !info.IsDir() {
-			return errors.Join(fmt.Errorf("make layer: it has no %s: %w", name, cmp.Or(err, fs.ErrInvalid)), workspace.RemoveTree(dir))
+			return errors.Join(
+				fmt.Errorf("make layer: it has no %s: %w", name, cmp.Or(err, fs.ErrInvalid)),
+				workspace.RemoveTree(dir),
+			)
 		}
 	}
 	if err := os.Rename(dir, s.at("layers", key)); err != nil {
@@ -260,7 +263,11 @@ func (s *Store) evict(key string) (bool, error) {
 	if err := errors.Join(workspace.RemoveTree(gone), os.Rename(s.at("layers", key), gone)); err != nil {
 		return false, err
 	}
-	return true, errors.Join(workspace.RemoveTree(gone), os.Remove(s.at("locks", key)), os.Remove(s.at("locks", key+".build")))
+	return true, errors.Join(
+		workspace.RemoveTree(gone),
+		os.Remove(s.at("locks", key)),
+		os.Remove(s.at("locks", key+".build")),
+	)
 }
 
 // size returns the disk usage of a directory without the files in seen, because caches

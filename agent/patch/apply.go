@@ -11,13 +11,22 @@ import (
 func (p *applier) applyMatch(m match) error {
 	n := len(m.hunk.old())
 	if m.level >= spacing {
-		p.note("%s was matched at lines %d-%d although its white space or punctuation differs", m.hunk.describe(p.index, p.total), m.at+1, m.at+n)
+		p.note(
+			"%s was matched at lines %d-%d although its white space or punctuation differs",
+			m.hunk.describe(p.index, p.total),
+			m.at+1,
+			m.at+n,
+		)
 	}
 	if want := p.expected(m.hunk); want >= 0 && want != m.at {
 		p.note("%s was found at line %d, not at line %d as it says", m.hunk.describe(p.index, p.total), m.at+1, want+1)
 	}
 	if m.hunk.fewer {
-		p.note("%s was matched at line %d although not all lines around the change are as it has them", m.hunk.describe(p.index, p.total), m.at+1)
+		p.note(
+			"%s was matched at line %d although not all lines around the change are as it has them",
+			m.hunk.describe(p.index, p.total),
+			m.at+1,
+		)
 	}
 	h := m.hunk
 	if m.level > exactly {
@@ -114,7 +123,11 @@ func (p *applier) mismatch(h hunk) error {
 	old := h.old()
 	who := h.describe(p.index, p.total)
 	if at, done := p.alreadyApplied(h); done {
-		return fmt.Errorf("apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already", who, at+1)
+		return fmt.Errorf(
+			"apply edit: the text that %s is to change is not in the file, but what it makes of it is, at line %d: it seems to be done already",
+			who,
+			at+1,
+		)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "apply edit: %s does not fit: these lines are not in the file\n", who)

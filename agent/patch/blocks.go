@@ -100,9 +100,16 @@ func readBlock(lines []line, i int) (hunk, int, error) {
 		case isReplaceMarker(s) && len(dividers) > 0:
 			return buildBlock(lines, i, dividers, j), j, nil
 		case isReplaceMarker(s):
-			return hunk{}, 0, fmt.Errorf("parse edit: the block at line %d has no ======= between what to search and what to put there", i+1)
+			return hunk{}, 0, fmt.Errorf(
+				"parse edit: the block at line %d has no ======= between what to search and what to put there",
+				i+1,
+			)
 		case isSearchMarker(s) && s[0] == '<':
-			return hunk{}, 0, fmt.Errorf("parse edit: the block at line %d is not closed by >>>>>>> REPLACE before the next one begins at line %d", i+1, j+1)
+			return hunk{}, 0, fmt.Errorf(
+				"parse edit: the block at line %d is not closed by >>>>>>> REPLACE before the next one begins at line %d",
+				i+1,
+				j+1,
+			)
 		}
 	}
 	return hunk{}, 0, fmt.Errorf("parse edit: the block at line %d is not closed by >>>>>>> REPLACE; was it cut off?", i+1)

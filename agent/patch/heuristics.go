@@ -12,10 +12,42 @@ import (
 )
 
 // definers are keywords that introduce definitions in many languages.
-var definers = []string{"class", "def", "enum", "fn", "fun", "func", "function", "impl", "interface", "module", "namespace", "record", "struct", "sub", "trait", "type"}
+var definers = []string{
+	"class",
+	"def",
+	"enum",
+	"fn",
+	"fun",
+	"func",
+	"function",
+	"impl",
+	"interface",
+	"module",
+	"namespace",
+	"record",
+	"struct",
+	"sub",
+	"trait",
+	"type",
+}
 
 // modifiers are keywords that may precede definers.
-var modifiers = []string{"abstract", "async", "const", "default", "export", "final", "internal", "override", "private", "protected", "pub", "public", "static", "void"}
+var modifiers = []string{
+	"abstract",
+	"async",
+	"const",
+	"default",
+	"export",
+	"final",
+	"internal",
+	"override",
+	"private",
+	"protected",
+	"pub",
+	"public",
+	"static",
+	"void",
+}
 
 // definitionWords returns the words of a defining line up to the defined name, or nil if the
 // line defines nothing. A heading is the text after @@: there, any line with a
@@ -70,10 +102,15 @@ func (p *applier) checkDefinitions(h hunk) error {
 	}
 	for i, line := range named {
 		words := definitionWords(line, i == 0)
-		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) || p.defines(words) { // git truncates long headings
+		if words == nil || len(line) > 70 && strings.HasSuffix(line, words[len(words)-1]) ||
+			p.defines(words) { // git truncates long headings
 			continue
 		}
-		return fmt.Errorf("apply edit: %s is for %q, which is not in the file: the edit was made for another state of it; read the file again", h.describe(p.index, p.total), strings.TrimSpace(cut(line)))
+		return fmt.Errorf(
+			"apply edit: %s is for %q, which is not in the file: the edit was made for another state of it; read the file again",
+			h.describe(p.index, p.total),
+			strings.TrimSpace(cut(line)),
+		)
 	}
 	return nil
 }
@@ -235,10 +272,23 @@ func (d *document) votes(lines []leftOut) map[int]int {
 func (p *applier) replaceRange(h hunk) error {
 	from, to := p.shifted(h.start-1), p.shifted(h.end-1)+1
 	if from < 0 || to < from || to > len(p.doc.lines) {
-		return fmt.Errorf("apply edit: %s is for lines %d-%d, but the file has %d lines", h.describe(p.index, p.total), h.start, h.end, len(p.doc.lines))
+		return fmt.Errorf(
+			"apply edit: %s is for lines %d-%d, but the file has %d lines",
+			h.describe(p.index, p.total),
+			h.start,
+			h.end,
+			len(p.doc.lines),
+		)
 	}
 	if why := p.doc.misplacement(h.fresh(), from, to); why != "" {
-		return fmt.Errorf("apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s", h.describe(p.index, p.total), from+1, to, why, p.doc.region(from, to-from))
+		return fmt.Errorf(
+			"apply edit: with %s, lines %d-%d, %s; are those the lines that are meant? The file has there\n%s",
+			h.describe(p.index, p.total),
+			from+1,
+			to,
+			why,
+			p.doc.region(from, to-from),
+		)
 	}
 	p.put(h, from, to, false)
 	return nil
@@ -253,7 +303,8 @@ func (d *document) misplacement(fresh []string, from, to int) string {
 		return ""
 	}
 	again := func(s string, at, instead int) bool { // s repeats the line at at and not the replaced line at instead
-		return at >= 0 && at < len(d.lines) && s == d.lines[at].text && telling([]string{s}, 3) && (instead < 0 || s != d.lines[instead].text)
+		return at >= 0 && at < len(d.lines) && s == d.lines[at].text && telling([]string{s}, 3) &&
+			(instead < 0 || s != d.lines[instead].text)
 	}
 	switch {
 	case again(fresh[0], from-1, from):
@@ -417,7 +468,11 @@ type ground struct {
 // Artifacts that the file already had, or that its kind may well have, are
 // legitimate.
 func Foreign(name, before, after string) error {
-	old, add := texts(splitText(strings.TrimPrefix(before, byteOrderMark))), texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
+	old, add := texts(
+		splitText(strings.TrimPrefix(before, byteOrderMark)),
+	), texts(
+		splitText(strings.TrimPrefix(after, byteOrderMark)),
+	)
 	g := grounds(old)
 	a := addition{name: name, file: g, quoted: fencedLines(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old
@@ -431,7 +486,12 @@ func Foreign(name, before, after string) error {
 			i := s.in(a)
 			if i >= 0 { //control:foreign-lines
 				d := newDocument(before)
-				return fmt.Errorf("nothing was changed, because the new line %q %s. The file has there\n%s", cut(strings.TrimSpace(a.add[i])), s.why, strings.TrimSuffix(d.region(a.was, len(a.old)), "Copy whole lines from the file as they are."))
+				return fmt.Errorf(
+					"nothing was changed, because the new line %q %s. The file has there\n%s",
+					cut(strings.TrimSpace(a.add[i])),
+					s.why,
+					strings.TrimSuffix(d.region(a.was, len(a.old)), "Copy whole lines from the file as they are."),
+				)
 			}
 		}
 		return nil
@@ -504,18 +564,36 @@ var signs = [...]struct {
 	in  func(a addition) int
 	why string
 }{
-	{addition.omission, "stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it"},
-	{addition.findShown, "is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone"},
+	{
+		addition.omission,
+		"stands for text that is left out, and the file would have it instead; send all of the text that is to be there, or change less of it",
+	},
+	{
+		addition.findShown,
+		"is what Handrail says of a file or of a call, and no text of the file; send the text of the file alone",
+	},
 	{addition.callEnd, "has the end of a call in it; send the text of the file alone"},
 	{addition.fence, "is a code fence around the text; send the text of the file alone"},
 	{addition.findNumbered, "has a line number in front; send the text without line numbers"},
 	{addition.findGutter, "has a line number in front, as others beside it; send the text without line numbers"},
 	{addition.plus, "has the + of a diff in front; send the text as it is to be in the file"},
-	{addition.entity, "has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are"},
-	{addition.escape, `has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`},
+	{
+		addition.entity,
+		"has an HTML entity where code has the sign that it stands for; send <, >, & and quotes as they are",
+	},
+	{
+		addition.escape,
+		`has \n where a line is to end; send a real end of line for each, or put the \n into quotes where it is text`,
+	},
 	{addition.findEscaped, `has \t or \" where a tab or a quote is to be; send the sign itself`},
-	{addition.typeset, "has a typographic quote or a space of another kind where code has a plain one; send the plain sign"},
-	{addition.oddSpace, "is indented by one space more than anything in the file; send it with the indentation that it is to have"},
+	{
+		addition.typeset,
+		"has a typographic quote or a space of another kind where code has a plain one; send the plain sign",
+	},
+	{
+		addition.oddSpace,
+		"is indented by one space more than anything in the file; send it with the indentation that it is to have",
+	},
 }
 
 func (a addition) omission() int {
@@ -525,7 +603,8 @@ func (a addition) omission() int {
 	return slices.IndexFunc(a.add, func(s string) bool {
 		s = strings.TrimSpace(s)
 		dots := strings.Contains(s, "...") || strings.Contains(s, "…")
-		return s != "" && (a.shrinking || dots) && !a.file.had[s] && len(a.file.lines) > 0 && standsForText(s, a.shrinking, path.Ext(a.name))
+		return s != "" && (a.shrinking || dots) && !a.file.had[s] && len(a.file.lines) > 0 &&
+			standsForText(s, a.shrinking, path.Ext(a.name))
 	})
 }
 
@@ -535,7 +614,21 @@ func (a addition) kind(extensions ...string) bool {
 }
 
 // ends are the endings of tool calls and model turns.
-var ends = []string{"</new_string>", "</old_string>", "</code_edit>", "</new_str>", "</tool_call>", "</function_call>", "</invoke>", "</parameter>", "<|im_end|>", "<|eot_id|>", "<|endoftext|>", "<|end|>", "[/INST]"}
+var ends = []string{
+	"</new_string>",
+	"</old_string>",
+	"</code_edit>",
+	"</new_str>",
+	"</tool_call>",
+	"</function_call>",
+	"</invoke>",
+	"</parameter>",
+	"<|im_end|>",
+	"<|eot_id|>",
+	"<|endoftext|>",
+	"<|end|>",
+	"[/INST]",
+}
 
 func (a addition) callEnd() int {
 	last := len(a.add) - 1
@@ -543,7 +636,8 @@ func (a addition) callEnd() int {
 		last--
 	}
 	s := strings.TrimSpace(a.add[last])
-	if !a.kind() && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) }) && !a.file.had[s] {
+	if !a.kind() && slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(s, end) }) &&
+		!a.file.had[s] {
 		return last
 	}
 	return -1
@@ -585,7 +679,8 @@ func (a addition) findNumbered() int {
 	place := first == a.was+1 || first == a.is+1
 	for i, s := range a.add {
 		n, bar, ok := cutColumn(s)
-		if strings.TrimSpace(s) != "" && (!ok || n != first+i || !bar && (len(a.add) < 2 || len(a.file.lines) == 0) || !place && (!bar || len(a.add) < 2)) {
+		if strings.TrimSpace(s) != "" &&
+			(!ok || n != first+i || !bar && (len(a.add) < 2 || len(a.file.lines) == 0) || !place && (!bar || len(a.add) < 2)) {
 			return -1
 		}
 	}
@@ -618,23 +713,30 @@ func (a addition) findGutter() int {
 }
 
 func (a addition) plus() int {
-	if a.file.pluses || a.kind("diff", "patch") || slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
+	if a.file.pluses || a.kind("diff", "patch") ||
+		slices.ContainsFunc(a.add, func(s string) bool { return s != "" && s[0] != '+' }) {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool { return len(s) > 1 && s[1] != '+' && telling([]string{s}, 1) })
 }
 
 func (a addition) entity() int {
-	if a.file.entities || a.file.markup || a.kind("html", "htm", "xml", "svg", "xhtml", "vue", "xsl", "plist", "jsx", "tsx", "php", "erb", "tmpl") {
+	if a.file.entities || a.file.markup ||
+		a.kind("html", "htm", "xml", "svg", "xhtml", "vue", "xsl", "plist", "jsx", "tsx", "php", "erb", "tmpl") {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool {
 		named := func(word string) bool { // perhaps taking an address in C
-			return slices.ContainsFunc(a.file.lines, func(l string) bool { return slices.Contains(strings.FieldsFunc(l, notInName), word) })
+			return slices.ContainsFunc(
+				a.file.lines,
+				func(l string) bool { return slices.Contains(strings.FieldsFunc(l, notInName), word) },
+			)
 		}
-		return html.UnescapeString(s) != s && outsideQuotes(s) && !slices.ContainsFunc([]string{"lt", "gt", "amp", "quot", "apos"}, func(w string) bool {
-			return strings.Contains(s, "&"+w+";") && named(w)
-		}) && slices.ContainsFunc(escapes(), func(e string) bool { return strings.Contains(s, e) })
+		return html.UnescapeString(s) != s && outsideQuotes(s) &&
+			!slices.ContainsFunc([]string{"lt", "gt", "amp", "quot", "apos"}, func(w string) bool {
+				return strings.Contains(s, "&"+w+";") && named(w)
+			}) &&
+			slices.ContainsFunc(escapes(), func(e string) bool { return strings.Contains(s, e) })
 	})
 }
 
@@ -668,7 +770,8 @@ var (
 // escape finds a line that is several with escaped line endings. One of them is a
 // line of the file, or the text continues like code.
 func (a addition) escape() int {
-	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk") {
+	if a.file.escapes || path.Ext(a.name) == "" ||
+		a.kind("tex", "sty", "bib", "hs", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk") {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool {
@@ -688,7 +791,27 @@ func (a addition) escape() int {
 
 // findEscaped finds a tab or quotes in JSON escapes.
 func (a addition) findEscaped() int {
-	if a.file.escapes || path.Ext(a.name) == "" || a.kind("tex", "sty", "bib", "hs", "elm", "php", "sh", "bash", "ps1", "bat", "json", "rtf", "sed", "awk", "mk", "yaml", "yml", "toml") {
+	if a.file.escapes || path.Ext(a.name) == "" ||
+		a.kind(
+			"tex",
+			"sty",
+			"bib",
+			"hs",
+			"elm",
+			"php",
+			"sh",
+			"bash",
+			"ps1",
+			"bat",
+			"json",
+			"rtf",
+			"sed",
+			"awk",
+			"mk",
+			"yaml",
+			"yml",
+			"toml",
+		) {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool {
@@ -699,12 +822,14 @@ func (a addition) findEscaped() int {
 
 // typeset finds typographic quotes, or white space that only looks like a space.
 func (a addition) typeset() int {
-	if a.file.typeset || a.file.markup || a.kind("html", "htm", "xml", "tex", "po", "json", "yaml", "yml", "csv", "tsv", "css") {
+	if a.file.typeset || a.file.markup ||
+		a.kind("html", "htm", "xml", "tex", "po", "json", "yaml", "yml", "csv", "tsv", "css") {
 		return -1
 	}
 	return slices.IndexFunc(a.add, func(s string) bool {
 		rest := strings.TrimLeftFunc(s, unicode.IsSpace)
-		return strings.ContainsAny(s[:len(s)-len(rest)], "\u00a0\u2003\u3000") || strings.ContainsAny(unquoted(s), "\u201c\u201d\u2018\u2019")
+		return strings.ContainsAny(s[:len(s)-len(rest)], "\u00a0\u2003\u3000") ||
+			strings.ContainsAny(unquoted(s), "\u201c\u201d\u2018\u2019")
 	})
 }
 

@@ -35,8 +35,14 @@ func (p *applier) adoptIndent(m match) (hunk, error) {
 	}
 	written, err := adopt(texts(p.doc.lines), lines)
 	if err != nil {
-		return h, fmt.Errorf("apply edit: %s fits at lines %d-%d only if white space and the form of quotes do not count: %w. The file has there\n%s",
-			h.describe(p.index, p.total), m.at+1, at, err, p.doc.region(m.at, at-m.at))
+		return h, fmt.Errorf(
+			"apply edit: %s fits at lines %d-%d only if white space and the form of quotes do not count: %w. The file has there\n%s",
+			h.describe(p.index, p.total),
+			m.at+1,
+			at,
+			err,
+			p.doc.region(m.at, at-m.at),
+		)
 	}
 	for i := range h.lines {
 		h.lines[i].text = written[i]
@@ -189,7 +195,10 @@ type writer struct {
 func newWriter(doc []string, lines []editLine) *writer {
 	w := &writer{tails: map[string][]string{}, blanks: map[string][]string{}}
 	w.unit = unitOf(doc)
-	w.innerTabs = slices.ContainsFunc(doc, func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") })
+	w.innerTabs = slices.ContainsFunc(
+		doc,
+		func(l string) bool { return strings.Contains(strings.TrimLeft(l, " \t"), "\t") },
+	)
 	for _, l := range lines {
 		blank := strings.TrimSpace(l.text) == ""
 		if !blank {
@@ -336,7 +345,8 @@ func (w *writer) body(s string, at place) (string, bool) {
 		own = spacesIn(bodyOf(w.old[at.partner]))
 	}
 	wide := slices.ContainsFunc(spacesIn(s), func(gap string) bool {
-		return !slices.Contains(own, gap) && (len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
+		return !slices.Contains(own, gap) &&
+			(len(gap) > 1 && w.forTabs && w.innerTabs || strings.Contains(gap, "\t") && w.forSpaces)
 	})
 	spaced := wide || w.gaps && len(spacesIn(s)) > 0
 	signed := w.plain && typeset(s) || w.signs && strings.ContainsAny(s, "'\"-&<>")
@@ -527,7 +537,8 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 	if isMoved == isScaled && moved != scaled || !isMoved && !isScaled {
 		return "", false
 	}
-	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 && !slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
+	if unit := len(s.stepOf(pairs)); isMoved && unit > 1 &&
+		!slices.ContainsFunc(pairs, func(p pair) bool { return (len(in)-len(p.edit))%unit == 0 }) {
 		return "", false // off by a part of a step
 	}
 	return or(isMoved, moved, scaled), true
@@ -538,7 +549,8 @@ func (s *styles) solve(in string, pairs []pair) (out string, ok bool) {
 // or proportional.
 func shallower(in string, pairs []pair) bool {
 	return !slices.ContainsFunc(pairs, func(p pair) bool {
-		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) || strings.Trim(p.edit+p.file, p.edit[:1]) != ""
+		return p != pairs[0] || len(in) >= len(p.edit) || len(p.edit) >= len(p.file) ||
+			strings.Trim(p.edit+p.file, p.edit[:1]) != ""
 	})
 }
 

@@ -118,7 +118,10 @@ func (p *applier) applySplit(h hunk) error {
 		return p.mismatch(h)
 	}
 	if n := dividers(found.hunk.fresh()); n > dividers(found.hunk.old()) {
-		return fmt.Errorf("apply edit: %s has a second =======; which one divides it? Send one block for each change; where the text itself has such a line, write \\======= for it", h.describe(p.index, p.total))
+		return fmt.Errorf(
+			"apply edit: %s has a second =======; which one divides it? Send one block for each change; where the text itself has such a line, write \\======= for it",
+			h.describe(p.index, p.total),
+		)
 	}
 	return p.applyMatch(*found)
 }
@@ -164,10 +167,19 @@ func (p *applier) insert(h hunk) (done bool, err error) {
 		if h.block {
 			hint = "put the text that is to be replaced between SEARCH and =======, or a :start_line:"
 		}
-		return true, fmt.Errorf("apply edit: %s does not say where it belongs: it has no text of the file in it; %s", h.describe(p.index, p.total), hint)
+		return true, fmt.Errorf(
+			"apply edit: %s does not say where it belongs: it has no text of the file in it; %s",
+			h.describe(p.index, p.total),
+			hint,
+		)
 	}
 	if at > n {
-		return true, fmt.Errorf("apply edit: %s is for line %d, but the file has %d lines", h.describe(p.index, p.total), h.start, n)
+		return true, fmt.Errorf(
+			"apply edit: %s is for line %d, but the file has %d lines",
+			h.describe(p.index, p.total),
+			h.start,
+			n,
+		)
 	}
 	p.put(h, at, at, false)
 	return true, nil
@@ -217,7 +229,8 @@ func (p *applier) bareRival(m match) bool {
 func (p *applier) try(h hunk) (*match, error) {
 	old := h.old()
 	scopes := p.scopes(h)
-	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) && (len(scopes) == 0 || at > scopes[0].from) {
+	if at := p.expected(h); at >= 0 && !h.fewer && p.doc.at(at, old, exactly) &&
+		(len(scopes) == 0 || at > scopes[0].from) {
 		return &match{h, at, exactly}, nil
 	}
 	if blank(old) {

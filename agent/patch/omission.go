@@ -107,7 +107,8 @@ func tagged(ext string) bool {
 // hasOwnContent reports whether a comment has characters or words that give it content of
 // its own.
 func hasOwnContent(s, body string) bool {
-	return strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") || strings.HasSuffix(s, ".") || strings.Contains(s, "----") ||
+	return strings.ContainsAny(body, ":;={}()<>@$%?0123456789\"") || strings.HasSuffix(s, ".") ||
+		strings.Contains(s, "----") ||
 		goneWords().MatchString(body)
 }
 
@@ -122,8 +123,10 @@ func brief(words []string) bool {
 }
 
 // knownPairs matches words of comments that say that something is gone.
-var goneWords = pattern.Lazy(`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
-	`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`)
+var goneWords = pattern.Lazy(
+	`(?i)\b(removed?|deleted?|moved?|gone|dropped|deprecated|obsolete|no longer|not needed|unused|` +
+		`disabled|empty|none|nothing|noop|no-op|ignored?|todo|fixme|nolint|noqa|eslint|pylint|type)\b`,
+)
 
 // lastOf returns the last line that is not blank.
 func lastOf(lines []string) string {
@@ -137,7 +140,9 @@ func lastOf(lines []string) string {
 
 // leader matches the beginning of a comment line, or of a bracket or quote in its
 // place.
-var leader = pattern.Lazy(`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`)
+var leader = pattern.Lazy(
+	`^(?://+!?|/\*+|\{/\*|#+|--+|;+|%+|\*+|<!--+|"""|'''|\(\*|\{-|REM\b|'|\[|\(|<|\{\{-?\s*/\*|\{\{!--|\{#|\.\.\.|…)\s*`,
+)
 
 // omitted matches phrases for left-out text.
 var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
@@ -152,14 +157,18 @@ var omitted = pattern.Lazy(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // dotted matches words that mean an omission only beside an ellipsis.
-var dotted = pattern.Lazy(`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`)
+var dotted = pattern.Lazy(
+	`(?i)\b(rest|remaining|existing|previous|other|same|unchanged|original|more|omitted|truncated|etc|keep|continued?s?|as before|your|similar|code here|here)\b`,
+)
 
 // muchLost is the loss of lines at which a promise to write the rest counts as an
 // omission.
 const muchLost = 20
 
 // promised matches comments that leave existing text to be written again later.
-var promised = pattern.Lazy(`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`)
+var promised = pattern.Lazy(
+	`(?i)\b(todo|fixme|implement|add|write|port|copy|fill in|complete)\b.*\b(rest|remaining|remainder|others?|missing|similar|same|as before|everything else)\b`,
+)
 
 // promises reports whether a line is a comment that leaves the rest for later.
 func promises(s string) bool {
@@ -222,14 +231,18 @@ func saysSo(s, body string, dots, shrinks bool) bool {
 
 // stays matches phrases for an unchanged rest. They are placeholders in a file that
 // shrinks.
-var stays = pattern.Lazy(`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
-	`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`)
+var stays = pattern.Lazy(
+	`(?i)^(and |with )?(all |the |all the )?(rest|remain(ing|der)|others?|everything( else)?|all else|nothing else)( [\w-]+){0,2}? ` +
+		`(as|is|are|stays?|remains?|same|unchanged|unmodified|identical|untouched|omitted|skipped|changes?|changed)( (as|it|they|the|is|was|were|are|same|before|above|unchanged|original))*$`,
+)
 
 // basic reports whether ' begins a comment in files of this kind.
 func basic(ext string) bool { return slices.Contains([]string{".bas", ".cls", ".vb", ".vbs"}, ext) }
 
 // andSoOn matches words that are placeholders only in a file that shrinks.
-var andSoOn = pattern.Lazy(`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`)
+var andSoOn = pattern.Lazy(
+	`(?i)^(etc|and so on|and so forth|snip(ped)?|more|ditto|see above|rest|remaining|omitted|skipped|truncated)$`,
+)
 
 // bracketed reports whether the opening of a line is a bracket or a quote and not the
 // start of a comment.

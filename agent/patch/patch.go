@@ -102,7 +102,9 @@ func Parse(text string) ([]Edit, error) {
 		return Parse(html.UnescapeString(text)) // all of it is escaped, markers included
 	}
 	if len(edits) == 0 {
-		return nil, errors.New("parse edit: there is neither a unified diff (@@ … @@ and lines that start with -, + or a space) nor a <<<<<<< SEARCH block in it")
+		return nil, errors.New(
+			"parse edit: there is neither a unified diff (@@ … @@ and lines that start with -, + or a space) nor a <<<<<<< SEARCH block in it",
+		)
 	}
 	return edits, nil
 }

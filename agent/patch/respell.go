@@ -137,7 +137,8 @@ func (r *respeller) lost() bool {
 func (r *respeller) otherSigns() bool {
 	whole := strings.Join(r.doc, "\n")
 	quote := func(c rune) bool { return strings.ContainsRune("'\"", plainSign(c)) && c > 127 }
-	return html.UnescapeString(whole) == whole && slices.ContainsFunc(r.lines, func(s string) bool { return html.UnescapeString(s) != s }) ||
+	return html.UnescapeString(whole) == whole &&
+		slices.ContainsFunc(r.lines, func(s string) bool { return html.UnescapeString(s) != s }) ||
 		!strings.ContainsFunc(whole, quote) && slices.ContainsFunc(r.lines, func(s string) bool { return strings.ContainsFunc(s, quote) })
 }
 

@@ -22,7 +22,9 @@ func Merge(before, sketch string) (Applied, error) {
 	d := newDocument(before)
 	segments, markers := cutSketch(d, sketch)
 	if markers == 0 {
-		return Applied{}, errors.New("merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays")
+		return Applied{}, errors.New(
+			"merge sketch: there is no marker such as \"// ... existing code ...\" in it, so it does not say what stays",
+		)
 	}
 	if len(segments) == 0 {
 		return Applied{}, errors.New("merge sketch: there is nothing but markers in it")
@@ -99,14 +101,37 @@ func (m *merger) merge(s segment) error {
 	old := texts(m.doc.lines[from : to+1])
 	lines, err := respell(texts(m.doc.lines), s.lines, old, level >= spacing)
 	if err != nil {
-		return fmt.Errorf("merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
-			s.source, from+1, to+1, err, m.doc.region(from, to+1-from))
+		return fmt.Errorf(
+			"merge sketch: the part at line %d of the edit is like lines %d-%d of the file only if white space does not count: %w. The file has there\n%s",
+			s.source,
+			from+1,
+			to+1,
+			err,
+			m.doc.region(from, to+1-from),
+		)
 	}
 	if why := m.doc.imbalance(lines, from, to+1); why != "" {
-		return fmt.Errorf("merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s", s.source, from+1, to+1, why, m.doc.region(from, to+1-from))
+		return fmt.Errorf(
+			"merge sketch: with the part at line %d of the edit in the place of lines %d-%d, %s. The file has there\n%s",
+			s.source,
+			from+1,
+			to+1,
+			why,
+			m.doc.region(from, to+1-from),
+		)
 	}
 	if !slices.Equal(lines, s.lines) || level >= spacing {
-		m.notes = append(m.notes, Sentence(fmt.Sprintf("the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs", s.source, from+1, to+1)))
+		m.notes = append(
+			m.notes,
+			Sentence(
+				fmt.Sprintf(
+					"the part at line %d of the edit was matched at lines %d-%d although its white space or punctuation differs",
+					s.source,
+					from+1,
+					to+1,
+				),
+			),
+		)
 	}
 	p := applier{doc: m.doc}
 	p.put(hunk{lines: hunkLines(old, lines, false)}, from, to+1, false)
@@ -235,9 +260,17 @@ func (m *merger) anchorError(s segment, anchor, verb, side string) error {
 	case len(found) > 0:
 		where = "is in the file only where another part of the edit already is, or does not settle it alone"
 	}
-	return fmt.Errorf("merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
-		"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
-		s.source, verb, cut(strings.TrimSpace(anchor)), where, strings.TrimSuffix(verb, "s"), side, m.region(s, found))
+	return fmt.Errorf(
+		"merge sketch: the part at line %d of the edit %s with %q, which %s, so it is not clear what it replaces; "+
+			"let it %s with an unchanged line of the file, next to the marker %s it, or give the exact old and new text%s",
+		s.source,
+		verb,
+		cut(strings.TrimSpace(anchor)),
+		where,
+		strings.TrimSuffix(verb, "s"),
+		side,
+		m.region(s, found),
+	)
 }
 
 // region shows the file's text around each place of a segment's anchor, or else the

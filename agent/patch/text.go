@@ -15,7 +15,9 @@ import (
 func Replace(before, old, add string, all bool) (out Applied, n int, err error) {
 	if old == "" {
 		if before != "" {
-			return Applied{}, 0, errors.New("apply edit: the text to replace is empty, but the file is not; give the text that is to be changed")
+			return Applied{}, 0, errors.New(
+				"apply edit: the text to replace is empty, but the file is not; give the text that is to be changed",
+			)
 		}
 		return Applied{Text: add}, 1, nil
 	}
@@ -35,7 +37,9 @@ func Replace(before, old, add string, all bool) (out Applied, n int, err error) 
 	}
 	h := blockHunk(splitText(old), splitText(add))
 	if blank(h.old()) {
-		return Applied{}, 0, errors.New("apply edit: the text to replace is blank and not in the file like that; give the text that is to be changed")
+		return Applied{}, 0, errors.New(
+			"apply edit: the text to replace is blank and not in the file like that; give the text that is to be changed",
+		)
 	}
 	a, err := Edit{hunks: []hunk{h}}.Apply(before)
 	return a, 1, err
@@ -60,9 +64,14 @@ func spellings(before, old, add string) [][2]string {
 // otherwise.
 func replaceAll(before string, v [2]string, n int) (out Applied) {
 	old, add := v[0], v[1]
-	if eol := withEOL("\n", commonEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") && !strings.HasSuffix(add, "\n") && !strings.HasSuffix(before, old) {
+	if eol := withEOL("\n", commonEOL(splitText(before))); add != "" && strings.HasSuffix(old, "\n") &&
+		!strings.HasSuffix(add, "\n") &&
+		!strings.HasSuffix(before, old) {
 		add += eol
-		out.Notes = append(out.Notes, "The text to replace ends with the end of a line and the new text did not; one was added.")
+		out.Notes = append(
+			out.Notes,
+			"The text to replace ends with the end of a line and the new text did not; one was added.",
+		)
 	}
 	within := 0
 	for rest := before; n > 1 && strings.Contains(rest, old); {
@@ -98,8 +107,10 @@ func joins(a, b string) bool {
 
 func partOfWord(before, old string) error {
 	d, at := newDocument(before), strings.Count(before[:strings.Index(before, old)], "\n")
-	return fmt.Errorf("apply edit: the text to replace is in the file only as a part of a longer word or number. The file has there\n%s",
-		d.region(at, strings.Count(old, "\n")+1))
+	return fmt.Errorf(
+		"apply edit: the text to replace is in the file only as a part of a longer word or number. The file has there\n%s",
+		d.region(at, strings.Count(old, "\n")+1),
+	)
 }
 
 func withEOL(s, eol string) string {
@@ -119,8 +130,11 @@ func manyTimes(before, old string, n int) error {
 		from += k + len(old)
 	}
 	d := newDocument(before)
-	return fmt.Errorf("apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or replace all of them (replace_all)", n,
-		d.list(starts, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1))
+	return fmt.Errorf(
+		"apply edit: the text to replace is there %d times:\n%sAdd lines before or after it so that it is there once, or replace all of them (replace_all)",
+		n,
+		d.list(starts, strings.Count(strings.TrimSuffix(old, "\n"), "\n")+1),
+	)
 }
 
 // Insert puts text before line n of before, or after the last line if n is 0 or one
@@ -132,7 +146,12 @@ func Insert(before string, n int, text string) (string, error) {
 	case n == 0:
 		at = len(d.lines)
 	case n < 0 || n > len(d.lines)+1:
-		return "", fmt.Errorf("insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end", n, len(d.lines), len(d.lines)+1)
+		return "", fmt.Errorf(
+			"insert at line %d: the file has %d lines; lines 1 to %d are possible, and 0 for the end",
+			n,
+			len(d.lines),
+			len(d.lines)+1,
+		)
 	}
 	add := unnumbered(texts(splitText(text)), at+1)
 	if strings.Join(add, "\n") != strings.Join(texts(splitText(text)), "\n") {
@@ -143,7 +162,11 @@ func Insert(before string, n int, text string) (string, error) {
 			return i >= 0 && i < len(d.lines) && d.lines[i].text == s && telling([]string{s}, 3)
 		}
 		if twice(add[0], at-1) || twice(add[0], at) || twice(add[len(add)-1], at) {
-			return "", fmt.Errorf("insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s", n, d.region(at, 1))
+			return "", fmt.Errorf(
+				"insert at line %d: a line beside that place would be there twice; send only the new lines. The file has there\n%s",
+				n,
+				d.region(at, 1),
+			)
 		}
 	}
 	d.replace(at, at, text)

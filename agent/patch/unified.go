@@ -120,7 +120,8 @@ const devNull = "/dev/null"
 // directories, or name the old file with ".orig".
 func sameFile(from, to string) bool {
 	return from == to || path.Base(from) == path.Base(to) && (strings.HasSuffix(from, "/"+to) || strings.HasSuffix(to, "/"+from)) ||
-		strings.TrimSuffix(from, ".orig") == to || from == "" || to == ""
+		strings.TrimSuffix(from, ".orig") == to || from == "" ||
+		to == ""
 }
 
 // isFilePair reports whether a "---" line and a "+++" line begin at i.

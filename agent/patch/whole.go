@@ -70,7 +70,8 @@ func sentence(s string) bool {
 	end, _ := utf8.DecodeLastRuneInString(rest)
 	words := len(strings.Fields(s)) >= 3 || r >= 0x2e80 && utf8.RuneCountInString(s) >= 4 // or a script without spaces
 	begins := unicode.IsUpper(r) || r >= 0x80 && unicode.IsLetter(r)
-	if !words || !begins || !strings.ContainsRune(".:!?。：！？", end) || strings.ContainsAny(s, "{}=;<>$\\") || strings.Contains(s, "::") {
+	if !words || !begins || !strings.ContainsRune(".:!?。：！？", end) || strings.ContainsAny(s, "{}=;<>$\\") ||
+		strings.Contains(s, "::") {
 		return false
 	}
 	next, _ := utf8.DecodeRuneInString(s[n:])
@@ -103,7 +104,8 @@ func stripGutter(name, before, s string) (string, bool) {
 	lines := splitText(s)
 	bare, sign, padded := gutters(texts(lines))
 	ext := strings.ToLower(path.Ext(name))
-	sure := sign == "→" || sign == "\t" && (padded || code(name)) || sign == ":" && code(name) && ext != ".yaml" && ext != ".yml"
+	sure := sign == "→" || sign == "\t" && (padded || code(name)) ||
+		sign == ":" && code(name) && ext != ".yaml" && ext != ".yml"
 	if !sure || common(before, bare) < common(before, texts(lines)) {
 		return s, false
 	}

@@ -17,7 +17,31 @@ const (
 )
 
 // sources are the file name extensions of hand-written code.
-var sources = [...]string{".go", ".py", ".js", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".cs", ".php", ".swift", ".sh", ".lua", ".ex", ".scala", ".zig", ".mjs"}
+var sources = [...]string{
+	".go",
+	".py",
+	".js",
+	".ts",
+	".tsx",
+	".jsx",
+	".rb",
+	".rs",
+	".java",
+	".kt",
+	".c",
+	".h",
+	".cc",
+	".cpp",
+	".cs",
+	".php",
+	".swift",
+	".sh",
+	".lua",
+	".ex",
+	".scala",
+	".zig",
+	".mjs",
+}
 
 // Example returns a file of the project and a line in it, to show calls to a model
 // with: the first file that the request names, else the smallest source file. Both
@@ -59,7 +83,9 @@ func sample(text string) string {
 	for _, line := range all {
 		line = strings.TrimRight(line, "\r")
 		body := strings.TrimSpace(line)
-		if len(body) < minExample || len(line) > maxSample || strings.ContainsAny(line, "<>&\"\\`¦\r") || !strings.ContainsFunc(body, unicode.IsLetter) || strings.Count(text, line) != 1 {
+		if len(body) < minExample || len(line) > maxSample || strings.ContainsAny(line, "<>&\"\\`¦\r") ||
+			!strings.ContainsFunc(body, unicode.IsLetter) ||
+			strings.Count(text, line) != 1 {
 			continue
 		}
 		indented := body != line

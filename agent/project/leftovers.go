@@ -15,25 +15,55 @@ type Leftover struct{ Pattern, Of string }
 // builtDirectories are patterns of directories made by tools, including their
 // contents.
 var builtDirectories = []Leftover{
-	{"__pycache__", "Python"}, {".pytest_cache", "Python"}, {".mypy_cache", "Python"}, {".ruff_cache", "Python"}, {".pytype", "Python"}, {".pyre", "Python"},
-	{".tox", "Python"}, {".nox", "Python"}, {".hypothesis", "Python"}, {".eggs", "Python"}, {"*.egg-info", "Python"}, {".venv", "Python"}, {"venv", "Python"},
+	{
+		"__pycache__",
+		"Python",
+	}, {".pytest_cache", "Python"}, {".mypy_cache", "Python"}, {".ruff_cache", "Python"}, {".pytype", "Python"}, {".pyre", "Python"},
+	{
+		".tox",
+		"Python",
+	}, {".nox", "Python"}, {".hypothesis", "Python"}, {".eggs", "Python"}, {"*.egg-info", "Python"}, {".venv", "Python"}, {"venv", "Python"},
 	{"htmlcov", "Python"}, {".ipynb_checkpoints", "Jupyter"},
-	{"node_modules", "Node"}, {"jspm_packages", "Node"}, {"bower_components", "Node"}, {".nyc_output", "Node"}, {"coverage", "Node"}, {".npm", "Node"},
-	{".parcel-cache", "Node"}, {".next", "Next.js"}, {".nuxt", "Nuxt"}, {".svelte-kit", "Svelte"}, {".turbo", "Turborepo"}, {".angular", "Angular"}, {".sass-cache", "Sass"},
+	{
+		"node_modules",
+		"Node",
+	}, {"jspm_packages", "Node"}, {"bower_components", "Node"}, {".nyc_output", "Node"}, {"coverage", "Node"}, {".npm", "Node"},
+	{
+		".parcel-cache",
+		"Node",
+	}, {".next", "Next.js"}, {".nuxt", "Nuxt"}, {".svelte-kit", "Svelte"}, {".turbo", "Turborepo"}, {".angular", "Angular"}, {".sass-cache", "Sass"},
 	{"target", "Rust and Maven"}, {".gradle", "Gradle"}, {".bsp", "Scala"}, {".metals", "Scala"}, {".bloop", "Scala"},
-	{".bundle", "Ruby"}, {".dart_tool", "Dart"}, {".terraform", "Terraform"}, {".stack-work", "Haskell"}, {"dist-newstyle", "Haskell"},
-	{".zig-cache", "Zig"}, {"zig-cache", "Zig"}, {"CMakeFiles", "CMake"}, {".ccls-cache", "C"}, {".phpunit.cache", "PHP"}, {".elixir_ls", "Elixir"}, {".vagrant", "Vagrant"},
+	{
+		".bundle",
+		"Ruby",
+	}, {".dart_tool", "Dart"}, {".terraform", "Terraform"}, {".stack-work", "Haskell"}, {"dist-newstyle", "Haskell"},
+	{
+		".zig-cache",
+		"Zig",
+	}, {"zig-cache", "Zig"}, {"CMakeFiles", "CMake"}, {".ccls-cache", "C"}, {".phpunit.cache", "PHP"}, {".elixir_ls", "Elixir"}, {".vagrant", "Vagrant"},
 }
 
 // builtFiles are patterns of single files.
 var builtFiles = []Leftover{
-	{"*.pyc", "Python"}, {"*.pyo", "Python"}, {"*$py.class", "Python"}, {".coverage", "Python"}, {".coverage.*", "Python"}, {"coverage.xml", "Python"}, {".dmypy.json", "Python"},
-	{"*.lcov", "Node"}, {"lcov.info", "Node"}, {"*.tsbuildinfo", "TypeScript"}, {".eslintcache", "Node"}, {".stylelintcache", "Node"},
+	{
+		"*.pyc",
+		"Python",
+	}, {"*.pyo", "Python"}, {"*$py.class", "Python"}, {".coverage", "Python"}, {".coverage.*", "Python"}, {"coverage.xml", "Python"}, {".dmypy.json", "Python"},
+	{
+		"*.lcov",
+		"Node",
+	}, {"lcov.info", "Node"}, {"*.tsbuildinfo", "TypeScript"}, {".eslintcache", "Node"}, {".stylelintcache", "Node"},
 	{"npm-debug.log*", "Node"}, {"yarn-debug.log*", "Node"}, {"yarn-error.log*", "Node"}, {".pnpm-debug.log*", "Node"},
 	{"*.coverprofile", "Go"}, {"coverage.out", "Go"}, {"cover.out", "Go"}, {"profile.cov", "Go"},
 	{"*.class", "Java"}, {"hs_err_pid*.log", "Java"},
-	{"*.o", "C"}, {"*.obj", "C"}, {"*.gch", "C"}, {"*.pch", "C"}, {"*.gcda", "C"}, {"*.gcno", "C"}, {"*.gcov", "C"}, {"*.profraw", "LLVM"}, {"*.profdata", "LLVM"}, {"CMakeCache.txt", "CMake"},
-	{"*.rs.bk", "Rust"}, {"*.hi", "Haskell"}, {"*.beam", "Erlang"}, {".phpunit.result.cache", "PHP"}, {".rspec_status", "Ruby"},
+	{
+		"*.o",
+		"C",
+	}, {"*.obj", "C"}, {"*.gch", "C"}, {"*.pch", "C"}, {"*.gcda", "C"}, {"*.gcno", "C"}, {"*.gcov", "C"}, {"*.profraw", "LLVM"}, {"*.profdata", "LLVM"}, {"CMakeCache.txt", "CMake"},
+	{
+		"*.rs.bk",
+		"Rust",
+	}, {"*.hi", "Haskell"}, {"*.beam", "Erlang"}, {".phpunit.result.cache", "PHP"}, {".rspec_status", "Ruby"},
 	{".DS_Store", "macOS"}, {"Thumbs.db", "Windows"},
 }
 

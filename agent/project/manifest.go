@@ -40,17 +40,35 @@ func (m *manifestReader) runs(does, line string) {
 // of a language.
 var manifestsKnown = [...]manifest{
 	{"Makefile", makeTargets}, {"makefile", makeTargets}, {"GNUmakefile", makeTargets},
-	{"justfile", justTargets}, {"Justfile", justTargets}, {"Taskfile.yml", tasks}, {"Taskfile.yaml", tasks}, {"Rakefile", rake},
+	{
+		"justfile",
+		justTargets,
+	}, {"Justfile", justTargets}, {"Taskfile.yml", tasks}, {"Taskfile.yaml", tasks}, {"Rakefile", rake},
 	{"tox.ini", tox}, {"tox.toml", tox}, {"noxfile.py", nox}, {"package.json", nodePackage},
 	{"go.mod", goModule}, {"pyproject.toml", python}, {"setup.py", python}, {"setup.cfg", python},
-	{"requirements.txt", python}, {"Cargo.toml", cargo}, {"pom.xml", maven}, {"build.gradle", gradle}, {"build.gradle.kts", gradle},
+	{
+		"requirements.txt",
+		python,
+	}, {"Cargo.toml", cargo}, {"pom.xml", maven}, {"build.gradle", gradle}, {"build.gradle.kts", gradle},
 	{"Gemfile", ruby}, {"composer.json", composer}, {"mix.exs", fixed("Elixir project", "mix compile", "mix test")},
 	{"CMakeLists.txt", fixed("CMake project", "cmake -B build && cmake --build build", "ctest --test-dir build")},
-	{"deno.json", fixed("Deno project", "", "deno test")}, {"Package.swift", fixed("Swift package", "swift build", "swift test")},
-	{"pubspec.yaml", fixed("Dart package", "", "dart test")}, {"stack.yaml", fixed("Haskell project", "stack build", "stack test")},
-	{"build.sbt", fixed("Scala project", "sbt compile", "sbt test")}, {"build.zig", fixed("Zig project", "zig build", "zig build test")},
+	{
+		"deno.json",
+		fixed("Deno project", "", "deno test"),
+	}, {"Package.swift", fixed("Swift package", "swift build", "swift test")},
+	{
+		"pubspec.yaml",
+		fixed("Dart package", "", "dart test"),
+	}, {"stack.yaml", fixed("Haskell project", "stack build", "stack test")},
+	{
+		"build.sbt",
+		fixed("Scala project", "sbt compile", "sbt test"),
+	}, {"build.zig", fixed("Zig project", "zig build", "zig build test")},
 	{"meson.build", fixed("Meson project", "meson setup build && ninja -C build", "meson test -C build")},
-	{"dune-project", fixed("OCaml project", "dune build", "dune test")}, {"MODULE.bazel", fixed("Bazel workspace", "bazel build //...", "bazel test //...")},
+	{
+		"dune-project",
+		fixed("OCaml project", "dune build", "dune test"),
+	}, {"MODULE.bazel", fixed("Bazel workspace", "bazel build //...", "bazel test //...")},
 }
 
 func isManifest(base string) bool {

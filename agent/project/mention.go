@@ -31,9 +31,13 @@ const (
 )
 
 var (
-	link     = pattern.Lazy(`https?://[^\s/]+/([^\s/]+/[^\s/]+)/(?:-/)?blob/([^\s#?)>\]"'` + "`" + `]+)(?:\?[^\s#)>\]]*)?(?:#L(\d+)(?:C\d+)?(?:-L?(\d+)(?:C\d+)?)?)?`)
+	link = pattern.Lazy(
+		`https?://[^\s/]+/([^\s/]+/[^\s/]+)/(?:-/)?blob/([^\s#?)>\]"'` + "`" + `]+)(?:\?[^\s#)>\]]*)?(?:#L(\d+)(?:C\d+)?(?:-L?(\d+)(?:C\d+)?)?)?`,
+	)
 	anyURL   = pattern.Lazy(`[a-z]+://\S+`)
-	fileWord = pattern.Lazy(`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`)
+	fileWord = pattern.Lazy(
+		`(?:^|[\s` + "`" + `"'(\[{<,;@*])((?:\.{0,2}/)?[\p{L}\p{N}_.][\p{L}\p{N}_.@+/-]*)(?:(?::|#L)(\d+)(?:(?:-L?|:)(\d+))?)?`,
+	)
 )
 
 // mentions finds the files that text names, without duplicates, links first. A word
@@ -58,7 +62,8 @@ func mentions(text string) []mention {
 	for _, f := range fileWord().FindAllStringSubmatch(anyURL().ReplaceAllString(text, " "), -1) {
 		name := strings.TrimRight(f[1], ".@+-/")
 		base := path.Base(name)
-		if strings.Contains(strings.TrimLeft(base, "."), ".") || strings.Contains(name, "/") || isManifest(base) || strings.HasPrefix(base, ".") && len(base) > 2 {
+		if strings.Contains(strings.TrimLeft(base, "."), ".") || strings.Contains(name, "/") || isManifest(base) ||
+			strings.HasPrefix(base, ".") && len(base) > 2 {
 			add(mention{Path: strings.TrimPrefix(path.Clean("/"+name), "/"), From: number(f[2]), To: number(f[3])})
 		}
 	}

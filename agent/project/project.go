@@ -150,7 +150,8 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 	}
 	var seen []string
 	for _, name := range f.Nested {
-		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) && len(f.Commands) < maxCommands {
+		if dir := path.Dir(name); strings.Count(name, "/") == 1 && !slices.Contains(seen, dir) &&
+			len(f.Commands) < maxCommands {
 			seen = append(seen, dir)
 			f.readManifests(ctx, t, dir)
 		}
@@ -158,7 +159,10 @@ func (f *Facts) manifests(ctx context.Context, t *tree) {
 }
 
 func vendored(name string) bool {
-	return slices.ContainsFunc([]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"}, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") })
+	return slices.ContainsFunc(
+		[]string{"node_modules", "vendor", "third_party", "testdata", "fixtures", "examples", ".venv", "dist", "target"},
+		func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.Contains(name, "/"+dir+"/") },
+	)
 }
 
 // readmeName matches a README in any spelling, in the root or in docs.
@@ -180,7 +184,11 @@ func readme(ctx context.Context, t *tree) string {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { // the root's before docs, Markdown before others
-		return cmp.Or(strings.Count(a, "/")-strings.Count(b, "/"), strings.Index(b, ".md")-strings.Index(a, ".md"), cmp.Compare(a, b))
+		return cmp.Or(
+			strings.Count(a, "/")-strings.Count(b, "/"),
+			strings.Index(b, ".md")-strings.Index(a, ".md"),
+			cmp.Compare(a, b),
+		)
 	})
 	for _, name := range names {
 		text := comment.ReplaceAllString(t.read(ctx, name), "")

@@ -30,7 +30,8 @@ func View(ctx context.Context, words string, files Files) []session.Item {
 			break
 		}
 		text, name, ok := r.find(ctx, m)
-		if m.Ref != "" || !ok || len(text) > maxViewNamed || slices.ContainsFunc(named, func(it session.Item) bool { return it.Name == name }) {
+		if m.Ref != "" || !ok || len(text) > maxViewNamed ||
+			slices.ContainsFunc(named, func(it session.Item) bool { return it.Name == name }) {
 			continue
 		}
 		named = append(named, session.Item{Kind: session.ItemFile, Name: name, Text: text})
@@ -114,7 +115,11 @@ func (r *resolver) candidates(wanted []string) []string {
 	for _, name := range r.names {
 		base := strings.ToLower(name)
 		switch {
-		case vendored(name), isTest(name), isLock(name), strings.HasPrefix(path.Base(name), "."), strings.HasPrefix(name, "."):
+		case vendored(name),
+			isTest(name),
+			isLock(name),
+			strings.HasPrefix(path.Base(name), "."),
+			strings.HasPrefix(name, "."):
 		case slices.ContainsFunc(wanted, func(w string) bool { return strings.Contains(base, w) }):
 			first = append(first, name)
 		case isSource(name) || !strings.Contains(name, "/"):
@@ -144,16 +149,51 @@ func wordsOf(text string) (out []string) {
 	return out
 }
 
-var testName = pattern.Lazy(`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`)
+var testName = pattern.Lazy(
+	`(?i)(^|/)(tests?|spec|__tests__)/|(^|/)test_[^/]*$|[._-](test|spec)s?\.[a-z]+$|(^|/)(conftest\.py|run_tests\.sh|test\.[a-z]+)$`,
+)
 
 func isTest(name string) bool { return testName().MatchString(name) }
 
 func isLock(name string) bool {
 	base := path.Base(name)
-	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, ".sum") || slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "LICENSE"}, base)
+	return strings.HasSuffix(base, ".lock") || strings.HasSuffix(base, ".sum") ||
+		slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "LICENSE"}, base)
 }
 
-var sourceExtensions = []string{".py", ".go", ".js", ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".rb", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".php", ".swift", ".sh", ".lua", ".pl", ".ex", ".exs", ".scala", ".hs", ".sql", ".html", ".css", ".vue"}
+var sourceExtensions = []string{
+	".py",
+	".go",
+	".js",
+	".mjs",
+	".cjs",
+	".ts",
+	".tsx",
+	".jsx",
+	".rb",
+	".rs",
+	".java",
+	".kt",
+	".c",
+	".h",
+	".cc",
+	".cpp",
+	".hpp",
+	".cs",
+	".php",
+	".swift",
+	".sh",
+	".lua",
+	".pl",
+	".ex",
+	".exs",
+	".scala",
+	".hs",
+	".sql",
+	".html",
+	".css",
+	".vue",
+}
 
 func isSource(name string) bool {
 	return slices.Contains(sourceExtensions, strings.ToLower(path.Ext(name)))

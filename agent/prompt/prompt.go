@@ -34,7 +34,8 @@ type Example struct{ Path, Line string }
 
 // fill returns a part with the example filled in.
 func (e Example) fill(part string) string {
-	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line || strings.ContainsAny(e.Path+e.Line, "<>\n\"\\") {
+	if e.Path == "" || e.Line == "" || marks.Break(e.Path+e.Line) != e.Path+e.Line ||
+		strings.ContainsAny(e.Path+e.Line, "<>\n\"\\") {
 		return part
 	}
 	return strings.NewReplacer("PATH", e.Path, "LINE", e.Line).Replace(part) //control:example-of-this-project
@@ -113,10 +114,18 @@ func (b Builder) Build(in Input) string {
 		add("# The project\n\n" + marks.Break(shorter(about, in.limit(maxProject), "list_files shows what is there")))
 	}
 	if b.Charted != "" && !in.Small { //control:small-chart
-		add("# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(b.Charted))
+		add(
+			"# Most used definitions\n\nBehind each, how many of the files that were looked at name it.\n\n" + marks.Break(
+				b.Charted,
+			),
+		)
 	}
 	if b.Rules != "" {
-		add("# Rules of this repository\n\n" + marks.Break(shorter(b.Rules, in.limit(maxRules), "read AGENTS.md, or what this repository has of its kind")))
+		add(
+			"# Rules of this repository\n\n" + marks.Break(
+				shorter(b.Rules, in.limit(maxRules), "read AGENTS.md, or what this repository has of its kind"),
+			),
+		)
 	}
 	return strings.TrimRight(out.String(), "\n") + "\n"
 }
@@ -214,7 +223,10 @@ func describe(specs []llm.ToolSpec, small bool) string {
 			fmt.Fprintf(&b, "## %s\n%s\n%s\n", s.Name, strings.TrimSpace(s.Description), arguments(s.Parameters))
 			continue
 		}
-		args := strings.TrimPrefix(strings.ReplaceAll(string(s.Parameters), `"type":"string","description":`, `"description":`), `{"type":"object","properties":`)
+		args := strings.TrimPrefix(
+			strings.ReplaceAll(string(s.Parameters), `"type":"string","description":`, `"description":`),
+			`{"type":"object","properties":`,
+		)
 		fmt.Fprintf(&b, "## %s\n%s\nArguments: %s\n\n", s.Name, strings.TrimSpace(s.Description), args)
 	}
 	return b.String()
@@ -253,7 +265,12 @@ func arguments(schema json.RawMessage) string {
 		if len(say) > 0 {
 			say = []string{"(" + strings.Join(say, ", ") + ")"}
 		}
-		fmt.Fprintf(&b, "- %s: %s\n", f.Key, strings.Join(append([]string{strings.TrimSuffix(p.Description, ".")}, say...), " "))
+		fmt.Fprintf(
+			&b,
+			"- %s: %s\n",
+			f.Key,
+			strings.Join(append([]string{strings.TrimSuffix(p.Description, ".")}, say...), " "),
+		)
 	}
 	return b.String()
 }

@@ -40,7 +40,13 @@ func NewEvent(t Type, turn int, payload any) *Event {
 func Decode[T any](e Event) (T, error) {
 	var p T
 	if e.V > payloadVersion {
-		return p, fmt.Errorf("decode %s event %d: form %d is not known, this version reads up to %d: use a newer version", e.Type, e.Seq, e.V, payloadVersion)
+		return p, fmt.Errorf(
+			"decode %s event %d: form %d is not known, this version reads up to %d: use a newer version",
+			e.Type,
+			e.Seq,
+			e.V,
+			payloadVersion,
+		)
 	}
 	if err := json.Unmarshal(e.Data, &p); err != nil {
 		return p, fmt.Errorf("decode %s event %d: %w", e.Type, e.Seq, err)

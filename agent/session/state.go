@@ -98,10 +98,21 @@ func Payload(e Event) (any, error) {
 }
 
 var payloads = map[Type]func(Event) (any, error){
-	TypeOpened: pointer[Opened], TypeMessage: pointer[Message], TypeAnswer: pointer[Answer], TypeDecision: pointer[Decision],
-	TypeAsked: pointer[Asked], TypeResolved: pointer[Resolved], TypeStarted: pointer[Started], TypeResult: pointer[Result],
-	TypeCheckpoint: pointer[Checkpoint], TypeNote: pointer[Note], TypeState: pointer[Update], TypeEnded: pointer[Ended],
-	TypePrompt: pointer[Prompt], TypeVerified: pointer[Verified], TypeTask: pointer[sub],
+	TypeOpened:     pointer[Opened],
+	TypeMessage:    pointer[Message],
+	TypeAnswer:     pointer[Answer],
+	TypeDecision:   pointer[Decision],
+	TypeAsked:      pointer[Asked],
+	TypeResolved:   pointer[Resolved],
+	TypeStarted:    pointer[Started],
+	TypeResult:     pointer[Result],
+	TypeCheckpoint: pointer[Checkpoint],
+	TypeNote:       pointer[Note],
+	TypeState:      pointer[Update],
+	TypeEnded:      pointer[Ended],
+	TypePrompt:     pointer[Prompt],
+	TypeVerified:   pointer[Verified],
+	TypeTask:       pointer[sub],
 }
 
 func pointer[T any](e Event) (any, error) {

@@ -8,7 +8,12 @@ import (
 
 // Subject returns the name of a checkpoint, derived from its changes.
 func Subject(files []FileChange) string {
-	verbs := map[ChangeKind]string{ChangeCreate: "Add", ChangeModify: "Update", ChangeDelete: "Delete", ChangeRename: "Rename"}
+	verbs := map[ChangeKind]string{
+		ChangeCreate: "Add",
+		ChangeModify: "Update",
+		ChangeDelete: "Delete",
+		ChangeRename: "Rename",
+	}
 	if len(files) == 0 {
 		return "Take the base branch in"
 	}

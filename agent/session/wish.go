@@ -7,7 +7,10 @@ import "github.com/handrail-bot/handrail/policy"
 func (s *State) withdraw(by Message) []*Event {
 	var out []*Event
 	for _, a := range s.Open() {
-		out = append(out, NewEvent(TypeResolved, s.Turns, Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: by.Author, Key: by.Key}))
+		out = append(
+			out,
+			NewEvent(TypeResolved, s.Turns, Resolved{ID: a.ID, Verdict: policy.Withdrawn, By: by.Author, Key: by.Key}),
+		)
 	}
 	return out
 }

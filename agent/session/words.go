@@ -49,7 +49,10 @@ func (p Phase) Waits() bool {
 // not resume by itself, and does not wait for the user. It is false for an unknown
 // phase.
 func (p Phase) Over() bool {
-	return slices.Contains([]Phase{PhaseDone, PhaseAnswered, PhaseReviewed, PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed}, p)
+	return slices.Contains(
+		[]Phase{PhaseDone, PhaseAnswered, PhaseReviewed, PhaseNoChanges, PhaseStopped, PhaseFailed, PhaseCrashed},
+		p,
+	)
 }
 
 // Away is the external reason why a session cannot continue now. It resumes by itself

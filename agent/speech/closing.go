@@ -12,24 +12,30 @@ import (
 // model is asked once more: the tree decides if anything changed. Words in another
 // language count as an answer.
 var (
-	claimFirst = pattern.Lazy(`(?i)^(?:(?:all|now|successfully|c'est) )*(?:` + englishDone + `|` + otherDone + `)(?:\PL|$)` +
-		`|^(?:it|this|that|everything)(?:'s| is| has been)(?: now| all)? (?:` + englishDone + `)(?:$|[.,!]| and | now| everywhere)` +
-		`|^(?:the|das|die|der|le|la|les|el|los|il|het|de) (?:\S+ ){1,6}?(?:is now|are now|has been|have been` +
-		`|ist jetzt|ist nun|wurde|est maintenant|ha sido|foi|è stato)(?: \S+)? (?:` + englishDone +
-		`|behoben|geändert|korrigiert|corrigée?|modifiée?|corregid[oa]|corrigid[oa]|corretto)(?:\PL|$)`)
-	claimSelf = pattern.Lazy(`(?i)^(?:(?:i|we)(?:'ve| have| just| now| also| already| then| successfully)* (?:` + englishDone +
-		`|made|wrote|written)(?:\PL|$)` +
-		`|ich habe .{0,80}(?:geändert|behoben|korrigiert|hinzugefügt|angepasst|entfernt|umbenannt|erstellt|gelöscht)` +
-		`|j'ai (?:corrigé|ajouté|modifié|changé|supprimé|renommé|créé|mis à jour)` +
-		`|he (?:corregido|añadido|cambiado|modificado|eliminado|creado|arreglado|actualizado)` +
-		`|(?:eu )?(?:corrigi|adicionei|alterei|mudei|removi|criei|atualizei) ` +
-		`|ho (?:corretto|aggiunto|modificato|cambiato|rimosso|creato|aggiornato)` +
-		`|ik heb .{0,80}(?:aangepast|gewijzigd|toegevoegd|opgelost|verwijderd)|(?:naprawił|doda|zmieni|usun)\S*m ` +
-		`|(?:я )?(?:исправил|добавил|изменил|удалил|обновил|переименовал)` +
-		`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)` +
-		`|.*(?:修正|変更|追加|更新|削除|対応|完了)しました|.*(?:수정|변경|추가|삭제|완료)(?:했|하였|됐|되었)습니다)`)
-	negates = pattern.Lazy(`(?i)(?:^|\PL)(?:no|not|nothing|none|never|cannot|nicht|nichts|kein\pL*|rien|aucune?|nada|ningun\pL*` +
-		`|niente|nessun\pL*|niets|geen|nic|nie|не|ничего)(?:\PL|$)|n't|没有|未|なし|ません|않`)
+	claimFirst = pattern.Lazy(
+		`(?i)^(?:(?:all|now|successfully|c'est) )*(?:` + englishDone + `|` + otherDone + `)(?:\PL|$)` +
+			`|^(?:it|this|that|everything)(?:'s| is| has been)(?: now| all)? (?:` + englishDone + `)(?:$|[.,!]| and | now| everywhere)` +
+			`|^(?:the|das|die|der|le|la|les|el|los|il|het|de) (?:\S+ ){1,6}?(?:is now|are now|has been|have been` +
+			`|ist jetzt|ist nun|wurde|est maintenant|ha sido|foi|è stato)(?: \S+)? (?:` + englishDone +
+			`|behoben|geändert|korrigiert|corrigée?|modifiée?|corregid[oa]|corrigid[oa]|corretto)(?:\PL|$)`,
+	)
+	claimSelf = pattern.Lazy(
+		`(?i)^(?:(?:i|we)(?:'ve| have| just| now| also| already| then| successfully)* (?:` + englishDone +
+			`|made|wrote|written)(?:\PL|$)` +
+			`|ich habe .{0,80}(?:geändert|behoben|korrigiert|hinzugefügt|angepasst|entfernt|umbenannt|erstellt|gelöscht)` +
+			`|j'ai (?:corrigé|ajouté|modifié|changé|supprimé|renommé|créé|mis à jour)` +
+			`|he (?:corregido|añadido|cambiado|modificado|eliminado|creado|arreglado|actualizado)` +
+			`|(?:eu )?(?:corrigi|adicionei|alterei|mudei|removi|criei|atualizei) ` +
+			`|ho (?:corretto|aggiunto|modificato|cambiato|rimosso|creato|aggiornato)` +
+			`|ik heb .{0,80}(?:aangepast|gewijzigd|toegevoegd|opgelost|verwijderd)|(?:naprawił|doda|zmieni|usun)\S*m ` +
+			`|(?:я )?(?:исправил|добавил|изменил|удалил|обновил|переименовал)` +
+			`|我?(?:已经|已)(?:修复|修改|更新|添加|完成|删除|重命名|更改)` +
+			`|.*(?:修正|変更|追加|更新|削除|対応|完了)しました|.*(?:수정|변경|추가|삭제|완료)(?:했|하였|됐|되었)습니다)`,
+	)
+	negates = pattern.Lazy(
+		`(?i)(?:^|\PL)(?:no|not|nothing|none|never|cannot|nicht|nichts|kein\pL*|rien|aucune?|nada|ningun\pL*` +
+			`|niente|nessun\pL*|niets|geen|nic|nie|не|ничего)(?:\PL|$)|n't|没有|未|なし|ません|않`,
+	)
 	announces = pattern.Lazy(`(?i)^(?:(?:okay|ok|sure|now|so|first|next|then),? )*` +
 		`(?:i will|i'll|i am going to|i'm going to|i need to|let me|let's)(?: (\pL+)|$)` +
 		`|^(?:ich werde|ich (?:lese|schaue|ändere|suche)|lass mich|zuerst|als erstes|als nächstes` +

@@ -34,7 +34,11 @@ func (c *contextCount) cut() string {
 	if c.grown < maxUncounted {
 		return ""
 	}
-	return fmt.Sprintf("The model server cuts its input: the conversation grew by %d bytes, and the server still counts about %d tokens. "+
-		"The model no longer knows the request. If the server is Ollama, use its native API (`model.ollama`, without `model.base_url`), which sets the context itself, "+
-		"or start it with `OLLAMA_CONTEXT_LENGTH=32768`; for another server raise its context length.", c.grown, c.tokens)
+	return fmt.Sprintf(
+		"The model server cuts its input: the conversation grew by %d bytes, and the server still counts about %d tokens. "+
+			"The model no longer knows the request. If the server is Ollama, use its native API (`model.ollama`, without `model.base_url`), which sets the context itself, "+
+			"or start it with `OLLAMA_CONTEXT_LENGTH=32768`; for another server raise its context length.",
+		c.grown,
+		c.tokens,
+	)
 }

@@ -38,7 +38,13 @@ type Habits struct {
 // NewHabits returns the habits of a model without calls. edited returns the file that
 // a call edits, or "".
 func NewHabits(edited func(tool string, arguments json.RawMessage) string) Habits {
-	return Habits{edited: edited, heard: map[string]uint64{}, cut: map[string]bool{}, wrongAt: map[string]int{}, seed: maphash.MakeSeed()}
+	return Habits{
+		edited:  edited,
+		heard:   map[string]uint64{},
+		cut:     map[string]bool{},
+		wrongAt: map[string]int{},
+		seed:    maphash.MakeSeed(),
+	}
 }
 
 // AddAnswer records the calls of an answer.

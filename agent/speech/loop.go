@@ -242,7 +242,12 @@ func (s *Stream) Stuttered() bool {
 	for _, b := range []*strings.Builder{&s.thinking, &s.content} {
 		text := b.String()
 		tail := text[max(0, len(text)-wordsWindow):]
-		length, period := recurring(tail, make([]int32, len(tail)+1), stutters, func(piece string) int { return stutters * len(piece) })
+		length, period := recurring(
+			tail,
+			make([]int32, len(tail)+1),
+			stutters,
+			func(piece string) int { return stutters * len(piece) },
+		)
 		if !s.circles && length > 0 {
 			b.Reset()
 			b.WriteString(text[:whole(text, len(text)-length+period)])

@@ -109,8 +109,12 @@ func form(tools []string) string {
 	if slices.Contains(tools, "read_file") {
 		example, arguments = "read_file", `{"path": "PATH"}`
 	}
-	return fmt.Sprintf("The tools are: %s. Send the call again with one of these names and all its arguments in one JSON object, as in {\"name\": %q, \"arguments\": %s}.",
-		strings.Join(tools, ", "), example, arguments)
+	return fmt.Sprintf(
+		"The tools are: %s. Send the call again with one of these names and all its arguments in one JSON object, as in {\"name\": %q, \"arguments\": %s}.",
+		strings.Join(tools, ", "),
+		example,
+		arguments,
+	)
 }
 
 // End returns the reason to end the session, or "".
@@ -123,11 +127,20 @@ func (t *Losses) End() string {
 	}
 	switch t.kind {
 	case session.LostLoop:
-		return fmt.Sprintf("The model said the same again and again in %d answers, at a higher temperature as well. Nothing is lost. Use another model, or describe the task more precisely.", t.row)
+		return fmt.Sprintf(
+			"The model said the same again and again in %d answers, at a higher temperature as well. Nothing is lost. Use another model, or describe the task more precisely.",
+			t.row,
+		)
 	case session.LostEnd:
-		return fmt.Sprintf("%d answers of the model in a row were longer than an answer may be. Nothing is lost. Raise `model.max_tokens`, or use another model.", t.row)
+		return fmt.Sprintf(
+			"%d answers of the model in a row were longer than an answer may be. Nothing is lost. Raise `model.max_tokens`, or use another model.",
+			t.row,
+		)
 	case session.LostTime:
-		return fmt.Sprintf("%d answers of the model in a row took longer than an answer may. Nothing is lost. Raise `model.answer_time`, use a smaller or faster model, or ask for less at once.", t.row)
+		return fmt.Sprintf(
+			"%d answers of the model in a row took longer than an answer may. Nothing is lost. Raise `model.answer_time`, use a smaller or faster model, or ask for less at once.",
+			t.row,
+		)
 	}
 	return ""
 }

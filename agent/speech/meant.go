@@ -29,7 +29,12 @@ func Foreign() (out []llm.ToolSpec) {
 // arguments that it accepts.
 var editorCommands = map[string][]string{
 	"view": {"view_file", "path", "view_range"}, "create": {"create_file", "path", "file_text"},
-	"str_replace": {"str_replace", "path", "old_str", "new_str"}, "insert": {"insert_content", "path", "insert_line", "new_str", "insert_text"},
+	"str_replace": {
+		"str_replace",
+		"path",
+		"old_str",
+		"new_str",
+	}, "insert": {"insert_content", "path", "insert_line", "new_str", "insert_text"},
 }
 
 // translate translates a call of another program's tool into one of Handrail's.
@@ -95,7 +100,9 @@ func editorArguments(fields []mend.Field, word string, keys []string) json.RawMe
 
 // patchLine matches a command that only passes a patch to apply_patch: as a
 // here-document, as an argument, or in a shell of its own.
-var patchLine = pattern.Lazy(`(?s)^(?:(?:ba|z|da)?sh -l?c )?(['"]?)apply_patch\s+(?:<<-?\s*['"]?(\w+)['"]?\n)?(['"]?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*(['"]?)\s*(\w*)\s*(['"]?)$`)
+var patchLine = pattern.Lazy(
+	`(?s)^(?:(?:ba|z|da)?sh -l?c )?(['"]?)apply_patch\s+(?:<<-?\s*['"]?(\w+)['"]?\n)?(['"]?)(\*\*\* Begin Patch\n.*\n\*\*\* End Patch)\s*(['"]?)\s*(\w*)\s*(['"]?)$`,
+)
 
 // shellPatch returns the patch that a command passes to apply_patch. Commands that
 // change the directory or do more are left to the shell.
@@ -120,7 +127,8 @@ func shellPatch(fields []mend.Field) (string, bool) {
 		return "", false
 	}
 	quotes := m[1] + m[3]
-	if quotes != "" && strings.ContainsAny(m[4], quotes) || strings.Contains(quotes, `"`) && strings.ContainsAny(m[4], "$`\\") {
+	if quotes != "" && strings.ContainsAny(m[4], quotes) ||
+		strings.Contains(quotes, `"`) && strings.ContainsAny(m[4], "$`\\") {
 		return "", false // the shell would change the patch
 	}
 	return m[4], true

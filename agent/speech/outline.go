@@ -123,7 +123,8 @@ func (o *outline) take(s, text string) {
 // isCode reports whether a line looks like code, which is more repetitive than prose.
 func isCode(line string) bool {
 	code := strings.TrimRight(line, " \r\n")
-	return code != "" && (line[0] == '\t' || strings.HasPrefix(line, "    ") || strings.IndexByte("{}()[];,+", code[len(code)-1]) >= 0)
+	return code != "" &&
+		(line[0] == '\t' || strings.HasPrefix(line, "    ") || strings.IndexByte("{}()[];,+", code[len(code)-1]) >= 0)
 }
 
 // count counts a sentence.
@@ -213,7 +214,9 @@ func isPath(word string) bool {
 		}
 	}
 	extension := name[dot+1:]
-	return dot >= 0 && len(extension) <= maxExtension && strings.ContainsFunc(extension, unicode.IsLetter) && word != "e.g" && word != "i.e"
+	return dot >= 0 && len(extension) <= maxExtension && strings.ContainsFunc(extension, unicode.IsLetter) &&
+		word != "e.g" &&
+		word != "i.e"
 }
 
 // minBlock is the minimum size in bytes of a repeated fence to count: the same

@@ -96,7 +96,8 @@ func inside(s *syntax.Stmt, text string, exit int) []command {
 func shellLine(call *syntax.CallExpr) (string, bool) {
 	for i := 0; i+2 < len(call.Args); i++ {
 		name, flag := path.Base(call.Args[i].Lit()), call.Args[i+1].Lit()
-		if slices.Contains([]string{"sh", "bash", "dash", "ash"}, name) && strings.HasPrefix(flag, "-") && strings.HasSuffix(flag, "c") {
+		if slices.Contains([]string{"sh", "bash", "dash", "ash"}, name) && strings.HasPrefix(flag, "-") &&
+			strings.HasSuffix(flag, "c") {
 			return quoted(call.Args[i+2]), true
 		}
 	}

@@ -148,13 +148,25 @@ var (
 
 	// noTests matches the report that no test ran, and noTestsHere the same of one package
 	// or module.
-	noTests = anyOf(`(?i)\bno (?:matching |stale )?(?:tests?|specs|examples|test (?:files?|cases?|modules?|targets?|suites?)|`+
-		`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|matche[sd]|`+
-		`specified|the given)`, `(?i)\bthere are no tests\b`, `^\s*Tests +no tests$`, `(?i)\bzero tests ran\b`,
-		`(?i)\ball tests have been excluded\b`, `(?i)^tests are skipped\.`, `\bno packages to test\b`, `\bmatched no packages\b`,
-		`(?i)couldn't find any (?:files|tests) to (?:test|run)`, `^1\.\.0\b`, `^Result: NOTESTS$`,
-		`^make.*: Nothing to be done for .*(?:test|check)`, `^make.*: '(?:test|tests|check)' is up to date`,
-		`^\s*(?:# )?0 (?:scenarios|tests)$`, `\bRunning 0 tests from 0 test\b`)
+	noTests = anyOf(
+		`(?i)\bno (?:matching |stale )?(?:tests?|specs|examples|test (?:files?|cases?|modules?|targets?|suites?)|`+
+			`test configuration file) (?:were |was |are |is )?(?:found|executed|ran|run|collected|available|defined|matche[sd]|`+
+			`specified|the given)`,
+		`(?i)\bthere are no tests\b`,
+		`^\s*Tests +no tests$`,
+		`(?i)\bzero tests ran\b`,
+		`(?i)\ball tests have been excluded\b`,
+		`(?i)^tests are skipped\.`,
+		`\bno packages to test\b`,
+		`\bmatched no packages\b`,
+		`(?i)couldn't find any (?:files|tests) to (?:test|run)`,
+		`^1\.\.0\b`,
+		`^Result: NOTESTS$`,
+		`^make.*: Nothing to be done for .*(?:test|check)`,
+		`^make.*: '(?:test|tests|check)' is up to date`,
+		`^\s*(?:# )?0 (?:scenarios|tests)$`,
+		`\bRunning 0 tests from 0 test\b`,
+	)
 	noTestsHere = anyOf(`\[no test files\]$`, `\[no tests to run\]$`, `^testing: warning: no tests to run`,
 		`^No test is available in`, `^running 0 tests$`, `(?i)\bno tests? to run\b`,
 		`^> Task (?::[\w.-]+)*:(?:test|\w+Test)(?: NO-SOURCE| SKIPPED)$`)

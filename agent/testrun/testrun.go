@@ -16,16 +16,194 @@ import (
 // is a file name there. Other programs are unknown: a failure with a test target is a
 // test failure, but a success proves nothing.
 var (
-	testers   = [...]string{"pytest", "py.test", "jest", "vitest", "rspec", "tox", "nox", "ctest", "phpunit", "gotestsum", "unittest", "mocha", "behave", "ava", "tap", "bats", "busted", "prove", "pest"}
-	builders  = [...]string{"go", "npm", "yarn", "pnpm", "bun", "deno", "node", "cargo", "make", "gmake", "ninja", "just", "task", "rake", "mvn", "mvnw", "gradle", "gradlew", "sbt", "ant", "mix", "dotnet", "swift", "composer", "bazel", "meson", "stack", "cabal", "lein", "zig", "dart", "flutter", "rails", "artisan", "manage.py", "setup.py", "hatch", "turbo", "nx"}
-	launchers = [...]string{"sh", "bash", "dash", "python", "python2", "python3", "php", "ruby", "perl", "npx", "bunx", "bundle", "poetry", "pipenv", "pdm", "uv", "uvx", "hatch", "rye", "coverage", "env", "time", "timeout", "nice", "sudo", "xvfb-run", "stdbuf", "npm", "pnpm", "yarn", "bun"}
-	readers   = [...]string{"cat", "ls", "head", "tail", "grep", "rg", "find", "sed", "awk", "echo", "git", "rm", "cp", "mv", "mkdir", "touch", "wc", "diff", "cd", "test", "[", "tee", "less", "vi", "vim", "chmod", "which", "command", "type", "stat", "printf"}
-	targets   = [...]string{"test", "tests", "check", "verify", "nextest", "spec"}
-	scripts   = [...]string{"test", "tests", "run_tests.sh", "run-tests.sh", "runtests.sh", "test.sh", "tests.sh", "run_tests.py", "runtests.py"}
+	testers = [...]string{
+		"pytest",
+		"py.test",
+		"jest",
+		"vitest",
+		"rspec",
+		"tox",
+		"nox",
+		"ctest",
+		"phpunit",
+		"gotestsum",
+		"unittest",
+		"mocha",
+		"behave",
+		"ava",
+		"tap",
+		"bats",
+		"busted",
+		"prove",
+		"pest",
+	}
+	builders = [...]string{
+		"go",
+		"npm",
+		"yarn",
+		"pnpm",
+		"bun",
+		"deno",
+		"node",
+		"cargo",
+		"make",
+		"gmake",
+		"ninja",
+		"just",
+		"task",
+		"rake",
+		"mvn",
+		"mvnw",
+		"gradle",
+		"gradlew",
+		"sbt",
+		"ant",
+		"mix",
+		"dotnet",
+		"swift",
+		"composer",
+		"bazel",
+		"meson",
+		"stack",
+		"cabal",
+		"lein",
+		"zig",
+		"dart",
+		"flutter",
+		"rails",
+		"artisan",
+		"manage.py",
+		"setup.py",
+		"hatch",
+		"turbo",
+		"nx",
+	}
+	launchers = [...]string{
+		"sh",
+		"bash",
+		"dash",
+		"python",
+		"python2",
+		"python3",
+		"php",
+		"ruby",
+		"perl",
+		"npx",
+		"bunx",
+		"bundle",
+		"poetry",
+		"pipenv",
+		"pdm",
+		"uv",
+		"uvx",
+		"hatch",
+		"rye",
+		"coverage",
+		"env",
+		"time",
+		"timeout",
+		"nice",
+		"sudo",
+		"xvfb-run",
+		"stdbuf",
+		"npm",
+		"pnpm",
+		"yarn",
+		"bun",
+	}
+	readers = [...]string{
+		"cat",
+		"ls",
+		"head",
+		"tail",
+		"grep",
+		"rg",
+		"find",
+		"sed",
+		"awk",
+		"echo",
+		"git",
+		"rm",
+		"cp",
+		"mv",
+		"mkdir",
+		"touch",
+		"wc",
+		"diff",
+		"cd",
+		"test",
+		"[",
+		"tee",
+		"less",
+		"vi",
+		"vim",
+		"chmod",
+		"which",
+		"command",
+		"type",
+		"stat",
+		"printf",
+	}
+	targets = [...]string{"test", "tests", "check", "verify", "nextest", "spec"}
+	scripts = [...]string{
+		"test",
+		"tests",
+		"run_tests.sh",
+		"run-tests.sh",
+		"runtests.sh",
+		"test.sh",
+		"tests.sh",
+		"run_tests.py",
+		"runtests.py",
+	}
 	// also are additional test targets of some builders.
-	also = map[string][]string{"npm": {"t", "tst"}, "pnpm": {"t"}, "cargo": {"t"}, "node": {"--test"}, "setup.py": {"pytest"}}
+	also = map[string][]string{
+		"npm":      {"t", "tst"},
+		"pnpm":     {"t"},
+		"cargo":    {"t"},
+		"node":     {"--test"},
+		"setup.py": {"pytest"},
+	}
 	// others are words that mean that no test runs, such as an installation or a query.
-	others = [...]string{"install", "i", "ci", "add", "get", "remove", "uninstall", "upgrade", "update", "download", "info", "show", "view", "search", "list", "init", "help", "--version", "-version", "-V", "--help", "-h", "--collect-only", "--co", "--dry-run", "--just-print", "--list", "-list", "--listTests", "--list-tests", "--no-run", "--notest", "--show-only", "-DskipTests", "-Dmaven.test.skip=true", "--fixtures", "--markers"}
+	others = [...]string{
+		"install",
+		"i",
+		"ci",
+		"add",
+		"get",
+		"remove",
+		"uninstall",
+		"upgrade",
+		"update",
+		"download",
+		"info",
+		"show",
+		"view",
+		"search",
+		"list",
+		"init",
+		"help",
+		"--version",
+		"-version",
+		"-V",
+		"--help",
+		"-h",
+		"--collect-only",
+		"--co",
+		"--dry-run",
+		"--just-print",
+		"--list",
+		"-list",
+		"--listTests",
+		"--list-tests",
+		"--no-run",
+		"--notest",
+		"--show-only",
+		"-DskipTests",
+		"-Dmaven.test.skip=true",
+		"--fixtures",
+		"--markers",
+	}
 	// keywords of a shell precede a command.
 	keywords = [...]string{"!", "if", "then", "else", "elif", "while", "until", "do"}
 	// silent are such words for a single program.
@@ -35,11 +213,58 @@ var (
 // summing are programs that always sum up their tests, so that a run without a sum is in
 // doubt. wrappers run commands of the project; one that prints nothing ran none.
 var (
-	summing = [...]string{"go", "cargo", "mvn", "mvnw", "gradle", "gradlew", "dotnet", "swift", "mix", "sbt", "node", "deno", "dart",
-		"flutter", "bazel", "pytest", "py.test", "jest", "vitest", "rspec", "ctest", "phpunit", "gotestsum", "unittest", "mocha",
-		"behave", "ava", "tap", "bats", "busted", "prove", "pest"}
-	wrappers = [...]string{"npm", "yarn", "pnpm", "bun", "make", "gmake", "just", "task", "rake", "composer", "tox", "nox", "ant",
-		"hatch", "turbo", "nx"}
+	summing = [...]string{
+		"go",
+		"cargo",
+		"mvn",
+		"mvnw",
+		"gradle",
+		"gradlew",
+		"dotnet",
+		"swift",
+		"mix",
+		"sbt",
+		"node",
+		"deno",
+		"dart",
+		"flutter",
+		"bazel",
+		"pytest",
+		"py.test",
+		"jest",
+		"vitest",
+		"rspec",
+		"ctest",
+		"phpunit",
+		"gotestsum",
+		"unittest",
+		"mocha",
+		"behave",
+		"ava",
+		"tap",
+		"bats",
+		"busted",
+		"prove",
+		"pest",
+	}
+	wrappers = [...]string{
+		"npm",
+		"yarn",
+		"pnpm",
+		"bun",
+		"make",
+		"gmake",
+		"just",
+		"task",
+		"rake",
+		"composer",
+		"tox",
+		"nox",
+		"ant",
+		"hatch",
+		"turbo",
+		"nx",
+	}
 )
 
 // sigpipe is the exit status of a program whose output pipe was closed.
@@ -108,7 +333,9 @@ func says(run *session.TestRun, line, output string) session.TestsSay {
 }
 
 // heading matches a line of a wrapper itself.
-var heading = pattern.Lazy(`^(?:[>$] |make\[\d+\]: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`)
+var heading = pattern.Lazy(
+	`^(?:[>$] |make\[\d+\]: |yarn run v|Done in |task: |nox > |congratulations|\S+: (?:OK|commands|install|skip)\b|-+$)`,
+)
 
 // isQuiet reports whether an output has only the lines with which wrappers begin.
 func isQuiet(output string) bool {
@@ -202,7 +429,8 @@ func runs(words []string) (sureness, string) {
 func isTarget(w string) bool {
 	w = w[strings.LastIndexByte(w, ':')+1:] + " " + w
 	last, whole, _ := strings.Cut(w, " ")
-	return slices.Contains(targets[:], last) || strings.HasPrefix(whole, "test:") || strings.HasPrefix(whole, "test-") || strings.HasPrefix(whole, "test_")
+	return slices.Contains(targets[:], last) || strings.HasPrefix(whole, "test:") || strings.HasPrefix(whole, "test-") ||
+		strings.HasPrefix(whole, "test_")
 }
 
 // isScript reports whether a word is a script that runs tests, called by its path or

@@ -12,16 +12,35 @@ import (
 // verbs maps words in foreign tool names to the tools that may be meant, likeliest
 // first.
 var verbs = map[string][]string{
-	"read": {"read_file"}, "view": {"read_file"}, "show": {"read_file"}, "open": {"read_file"}, "cat": {"read_file"}, "load": {"read_file"}, "print": {"read_file"}, "display": {"read_file"},
-	"head": {"read_file"}, "tail": {"read_file"}, "write": {"write_file"}, "create": {"write_file"}, "save": {"write_file"}, "new": {"write_file"}, "add": {"write_file"}, "make": {"write_file"},
+	"read": {
+		"read_file",
+	}, "view": {"read_file"}, "show": {"read_file"}, "open": {"read_file"}, "cat": {"read_file"}, "load": {"read_file"}, "print": {"read_file"}, "display": {"read_file"},
+	"head": {
+		"read_file",
+	}, "tail": {"read_file"}, "write": {"write_file"}, "create": {"write_file"}, "save": {"write_file"}, "new": {"write_file"}, "add": {"write_file"}, "make": {"write_file"},
 	"edit": editTools, "replace": editTools, "modify": editTools, "update": editTools, "change": editTools, "fix": editTools, "substitute": editTools, "patch": {"apply_diff", "edit_file"},
-	"diff": {"apply_diff"}, "insert": {"insert_content", "edit_file"}, "append": {"insert_content", "edit_file"}, "delete": {"delete_file"}, "remove": {"delete_file"}, "unlink": {"delete_file"},
-	"search": {"search_workspace"}, "grep": {"search_workspace"}, "rg": {"search_workspace"}, "find": {"find_files", "search_workspace"}, "glob": {"find_files", "search_workspace"},
-	"locate": {"find_files", "search_workspace"}, "list": {"list_files"}, "ls": {"list_files"}, "dir": {"list_files"}, "tree": {"list_files"}, "run": {shellTool}, "exec": {shellTool},
-	"execute": {shellTool}, "command": {shellTool}, "shell": {shellTool}, "bash": {shellTool}, "sh": {shellTool}, "terminal": {shellTool}, "console": {shellTool}, "cmd": {shellTool},
-	"powershell": {shellTool}, "subprocess": {shellTool}, "system": {shellTool}, "script": {shellTool}, "done": {endTool}, "finish": {endTool}, "finished": {endTool}, "complete": {endTool},
-	"completed": {endTool}, "submit": {endTool}, "end": {endTool}, "final": {endTool}, "answer": {endTool}, "conclude": {endTool}, "respond": {endTool}, "ask": {"ask_followup_question"},
-	"question": {"ask_followup_question"}, "clarify": {"ask_followup_question"}, "todo": {"update_todo_list"}, "todos": {"update_todo_list"}, "plan": {"update_todo_list"},
+	"diff": {
+		"apply_diff",
+	}, "insert": {"insert_content", "edit_file"}, "append": {"insert_content", "edit_file"}, "delete": {"delete_file"}, "remove": {"delete_file"}, "unlink": {"delete_file"},
+	"search": {
+		"search_workspace",
+	}, "grep": {"search_workspace"}, "rg": {"search_workspace"}, "find": {"find_files", "search_workspace"}, "glob": {"find_files", "search_workspace"},
+	"locate": {
+		"find_files",
+		"search_workspace",
+	}, "list": {"list_files"}, "ls": {"list_files"}, "dir": {"list_files"}, "tree": {"list_files"}, "run": {shellTool}, "exec": {shellTool},
+	"execute": {
+		shellTool,
+	}, "command": {shellTool}, "shell": {shellTool}, "bash": {shellTool}, "sh": {shellTool}, "terminal": {shellTool}, "console": {shellTool}, "cmd": {shellTool},
+	"powershell": {
+		shellTool,
+	}, "subprocess": {shellTool}, "system": {shellTool}, "script": {shellTool}, "done": {endTool}, "finish": {endTool}, "finished": {endTool}, "complete": {endTool},
+	"completed": {
+		endTool,
+	}, "submit": {endTool}, "end": {endTool}, "final": {endTool}, "answer": {endTool}, "conclude": {endTool}, "respond": {endTool}, "ask": {"ask_followup_question"},
+	"question": {
+		"ask_followup_question",
+	}, "clarify": {"ask_followup_question"}, "todo": {"update_todo_list"}, "todos": {"update_todo_list"}, "plan": {"update_todo_list"},
 }
 
 const (
@@ -32,14 +51,66 @@ const (
 var editTools = []string{"edit_file", "apply_diff", "search_and_replace", "write_file"}
 
 // programs are commands that models call as if they were tools.
-var programs = [...]string{"npm", "npx", "yarn", "go", "python", "python3", "node", "cargo", "make", "pip", "mkdir", "touch", "mv", "cp", "rm", "sed", "awk", "wc", "curl", "echo", "pwd", "ruby", "sleep", "which", "env"}
+var programs = [...]string{
+	"npm",
+	"npx",
+	"yarn",
+	"go",
+	"python",
+	"python3",
+	"node",
+	"cargo",
+	"make",
+	"pip",
+	"mkdir",
+	"touch",
+	"mv",
+	"cp",
+	"rm",
+	"sed",
+	"awk",
+	"wc",
+	"curl",
+	"echo",
+	"pwd",
+	"ruby",
+	"sleep",
+	"which",
+	"env",
+}
 
 // elsewhere are words in tool names for things outside the workspace.
-var elsewhere = [...]string{"git", "github", "gitlab", "gh", "web", "http", "https", "url", "browser", "page", "fetch", "image", "memory", "db", "sql", "email", "branch", "issue", "pr", "pull", "directory", "folder"}
+var elsewhere = [...]string{
+	"git",
+	"github",
+	"gitlab",
+	"gh",
+	"web",
+	"http",
+	"https",
+	"url",
+	"browser",
+	"page",
+	"fetch",
+	"image",
+	"memory",
+	"db",
+	"sql",
+	"email",
+	"branch",
+	"issue",
+	"pr",
+	"pull",
+	"directory",
+	"folder",
+}
 
 // nameWords returns the words of a tool's name.
 func nameWords(name string) []string {
-	return strings.FieldsFunc(snake(strings.TrimSpace(name)), func(r rune) bool { return r == '_' || r == ':' || r == '/' })
+	return strings.FieldsFunc(
+		snake(strings.TrimSpace(name)),
+		func(r rune) bool { return r == '_' || r == ':' || r == '/' },
+	)
 }
 
 // Means returns the tool meant by an unknown name, or "" if that is not certain. The
@@ -113,7 +184,10 @@ func (r *Registry) Instead(name string, arguments json.RawMessage, offered []str
 		}
 		return say + command(shell.Tests)
 	case has("directory", "folder", "mkdir") && has("create", "make", "new", "mkdir", "add"):
-		return none + "write_file makes the directories of a new file: " + call("write_file", `{"path":"PATH","content":"TEXT"}`)
+		return none + "write_file makes the directories of a new file: " + call(
+			"write_file",
+			`{"path":"PATH","content":"TEXT"}`,
+		)
 	case len(words) > 0 && slices.Contains(programs[:], words[0]) && shell != nil:
 		return none + "It is a command: " + command(words[0])
 	}
@@ -129,7 +203,10 @@ func (r *Registry) Instead(name string, arguments json.RawMessage, offered []str
 			return none + "Do you mean this? " + call(tool, s.filled(arguments))
 		}
 	}
-	shown := slices.DeleteFunc(slices.Clone(offered), func(n string) bool { return len(offered) > maxNamed && !r.Spec(n).Essential })
+	shown := slices.DeleteFunc(
+		slices.Clone(offered),
+		func(n string) bool { return len(offered) > maxNamed && !r.Spec(n).Essential },
+	)
 	return none + "The tools that you need are: " + strings.Join(shown, ", ") + "."
 }
 

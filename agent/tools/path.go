@@ -35,11 +35,21 @@ func (k *Kit) Path(ctx context.Context, a Args) (string, error) {
 func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 	p := strings.TrimSpace(raw)
 	if len(p) > maxPath { //control:path-length
-		return "", fmt.Errorf("use path %q: it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(p), maxPath)
+		return "", fmt.Errorf(
+			"use path %q: it has %d bytes, and the longest that the system takes is %d",
+			Shorten(p, 60),
+			len(p),
+			maxPath,
+		)
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if len(part) > maxName {
-			return "", fmt.Errorf("use path %q: a name in it has %d bytes, and the longest that the system takes is %d", Shorten(p, 60), len(part), maxName)
+			return "", fmt.Errorf(
+				"use path %q: a name in it has %d bytes, and the longest that the system takes is %d",
+				Shorten(p, 60),
+				len(part),
+				maxName,
+			)
 		}
 	}
 	if n := len(p); n > 1 && strings.ContainsRune("`'\"", rune(p[0])) && p[0] == p[n-1] {
@@ -50,7 +60,10 @@ func (k *Kit) Resolve(ctx context.Context, raw string) (string, error) {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
 	if strings.ContainsAny(p, "\x00\n\r") {
-		return "", fmt.Errorf("use path %q: it is invalid, because of a line break or a NUL character in it; give one path", raw)
+		return "", fmt.Errorf(
+			"use path %q: it is invalid, because of a line break or a NUL character in it; give one path",
+			raw,
+		)
 	}
 	rel, err := k.relative(p)
 	if errors.Is(err, workspace.ErrOutside) {

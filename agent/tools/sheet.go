@@ -43,7 +43,16 @@ type Param struct {
 // PathParam returns the path argument shared by the file tools.
 func PathParam(doc string, required bool) Param {
 	return Param{Name: "path", Required: required, Doc: doc,
-		Aliases: []string{"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri"}}
+		Aliases: []string{
+			"file",
+			"filePath",
+			"file_path",
+			"filename",
+			"target_file",
+			"absolute_path",
+			"relative_path",
+			"uri",
+		}}
 }
 
 // Sheet describes a tool: its name, purpose and arguments.
@@ -79,8 +88,21 @@ func (s Sheet) ready() Sheet {
 	}
 	s.spec = Spec{
 		ToolSpec: s.modelSpec(false, false),
-		told:     [4]llm.ToolSpec{s.modelSpec(false, false), s.modelSpec(true, false), s.modelSpec(false, true), s.modelSpec(true, true)},
-		Aliases:  s.Aliases, Kind: s.Kind, Repeats: s.Repeats, Essential: s.Essential, Edits: s.Edits, Outer: s.Outer, Modes: s.Modes, Beside: s.Beside, Untold: s.Untold,
+		told: [4]llm.ToolSpec{
+			s.modelSpec(false, false),
+			s.modelSpec(true, false),
+			s.modelSpec(false, true),
+			s.modelSpec(true, true),
+		},
+		Aliases:   s.Aliases,
+		Kind:      s.Kind,
+		Repeats:   s.Repeats,
+		Essential: s.Essential,
+		Edits:     s.Edits,
+		Outer:     s.Outer,
+		Modes:     s.Modes,
+		Beside:    s.Beside,
+		Untold:    s.Untold,
 	}
 	return s
 }
@@ -152,7 +174,16 @@ func FoldKey(s string) string {
 // can be dropped.
 func ignored(folded string) bool {
 	switch folded {
-	case "explanation", "reason", "reasoning", "thought", "thoughts", "rationale", "requiresapproval", "taskprogress", "purpose", "summary":
+	case "explanation",
+		"reason",
+		"reasoning",
+		"thought",
+		"thoughts",
+		"rationale",
+		"requiresapproval",
+		"taskprogress",
+		"purpose",
+		"summary":
 		return true
 	}
 	return false
@@ -211,12 +242,24 @@ func (s *Sheet) parse(raw json.RawMessage) (Args, error) {
 			continue
 		}
 		if old, twice := a.Values[name]; twice && !bytes.Equal(old, value) {
-			return Args{}, s.wrong(a.Values, "argument %q is given twice, as %q and as %q, with different values", name, a.as[name], key)
+			return Args{}, s.wrong(
+				a.Values,
+				"argument %q is given twice, as %q and as %q, with different values",
+				name,
+				a.as[name],
+				key,
+			)
 		}
 		a.Values[name], a.as[name] = value, key
 	}
 	if unknown != "" {
-		return Args{}, s.wrong(a.Values, "unknown argument %q%s; the arguments are %s", unknown, s.suggestion(unknown, a.Values), s.names())
+		return Args{}, s.wrong(
+			a.Values,
+			"unknown argument %q%s; the arguments are %s",
+			unknown,
+			s.suggestion(unknown, a.Values),
+			s.names(),
+		)
 	}
 	for _, p := range s.Params {
 		if _, ok := a.Values[p.Name]; p.Required && !ok {
@@ -263,7 +306,8 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 		}
 		switch FoldKey(key) {
 		case "arguments", "args", "params", "parameters", "input", "kwargs":
-			if _, ok := s.lookup["path"]; ok && (bytes.HasPrefix(value, []byte(`"<`)) || bytes.HasPrefix(value, []byte(`"\u003c`))) {
+			if _, ok := s.lookup["path"]; ok &&
+				(bytes.HasPrefix(value, []byte(`"<`)) || bytes.HasPrefix(value, []byte(`"\u003c`))) {
 				return json.RawMessage(`{"path":` + string(value) + `}`), true // <file> elements
 			}
 			if v := bytes.TrimSpace(value); len(v) > 0 && (v[0] == '{' || v[0] == '"' && bytes.Contains(v, []byte("{"))) {
@@ -278,7 +322,14 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 // copy.
 func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
 	say := fmt.Sprintf(format, values...)
-	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
+	return errors.New(
+		s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(
+			s.Name,
+		) + ",\"arguments\":" + s.template(
+			given,
+			say,
+		) + "}",
+	)
 }
 
 func (s *Sheet) names() string {

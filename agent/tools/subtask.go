@@ -19,7 +19,9 @@ func TaskText(task string) string { return taskWords + task }
 func Report(task session.Task, out session.Outcome) session.Result {
 	var b strings.Builder
 	title, _, _ := strings.Cut(strings.TrimPrefix(task.Text, taskWords), "\n")
-	res := session.Result{OK: !out.Status.Failed() && out.Status != session.StatusOutOfBudget && out.Status != session.StatusStopped}
+	res := session.Result{
+		OK: !out.Status.Failed() && out.Status != session.StatusOutOfBudget && out.Status != session.StatusStopped,
+	}
 	how := map[bool]string{true: "is done", false: "did not come to its end"}[res.OK]
 	turns := fmt.Sprintf("%d turns", out.Turns)
 	if out.Turns == 1 {

@@ -23,7 +23,8 @@ func (s *Sheet) template(given map[string]json.RawMessage, complaint string) str
 		v, has := given[p.Name]
 		e, shown := example[p.Name]
 		text, _ := Plain(v)
-		blamed := strings.Contains(complaint, quote(p.Name)) || p.Name != "path" && text != "" && strings.Contains(complaint, text)
+		blamed := strings.Contains(complaint, quote(p.Name)) ||
+			p.Name != "path" && text != "" && strings.Contains(complaint, text)
 		switch {
 		case has && !blamed && len(v) > longValue:
 			v = json.RawMessage(`"… (as you sent it)"`)

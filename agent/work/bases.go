@@ -143,7 +143,12 @@ func rulesOf(from string, hidden project.Hidden) gitops.BaseRules {
 
 // takeOn is [Bases.take] for a workspace on a layer. If a deletion in the base would
 // hide a file of the layer, it takes a complete base instead of an overlay.
-func (b *Bases) takeOn(ctx context.Context, repo *gitops.Mirror, want gitops.BaseWant, layer string) (*gitops.Base, error) {
+func (b *Bases) takeOn(
+	ctx context.Context,
+	repo *gitops.Mirror,
+	want gitops.BaseWant,
+	layer string,
+) (*gitops.Base, error) {
 	got, err := b.take(ctx, repo, want)
 	if err != nil || got.Over == "" || layer == "" {
 		return got, err

@@ -72,7 +72,11 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 		return agent.Saved{}, c.discard(ctx, found)
 	}
 	if c.spoiled != "" {
-		return agent.Saved{LeftOut: []session.LeftOut{newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled)}}, nil
+		return agent.Saved{
+			LeftOut: []session.LeftOut{
+				newLeftOut(".", "the tests of the review left files that could not be put back: "+c.spoiled),
+			},
+		}, nil
 	}
 	strays, err := c.ws.Strays(ctx)
 	if err != nil {
@@ -90,7 +94,12 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 	if err != nil {
 		return agent.Saved{}, err
 	}
-	saved := agent.Saved{LeftOut: append(can.left, leftOut(commit)...), Commit: commit.ID, Tree: commit.Tree, Changed: c.tree != commit.Tree}
+	saved := agent.Saved{
+		LeftOut: append(can.left, leftOut(commit)...),
+		Commit:  commit.ID,
+		Tree:    commit.Tree,
+		Changed: c.tree != commit.Tree,
+	}
 	for _, dir := range commit.Submodules {
 		if !slices.Contains(c.foreign, dir) {
 			saved.Foreign, c.foreign = append(saved.Foreign, dir), append(c.foreign, dir)
@@ -128,7 +137,18 @@ func (c *checkpoints) Save(ctx context.Context, turn int, keep bool) (agent.Save
 func fileChanges(stats []gitops.FileStat) []session.FileChange {
 	out := make([]session.FileChange, 0, len(stats))
 	for _, s := range stats {
-		out = append(out, session.FileChange{Path: s.Path, From: s.Old, Kind: session.ChangeKind(s.Kind), Added: s.Added, Removed: s.Removed, Blob: s.Object, Was: s.Was})
+		out = append(
+			out,
+			session.FileChange{
+				Path:    s.Path,
+				From:    s.Old,
+				Kind:    session.ChangeKind(s.Kind),
+				Added:   s.Added,
+				Removed: s.Removed,
+				Blob:    s.Object,
+				Was:     s.Was,
+			},
+		)
 	}
 	return out
 }
@@ -197,10 +217,18 @@ func (c *checkpoints) updatePrivateRef(ctx context.Context, commit string) error
 func (c *checkpoints) meta(subject string, turn int) gitops.Meta {
 	subject, _ = c.secrets.Redactor.Redact(subject)
 	subject = untrusted.Message(subject) //control:post-commit
-	m := gitops.Meta{Message: subject, Author: c.job.Commits.Author, Committer: c.job.Commits.Committer, CoAuthors: c.job.Commits.CoAuthors, SignOff: c.job.Commits.SignOff, When: time.Now(), Trailers: []gitops.Trailer{
-		{Key: gitops.TrailerSession, Value: c.job.Task.Session},
-		{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
-	}}
+	m := gitops.Meta{
+		Message:   subject,
+		Author:    c.job.Commits.Author,
+		Committer: c.job.Commits.Committer,
+		CoAuthors: c.job.Commits.CoAuthors,
+		SignOff:   c.job.Commits.SignOff,
+		When:      time.Now(),
+		Trailers: []gitops.Trailer{
+			{Key: gitops.TrailerSession, Value: c.job.Task.Session},
+			{Key: gitops.TrailerTurn, Value: strconv.Itoa(turn)},
+		},
+	}
 	if by := c.job.Task.Requester; by != "" {
 		m.Trailers = append(m.Trailers, gitops.Trailer{Key: gitops.TrailerBy, Value: by})
 	}

@@ -166,7 +166,8 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 		return facts, err
 	}
 	facts.SetTests(e.cfg.Rules.Test)
-	if err := facts.Try(ctx, ws); err != nil || from != project.Files(ws.Workspace) { // the file names of a fork are untrusted
+	if err := facts.Try(ctx, ws); err != nil ||
+		from != project.Files(ws.Workspace) { // the file names of a fork are untrusted
 		return facts, err
 	}
 	return facts, e.cfg.Bases.chart(ctx, &facts, ws, commit)
@@ -174,9 +175,19 @@ func (e *Engine) facts(ctx context.Context, ws place, j Job, commit string) (pro
 
 // projectWords sets the project's part of the prompt: facts from the files in work, and
 // instructions from the base branch only.
-func (e *Engine) projectWords(ctx context.Context, say *prompt.Builder, facts project.Facts, ws place, j Job) (err error) {
+func (e *Engine) projectWords(
+	ctx context.Context,
+	say *prompt.Builder,
+	facts project.Facts,
+	ws place,
+	j Job,
+) (err error) {
 	base := j.Task.Base[:min(10, len(j.Task.Base))]
-	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf("\n- Branch: %s, from commit %s", j.Task.Branch, base), facts.Runs(), facts.Charted
+	say.Project, say.Runs, say.Charted = facts.About()+fmt.Sprintf(
+		"\n- Branch: %s, from commit %s",
+		j.Task.Branch,
+		base,
+	), facts.Runs(), facts.Charted
 	say.Network = networkWords(ws.Engine(), e.cfg.Rules.Workspace)
 	if !j.Foreign { // the file names of a fork are untrusted
 		say.Example.Path, say.Example.Line = facts.Example(ctx, ws, j.Task.Text)
@@ -212,17 +223,21 @@ func provide(ws place, j Job) func(context.Context, string, llm.Form) []session.
 		if form == llm.FormFiles {
 			return project.View(ctx, words, ws)
 		}
-		return project.Resolve(ctx, words, project.Sources{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
-			known := thread != "" && strings.EqualFold(repo, thread)
-			if !known && (thread != "" || !isCommitID(ref)) {
-				return nil
-			}
-			commit, err := j.Repo.Resolve(ctx, ref)
-			if err != nil {
-				return nil
-			}
-			return linked{commitFiles{repo: j.Repo, commit: commit, hides: ws.rules.Hides}, ws}
-		}})
+		return project.Resolve(
+			ctx,
+			words,
+			project.Sources{Now: ws, At: func(ctx context.Context, repo, ref string) project.Files {
+				known := thread != "" && strings.EqualFold(repo, thread)
+				if !known && (thread != "" || !isCommitID(ref)) {
+					return nil
+				}
+				commit, err := j.Repo.Resolve(ctx, ref)
+				if err != nil {
+					return nil
+				}
+				return linked{commitFiles{repo: j.Repo, commit: commit, hides: ws.rules.Hides}, ws}
+			}},
+		)
 	}
 }
 

@@ -47,7 +47,15 @@ func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(stri
 		return guess, nil
 	}
 	before := e.away.why(guess.Name)
-	_, err := engine.Programs(ctx, workspace.Spec{Image: guess.Name, Pull: before == nil && e.cfg.Rules.Pulls(guess.Name), Tell: tell, Patience: patience})
+	_, err := engine.Programs(
+		ctx,
+		workspace.Spec{
+			Image:    guess.Name,
+			Pull:     before == nil && e.cfg.Rules.Pulls(guess.Name),
+			Tell:     tell,
+			Patience: patience,
+		},
+	)
 	if err == nil || !errors.Is(err, workspace.ErrNoImage) || ctx.Err() != nil {
 		return guess, err
 	}
@@ -59,7 +67,10 @@ func (e *Engine) atHand(ctx context.Context, guess session.Image, tell func(stri
 	if _, again := engine.Programs(ctx, workspace.Spec{}); again != nil {
 		return guess, errors.Join(err, again)
 	}
-	return session.Image{Why: "the one that fits is not there", Notes: append(guess.Notes, fmt.Sprintf("%s: %s; but %v", guess.Name, guess.Why, err))}, nil
+	return session.Image{
+		Why:   "the one that fits is not there",
+		Notes: append(guess.Notes, fmt.Sprintf("%s: %s; but %v", guess.Name, guess.Why, err)),
+	}, nil
 }
 
 // A guess is not worth a long wait. patience is the time its registry has to answer;

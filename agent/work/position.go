@@ -35,7 +35,11 @@ func HeadOf(ctx context.Context, repo *gitops.Mirror, branch string) (string, er
 // Adopt returns the events with which a session goes on from what others made of its
 // branch, and the files that differ. There are none if the branch is as the session left
 // it, or if the session has work that is not on it: then the push takes the commits in.
-func Adopt(ctx context.Context, repo *gitops.Mirror, at *session.State) ([]*session.Event, []session.FileChange, error) {
+func Adopt(
+	ctx context.Context,
+	repo *gitops.Mirror,
+	at *session.State,
+) ([]*session.Event, []session.FileChange, error) {
 	head, err := HeadOf(ctx, repo, at.Branch)
 	waits := slices.ContainsFunc(at.Requests, func(r *session.Request) bool { return r.Approval.IsPending() })
 	if err != nil || head == "" || head == at.Published || at.Saved != at.Published || waits { //control:adopted-branch

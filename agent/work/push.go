@@ -16,7 +16,11 @@ import (
 // result. If others have moved the branch meanwhile, the work is rebased onto their
 // commits; the workspace lacks them and must be opened again. If the push fails, the
 // checkpoint is parked: the work stays in the saved state and, as a patch, in the log.
-func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
+func (c *checkpoints) push(
+	ctx context.Context,
+	p agent.Publication,
+	out session.Checkpoint,
+) (session.Checkpoint, error) {
 	send := c.job.Push
 	if send == nil {
 		send = c.job.Repo.PushSafe
@@ -49,7 +53,11 @@ func (c *checkpoints) push(ctx context.Context, p agent.Publication, out session
 }
 
 // park keeps work that could not be pushed in its saved state.
-func (c *checkpoints) park(ctx context.Context, p agent.Publication, out session.Checkpoint) (session.Checkpoint, error) {
+func (c *checkpoints) park(
+	ctx context.Context,
+	p agent.Publication,
+	out session.Checkpoint,
+) (session.Checkpoint, error) {
 	stats, ours, err := c.changes(ctx, p.Saved)
 	if err != nil {
 		return out, err
@@ -67,7 +75,13 @@ func pushReport(done gitops.Pushed, branch string) *session.Sent {
 	if done.How == gitops.HowPushed && len(done.Workflows) == 0 {
 		return nil
 	}
-	out := &session.Sent{How: session.SentHow(done.How), Branch: branch, Conflicts: done.Conflicts, Held: fileChanges(done.Workflows), Patch: done.Split + done.Patch}
+	out := &session.Sent{
+		How:       session.SentHow(done.How),
+		Branch:    branch,
+		Conflicts: done.Conflicts,
+		Held:      fileChanges(done.Workflows),
+		Patch:     done.Split + done.Patch,
+	}
 	if len(out.Patch) > maxPatch {
 		out.Patch, out.PatchSize = "", len(out.Patch)
 	}
@@ -83,7 +97,9 @@ func pushReport(done gitops.Pushed, branch string) *session.Sent {
 // any. It returns "" for a moved branch and for conflicts, because [session.Sent] has
 // separate fields for them.
 func pushError(cause error) string {
-	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) || errors.Is(cause, gitops.ErrWorkflowScope) || errors.Is(cause, gitops.ErrClosed) {
+	if errors.Is(cause, gitops.ErrRejected) || errors.Is(cause, gitops.ErrConflict) ||
+		errors.Is(cause, gitops.ErrWorkflowScope) ||
+		errors.Is(cause, gitops.ErrClosed) {
 		return ""
 	}
 	var declined *gitops.RemoteError

@@ -20,7 +20,11 @@ const maxStored = 1 << 20
 // storedContent returns the files of a saved state that differ from the branch, sealed,
 // because they may hold secrets and only a resuming machine reads them. It returns nil
 // without a key, or if they are too large for the log.
-func (c *checkpoints) storedContent(ctx context.Context, commit string, stats []gitops.FileStat) ([]session.Stored, error) {
+func (c *checkpoints) storedContent(
+	ctx context.Context,
+	commit string,
+	stats []gitops.FileStat,
+) ([]session.Stored, error) {
 	if c.secrets.Contents == nil {
 		return nil, nil
 	}
@@ -94,13 +98,30 @@ func (e *Engine) restore(ctx context.Context, j Job, at *session.State) error {
 		if files, err := wholeChanges(ctx, j.Repo, at.Base, last); err == nil && at.Base == at.Task.Base {
 			cp.Whole = files
 		}
-		events = append(events, lostNote("The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them."))
+		events = append(
+			events,
+			lostNote(
+				"The checkpoints after "+last[:min(10, len(last))]+" are gone: this machine lost them, and the repository on GitHub does not have them.",
+			),
+		)
 	case at.Saved == at.Published:
 		return nil // it is on the branch and was fetched
 	case len(content) == 0 && m != nil: // the merge is repeated
-		events = append(events, session.NewEvent(session.TypeMessage, at.Turns, session.Message{TakeBack: &session.TakeBack{Do: session.Rebase, Branch: m.Branch}}))
+		events = append(
+			events,
+			session.NewEvent(
+				session.TypeMessage,
+				at.Turns,
+				session.Message{TakeBack: &session.TakeBack{Do: session.Rebase, Branch: m.Branch}},
+			),
+		)
 	case len(content) == 0:
-		events = append(events, lostNote("The changes since the last checkpoint are gone: the session moved to another machine, or this one lost them."))
+		events = append(
+			events,
+			lostNote(
+				"The changes since the last checkpoint are gone: the session moved to another machine, or this one lost them.",
+			),
+		)
 	default:
 		saves := &checkpoints{job: j, secrets: e.cfg.Secrets}
 		meta := saves.meta("Saved state", 0)
@@ -155,7 +176,10 @@ func (e *Engine) lastHere(ctx context.Context, j Job, at *session.State) (commit
 			return c, i > 0 && c != at.Published, nil
 		}
 	}
-	return "", false, fmt.Errorf("restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): start the work again", at.Task.Session)
+	return "", false, fmt.Errorf(
+		"restore %s: neither its checkpoints nor the commit that it began from are here whole, or on the remote (`git fsck` tells what a clone lacks): start the work again",
+		at.Task.Session,
+	)
 }
 
 // unseal returns the files kept in a log. It returns nil if this machine lacks the
@@ -173,8 +197,16 @@ func (e *Engine) unseal(ctx context.Context, j Job, cp *session.Checkpoint) ([]s
 		}
 		data, err := e.cfg.Secrets.Contents.Open(s.Data, j.Task.Session+" "+s.Path)
 		if errors.Is(err, secret.ErrSealed) {
-			e.cfg.Log.WarnContext(ctx, "the log keeps files that this server's key does not open: the session goes on from its last commit",
-				"session", j.Task.Session, "path", s.Path, "key", s.Sealed)
+			e.cfg.Log.WarnContext(
+				ctx,
+				"the log keeps files that this server's key does not open: the session goes on from its last commit",
+				"session",
+				j.Task.Session,
+				"path",
+				s.Path,
+				"key",
+				s.Sealed,
+			)
 			return nil, nil
 		}
 		if err != nil {

@@ -79,20 +79,30 @@ func (l heldLayer) end() {
 
 // layerOf returns the layer for a session's workspace. An unanswered set-up is
 // submitted for approval: then waits is the outcome of the run.
-func (e *Engine) layerOf(ctx context.Context, j Job, at *session.State) (l heldLayer, waits *session.Outcome, err error) {
+func (e *Engine) layerOf(
+	ctx context.Context,
+	j Job,
+	at *session.State,
+) (l heldLayer, waits *session.Outcome, err error) {
 	if e.cfg.SetUps.Layers == nil {
 		return heldLayer{}, nil, nil
 	}
 	r := &settingUp{Engine: e, j: j, at: at}
 	commands, from, err := e.commands(ctx, j)
 	if err != nil {
-		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: "+untrusted.EscapeLine(err.Error())+".")
+		return heldLayer{}, nil, r.noteMissing(
+			ctx,
+			"The set-up of this repository did not run: "+untrusted.EscapeLine(err.Error())+".",
+		)
 	}
 	if len(commands) == 0 {
 		return heldLayer{}, nil, nil
 	}
 	if e.cfg.Workspace.Name() == "local" {
-		return heldLayer{}, nil, r.noteMissing(ctx, "The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.")
+		return heldLayer{}, nil, r.noteMissing(
+			ctx,
+			"The set-up of this repository did not run: this workspace has no wall, and only walled ones are set up.",
+		)
 	}
 	r.set = setUp{SetUp: e.cfg.Rules.SetUp, from: from}
 	r.set.Commands = commands
@@ -134,7 +144,13 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 // setUp completes the set-up of the repository. All inputs come from the base branch:
 // the author of a pull request must not decide which commands run for others.
 func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
-	s.commit, s.engine, s.image = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name(), cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
+	s.commit, s.engine, s.image = cmp.Or(
+		j.RulesAt,
+		j.Task.Base,
+	), e.cfg.Workspace.Name(), cmp.Or(
+		j.image.Name,
+		e.cfg.Rules.Workspace.Image,
+	)
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)
@@ -148,11 +164,21 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 	}
 	is := s.image
 	if engine, ok := e.cfg.Workspace.(workspace.Identified); ok {
-		if is, err = engine.Programs(ctx, workspace.Spec{Image: s.image, Pull: e.cfg.Rules.Pulls(s.image), Tell: j.OnSetup}); err != nil {
+		if is, err = engine.Programs(ctx, workspace.Spec{
+			Image: s.image,
+			Pull:  e.cfg.Rules.Pulls(s.image),
+			Tell:  j.OnSetup,
+		}); err != nil {
 			return s, err
 		}
 	}
-	facts := []string{"repository " + s.repo, "engine " + s.engine, "programs " + is, "network " + s.network, "hidden " + s.hidden.Key}
+	facts := []string{
+		"repository " + s.repo,
+		"engine " + s.engine,
+		"programs " + is,
+		"network " + s.network,
+		"hidden " + s.hidden.Key,
+	}
 	family := []string{s.repo, s.engine, is, s.hidden.Key}
 	if len(e.cfg.Rules.Workspace.Paths) > 0 {
 		paths := "paths " + pathsKey(e.cfg.Rules.Workspace)
@@ -160,7 +186,13 @@ func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
 	}
 	s.family = contentID([]byte(fmt.Sprintf("%q", family)))
 	hangsOn := slices.Concat(facts, s.Commands, []string{"files"}, contents(s.named)) //control:setup-key
-	s.action = policy.Action{Kind: policy.Execute, Tool: session.SetUpTool, Command: strings.Join(s.Commands, "\n"), Display: s.display(), Subject: fmt.Sprintf("%q", hangsOn)}
+	s.action = policy.Action{
+		Kind:    policy.Execute,
+		Tool:    session.SetUpTool,
+		Command: strings.Join(s.Commands, "\n"),
+		Display: s.display(),
+		Subject: fmt.Sprintf("%q", hangsOn),
+	}
 	s.call = "setup-" + s.action.Digest()[:16]
 	code, err := policy.ParseMode("code")
 	s.decision = judge(e.cfg.Policy, code, s.action, s.Commands)
@@ -219,7 +251,10 @@ func (r *settingUp) approvedLayer(ctx context.Context) (digest string, waits *se
 	case known:
 		return "", nil, r.noteMissing(ctx, denialText(said)) //control:setup-denial-holds
 	case r.set.decision.Verdict == policy.Deny:
-		return "", nil, r.noteMissing(ctx, "The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").")
+		return "", nil, r.noteMissing(
+			ctx,
+			"The set-up of this repository did not run: the rules forbid it ("+r.set.decision.Rule+").",
+		)
 	}
 	for {
 		q := r.request(digest)
@@ -305,11 +340,32 @@ func (r *settingUp) ask(ctx context.Context) error {
 	var events []*session.Event
 	for _, q := range r.at.Requests { // their set-up is obsolete
 		if q.Tool == session.SetUpTool && (q.Approval.IsPending() || q.Approval.IsApproved()) {
-			events = append(events, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"}))
+			events = append(
+				events,
+				session.NewEvent(
+					session.TypeResolved,
+					r.at.Turns,
+					session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: "the set-up has changed"},
+				),
+			)
 		}
 	}
-	decision := session.Decision{Call: r.set.call, Kind: policy.Execute, Verdict: policy.Ask, Severity: a.Severity, Rule: "setup", Reasons: a.Reasons, Digest: a.Digest}
-	return r.record(ctx, append(events, session.NewEvent(session.TypeDecision, r.at.Turns, decision), session.NewEvent(session.TypeAsked, r.at.Turns, a))...)
+	decision := session.Decision{
+		Call:     r.set.call,
+		Kind:     policy.Execute,
+		Verdict:  policy.Ask,
+		Severity: a.Severity,
+		Rule:     "setup",
+		Reasons:  a.Reasons,
+		Digest:   a.Digest,
+	}
+	return r.record(
+		ctx,
+		append(
+			events,
+			session.NewEvent(session.TypeDecision, r.at.Turns, decision),
+			session.NewEvent(session.TypeAsked, r.at.Turns, a),
+		)...)
 }
 
 // wait requests the approval. It returns an outcome if the answer is to come later.
@@ -340,7 +396,10 @@ func (r *settingUp) confirm(ctx context.Context, q *session.Request) (bool, erro
 			return false, fmt.Errorf("check approval %s again: %w", q.ID, err)
 		}
 		if why != "" {
-			return false, r.record(ctx, session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why}))
+			return false, r.record(
+				ctx,
+				session.NewEvent(session.TypeResolved, r.at.Turns, session.Resolved{ID: q.ID, Verdict: policy.Stale, Reason: why}),
+			)
 		}
 	}
 	return true, r.cfg.SetUps.Answers.Keep(ctx, r.set.repo, q.Digest, *q.Answer)
@@ -375,7 +434,12 @@ func denialText(said session.Resolved) string {
 
 // noteMissing notes that there is no layer.
 func (r *settingUp) noteMissing(ctx context.Context, why string) error {
-	return r.tell(ctx, session.Note{Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried."})
+	return r.tell(
+		ctx,
+		session.Note{
+			Text: why + "\nDependencies may be missing: do what can be done without them, and say what could not be tried.",
+		},
+	)
 }
 
 // tell adds a note for the model and users, unless it repeats the last one of its kind.

@@ -55,7 +55,9 @@ func (r *settingUp) build(ctx context.Context) error {
 	var done setUpResult
 	err := r.cfg.SetUps.Layers.Make(ctx, r.set.action.Digest(), func(dir string) (err error) {
 		began = time.Now()
-		events := []*session.Event{session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()})}
+		events := []*session.Event{
+			session.NewEvent(session.TypeStarted, r.at.Turns, session.Started{Call: r.set.call, Title: r.title()}),
+		}
 		if q := r.request(r.set.action.Digest()); q == nil || !q.Approval.IsApproved() { // another session has the approval
 			events = append([]*session.Event{session.NewEvent(session.TypeDecision, r.at.Turns, session.Decision{
 				Call: r.set.call, Kind: policy.Execute, Verdict: policy.Allow, Rule: "setup", Reasons: []string{"it was approved before"}, Digest: r.set.action.Digest(),
@@ -74,7 +76,12 @@ func (r *settingUp) build(ctx context.Context) error {
 	if began.IsZero() { // another session did it
 		return nil
 	}
-	res := session.Result{Call: r.set.call, OK: failed == nil, Content: "It is set up.", Millis: time.Since(began).Milliseconds()}
+	res := session.Result{
+		Call:    r.set.call,
+		OK:      failed == nil,
+		Content: "It is set up.",
+		Millis:  time.Since(began).Milliseconds(),
+	}
 	if len(done.left) > 0 {
 		res.Content += " Of what it did to files of the repository nothing is kept: " + strings.Join(done.left, ", ") + "."
 	}
@@ -91,7 +98,12 @@ func (r *settingUp) build(ctx context.Context) error {
 		return r.noteMissing(ctx, "The set-up of this repository failed: "+failed.why)
 	}
 	if len(done.left) > 0 {
-		return r.tell(ctx, session.Note{Text: "The set-up changed files of the repository, which are left out: " + strings.Join(done.left, ", ") + "."})
+		return r.tell(
+			ctx,
+			session.Note{
+				Text: "The set-up changed files of the repository, which are left out: " + strings.Join(done.left, ", ") + ".",
+			},
+		)
 	}
 	return nil
 }
@@ -114,9 +126,21 @@ func (r *settingUp) fill(ctx context.Context, dir string) (done setUpResult, err
 	}
 	defer source.Drop()
 	w := r.cfg.Rules.Workspace
-	limits := workspace.Limits{MemoryBytes: int64(w.Memory), Pids: int64(w.Pids), CPUs: w.CPUs, DiskBytes: int64(w.Disk), Command: setUpTime}
+	limits := workspace.Limits{
+		MemoryBytes: int64(w.Memory),
+		Pids:        int64(w.Pids),
+		CPUs:        w.CPUs,
+		DiskBytes:   int64(w.Disk),
+		Command:     setUpTime,
+	}
 	state := filepath.Join(dir, "state")
-	begun, err := r.cfg.SetUps.Layers.Begin(ctx, filepath.Join(dir, "begun"), r.set.family, r.set.CacheDirs(), limits.WithDefaults().DiskBytes)
+	begun, err := r.cfg.SetUps.Layers.Begin(
+		ctx,
+		filepath.Join(dir, "begun"),
+		r.set.family,
+		r.set.CacheDirs(),
+		limits.WithDefaults().DiskBytes,
+	)
 	if err != nil {
 		return done, err
 	}
@@ -152,8 +176,12 @@ func (r *settingUp) keep(dir, state, begun string, source *gitops.Base) error {
 	if err := errors.Join(t.trim(tree), (&trimmer{}).trim(caches)); err != nil {
 		return fmt.Errorf("take the layer of the set-up: %w", err)
 	}
-	err = errors.Join(os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600), os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
-		os.Rename(caches, filepath.Join(dir, workspace.LayerCache)), workspace.RemoveTree(state))
+	err = errors.Join(
+		os.WriteFile(filepath.Join(dir, familyFile), []byte(r.set.family), 0o600),
+		os.Rename(tree, filepath.Join(dir, workspace.LayerTree)),
+		os.Rename(caches, filepath.Join(dir, workspace.LayerCache)),
+		workspace.RemoveTree(state),
+	)
 	if begun == "" {
 		return err
 	}

@@ -79,8 +79,12 @@ func readNamed(ctx context.Context, repo *gitops.Mirror, commit, name string) (n
 		read += fmt.Sprintf("%q -> %q\n", at, target)
 		name = path.Join(path.Dir(at), string(target), strings.TrimPrefix(name, at))
 		down := strings.TrimLeft(string(target), "./")
-		if path.IsAbs(string(target)) || name == ".." || strings.HasPrefix(name, "../") || strings.Contains("/"+down+"/", "/../") {
-			return f, &badFileError{f.name, "is a symlink out of the repository, or one that leads down and up again: name the file itself"}
+		if path.IsAbs(string(target)) || name == ".." || strings.HasPrefix(name, "../") ||
+			strings.Contains("/"+down+"/", "/../") {
+			return f, &badFileError{
+				f.name,
+				"is a symlink out of the repository, or one that leads down and up again: name the file itself",
+			}
 		}
 	}
 	return f, &badFileError{f.name, "is a symlink that leads nowhere"}

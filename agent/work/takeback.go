@@ -38,7 +38,10 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 	})
 	var events []*session.Event
 	tell := func(text string) {
-		events = append(events, session.NewEvent(session.TypeNote, at.Turns, session.Note{Kind: session.NoteTookBack, Text: text}))
+		events = append(
+			events,
+			session.NewEvent(session.TypeNote, at.Turns, session.Note{Kind: session.NoteTookBack, Text: text}),
+		)
 	}
 	switch {
 	case errors.Is(err, gitops.ErrNothing), err == nil && (c.Empty || c.Tree == treeOf(at)):
@@ -46,9 +49,21 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 		errors.As(err, &few)
 		tell(nothingToTakeBack(wish, int(few), at))
 	case errors.Is(err, gitops.ErrMerge):
-		tell("I did not undo anything: my last step merged the base branch. A commit that undoes the merge would undo it for all as soon as this is merged. " + how(at, session.Undo, 2) + " undoes my step before it, and keeps the changes of the base branch.")
+		tell(
+			"I did not undo anything: my last step merged the base branch. A commit that undoes the merge would undo it for all as soon as this is merged. " + how(
+				at,
+				session.Undo,
+				2,
+			) + " undoes my step before it, and keeps the changes of the base branch.",
+		)
 	case errors.Is(err, gitops.ErrConflict):
-		tell(fmt.Sprintf("I did not %s anything: other changes were made to the same lines since (%s). Say how to treat them.", wish.Do, untrusted.EscapeLine(err.Error())))
+		tell(
+			fmt.Sprintf(
+				"I did not %s anything: other changes were made to the same lines since (%s). Say how to treat them.",
+				wish.Do,
+				untrusted.EscapeLine(err.Error()),
+			),
+		)
 	case err != nil:
 		return err
 	default:
@@ -66,9 +81,22 @@ func (e *Engine) takeBack(ctx context.Context, j Job, at *session.State) error {
 			}
 		}
 		_, list, _ := strings.Cut(made.Message, "\n\n")
-		tell(map[bool]string{false: "Undone (" + how(at, session.Redo, 1) + " brings it back):", true: "Redone:"}[wish.Do == session.Redo] + "\n\n" + list)
-		events = append(events, session.NewEvent(session.TypeCheckpoint, at.Turns,
-			session.Checkpoint{Commit: c.ID, Tree: c.Tree, Parent: at.Published, Files: fileChanges(c.Files), Parked: true, TookBack: wish.Do, Content: content}))
+		tell(
+			map[bool]string{false: "Undone (" + how(at, session.Redo, 1) + " brings it back):", true: "Redone:"}[wish.Do == session.Redo] + "\n\n" + list,
+		)
+		events = append(events, session.NewEvent(
+			session.TypeCheckpoint,
+			at.Turns,
+			session.Checkpoint{
+				Commit:   c.ID,
+				Tree:     c.Tree,
+				Parent:   at.Published,
+				Files:    fileChanges(c.Files),
+				Parked:   true,
+				TookBack: wish.Do,
+				Content:  content,
+			},
+		))
 	}
 	return record(ctx, j, at, events)
 }
@@ -109,7 +137,13 @@ func nothingToTakeBack(wish *session.TakeBack, there int, at *session.State) str
 	}
 	switch {
 	case there > 0 && len(wish.Paths) == 0:
-		return fmt.Sprintf("Nothing was changed: there are not that many. %d %s%s: %s.", there, one, past, how(at, wish.Do, there))
+		return fmt.Sprintf(
+			"Nothing was changed: there are not that many. %d %s%s: %s.",
+			there,
+			one,
+			past,
+			how(at, wish.Do, there),
+		)
 	case wish.Do == session.Redo:
 		return "There is nothing to redo: no change of this session is undone at the moment."
 	case len(wish.Paths) == 0:

@@ -24,10 +24,21 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 		if wish.Do == session.Undo && len(wish.Paths) == 0 {
 			return []*session.Event{
 				note(session.NoteTookBack, "Gave up merging `%s`: the files are as they are on the branch.", under.Branch),
-				session.NewEvent(session.TypeCheckpoint, at.Turns, session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true}),
+				session.NewEvent(
+					session.TypeCheckpoint,
+					at.Turns,
+					session.Checkpoint{Commit: at.Published, Parent: at.Published, Parked: true},
+				),
 			}, nil
 		}
-		return []*session.Event{note(session.NoteConflicts, "Merging `%s` comes first: conflicts are left in %s. Resolve them; `/agent undo` gives it up.", under.Branch, strings.Join(under.Open, ", "))}, nil
+		return []*session.Event{
+			note(
+				session.NoteConflicts,
+				"Merging `%s` comes first: conflicts are left in %s. Resolve them; `/agent undo` gives it up.",
+				under.Branch,
+				strings.Join(under.Open, ", "),
+			),
+		}, nil
 	}
 	if c.job.Push != nil {
 		if err := c.job.Repo.Fetch(ctx); err != nil {
@@ -44,15 +55,34 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 	m := &session.Merge{Branch: wish.Branch, Commit: head, Turn: at.Turns}
 	meta := c.meta(mergeSubject(m, at.Branch), at.Turns)
 	meta.Merges, meta.When = head, at.Updated // a repeated request yields the same commit, also after a crash
-	made, conflicts, err := gitops.TakeIn{Head: at.Published, From: at.Saved, Names: [2]string{at.Branch, wish.Branch}, Meta: meta}.Merge(ctx, c.job.Repo)
+	made, conflicts, err := gitops.TakeIn{
+		Head:  at.Published,
+		From:  at.Saved,
+		Names: [2]string{at.Branch, wish.Branch},
+		Meta:  meta,
+	}.Merge(
+		ctx,
+		c.job.Repo,
+	)
 	if errors.Is(err, gitops.ErrNothing) {
-		return []*session.Event{note(session.NoteTookBack, "There is nothing to merge: the branch has all of `%s` already.", wish.Branch)}, nil
+		return []*session.Event{
+			note(session.NoteTookBack, "There is nothing to merge: the branch has all of `%s` already.", wish.Branch),
+		}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(unseen) > 0 {
-		return []*session.Event{note(session.NoteTookBack, "I did not merge `%s`: both sides changed the same lines of %s, which I cannot resolve because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.", wish.Branch, joinPaths(unseen))}, nil
+	if unseen := slices.DeleteFunc(slices.Clone(conflicts), func(f string) bool { return !e.cfg.Rules.Workspace.Outside(f) }); len(
+		unseen,
+	) > 0 {
+		return []*session.Event{
+			note(
+				session.NoteTookBack,
+				"I did not merge `%s`: both sides changed the same lines of %s, which I cannot resolve because it is outside of `workspace.paths`. Merge it by hand, or add the directory to the paths.",
+				wish.Branch,
+				joinPaths(unseen),
+			),
+		}, nil
 	}
 	if err := c.updatePrivateRef(ctx, made.ID); err != nil {
 		return nil, err
@@ -77,18 +107,37 @@ func (e *Engine) takeIn(ctx context.Context, c *checkpoints, at *session.State) 
 func conflictText(m *session.Merge, branch string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Merged `%s`; both sides changed the same lines of %s.\n\n", m.Branch, strings.Join(m.Conflicts, ", "))
-	fmt.Fprintf(&b, "Your workspace has both. Settle each conflict so that what either side wanted stays true, and do nothing else. ")
+	fmt.Fprintf(
+		&b,
+		"Your workspace has both. Settle each conflict so that what either side wanted stays true, and do nothing else. ",
+	)
 	if len(m.Open) > 0 {
-		fmt.Fprintf(&b, "In %s the lines of %s stand after <<<<<<<, and those of %s after =======: write what is to be there in the place of all of it, and take the marks out. ", strings.Join(m.Open, ", "), branch, m.Branch)
+		fmt.Fprintf(
+			&b,
+			"In %s the lines of %s stand after <<<<<<<, and those of %s after =======: write what is to be there in the place of all of it, and take the marks out. ",
+			strings.Join(m.Open, ", "),
+			branch,
+			m.Branch,
+		)
 	}
-	if rest := slices.DeleteFunc(slices.Clone(m.Conflicts), func(f string) bool { return slices.Contains(m.Open, f) }); len(rest) > 0 {
-		fmt.Fprintf(&b, "%s cannot be shown so: one side deleted it or made it another kind of file, or it is no text. It is as one side has it; see whether that is right. ", strings.Join(rest, ", "))
+	if rest := slices.DeleteFunc(slices.Clone(m.Conflicts), func(f string) bool { return slices.Contains(m.Open, f) }); len(
+		rest,
+	) > 0 {
+		fmt.Fprintf(
+			&b,
+			"%s cannot be shown so: one side deleted it or made it another kind of file, or it is no text. It is as one side has it; see whether that is right. ",
+			strings.Join(rest, ", "),
+		)
 	}
 	return b.String() + "The work goes to the branch when no marks are left. Then complete."
 }
 
 // mergeCheckpoint returns the checkpoint of a saved state with a merge in progress.
-func (c *checkpoints) mergeCheckpoint(ctx context.Context, made gitops.Commit, m *session.Merge) (session.Checkpoint, error) {
+func (c *checkpoints) mergeCheckpoint(
+	ctx context.Context,
+	made gitops.Commit,
+	m *session.Merge,
+) (session.Checkpoint, error) {
 	cp := session.Checkpoint{Commit: made.ID, Tree: made.Tree, Parent: c.published, Parked: true, Merge: m}
 	all, ours, err := c.changes(ctx, made.ID)
 	if err == nil && c.job.Push != nil { // another machine may continue from here
@@ -134,8 +183,19 @@ func (c *checkpoints) stillOpen(ctx context.Context, saved string) (*session.Mer
 }
 
 // describe returns the checkpoint for a commit on the branch.
-func (c *checkpoints) describe(ctx context.Context, p agent.Publication, commit gitops.Commit) (session.Checkpoint, error) {
-	out := session.Checkpoint{Commit: commit.ID, Tree: commit.Tree, Parent: p.Parent, Files: fileChanges(commit.Files), TookBack: p.TookBack, Merge: p.Merge}
+func (c *checkpoints) describe(
+	ctx context.Context,
+	p agent.Publication,
+	commit gitops.Commit,
+) (session.Checkpoint, error) {
+	out := session.Checkpoint{
+		Commit:   commit.ID,
+		Tree:     commit.Tree,
+		Parent:   p.Parent,
+		Files:    fileChanges(commit.Files),
+		TookBack: p.TookBack,
+		Merge:    p.Merge,
+	}
 	if p.Merge == nil {
 		return out, nil
 	}

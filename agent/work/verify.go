@@ -45,7 +45,11 @@ type proving struct {
 	caches string // "" before the first run
 }
 
-func (p *proving) run(e *Engine, j Job, at *session.State) func(context.Context, string, []string) (session.Verified, error) {
+func (p *proving) run(
+	e *Engine,
+	j Job,
+	at *session.State,
+) func(context.Context, string, []string) (session.Verified, error) {
 	return func(ctx context.Context, commit string, lines []string) (session.Verified, error) {
 		job, layer := j, p.layer // only the job of the first run stores caches
 		keeps, ok := e.cfg.Workspace.(workspace.Layered)
@@ -76,7 +80,14 @@ func (p *proving) end() error {
 
 // runTests runs commands on a commit in a separate workspace: the model's shell cannot
 // affect them, and their leftovers are discarded.
-func (e *Engine) runTests(ctx context.Context, j Job, at *session.State, layer heldLayer, commit string, lines []string) (out session.Verified, err error) {
+func (e *Engine) runTests(
+	ctx context.Context,
+	j Job,
+	at *session.State,
+	layer heldLayer,
+	commit string,
+	lines []string,
+) (out session.Verified, err error) {
 	state := *at
 	state.Saved = commit
 	j.Task.Session += "-tests"

@@ -224,23 +224,48 @@ func (e *Engine) runOnce(ctx context.Context, j Job) (out session.Outcome, err e
 	return a.Run(ctx, j.Task, j.Log)
 }
 
-func (e *Engine) agent(ctx context.Context, ws place, j Job, at *session.State, proving *proving) (*agent.Agent, error) {
+func (e *Engine) agent(
+	ctx context.Context,
+	ws place,
+	j Job,
+	at *session.State,
+	proving *proving,
+) (*agent.Agent, error) {
 	facts, err := e.facts(ctx, ws, j, at.Saved)
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := e.cfg.Agent(Need{Model: at.ModelName(), Name: j.Name, Workspace: ws.Workspace, Rules: e.cfg.Rules, Tests: facts.Tests(), Shell: at.Shell,
-		Output: func(ctx context.Context, handle string) (string, bool, error) {
-			return session.OutputOf(ctx, j.Log, handle)
-		}})
+	cfg, err := e.cfg.Agent(
+		Need{
+			Model:     at.ModelName(),
+			Name:      j.Name,
+			Workspace: ws.Workspace,
+			Rules:     e.cfg.Rules,
+			Tests:     facts.Tests(),
+			Shell:     at.Shell,
+			Output: func(ctx context.Context, handle string) (string, bool, error) {
+				return session.OutputOf(ctx, j.Log, handle)
+			},
+		},
+	)
 	if err != nil {
 		return nil, err
 	}
 	if err := e.projectWords(ctx, &cfg.Prompt, facts, ws, j); err != nil {
 		return nil, err
 	}
-	saves := &checkpoints{ws: ws.Workspace, hidden: ws, job: j, base: at.Saved, branch: at.Branch, published: at.Published, since: at.Base, merge: at.TakingIn(), secrets: e.cfg.Secrets,
-		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive }}
+	saves := &checkpoints{
+		ws:        ws.Workspace,
+		hidden:    ws,
+		job:       j,
+		base:      at.Saved,
+		branch:    at.Branch,
+		published: at.Published,
+		since:     at.Base,
+		merge:     at.TakingIn(),
+		secrets:   e.cfg.Secrets,
+		sensitive: func(path string) bool { return e.cfg.Policy.Touches(path).Sensitive },
+	}
 	cfg.Redactor, cfg.Secrets = e.cfg.Secrets.Redactor, commitScan{e.cfg.Secrets, j.Repo}
 	if j.Equip != nil {
 		j.Equip(&cfg)
@@ -340,14 +365,23 @@ type place struct {
 }
 
 // open opens a workspace on the saved state. The returned function closes it.
-func (e *Engine) open(ctx context.Context, j Job, at *session.State, layer heldLayer) (place, func(context.Context) error, error) {
+func (e *Engine) open(
+	ctx context.Context,
+	j Job,
+	at *session.State,
+	layer heldLayer,
+) (place, func(context.Context) error, error) {
 	hidden, err := e.cfg.Bases.hidden(ctx, j.Repo, j.rulesAt(at.Saved))
 	if err != nil {
 		return place{}, nil, fmt.Errorf("%w: %w", errNoBase, err)
 	}
 	layered, ok := e.cfg.Workspace.(workspace.Layered)
 	w := e.cfg.Rules.Workspace
-	want := gitops.BaseWant{Commit: at.Saved, Rules: restrict(rulesOf(j.ignoreAt(), hidden), w), Layers: ok && layered.Layers()}
+	want := gitops.BaseWant{
+		Commit: at.Saved,
+		Rules:  restrict(rulesOf(j.ignoreAt(), hidden), w),
+		Layers: ok && layered.Layers(),
+	}
 	source, err := e.cfg.Bases.takeOn(ctx, j.Repo, want, layer.dir)
 	if err != nil {
 		return place{}, nil, err

@@ -7,7 +7,9 @@ import (
 )
 
 // ErrNoEngine means that no walled engine works on this machine.
-var ErrNoEngine = errors.New("choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted")
+var ErrNoEngine = errors.New(
+	"choose workspace engine: none can be used; install one of them, or ask for \"local\" by name where the code is trusted",
+)
 
 // Choose returns the first of engines for which Check passes. It never returns an
 // engine named "local", because that has no wall: it must be requested by name. On

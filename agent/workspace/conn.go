@@ -37,7 +37,8 @@ func (c *Conn) Call(ctx context.Context, id uint64, method string, params, resul
 	if x.sent, err = encodeBody(params); err != nil {
 		return err
 	}
-	if err = c.rpc.Call(ctx, method, nil, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: id}), jsonrpc2.ExtraField(bodyField, x)); err != nil || result == nil {
+	if err = c.rpc.Call(ctx, method, nil, nil, jsonrpc2.PickID(jsonrpc2.ID{Num: id}), jsonrpc2.ExtraField(bodyField, x)); err != nil ||
+		result == nil {
 		return err
 	}
 	return decodeBody(x.got, result)

@@ -71,7 +71,15 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 		l.Upper, l.Work = at("upper"), at("work")
 		own = append(own, l.Upper, l.Work)
 		if spec.Layer != "" {
-			l.Under, l.CacheBase, l.CacheWork = filepath.Join(spec.Layer, LayerTree), filepath.Join(spec.Layer, LayerCache), at("cachework")
+			l.Under, l.CacheBase, l.CacheWork = filepath.Join(
+				spec.Layer,
+				LayerTree,
+			), filepath.Join(
+				spec.Layer,
+				LayerCache,
+			), at(
+				"cachework",
+			)
 			own = append(own, l.CacheWork)
 		}
 	} else {
@@ -109,7 +117,12 @@ func Lay(ctx context.Context, spec Spec, overlay bool) (Layers, error) {
 
 // Open opens a workspace on an overlay if requested. If no overlay can be mounted, it
 // logs a warning and falls back to a copy, which is slow for many files. log may be nil.
-func (s Spec) Open(ctx context.Context, overlay bool, log *slog.Logger, open func(overlay bool) (*Workspace, error)) (*Workspace, error) {
+func (s Spec) Open(
+	ctx context.Context,
+	overlay bool,
+	log *slog.Logger,
+	open func(overlay bool) (*Workspace, error),
+) (*Workspace, error) {
 	ws, err := open(overlay)
 	if err == nil || !overlay || ctx.Err() != nil {
 		return ws, err

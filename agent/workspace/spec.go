@@ -64,7 +64,16 @@ func (s Spec) Release() error {
 // makes the tool host itself enforce the limits on processes.
 func (s Spec) Toolhost(hold bool) []string {
 	l := s.Limits.WithDefaults()
-	args := []string{"toolhost", "--init", "--name", s.Name, "--command", l.Command.String(), "--disk", strconv.FormatInt(l.DiskBytes, 10)}
+	args := []string{
+		"toolhost",
+		"--init",
+		"--name",
+		s.Name,
+		"--command",
+		l.Command.String(),
+		"--disk",
+		strconv.FormatInt(l.DiskBytes, 10),
+	}
 	if s.Git != "" {
 		args = append(args, "--git", GitInside)
 	}
@@ -72,8 +81,16 @@ func (s Spec) Toolhost(hold bool) []string {
 		args = append(args, "--layer", LayerInside)
 	}
 	if hold {
-		args = append(args, "--hold", "--memory", strconv.FormatInt(l.MemoryBytes, 10), "--pids", strconv.FormatInt(l.Pids, 10),
-			"--cpus", strconv.FormatFloat(l.CPUs, 'f', -1, 64))
+		args = append(
+			args,
+			"--hold",
+			"--memory",
+			strconv.FormatInt(l.MemoryBytes, 10),
+			"--pids",
+			strconv.FormatInt(l.Pids, 10),
+			"--cpus",
+			strconv.FormatFloat(l.CPUs, 'f', -1, 64),
+		)
 	}
 	return args
 }

@@ -61,7 +61,8 @@ func (r Requests) Anew(ctx context.Context, v *session.State, gone []session.Ask
 		id := stageOf(q.Asked)
 		is := r.Holder.Stage(id)
 		asked := is.URL != "" || is.Shown != ""
-		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) || strings.Count(is.Again, again) == maxReposts {
+		if done[id] || !asked || !slices.Contains(comments, r.comment(q.Asked, is)) ||
+			strings.Count(is.Again, again) == maxReposts {
 			continue
 		}
 		done[id], is.Again, is.Shown, is.URL, is.Posted = true, is.Again+again, "", "", false

@@ -27,7 +27,11 @@ type Answer struct {
 
 // Settle returns the effect of an answer at this moment. why tells the user the reason if
 // it does not count.
-func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (res session.Resolved, why string, err error) {
+func (s Session) Settle(
+	ctx context.Context,
+	v *session.State,
+	answer Answer,
+) (res session.Resolved, why string, err error) {
 	asked, ok := answerable(v, answer)
 	if !ok {
 		why, err := s.notOpen(ctx, v, answer)
@@ -40,7 +44,14 @@ func (s Session) Settle(ctx context.Context, v *session.State, answer Answer) (r
 	if verdict != policy.Allow {
 		return res, render.NotCounted("answer", why), nil
 	}
-	res = session.Resolved{ID: asked.ID, Verdict: denied, By: answer.By.Login, ByID: answer.By.ID, Reason: answer.Reason, Key: answer.Source}
+	res = session.Resolved{
+		ID:      asked.ID,
+		Verdict: denied,
+		By:      answer.By.Login,
+		ByID:    answer.By.ID,
+		Reason:  answer.Reason,
+		Key:     answer.Source,
+	}
 	if answer.Verdict == policy.Approved {
 		res, err = s.approval(ctx, asked, res)
 	}

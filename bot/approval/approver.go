@@ -35,7 +35,8 @@ func (s Session) may(ctx context.Context, actor policy.Actor, asked session.Aske
 	if err != nil {
 		return policy.Deny, "", err
 	}
-	if v, why := policy.MayApprove(actor, policy.ApprovalFacts{Bots: facts.Bots, Groups: [][]string{{"write"}}}); v == policy.Deny && actor.Lookup != policy.Found {
+	if v, why := policy.MayApprove(actor, policy.ApprovalFacts{Bots: facts.Bots, Groups: [][]string{{"write"}}}); v == policy.Deny &&
+		actor.Lookup != policy.Found {
 		return v, why, nil // no further lookup can help this account
 	}
 	entries := slices.Concat(facts.Groups...)

@@ -123,10 +123,24 @@ func (r Requests) show(ctx context.Context, v *session.State, key string, group 
 			return err
 		}
 	}
-	wr := InPlace(r.Thread, line(v), ghapp.Write{Key: key + is.Again, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: post.Text, Folds: post.Folds, First: true})
+	wr := InPlace(
+		r.Thread,
+		line(v),
+		ghapp.Write{
+			Key:      key + is.Again,
+			Kind:     ghapp.WriteComment,
+			Mentions: is.Whom,
+			Body:     post.Text,
+			Folds:    post.Folds,
+			First:    true,
+		},
+	)
 	ref, err := r.Holder.Ensure(ctx, wr)
 	if err == nil && (is.Shown != "" || !slices.ContainsFunc(group, waits)) { //control:settled-is-said
-		wr.Key, wr.Kind, wr.Target = wr.Key+"-"+says, ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
+		wr.Key, wr.Kind, wr.Target = wr.Key+"-"+says, ghapp.WriteEditComment, ghapp.Target{
+			Comment: ref.ID,
+			Diff:    OnDiff(ref.URL),
+		}
 		_, err = r.Holder.Ensure(ctx, wr)
 	}
 	if ghapp.UnlessRefused(err) != nil {
@@ -181,10 +195,23 @@ func OnDiff(url string) bool { return strings.Contains(url, "#discussion_r") }
 // before posts the parts of a request that are too long for the comment that asks.
 func (r Requests) before(ctx context.Context, at session.Place, q render.Request) error {
 	for i, post := range render.Before(q) { //control:told-before-asked
-		wr := InPlace(r.Thread, at, ghapp.Write{Key: fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i), Kind: ghapp.WriteComment, Body: post.Text, Folds: post.Folds, First: true})
+		wr := InPlace(
+			r.Thread,
+			at,
+			ghapp.Write{
+				Key:   fmt.Sprintf("part-%s-%s-%d", r.ID, q.ID, i),
+				Kind:  ghapp.WriteComment,
+				Body:  post.Text,
+				Folds: post.Folds,
+				First: true,
+			},
+		)
 		ref, err := r.Holder.Ensure(ctx, wr)
 		if err == nil && !q.Approval.IsPending() {
-			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{Comment: ref.ID, Diff: OnDiff(ref.URL)}
+			wr.Key, wr.Kind, wr.Target = wr.Key+"-over", ghapp.WriteEditComment, ghapp.Target{
+				Comment: ref.ID,
+				Diff:    OnDiff(ref.URL),
+			}
 			_, err = r.Holder.Ensure(ctx, wr)
 		}
 		if ghapp.UnlessRefused(err) != nil {
@@ -254,7 +281,10 @@ func (r Requests) offer(ctx context.Context, a session.Asked) (up bool, why stri
 // recorded data, so that it is the same after a crash.
 func (r Requests) reviewPull(a session.Asked) ghapp.Write {
 	return ghapp.Write{Key: "review-" + r.ID + "-" + a.ID, Kind: ghapp.WritePull, First: true, Pull: &ghapp.PullSpec{
-		Base: a.Review.Base, Head: a.Review.Branch, Title: render.ReviewTitle(a), Body: render.ReviewBody(a, r.Requester, r.Thread.Number),
+		Base:  a.Review.Base,
+		Head:  a.Review.Branch,
+		Title: render.ReviewTitle(a),
+		Body:  render.ReviewBody(a, r.Requester, r.Thread.Number),
 	}}
 }
 
@@ -276,12 +306,28 @@ func (r Requests) announce(ctx context.Context, a session.Asked, pull int) error
 	}
 	var list []ghapp.Write
 	for _, who := range people { // one each: GitHub rejects all for a single invalid name
-		list = append(list, ghapp.Write{Key: key + "-r-" + who, Kind: ghapp.WriteReviewers, Thread: at, Reviewers: []string{who}})
+		list = append(
+			list,
+			ghapp.Write{Key: key + "-r-" + who, Kind: ghapp.WriteReviewers, Thread: at, Reviewers: []string{who}},
+		)
 	}
 	for _, team := range teams {
-		list = append(list, ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}})
+		list = append(
+			list,
+			ghapp.Write{Key: key + "-t-" + team, Kind: ghapp.WriteReviewers, Thread: at, Teams: []string{team}},
+		)
 	}
-	list = append(list, ghapp.Write{Key: key + anew, Kind: ghapp.WriteComment, Mentions: tell, Body: told.Text, Folds: told.Folds, First: true})
+	list = append(
+		list,
+		ghapp.Write{
+			Key:      key + anew,
+			Kind:     ghapp.WriteComment,
+			Mentions: tell,
+			Body:     told.Text,
+			Folds:    told.Folds,
+			First:    true,
+		},
+	)
 	var ref ghapp.Ref
 	for _, wr := range list {
 		if checked := strings.Trim(wr.Key, "-"); checked != wr.Key || strings.Contains(checked, "--") {

@@ -79,7 +79,11 @@ func (a Answer) Where() string { return where(a.Source) }
 // Unnamed returns the requests that an answer without ids can mean: those that were open
 // when it was written, and that an older comment shows. The log alone cannot tell that,
 // so GitHub's times count. gone are the open requests that no comment shows any more.
-func (s Session) Unnamed(ctx context.Context, v *session.State, said AnswerPlace) (meant, gone []session.Asked, err error) {
+func (s Session) Unnamed(
+	ctx context.Context,
+	v *session.State,
+	said AnswerPlace,
+) (meant, gone []session.Asked, err error) {
 	comments, err := s.posts(ctx, requestKey(s.ID, ""))
 	if err != nil {
 		return nil, nil, err
@@ -91,7 +95,8 @@ func (s Session) Unnamed(ctx context.Context, v *session.State, said AnswerPlace
 		shown := r.Digest == "" || !r.Approval.IsPending()
 		for _, cm := range comments {
 			shown = shown || strings.Contains(cm.Body, r.Digest)
-			older := cm.Created.Before(said.At) || cm.Created.Equal(said.At) && cm.ID < said.Comment && OnDiff(cm.URL) == said.Diff
+			older := cm.Created.Before(said.At) ||
+				cm.Created.Equal(said.At) && cm.ID < said.Comment && OnDiff(cm.URL) == said.Diff
 			if older && r.Digest != "" && strings.Contains(cm.Body, r.Digest) { //control:older-than-the-answer
 				meant = append(meant, r.Asked)
 				break

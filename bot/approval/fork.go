@@ -118,19 +118,32 @@ func (s Fork) ask(v *session.State, p ghapp.Pull, again string) []*session.Event
 	}
 	return []*session.Event{
 		session.NewEvent(session.TypeAsked, v.Turns, session.Asked{
-			ID: id, Kind: session.AskCommit, Call: id, Digest: ghapp.Digest(s.ID, p.HeadSHA), Display: p.HeadSHA, Head: p.HeadSHA, Base: p.BaseSHA, Reasons: reasons,
-			Bound: []session.Fact{{Name: "commit of the fork", Value: p.HeadSHA}},
+			ID:      id,
+			Kind:    session.AskCommit,
+			Call:    id,
+			Digest:  ghapp.Digest(s.ID, p.HeadSHA),
+			Display: p.HeadSHA,
+			Head:    p.HeadSHA,
+			Base:    p.BaseSHA,
+			Reasons: reasons,
+			Bound:   []session.Fact{{Name: "commit of the fork", Value: p.HeadSHA}},
 		}),
 		parkEvent(v),
 	}
 }
 
 func parkEvent(v *session.State) *session.Event {
-	return session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval, Turns: v.Turns, Files: v.Files}})
+	return session.NewEvent(
+		session.TypeEnded,
+		v.Turns,
+		session.Ended{Outcome: session.Outcome{Status: session.StatusAwaitingApproval, Turns: v.Turns, Files: v.Files}},
+	)
 }
 
 func staleEvents(v *session.State, r *session.Request, why string) []*session.Event {
-	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why})}
+	return []*session.Event{
+		session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Stale, Reason: why}),
+	}
 }
 
 // confirm returns the reason why the approval of a commit no longer counts, or "".
@@ -155,7 +168,12 @@ func (s Fork) confirm(ctx context.Context, r *session.Request) (string, error) {
 
 // Answer returns the effect of an approval of a commit, given a prefix of its id. told is
 // the reason if it does not count.
-func (s Fork) Answer(ctx context.Context, v *session.State, commit string, yes session.Resolved) (res *session.Resolved, told string, err error) {
+func (s Fork) Answer(
+	ctx context.Context,
+	v *session.State,
+	commit string,
+	yes session.Resolved,
+) (res *session.Resolved, told string, err error) {
 	open := WaitingCommit(v)
 	if open == nil {
 		return nil, render.NoForkWaits(commit), nil
@@ -209,9 +227,22 @@ func (s Fork) Show(ctx context.Context, v *session.State) error {
 	if !r.Approval.IsPending() {
 		is.Whom = nil
 	}
-	ref, err := s.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: text, First: true})
+	ref, err := s.Holder.Ensure(
+		ctx,
+		ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: is.Whom, Body: text, First: true},
+	)
 	if err == nil && is.Shown != "" {
-		_, err = s.Holder.Ensure(ctx, ghapp.Write{Key: key + "-" + says, Kind: ghapp.WriteEditComment, Target: ghapp.Target{Comment: ref.ID}, Mentions: is.Whom, Body: text, First: true})
+		_, err = s.Holder.Ensure(
+			ctx,
+			ghapp.Write{
+				Key:      key + "-" + says,
+				Kind:     ghapp.WriteEditComment,
+				Target:   ghapp.Target{Comment: ref.ID},
+				Mentions: is.Whom,
+				Body:     text,
+				First:    true,
+			},
+		)
 	}
 	if ghapp.UnlessRefused(err) != nil {
 		return err

@@ -43,7 +43,10 @@ type End struct {
 func (e End) Due() bool {
 	v := e.State
 	switch {
-	case v.Outcome == nil, len(v.Open()) > 0, v.Outcome.Status == session.StatusStopped, v.Outcome.Status == session.StatusPlanned:
+	case v.Outcome == nil,
+		len(v.Open()) > 0,
+		v.Outcome.Status == session.StatusStopped,
+		v.Outcome.Status == session.StatusPlanned:
 		return false
 	case e.Comments.End == policy.Quiet:
 		return e.Progress == "" || e.Note != "" || e.followUp()

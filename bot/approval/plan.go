@@ -85,5 +85,11 @@ func DropPlan(v *session.State, by session.Message, id int64) []*session.Event {
 	if r == nil || !r.Approval.IsPending() && !r.Approval.IsApproved() {
 		return nil
 	}
-	return []*session.Event{session.NewEvent(session.TypeResolved, v.Turns, session.Resolved{ID: r.ID, Verdict: policy.Withdrawn, By: by.Author, ByID: id, Key: by.Key})}
+	return []*session.Event{
+		session.NewEvent(
+			session.TypeResolved,
+			v.Turns,
+			session.Resolved{ID: r.ID, Verdict: policy.Withdrawn, By: by.Author, ByID: id, Key: by.Key},
+		),
+	}
 }

@@ -25,7 +25,9 @@ func ReviewBranch(ref thread.Ref, id string) string {
 	return fmt.Sprintf("handrail-review-%d-%s", ref.Number, id)
 }
 
-var reviewBranchRE = pattern.Lazy(`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`) // ids used to be shorter
+var reviewBranchRE = pattern.Lazy(
+	`^handrail-review-([1-9][0-9]{0,9})-(?:[a-z2-7]{8}|[0-9a-f]{6})$`,
+) // ids used to be shorter
 
 // threadOf returns the thread of the session that a review branch belongs to. ok is false
 // for any other branch.

@@ -34,7 +34,10 @@ func (r Requests) Tidy(ctx context.Context, v *session.State) error {
 // stays.
 func (r Requests) dropUnused(ctx context.Context, v *session.State) error {
 	key := fmt.Sprintf("unused-%s-%d", r.ID, v.Seq)
-	_, err := r.Holder.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base})
+	_, err := r.Holder.Ensure(
+		ctx,
+		ghapp.Write{Key: key, Kind: ghapp.WriteBranchGone, Branch: v.Branch, Commit: v.Task.Base},
+	)
 	return ghapp.UnlessRefused(err)
 }
 
@@ -68,12 +71,18 @@ func (r Requests) end(ctx context.Context, e render.ReviewEnd) error {
 	var list []ghapp.Write
 	if ok {
 		e.Merged, e.Moved = p.Merged, p.HeadSHA != a.Review.Commit
-		list = append(list, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Thread: p.Ref, Body: e.Text(r.Thread.Number, r.CommitURL)})
+		list = append(
+			list,
+			ghapp.Write{Key: key, Kind: ghapp.WriteComment, Thread: p.Ref, Body: e.Text(r.Thread.Number, r.CommitURL)},
+		)
 		if !p.Merged {
 			list = append(list, ghapp.Write{Key: key + "-close", Kind: ghapp.WriteClosePull, Thread: p.Ref})
 		}
 	}
-	list = append(list, ghapp.Write{Key: key + "-branch", Kind: ghapp.WriteBranchGone, Branch: a.Review.Branch, Commit: a.Review.Commit})
+	list = append(
+		list,
+		ghapp.Write{Key: key + "-branch", Kind: ghapp.WriteBranchGone, Branch: a.Review.Branch, Commit: a.Review.Commit},
+	)
 	for _, wr := range list {
 		if _, err := r.Holder.Ensure(ctx, wr); ghapp.UnlessRefused(err) != nil {
 			return err

@@ -14,10 +14,14 @@ var (
 	// stampRE matches the time at the beginning of a line of a log.
 	stampRE = pattern.Lazy(`^\x{feff}?\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z ?`)
 	// exitRE matches messages of a runner, a shell or make that a step failed.
-	exitRE = pattern.Lazy(`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`)
+	exitRE = pattern.Lazy(
+		`(?i)process completed with exit code [1-9]|\bexit(?:ed)?(?: with)?(?: code| status)?[ :]+[1-9]\d*\b|make(?:\[\d+\])?: \*\*\* |command failed|returned (?:a )?non-zero`,
+	)
 	// errorRE matches error messages of programs.
-	errorRE = pattern.Lazy(`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`)
-	stepRE  = pattern.Lazy(`^##\[group\](?:Run |Post |Set up|Complete)`)
+	errorRE = pattern.Lazy(
+		`(?i)^##\[error\]|^\s*(?:--- FAIL|FAIL\b|not ok\b|panic:|fatal(?: error)?:|traceback \(|npm err!|✗|✖|×)|\b(?:error|failure|failed|exception|assert\w*)\b|undefined:|cannot find`,
+	)
+	stepRE = pattern.Lazy(`^##\[group\](?:Run |Post |Set up|Complete)`)
 )
 
 const (

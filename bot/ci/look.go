@@ -20,7 +20,8 @@ func look(ctx context.Context, c *ghapp.Client, p ghapp.Pull, began string) (f F
 		return f, err
 	}
 	for _, sha := range []string{p.Base, began} {
-		if f.Base, err = reads.OthersChecks(ctx, c, sha); err != nil && !errors.Is(err, ghapp.ErrNotFound) || len(f.Base) > 0 {
+		if f.Base, err = reads.OthersChecks(ctx, c, sha); err != nil && !errors.Is(err, ghapp.ErrNotFound) ||
+			len(f.Base) > 0 {
 			return f, err
 		}
 	}
@@ -36,12 +37,18 @@ const (
 
 // describeFailed describes failed checks to the model: their names, and the part of a log with the
 // reason. The text is untrusted, and is not fenced yet.
-func describeFailed(ctx context.Context, c *ghapp.Client, commit string, failed []reads.Check) (out []session.Item, err error) {
+func describeFailed(
+	ctx context.Context,
+	c *ghapp.Client,
+	commit string,
+	failed []reads.Check,
+) (out []session.Item, err error) {
 	for i, k := range failed[:min(len(failed), maxChecks)] {
 		text := untrusted.EscapeLine(k.Name) + ": " + untrusted.EscapeLine(strings.TrimSpace(k.State+" "+k.Title))
 		var log reads.Log
 		if k.Job != 0 && i < maxLogs {
-			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{MaxBytes: readLog}); err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+			if log, err = reads.JobLog(ctx, c, k.Job, reads.Tail{MaxBytes: readLog}); err != nil &&
+				ghapp.KindOf(err) != ghapp.Permanent {
 				return nil, err
 			}
 			if err != nil { //control:a-log-that-is-gone

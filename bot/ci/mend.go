@@ -30,7 +30,12 @@ func where(ctx context.Context, c *live.Config, ev ghapp.Event) (store.Delivery,
 	if !Ended(ev) {
 		return store.Delivery{}, false, nil
 	}
-	of := store.Query{Repo: strings.ToLower(ev.Thread.Repository()), Pulls: ev.Check.Pulls, Branches: ev.Check.Branches, Limit: maxSessions}
+	of := store.Query{
+		Repo:     strings.ToLower(ev.Thread.Repository()),
+		Pulls:    ev.Check.Pulls,
+		Branches: ev.Check.Branches,
+		Limit:    maxSessions,
+	}
 	if len(of.Pulls)+len(of.Branches) == 0 {
 		return store.Delivery{}, false, nil
 	}
@@ -130,7 +135,9 @@ func (r round) decide(ctx context.Context) (*watch.Answer, error) {
 		err := r.recordSeen(ctx, live.Seen{Head: r.pull.HeadSHA, Green: is.Green})
 		return &watch.Answer{Note: "the checks are green"}, err
 	}
-	return &watch.Answer{Note: "no check to mend now: " + strings.Join(slices.Concat(is.Excused, is.Running, is.Stuck), "; ")}, nil
+	return &watch.Answer{
+		Note: "no check to mend now: " + strings.Join(slices.Concat(is.Excused, is.Running, is.Stuck), "; "),
+	}, nil
 }
 
 // mend continues the session with the output of its failed checks, for the n-th time for
@@ -161,5 +168,9 @@ func waits(ctx context.Context, c *live.Config, l *live.Session) (bool, error) {
 	if err != nil || !Waits(Facts{Head: head, Now: c.Now(), Limits: c.InForce(l.Data).CIFix}, since) {
 		return false, err
 	}
-	return true, l.Wait(ctx, &session.Away{For: session.PhaseWaitingChecks, Err: errors.New("the checks have not answered")}, false)
+	return true, l.Wait(
+		ctx,
+		&session.Away{For: session.PhaseWaitingChecks, Err: errors.New("the checks have not answered")},
+		false,
+	)
 }

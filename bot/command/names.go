@@ -28,7 +28,9 @@ func mentionPattern(names []string) *regexp.Regexp {
 			word += `|(?i:@` + regexp.QuoteMeta(name) + `)(?:\[bot\])?`
 		}
 	}
-	re := regexp.MustCompile(`(?m)^[ \t\p{Zs}>*+\-_~#|\d.)\[\]!]*(?:((?:` + word + `)[:,：，、]?)(?:[\t\p{Zs}]|$)|((?:` + word + `)[:,：，、])\pL)`)
+	re := regexp.MustCompile(
+		`(?m)^[ \t\p{Zs}>*+\-_~#|\d.)\[\]!]*(?:((?:` + word + `)[:,：，、]?)(?:[\t\p{Zs}]|$)|((?:` + word + `)[:,：，、])\pL)`,
+	)
 	mentionPatterns.Store(key, re)
 	return re
 }

@@ -10,7 +10,9 @@ import (
 var (
 	codeSpan  = regexp.MustCompile("`[^`\n]+`|``[^\n]+?``")
 	reference = regexp.MustCompile(`(?m)^ {0,3}\[([^\]\n]+)\]:[ \t]*<?([^\s>]+)>?.*$`)
-	image     = regexp.MustCompile(`!\[[^\]\n]*\](?:\([ \t]*<?([^\s()<>]+(?:\([^\s()<>]*\))?[^\s()<>]*)>?[^)\n]*\)|\[([^\]\n]*)\])?`)
+	image     = regexp.MustCompile(
+		`!\[[^\]\n]*\](?:\([ \t]*<?([^\s()<>]+(?:\([^\s()<>]*\))?[^\s()<>]*)>?[^)\n]*\)|\[([^\]\n]*)\])?`,
+	)
 	imageWord = regexp.MustCompile(`!\[([^\]\n]*)\]`)
 	imageTag  = regexp.MustCompile(`(?is)<img\b[^>]*?\ssrc\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s>"']+))[^>]*>`)
 )

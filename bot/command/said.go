@@ -175,7 +175,8 @@ func (t Table) beside(text string, list []mention, cmds []Command) string {
 		}
 		if c := cmds[i]; t.grants(c) {
 			seen, err := t.parse(rest)
-			if err != nil || seen.Name != c.Name || seen.All != c.All || seen.Count != c.Count || !slices.Equal(seen.IDs, c.IDs) {
+			if err != nil || seen.Name != c.Name || seen.All != c.All || seen.Count != c.Count ||
+				!slices.Equal(seen.IDs, c.IDs) {
 				return p.plain(line)
 			}
 		}

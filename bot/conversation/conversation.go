@@ -159,7 +159,15 @@ func Gather(ctx context.Context, from Reader, r Request) ([]session.Item, error)
 	g := &gathering{from: from, Request: r, space: space{left: r.Room}}
 	steps := []func(context.Context) error{g.readLine, g.readReviews, g.readComments}
 	if r.Since.At.IsZero() {
-		steps = []func(context.Context) error{g.readFirst, g.readLine, g.readChecks, g.readReviews, g.readComments, g.readLinked, g.readFiles}
+		steps = []func(context.Context) error{
+			g.readFirst,
+			g.readLine,
+			g.readChecks,
+			g.readReviews,
+			g.readComments,
+			g.readLinked,
+			g.readFiles,
+		}
 	}
 	if r.Anew && !r.Since.At.IsZero() {
 		steps = append(steps, g.readFirst, g.readLinked, g.readFiles)

@@ -44,12 +44,25 @@ func (g *gathering) putStat(got Files) {
 		added, removed = added+f.Added, removed+f.Removed
 		switch {
 		case i < maxStat:
-			fmt.Fprintf(&b, "%s %s +%d −%d%s\n", f.Status, f.name(), f.Added, f.Removed, map[bool]string{true: " (hidden)"}[f.Hidden])
+			fmt.Fprintf(
+				&b,
+				"%s %s +%d −%d%s\n",
+				f.Status,
+				f.name(),
+				f.Added,
+				f.Removed,
+				map[bool]string{true: " (hidden)"}[f.Hidden],
+			)
 		case i == maxStat:
 			fmt.Fprintf(&b, "and %d more\n", len(got.List)-i+got.More)
 		}
 	}
-	name := fmt.Sprintf("What this pull request changes: %s, +%d −%d", count(len(got.List)+got.More, "file", "files"), added, removed)
+	name := fmt.Sprintf(
+		"What this pull request changes: %s, +%d −%d",
+		count(len(got.List)+got.More, "file", "files"),
+		added,
+		removed,
+	)
 	if it, ok := fit(session.ItemThread, name, strings.TrimSuffix(b.String(), "\n"), g.part(1, 4)); ok {
 		g.stat = g.put(it)
 	}
@@ -107,10 +120,18 @@ func (g *gathering) putDiffs(got Files) {
 	}
 	g.noteUnseen(unseen, made, got.More)
 	if hidden > 0 {
-		g.diff = append(g.diff, g.put(note("No diff is shown of %s, because .agentignore hides what is in it from you", count(hidden, "file", "files")))...)
+		g.diff = append(
+			g.diff,
+			g.put(
+				note("No diff is shown of %s, because .agentignore hides what is in it from you", count(hidden, "file", "files")),
+			)...)
 	}
 	if without > 0 {
-		g.diff = append(g.diff, g.put(note("GitHub shows no diff of %s, because it is binary, empty or too large", count(without, "file", "files")))...)
+		g.diff = append(
+			g.diff,
+			g.put(
+				note("GitHub shows no diff of %s, because it is binary, empty or too large", count(without, "file", "files")),
+			)...)
 	}
 }
 
@@ -141,7 +162,13 @@ func (g *gathering) noteUnseen(unseen, made []string, more int) {
 	what := count(n, "more diff is", "more diffs are") + " left out here"
 	switch {
 	case n > 0 && g.Review:
-		g.diff = append(g.diff, g.noteWithNames(what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path", unseen))
+		g.diff = append(
+			g.diff,
+			g.noteWithNames(
+				what+" for want of room, the weightiest first: read them one by one, each with the tool github, what diff and its path",
+				unseen,
+			),
+		)
 	case n > 0:
 		g.diff = append(g.diff, g.put(note("%s: there is no room", what))...)
 	}
@@ -162,7 +189,11 @@ func fitDiff(name, patch string, limit int) (session.Item, bool) {
 	}
 	kept := patch[:len(it.Text)*9/10]
 	if i := strings.LastIndex(kept, "\n@@ "); i > len(kept)/2 {
-		it.Text = fmt.Sprintf("%s\n[shortened: %s left out]", patch[:i], count(strings.Count(patch[i:], "\n@@ "), "hunk is", "hunks are"))
+		it.Text = fmt.Sprintf(
+			"%s\n[shortened: %s left out]",
+			patch[:i],
+			count(strings.Count(patch[i:], "\n@@ "), "hunk is", "hunks are"),
+		)
 	}
 	return it, true
 }

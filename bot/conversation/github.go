@@ -29,7 +29,15 @@ type GitHub struct {
 // PostOf returns the first post of a thread.
 func PostOf(is ghapp.Issue) Post {
 	by := Person{Login: is.Author, Relation: is.Relation, Bot: strings.HasSuffix(is.Author, "[bot]")}
-	return Post{Number: is.Ref.Number, Author: by, Title: is.Title, Body: is.Body, HTML: is.HTML, State: is.State, Pull: is.IsPull}
+	return Post{
+		Number: is.Ref.Number,
+		Author: by,
+		Title:  is.Title,
+		Body:   is.Body,
+		HTML:   is.HTML,
+		State:  is.State,
+		Pull:   is.IsPull,
+	}
 }
 
 // Comments implements [Reader].
@@ -48,7 +56,14 @@ func (g GitHub) Comments(ctx context.Context) (Comments, error) {
 		return Comments{}, err
 	}
 	for _, r := range reviews[max(0, len(reviews)-maxComments):] {
-		c := Comment{ID: r.ID, Author: Person{Login: r.Author}, Body: r.Body, HTML: r.HTML, Created: r.Submitted, State: r.State}
+		c := Comment{
+			ID:      r.ID,
+			Author:  Person{Login: r.Author},
+			Body:    r.Body,
+			HTML:    r.HTML,
+			Created: r.Submitted,
+			State:   r.State,
+		}
 		if r.Body == "" || r.State == "PENDING" {
 			continue
 		}
@@ -64,7 +79,13 @@ func (g GitHub) Comments(ctx context.Context) (Comments, error) {
 func (g GitHub) comments(ctx context.Context, list []reads.Comment) ([]Comment, error) {
 	out := make([]Comment, 0, len(list))
 	for _, cm := range list {
-		c := Comment{ID: cm.ID, Author: Person{Login: cm.Author, Relation: cm.Relation, Bot: cm.Bot}, Body: cm.Body, HTML: cm.HTML, Created: cm.Created}
+		c := Comment{
+			ID:      cm.ID,
+			Author:  Person{Login: cm.Author, Relation: cm.Relation, Bot: cm.Bot},
+			Body:    cm.Body,
+			HTML:    cm.HTML,
+			Created: cm.Created,
+		}
 		var err error
 		if c.Own, err = g.Own(ctx, c); err != nil {
 			return nil, err
@@ -82,7 +103,13 @@ func (g GitHub) ReviewThreads(ctx context.Context) (ReviewThreads, error) {
 		return out, err
 	}
 	for _, t := range got.List {
-		one := ReviewThread{Path: t.Path, Line: t.Line, Hunk: t.Hunk, Outdated: t.Outdated, Earlier: t.Total - len(t.Comments)}
+		one := ReviewThread{
+			Path:     t.Path,
+			Line:     t.Line,
+			Hunk:     t.Hunk,
+			Outdated: t.Outdated,
+			Earlier:  t.Total - len(t.Comments),
+		}
 		if len(t.Comments) > 0 {
 			one.First = t.Comments[0].ID
 		}
@@ -118,7 +145,18 @@ func (g GitHub) Files(ctx context.Context) (Files, error) {
 	got, err := reads.PullDiff(ctx, g.Client, g.Issue.Ref, maxPatchBytes, hides)
 	var out Files
 	for i, f := range slices.Concat(got.Files, got.Left, got.Hidden) {
-		out.List = append(out.List, File{Path: f.Path, From: f.Previous, Status: f.Change(), Added: f.Additions, Removed: f.Deletions, Patch: f.Patch, Hidden: i >= len(got.Files)+len(got.Left)})
+		out.List = append(
+			out.List,
+			File{
+				Path:    f.Path,
+				From:    f.Previous,
+				Status:  f.Change(),
+				Added:   f.Additions,
+				Removed: f.Deletions,
+				Patch:   f.Patch,
+				Hidden:  i >= len(got.Files)+len(got.Left),
+			},
+		)
 	}
 	return out, err
 }

@@ -98,7 +98,9 @@ func (g *gathering) readReviews(ctx context.Context) error {
 		g.reviews = append(items, g.reviews...)
 	}
 	if dropped > 0 {
-		g.reviews = append(g.put(note("%s left out here", count(dropped, "review thread is", "review threads are"))), g.reviews...)
+		g.reviews = append(
+			g.put(note("%s left out here", count(dropped, "review thread is", "review threads are"))),
+			g.reviews...)
 	}
 	return nil
 }
@@ -109,7 +111,8 @@ func afterOnDiff(p session.Place, c Comment) bool { return after(p, c, p.DiffThr
 // isNew reports whether the session was not told of a comment yet. At its beginning, all
 // comments are new.
 func (g *gathering) isNew(c Comment) bool {
-	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) && (g.Since.At.IsZero() || !told(g.Since, c, g.Since.DiffThread != 0) && !c.Own)
+	return c.ID != g.At.Comment && !afterOnDiff(g.At, c) &&
+		(g.Since.At.IsZero() || !told(g.Since, c, g.Since.DiffThread != 0) && !c.Own)
 }
 
 // putThread lays out one review thread. Each line of a comment is indented, so that no

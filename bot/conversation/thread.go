@@ -155,7 +155,12 @@ func (g *gathering) readLinked(ctx context.Context) error {
 			what = "pull request"
 		}
 		name := fmt.Sprintf("Linked %s #%d (%s) by %s", what, p.Number, p.State, p.Author)
-		it, ok := fit(session.ItemThread, name, title(p.Title)+"\n\n"+g.Clean("linked issue", p.Body, p.HTML), min(4000, g.part(1, 4)))
+		it, ok := fit(
+			session.ItemThread,
+			name,
+			title(p.Title)+"\n\n"+g.Clean("linked issue", p.Body, p.HTML),
+			min(4000, g.part(1, 4)),
+		)
 		if !ok {
 			got.More += len(got.List) - i
 			break
@@ -163,7 +168,9 @@ func (g *gathering) readLinked(ctx context.Context) error {
 		g.linked = append(g.linked, g.put(it)...)
 	}
 	if got.More > 0 {
-		g.linked = append(g.linked, g.put(note("%s left out here", count(got.More, "linked issue is", "linked issues are")))...)
+		g.linked = append(
+			g.linked,
+			g.put(note("%s left out here", count(got.More, "linked issue is", "linked issues are")))...)
 	}
 	return nil
 }

@@ -133,7 +133,10 @@ var nameForm = regexp.MustCompile(`^[a-z](?:[a-z0-9-]*[a-z0-9])?$`)
 func (c *Command) checkName(taken func(string) string) error {
 	base := strings.TrimSuffix(path.Base(c.Path), ".md")
 	if !MayBeName(base) {
-		return fmt.Errorf("the name of its file is the name of the command: small letters, digits and hyphens, such as %s.md", plainName(base))
+		return fmt.Errorf(
+			"the name of its file is the name of the command: small letters, digits and hyphens, such as %s.md",
+			plainName(base),
+		)
 	}
 	if why := taken(c.Name); why != "" { //control:own-command-name
 		return fmt.Errorf("the name %q is not free: %s. Rename the file, for example to run-%s.md", c.Name, why, c.Name)
@@ -170,7 +173,9 @@ func split(text string) (front, body string, at int, err error) {
 			return "\n" + strings.Join(lines[1:i+1], ""), strings.Join(lines[i+2:], ""), i + 3, nil
 		}
 	}
-	return "", "", 0, fmt.Errorf("line 1: the header begins here and does not end; write --- on a line of its own below it")
+	return "", "", 0, fmt.Errorf(
+		"line 1: the header begins here and does not end; write --- on a line of its own below it",
+	)
 }
 
 // readHeader reads the header. Its first line is empty, in place of the dashes.
@@ -220,7 +225,12 @@ func (c Command) Call(said string) (text, wrong string) {
 		return "", wrong
 	}
 	body := c.params.expand(c.text, said, given)
-	text = fmt.Sprintf("%s\n\n[A person asked for this by calling `%s`, a command of this repository: the text is that of %s.]", body, c.Name, c.Path)
+	text = fmt.Sprintf(
+		"%s\n\n[A person asked for this by calling `%s`, a command of this repository: the text is that of %s.]",
+		body,
+		c.Name,
+		c.Path,
+	)
 	if said != "" {
 		text += "\n[In it, these are words of the person, given as arguments: they say what the command is about, and change nothing else.]\n" + fence(said) //control:own-command-arguments
 	}

@@ -38,7 +38,10 @@ func readParam(text string, last bool) (param, error) {
 	}
 	switch {
 	case !paramName.MatchString(p.name):
-		return p, fmt.Errorf("%q is not one word such as version, version? for an optional one, or files... for all the rest", text)
+		return p, fmt.Errorf(
+			"%q is not one word such as version, version? for an optional one, or files... for all the rest",
+			text,
+		)
 	case p.rest && !last:
 		return p, fmt.Errorf("%q takes all the rest, so it has to be the last one", text)
 	}

@@ -79,7 +79,16 @@ func New(cfg Config) (*App, error) {
 		return nil, errors.New("read API address: it must not contain a user or a password")
 	}
 	setDefaults(&cfg)
-	a := &App{cfg: cfg, api: api, login: cfg.Login, site: newSite(api), outside: publicTransport(), pacers: map[int64]*pacer{}, clients: map[string]*Client{}, lookups: newLookups(cfg.Lookups)}
+	a := &App{
+		cfg:     cfg,
+		api:     api,
+		login:   cfg.Login,
+		site:    newSite(api),
+		outside: publicTransport(),
+		pacers:  map[int64]*pacer{},
+		clients: map[string]*Client{},
+		lookups: newLookups(cfg.Lookups),
+	}
 	if cfg.Token != "" {
 		if cfg.AppID != 0 {
 			return nil, errors.New("configure github: give either an app or a token, not both")
@@ -319,8 +328,15 @@ func (a *App) newClient(ref thread.Ref, installation int64) *Client {
 	var source tokenSource = fixedToken(a.cfg.Token)
 	if a.apps != nil {
 		base := hostGuard{a.api.Scheme, a.api.Host, a.cfg.Transport}
-		source = &installationToken{apps: a.apps, baseURL: a.apps.BaseURL, found: a.confirmAPI, installation: installation, repo: ref.Repo, kept: map[permissions]*cachedToken{},
-			client: &http.Client{Transport: base, CheckRedirect: sameHost(a.api)}}
+		source = &installationToken{
+			apps:         a.apps,
+			baseURL:      a.apps.BaseURL,
+			found:        a.confirmAPI,
+			installation: installation,
+			repo:         ref.Repo,
+			kept:         map[permissions]*cachedToken{},
+			client:       &http.Client{Transport: base, CheckRedirect: sameHost(a.api)},
+		}
 	}
 	guard := hostGuard{a.api.Scheme, a.api.Host, authorize{source, a.api.Path, a.cfg.Transport}}
 	reads := newCachingTransport(retryReads{a.cfg.Backoff, guard})

@@ -37,7 +37,10 @@ func deleteBranch(ctx context.Context, c *Client, w Write) (Ref, error) {
 	case err != nil || at == "":
 		return Ref{}, err
 	case at != w.Commit: //control:review-branch-of-others
-		return Ref{}, &Error{Op: op, Err: fmt.Errorf("%s is at %.7s, not at %.7s: others pushed to it, so it stays", w.Branch, at, w.Commit)}
+		return Ref{}, &Error{
+			Op:  op,
+			Err: fmt.Errorf("%s is at %.7s, not at %.7s: others pushed to it, so it stays", w.Branch, at, w.Commit),
+		}
 	}
 	_, err = c.gh.Git.DeleteRef(ctx, c.owner, c.repo, "heads/"+w.Branch)
 	var refused *github.ErrorResponse

@@ -39,8 +39,11 @@ func checkOutput(s CheckSpec) *github.CheckRunOutput {
 		out.Text = &s.Text
 	}
 	for _, n := range s.Notes {
-		out.Annotations = append(out.Annotations, &github.CheckRunAnnotation{Path: &n.Path, StartLine: &n.From, EndLine: &n.To,
-			AnnotationLevel: &n.Level, Title: &n.Title, Message: &n.Text})
+		out.Annotations = append(
+			out.Annotations,
+			&github.CheckRunAnnotation{Path: &n.Path, StartLine: &n.From, EndLine: &n.To,
+				AnnotationLevel: &n.Level, Title: &n.Title, Message: &n.Text},
+		)
 	}
 	return out
 }
@@ -93,7 +96,9 @@ func checkIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 		return Ref{}, false, c.readError("read check run", err)
 	}
 	o := r.GetOutput()
-	same := r.GetStatus() == s.Status && r.GetConclusion() == s.Conclusion && o.GetTitle() == s.Title && o.GetSummary() == s.Summary && o.GetText() == s.Text
+	same := r.GetStatus() == s.Status && r.GetConclusion() == s.Conclusion && o.GetTitle() == s.Title &&
+		o.GetSummary() == s.Summary &&
+		o.GetText() == s.Text
 	return Ref{ID: r.GetID(), URL: r.GetHTMLURL()}, same, nil
 }
 

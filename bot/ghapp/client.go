@@ -83,10 +83,22 @@ func (c *Client) Issue(ctx context.Context, ref thread.Ref) (Issue, error) {
 }
 
 func (c *Client) issue(is *github.Issue) Issue {
-	out := Issue{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: is.GetNumber()}, ID: is.GetID(), Title: is.GetTitle(),
-		Body: is.GetBody(), Author: is.GetUser().GetLogin(), AuthorID: is.GetUser().GetID(), State: is.GetState(),
-		Relation: is.GetAuthorAssociation(), Comments: is.GetComments(),
-		IsPull: is.IsPullRequest(), Locked: is.GetLocked(), URL: is.GetHTMLURL(), Created: is.GetCreatedAt().Time, Updated: is.GetUpdatedAt().Time}
+	out := Issue{
+		Ref:      thread.Ref{Owner: c.owner, Repo: c.repo, Number: is.GetNumber()},
+		ID:       is.GetID(),
+		Title:    is.GetTitle(),
+		Body:     is.GetBody(),
+		Author:   is.GetUser().GetLogin(),
+		AuthorID: is.GetUser().GetID(),
+		State:    is.GetState(),
+		Relation: is.GetAuthorAssociation(),
+		Comments: is.GetComments(),
+		IsPull:   is.IsPullRequest(),
+		Locked:   is.GetLocked(),
+		URL:      is.GetHTMLURL(),
+		Created:  is.GetCreatedAt().Time,
+		Updated:  is.GetUpdatedAt().Time,
+	}
 	for _, l := range is.Labels {
 		out.Labels = append(out.Labels, l.GetName())
 	}
@@ -217,7 +229,13 @@ const maxFile = 1 << 20
 // refused.
 func (c *Client) FileAt(ctx context.Context, ref, path string) ([]byte, error) {
 	op := "read file " + path
-	file, dir, _, err := c.gh.Repositories.GetContents(ctx, c.owner, c.repo, path, &github.RepositoryContentGetOptions{Ref: ref})
+	file, dir, _, err := c.gh.Repositories.GetContents(
+		ctx,
+		c.owner,
+		c.repo,
+		path,
+		&github.RepositoryContentGetOptions{Ref: ref},
+	)
 	switch {
 	case err != nil:
 		return nil, c.readError(op, err)
@@ -312,7 +330,11 @@ func (c *Client) ask(a Ask) (*http.Request, error) {
 		strings.HasPrefix(a.Path, "/") {
 		return nil, &Error{Op: a.Op, Err: fmt.Errorf("%q is not a path below a repository", a.Path)}
 	}
-	req, err := c.gh.NewRequest(http.MethodGet, strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), "/"), nil)
+	req, err := c.gh.NewRequest(
+		http.MethodGet,
+		strings.TrimSuffix(fmt.Sprintf("repos/%s/%s/%s", c.owner, c.repo, a.Path), "/"),
+		nil,
+	)
 	if err != nil {
 		return nil, &Error{Op: a.Op, Err: err}
 	}
@@ -361,7 +383,10 @@ func (c *Client) GitAuth(ctx context.Context, rawURL string, use Git) (user, tok
 	host := c.app.site.host
 	path := strings.TrimSuffix(strings.Trim(u.Path, "/"), ".git")
 	if u.Host != host || u.Scheme != c.app.api.Scheme || u.User != nil || !strings.EqualFold(path, c.owner+"/"+c.repo) {
-		return "", "", &Error{Op: op, Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host)}
+		return "", "", &Error{
+			Op:  op,
+			Err: fmt.Errorf("%w: %s is not %s/%s at %s", errOtherHost, u.Redacted(), c.owner, c.repo, host),
+		}
 	}
 	tok, err := c.source.token(ctx, [...]permissions{fetching, pushing, pushingWorkflows}[use])
 	if err != nil {

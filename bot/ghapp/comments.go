@@ -31,7 +31,13 @@ func editComment(ctx context.Context, c *Client, w Write) (Ref, error) {
 		return Ref{}, err
 	}
 	if w.Target.Diff {
-		cm, _, err := c.gh.PullRequests.EditComment(ctx, c.owner, c.repo, w.Target.Comment, &github.PullRequestComment{Body: &body})
+		cm, _, err := c.gh.PullRequests.EditComment(
+			ctx,
+			c.owner,
+			c.repo,
+			w.Target.Comment,
+			&github.PullRequestComment{Body: &body},
+		)
 		return Ref{ID: cm.GetID(), URL: cm.GetHTMLURL()}, c.writeError(op, err)
 	}
 	cm, _, err := c.gh.Issues.EditComment(ctx, c.owner, c.repo, w.Target.Comment, &github.IssueComment{Body: &body})

@@ -149,9 +149,18 @@ func ParseEvent(event string, payload []byte) (Event, error) {
 		return Event{}, fmt.Errorf("read %s event: %w", event, err)
 	}
 	e := Event{
-		Kind: event, Action: raw.Action, Installation: raw.Installation.ID, Sender: raw.Sender.user(), EventPush: raw.EventPush,
+		Kind:         event,
+		Action:       raw.Action,
+		Installation: raw.Installation.ID,
+		Sender:       raw.Sender.user(),
+		EventPush:    raw.EventPush,
 		EventRepo:    EventRepo{raw.Repository.ID, raw.Repository.DefaultBranch, raw.Repository.Private},
-		EventPost:    EventPost{OldBody: raw.Changes.Body.From, Label: raw.Label.Name, Assignee: raw.Assignee.Login, Requested: raw.RequestedReviewer.Login},
+		EventPost: EventPost{
+			OldBody:   raw.Changes.Body.From,
+			Label:     raw.Label.Name,
+			Assignee:  raw.Assignee.Login,
+			Requested: raw.RequestedReviewer.Login,
+		},
 		EventTrigger: EventTrigger{Payload: raw.ClientPayload, Schedule: raw.Schedule},
 	}
 	if event == "workflow_dispatch" {
@@ -393,7 +402,14 @@ func (raw *rawEvent) post(e *Event) {
 	if raw.PullRequest == nil {
 		return
 	}
-	e.Pull = EventPull{Head: p.Head.Ref, HeadSHA: p.Head.SHA, Base: p.Base.Ref, BaseSHA: p.Base.SHA, Draft: p.Draft, Merged: p.Merged}
+	e.Pull = EventPull{
+		Head:    p.Head.Ref,
+		HeadSHA: p.Head.SHA,
+		Base:    p.Base.Ref,
+		BaseSHA: p.Base.SHA,
+		Draft:   p.Draft,
+		Merged:  p.Merged,
+	}
 	e.Pull.Fork = true // a deleted or unknown head counts as foreign
 	if p.Head.Repo != nil {
 		e.Pull.HeadRepo = p.Head.Repo.FullName
@@ -451,7 +467,12 @@ func (e *Event) status(payload []byte) error {
 	if err := json.Unmarshal(payload, &raw); err != nil {
 		return fmt.Errorf("read status event: %w", err)
 	}
-	e.Check = EventCheck{Name: raw.Context, SHA: raw.SHA, Status: map[bool]string{true: "pending", false: "completed"}[raw.State == "pending"], Conclusion: raw.State}
+	e.Check = EventCheck{
+		Name:       raw.Context,
+		SHA:        raw.SHA,
+		Status:     map[bool]string{true: "pending", false: "completed"}[raw.State == "pending"],
+		Conclusion: raw.State,
+	}
 	for _, b := range raw.Branches {
 		if b.Commit.SHA == raw.SHA {
 			e.Check.Branches = append(e.Check.Branches, b.Name)

@@ -56,7 +56,8 @@ func (c *Client) OwnComments(ctx context.Context, ref thread.Ref, prefix string,
 	}
 	for _, cm := range list {
 		ours, of := c.app.Written(cm.Body)
-		asWritten := ours || strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // from another server of the same App
+		asWritten := ours ||
+			strings.EqualFold(cm.Author, self) && cm.Created.Equal(cm.Updated) // from another server of the same App
 		if strings.HasPrefix(of, prefix) && asWritten {
 			out = append(out, cm)
 		}

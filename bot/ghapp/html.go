@@ -39,7 +39,12 @@ func full[T any](ctx context.Context, c *Client, path string) (out withHTML[T], 
 	return out, resp, err
 }
 
-func fullPage[T any](ctx context.Context, c *Client, path string, o github.ListOptions) ([]withHTML[T], *github.Response, error) {
+func fullPage[T any](
+	ctx context.Context,
+	c *Client,
+	path string,
+	o github.ListOptions,
+) ([]withHTML[T], *github.Response, error) {
 	var out []withHTML[T]
 	resp, err := c.full(ctx, fmt.Sprintf("%s?per_page=%d&page=%d", path, o.PerPage, max(1, o.Page)), &out)
 	return out, resp, err

@@ -15,7 +15,12 @@ func createIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
 		return Ref{}, err
 	}
 	labels := append([]string{}, w.Labels...) // not nil: JSON null is refused
-	is, _, err := c.gh.Issues.Create(ctx, c.owner, c.repo, &github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels})
+	is, _, err := c.gh.Issues.Create(
+		ctx,
+		c.owner,
+		c.repo,
+		&github.IssueRequest{Title: &w.Title, Body: &body, Labels: &labels},
+	)
 	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("create issue", err)
 }
 
@@ -29,7 +34,10 @@ func findIssue(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 		opt := &github.IssueListByRepoOptions{State: "all", Creator: self, Since: w.since(), ListOptions: o}
 		list, resp, err := c.gh.Issues.ListByRepo(ctx, c.owner, c.repo, opt)
 		for _, is := range list {
-			all = append(all, post{is.GetUser().GetLogin(), is.GetBody(), Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}})
+			all = append(
+				all,
+				post{is.GetUser().GetLogin(), is.GetBody(), Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}},
+			)
 		}
 		return resp, c.readError("list issues", err)
 	})
@@ -44,7 +52,13 @@ func editIssue(ctx context.Context, c *Client, w Write) (Ref, error) {
 	if err != nil {
 		return Ref{}, err
 	}
-	is, _, err := c.gh.Issues.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.IssueRequest{Body: &body, State: github.String("open")})
+	is, _, err := c.gh.Issues.Edit(
+		ctx,
+		c.owner,
+		c.repo,
+		w.Thread.Number,
+		&github.IssueRequest{Body: &body, State: github.String("open")},
+	)
 	return Ref{ID: is.GetID(), Number: is.GetNumber(), URL: is.GetHTMLURL()}, c.writeError("edit issue", err)
 }
 

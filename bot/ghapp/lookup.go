@@ -55,7 +55,11 @@ func accountKey(repo, login string) string { return strings.ToLower(repo + " " +
 // unprivileged accounts, the lookup of an account that was not recently privileged
 // fails with [ErrLookups] and a wait.
 func (c *Client) Sender(ctx context.Context, login string) (policy.Actor, error) {
-	of := quota.Request{Sender: login, Repository: c.owner + "/" + c.repo, Installation: strconv.FormatInt(c.installation, 10)}
+	of := quota.Request{
+		Sender:       login,
+		Repository:   c.owner + "/" + c.repo,
+		Installation: strconv.FormatInt(c.installation, 10),
+	}
 	l := c.app.lookups
 	actor, wait := l.recall(c.app.cfg.Clock(), of)
 	switch {

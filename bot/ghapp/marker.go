@@ -51,7 +51,10 @@ func (a *App) sum(body, key string) string {
 func (c *Client) mark(w Write, body string) (string, error) {
 	out := body + "\n\n" + marker(w.Key, c.app.sum(body, w.Key))
 	if n := utf8.RuneCountInString(out); n > maxBody {
-		return "", &Error{Op: "write " + string(w.Kind), Err: fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, maxBody)}
+		return "", &Error{
+			Op:  "write " + string(w.Kind),
+			Err: fmt.Errorf("the text has %d characters with its marker, GitHub takes %d; split it", n, maxBody),
+		}
 	}
 	return out, nil
 }

@@ -12,7 +12,14 @@ import (
 // GitHub's limits, and finally neutralized. No later step changes a text. Perform and
 // Find both call it, so they see the same text.
 func (c *Client) outgoing(w Write) Write {
-	g := gate{secrets: c.app.cfg.Clean, to: untrusted.OutputOptions{Repo: c.owner + "/" + c.repo, Home: c.app.site.repository(c.owner, c.repo), Inert: c.app.cfg.Inert}}
+	g := gate{
+		secrets: c.app.cfg.Clean,
+		to: untrusted.OutputOptions{
+			Repo:  c.owner + "/" + c.repo,
+			Home:  c.app.site.repository(c.owner, c.repo),
+			Inert: c.app.cfg.Inert,
+		},
+	}
 	w.Title = g.title(w.Title)
 	if w.Kind != WriteReaction {
 		w.Body = g.post(untrusted.Post{Mentions: w.Mentions, Text: w.Body, Folds: w.Folds})

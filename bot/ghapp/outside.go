@@ -72,7 +72,11 @@ func (c *Client) Away(ctx context.Context, a Ask) (io.ReadCloser, error) {
 			e.Op = a.Op
 			return nil, e
 		}
-		return nil, &Error{Op: a.Op, Kind: Temporary, Err: errors.New("where GitHub keeps it there was no answer")} // the address is a secret, so the cause is dropped
+		return nil, &Error{
+			Op:   a.Op,
+			Kind: Temporary,
+			Err:  errors.New("where GitHub keeps it there was no answer"),
+		} // the address is a secret, so the cause is dropped
 	}
 	return away, nil
 }
@@ -102,7 +106,11 @@ func (a *App) away(ctx context.Context, to *url.URL) (io.ReadCloser, error) {
 	if resp.StatusCode != http.StatusOK {
 		discard(resp)
 		cancel()
-		return nil, &Error{Status: resp.StatusCode, Kind: kindOfStatus(resp.StatusCode, false), Err: fmt.Errorf("where GitHub keeps it the answer is %d", resp.StatusCode)}
+		return nil, &Error{
+			Status: resp.StatusCode,
+			Kind:   kindOfStatus(resp.StatusCode, false),
+			Err:    fmt.Errorf("where GitHub keeps it the answer is %d", resp.StatusCode),
+		}
 	}
 	return timedBody{resp.Body, cancel}, nil
 }

@@ -127,7 +127,11 @@ func (c *Client) readOwn(ctx context.Context, places []place) ([]byte, error) {
 func (c *Client) rawFile(ctx context.Context, p place) ([]byte, error) {
 	const op = "read picture"
 	name := (&url.URL{Path: p.path}).EscapedPath()
-	req, err := c.gh.NewRequest(http.MethodGet, fmt.Sprintf("repos/%s/%s/contents/%s?ref=%s", c.owner, c.repo, name, url.QueryEscape(p.ref)), nil)
+	req, err := c.gh.NewRequest(
+		http.MethodGet,
+		fmt.Sprintf("repos/%s/%s/contents/%s?ref=%s", c.owner, c.repo, name, url.QueryEscape(p.ref)),
+		nil,
+	)
 	if err != nil {
 		return nil, &Error{Op: op, Err: err}
 	}
@@ -264,7 +268,8 @@ func (h hops) RoundTrip(r *http.Request) (*http.Response, error) {
 // malformed.
 func HostOf(address string) string {
 	u, err := url.Parse(address)
-	if err != nil || u.Hostname() == "" || strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789.-:") != "" {
+	if err != nil || u.Hostname() == "" ||
+		strings.Trim(strings.ToLower(u.Hostname()), "abcdefghijklmnopqrstuvwxyz0123456789.-:") != "" {
 		return "an address that is none"
 	}
 	return u.Hostname()

@@ -52,11 +52,24 @@ type Pull struct {
 }
 
 func (c *Client) pull(p *github.PullRequest) Pull {
-	out := Pull{Ref: thread.Ref{Owner: c.owner, Repo: c.repo, Number: p.GetNumber()}, Title: p.GetTitle(), Body: p.GetBody(),
-		Author: p.GetUser().GetLogin(), AuthorID: p.GetUser().GetID(), State: p.GetState(),
-		Base: p.GetBase().GetRef(), BaseSHA: p.GetBase().GetSHA(), Head: p.GetHead().GetRef(), HeadSHA: p.GetHead().GetSHA(),
-		HeadRepo: p.GetHead().GetRepo().GetFullName(), Draft: p.GetDraft(), Merged: p.GetMerged() || p.MergedAt != nil,
-		MergedBy: p.GetMergedBy().GetLogin(), MaintainerCanModify: p.GetMaintainerCanModify(), URL: p.GetHTMLURL()}
+	out := Pull{
+		Ref:                 thread.Ref{Owner: c.owner, Repo: c.repo, Number: p.GetNumber()},
+		Title:               p.GetTitle(),
+		Body:                p.GetBody(),
+		Author:              p.GetUser().GetLogin(),
+		AuthorID:            p.GetUser().GetID(),
+		State:               p.GetState(),
+		Base:                p.GetBase().GetRef(),
+		BaseSHA:             p.GetBase().GetSHA(),
+		Head:                p.GetHead().GetRef(),
+		HeadSHA:             p.GetHead().GetSHA(),
+		HeadRepo:            p.GetHead().GetRepo().GetFullName(),
+		Draft:               p.GetDraft(),
+		Merged:              p.GetMerged() || p.MergedAt != nil,
+		MergedBy:            p.GetMergedBy().GetLogin(),
+		MaintainerCanModify: p.GetMaintainerCanModify(),
+		URL:                 p.GetHTMLURL(),
+	}
 	out.Fork = p.GetHead().GetRepo().GetID() != p.GetBase().GetRepo().GetID()
 	for _, l := range p.Labels {
 		out.Labels = append(out.Labels, l.GetName())
@@ -94,7 +107,13 @@ func (c *Client) FindPull(ctx context.Context, head string) (Pull, bool, error) 
 func (c *Client) pullsFrom(ctx context.Context, head string) ([]*github.PullRequest, error) {
 	list, _, err := c.gh.PullRequests.List(ctx, c.owner, c.repo, &github.PullRequestListOptions{
 		State: "all", Head: c.owner + ":" + head, ListOptions: github.ListOptions{PerPage: 100}})
-	return slices.DeleteFunc(list, func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head }), c.readError("find pull request", err)
+	return slices.DeleteFunc(
+			list,
+			func(p *github.PullRequest) bool { return p.GetHead().GetRef() != head },
+		), c.readError(
+			"find pull request",
+			err,
+		)
 }
 
 // Review is a submitted review of a pull request.

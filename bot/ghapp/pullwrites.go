@@ -88,7 +88,13 @@ func pullIs(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 }
 
 func closePull(ctx context.Context, c *Client, w Write) (Ref, error) {
-	p, _, err := c.gh.PullRequests.Edit(ctx, c.owner, c.repo, w.Thread.Number, &github.PullRequest{State: github.String("closed")})
+	p, _, err := c.gh.PullRequests.Edit(
+		ctx,
+		c.owner,
+		c.repo,
+		w.Thread.Number,
+		&github.PullRequest{State: github.String("closed")},
+	)
 	return Ref{Number: p.GetNumber(), URL: p.GetHTMLURL()}, c.writeError("close pull request", err)
 }
 
@@ -98,7 +104,13 @@ func isClosed(ctx context.Context, c *Client, w Write) (Ref, bool, error) {
 }
 
 func requestReviewers(ctx context.Context, c *Client, w Write) (Ref, error) {
-	_, _, err := c.gh.PullRequests.RequestReviewers(ctx, c.owner, c.repo, w.Thread.Number, github.ReviewersRequest{Reviewers: w.Reviewers, TeamReviewers: w.Teams})
+	_, _, err := c.gh.PullRequests.RequestReviewers(
+		ctx,
+		c.owner,
+		c.repo,
+		w.Thread.Number,
+		github.ReviewersRequest{Reviewers: w.Reviewers, TeamReviewers: w.Teams},
+	)
 	return Ref{}, c.writeError("request reviewers", err)
 }
 
@@ -140,7 +152,12 @@ func createReview(ctx context.Context, c *Client, w Write) (Ref, error) {
 		if in.Body, err = c.mark(own, in.Body); err != nil {
 			return Ref{}, err
 		}
-		d := &github.DraftReviewComment{Path: github.String(in.Path), Body: github.String(in.Body), Line: github.Int(in.Line), Side: github.String(side(in))}
+		d := &github.DraftReviewComment{
+			Path: github.String(in.Path),
+			Body: github.String(in.Body),
+			Line: github.Int(in.Line),
+			Side: github.String(side(in)),
+		}
 		if in.StartLine > 0 && in.StartLine != in.Line {
 			d.StartLine, d.StartSide = github.Int(in.StartLine), github.String(side(in))
 		}

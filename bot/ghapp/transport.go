@@ -86,7 +86,8 @@ func (t *installationToken) token(ctx context.Context, p permissions) (string, e
 	k := t.source(p)
 	tok, err := k.source.Token(ctx)
 	var answered *ghinstallation.HTTPError
-	if errors.As(err, &answered) && answered.Response != nil && answered.Response.StatusCode == http.StatusUnprocessableEntity {
+	if errors.As(err, &answered) && answered.Response != nil &&
+		answered.Response.StatusCode == http.StatusUnprocessableEntity {
 		return "", &Error{Op: "get installation token", Kind: Permanent, Status: http.StatusForbidden,
 			Err: fmt.Errorf("GitHub gives the App no token for this: it needs %s in its settings, accepted by the installation, and access to the repository", p)}
 	}
@@ -128,7 +129,8 @@ func (t tokenCalls) RoundTrip(r *http.Request) (*http.Response, error) {
 	discard(resp)
 	resp.Body = http.NoBody
 	after, _ := strconv.Atoi(resp.Header.Get("Retry-After"))
-	limited := after > 0 || resp.Header.Get("X-Ratelimit-Remaining") == "0" || resp.StatusCode == http.StatusTooManyRequests
+	limited := after > 0 || resp.Header.Get("X-Ratelimit-Remaining") == "0" ||
+		resp.StatusCode == http.StatusTooManyRequests
 	if !limited || resp.StatusCode >= 500 {
 		return resp, nil
 	}

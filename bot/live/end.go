@@ -14,8 +14,17 @@ import (
 // offer opens or updates the session's pull request, see [pull.Session.Follow].
 func (l *Session) offer(ctx context.Context) (note string, err error) {
 	s := pull.Session{
-		ID: l.Row.ID, Requester: l.Row.Requester, Thread: l.Thread.Ref, Pull: l.Thread.Pull, Target: l.Data.Target, Config: l.config(),
-		Client: l.Thread.Client, Number: l.Row.Pull, Kept: l.Data.Pull, Ensure: l.Ensure, Later: l.Later,
+		ID:        l.Row.ID,
+		Requester: l.Row.Requester,
+		Thread:    l.Thread.Ref,
+		Pull:      l.Thread.Pull,
+		Target:    l.Data.Target,
+		Config:    l.config(),
+		Client:    l.Thread.Client,
+		Number:    l.Row.Pull,
+		Kept:      l.Data.Pull,
+		Ensure:    l.Ensure,
+		Later:     l.Later,
 		Save: func(ctx context.Context, number int, k pull.Kept) error {
 			l.Row.Pull, l.Data.Pull = number, k
 			return l.Save(ctx)
@@ -74,7 +83,12 @@ func (l *Session) answer(ctx context.Context) error {
 	}
 	for i, body := range render.Answer(v) {
 		key := fmt.Sprintf("answer-%s-%d-%d", l.Row.ID, v.EndedAt, i)
-		if err := l.Try(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: body, First: true})); err != nil {
+		if err := l.Try(ctx, approval.InPlace(l.Thread.Ref, v.Place, ghapp.Write{
+			Key:   key,
+			Kind:  ghapp.WriteComment,
+			Body:  body,
+			First: true,
+		})); err != nil {
 			return err
 		}
 	}

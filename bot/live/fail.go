@@ -17,10 +17,22 @@ import (
 // AwaitGitHub records in the row that the session waits for GitHub, if cause is an
 // outage of GitHub. The thread cannot be told now; the queue retries.
 func (l *Session) AwaitGitHub(ctx context.Context, cause error) error {
-	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.Row.State == session.PhaseWaitingGitHub || !slices.Contains(Unsettled, l.Row.State) {
+	if !fault.OfGitHub(cause) || ctx.Err() != nil || l.Row.State == session.PhaseWaitingGitHub ||
+		!slices.Contains(Unsettled, l.Row.State) {
 		return cause
 	}
-	l.Log.WarnContext(ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for", string(session.PhaseWaitingGitHub), "err", cause)
+	l.Log.WarnContext(
+		ctx,
+		"session waits",
+		"session",
+		l.Row.ID,
+		"thread",
+		l.Row.Thread,
+		"for",
+		string(session.PhaseWaitingGitHub),
+		"err",
+		cause,
+	)
 	l.Row.State = session.PhaseWaitingGitHub //control:waits-for-github
 	if l.State != nil {
 		l.Data.DeadAt = int64(l.State.AllTurns())
@@ -36,7 +48,14 @@ func (l *Session) EndWith(ctx context.Context, status session.Status, why string
 	}
 	var events []*session.Event
 	for _, a := range l.State.Open() {
-		events = append(events, session.NewEvent(session.TypeResolved, l.State.Turns, session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: why}))
+		events = append(
+			events,
+			session.NewEvent(
+				session.TypeResolved,
+				l.State.Turns,
+				session.Resolved{ID: a.ID, Verdict: policy.Withdrawn, Reason: why},
+			),
+		)
 	}
 	out := session.Outcome{Status: status, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: why}
 	events = append(events, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
@@ -82,7 +101,12 @@ func (l *Session) Failed(ctx context.Context, cause error) error {
 	if fault.Is(cause) {
 		status = session.StatusCrashed
 	}
-	out := session.Outcome{Status: status, Turns: v.AllTurns(), Files: v.Files, Reason: render.CouldNotGoOn(fault.InWords(cause))}
+	out := session.Outcome{
+		Status: status,
+		Turns:  v.AllTurns(),
+		Files:  v.Files,
+		Reason: render.CouldNotGoOn(fault.InWords(cause)),
+	}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, v.Turns, session.Ended{Outcome: out}))
 }
 
@@ -124,7 +148,12 @@ func (l *Session) EndFaulty(ctx context.Context, cause error) error {
 		whom = []string{l.Row.Requester}
 	}
 	key := fmt.Sprintf("fault-%s-%d", l.Row.ID, seq)
-	if err := l.Try(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Mentions: whom, Body: render.Ended(phase, cause)}); err != nil {
+	if err := l.Try(ctx, ghapp.Write{
+		Key:      key,
+		Kind:     ghapp.WriteComment,
+		Mentions: whom,
+		Body:     render.Ended(phase, cause),
+	}); err != nil {
 		return err
 	}
 	l.Row.State, l.Row.Status = phase, status

@@ -87,7 +87,17 @@ func (l *Session) Follow(ctx context.Context) (*Progress, error) {
 	}
 	l.Data.Progress = ref.URL
 	ctx, stop := context.WithCancel(ctx)
-	p := &Progress{l: l, id: ref.ID, key: key, quiet: ref.ID == 0 && Quiet(l.State, 0), view: l.State, fresh: make(chan struct{}, 1), ended: make(chan struct{}), stop: stop, began: time.Now()}
+	p := &Progress{
+		l:     l,
+		id:    ref.ID,
+		key:   key,
+		quiet: ref.ID == 0 && Quiet(l.State, 0),
+		view:  l.State,
+		fresh: make(chan struct{}, 1),
+		ended: make(chan struct{}),
+		stop:  stop,
+		began: time.Now(),
+	}
 	go p.run(ctx)
 	return p, nil
 }
@@ -234,7 +244,12 @@ func (p *Progress) run(ctx context.Context) {
 			continue
 		}
 		// A sent edit is waited for. If it were cancelled, it could arrive after a later one.
-		err := fault.Guarded(ctx, p.l.Log, "progress of session "+p.l.Row.ID, func() error { return p.write(context.WithoutCancel(ctx), false) })
+		err := fault.Guarded(
+			ctx,
+			p.l.Log,
+			"progress of session "+p.l.Row.ID,
+			func() error { return p.write(context.WithoutCancel(ctx), false) },
+		)
 		if err != nil && ctx.Err() == nil {
 			p.l.cfg.Log.WarnContext(ctx, "progress not shown", "session", p.l.Row.ID, "err", err)
 		}
@@ -262,7 +277,10 @@ func (p *Progress) over() bool {
 		return true
 	}
 	asked := DataOf(p.l.Row).Reviews
-	return slices.ContainsFunc(p.view.Open(), func(a session.Asked) bool { return a.Kind != session.AskCommit && asked[a.ID].URL == "" })
+	return slices.ContainsFunc(
+		p.view.Open(),
+		func(a session.Asked) bool { return a.Kind != session.AskCommit && asked[a.ID].URL == "" },
+	)
 }
 
 func (p *Progress) text() render.Post {
@@ -300,7 +318,13 @@ func (p *Progress) write(ctx context.Context, last bool) error {
 		return err
 	}
 	_, err := p.l.Thread.Client.Perform(ctx, ghapp.Write{
-		Key: p.key, Kind: ghapp.WriteEditComment, Thread: p.l.Thread.Ref, Target: ghapp.Target{Comment: p.id}, Body: text.Text, Folds: text.Folds, First: last,
+		Key:    p.key,
+		Kind:   ghapp.WriteEditComment,
+		Thread: p.l.Thread.Ref,
+		Target: ghapp.Target{Comment: p.id},
+		Body:   text.Text,
+		Folds:  text.Folds,
+		First:  last,
 	})
 	if ghapp.KindOf(err) == ghapp.Unknown {
 		p.l.Edits.MarkLost()

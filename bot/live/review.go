@@ -25,9 +25,16 @@ func (l *Session) review(ctx context.Context) (coverage string, err error) {
 		return "", nil
 	}
 	s := reviewer.Session{
-		ID: l.Row.ID, State: v, After: l.Data.Reviewed, MaxComments: cmp.Or(l.config().Comments.Inline, maxInline), Client: l.Thread.Client, Ensure: l.Ensure, Later: l.Later, Keyed: l.cfg.keyed,
-		Place:   reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
-		Earlier: func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
+		ID:          l.Row.ID,
+		State:       v,
+		After:       l.Data.Reviewed,
+		MaxComments: cmp.Or(l.config().Comments.Inline, maxInline),
+		Client:      l.Thread.Client,
+		Ensure:      l.Ensure,
+		Later:       l.Later,
+		Keyed:       l.cfg.keyed,
+		Place:       reviewer.Place{Thread: l.Thread.Ref, Pull: l.Thread.Pull, Home: l.Thread.Repo.URL},
+		Earlier:     func(ctx context.Context) ([]*session.State, error) { return l.cfg.earlier(ctx, l.Row) },
 	}
 	address, coverage, err := s.Post(ctx)
 	if err != nil {
@@ -48,7 +55,8 @@ func (c *Config) keyed(body string) string {
 // Outdated reports whether a requested review must begin anew, because the session's
 // review is of an older head.
 func (t *Thread) Outdated(v *session.State, mode string) bool {
-	return t.Pull != nil && Reviews(mode) && Reviews(v.ModeName()) && v.Over() && len(v.Checkpoints) == 0 && v.Published != t.Pull.HeadSHA
+	return t.Pull != nil && Reviews(mode) && Reviews(v.ModeName()) && v.Over() && len(v.Checkpoints) == 0 &&
+		v.Published != t.Pull.HeadSHA
 }
 
 // Reviews reports whether a mode reviews changes.

@@ -214,8 +214,22 @@ func (l *Session) Save(ctx context.Context) error {
 func (c *Config) Approvals(at *Thread, row *store.Session) approval.Session {
 	r := DataOf(row)
 	return approval.Session{
-		ID: row.ID, Requester: row.Requester, RequesterID: r.RequesterID, Target: r.Target, Config: c.InForce(r), Model: row.Model,
-		Thread: at.Ref, IsPull: at.Pull != nil, Pull: row.Pull, Client: at.Client, CommitURL: at.commitURL, Progress: r.Progress, Approves: c.Approves, Earlier: func(ctx context.Context) ([]*session.State, error) { return c.earlier(ctx, row) }, Now: c.Now, Log: c.Log,
+		ID:          row.ID,
+		Requester:   row.Requester,
+		RequesterID: r.RequesterID,
+		Target:      r.Target,
+		Config:      c.InForce(r),
+		Model:       row.Model,
+		Thread:      at.Ref,
+		IsPull:      at.Pull != nil,
+		Pull:        row.Pull,
+		Client:      at.Client,
+		CommitURL:   at.commitURL,
+		Progress:    r.Progress,
+		Approves:    c.Approves,
+		Earlier:     func(ctx context.Context) ([]*session.State, error) { return c.earlier(ctx, row) },
+		Now:         c.Now,
+		Log:         c.Log,
 	}
 }
 

@@ -45,7 +45,12 @@ func (l *Session) EndCrashing(ctx context.Context) error {
 	if err := l.Save(ctx); err != nil {
 		return err
 	}
-	out := session.Outcome{Status: session.StatusCrashed, Turns: l.State.AllTurns(), Files: l.State.Files, Reason: render.ServerDied(maxDeaths)}
+	out := session.Outcome{
+		Status: session.StatusCrashed,
+		Turns:  l.State.AllTurns(),
+		Files:  l.State.Files,
+		Reason: render.ServerDied(maxDeaths),
+	}
 	return l.Append(ctx, session.NewEvent(session.TypeEnded, l.State.Turns, session.Ended{Outcome: out}))
 }
 
@@ -56,7 +61,18 @@ const maxWait = time.Minute
 // released meanwhile, so new requests are processed. went means that the progress
 // comment has changed since the last wait.
 func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error {
-	l.Log.WarnContext(ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for", string(away.For), "err", away.Err)
+	l.Log.WarnContext(
+		ctx,
+		"session waits",
+		"session",
+		l.Row.ID,
+		"thread",
+		l.Row.Thread,
+		"for",
+		string(away.For),
+		"err",
+		away.Err,
+	)
 	if went {
 		l.Data.Shown, l.Data.Waits = "", 0
 	}
@@ -89,4 +105,6 @@ func CurrentPhase(row *store.Session, v *session.State) session.Phase {
 var Unsettled = append([]session.Phase{session.PhaseQueued, session.PhaseRunning}, waiting...)
 
 // Unfinished lists the phases of a session that has not ended for good.
-var Unfinished = append([]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget}, Unsettled...)
+var Unfinished = append(
+	[]session.Phase{session.PhaseAwaitingApproval, session.PhaseAwaitingAnswer, session.PhaseOutOfBudget},
+	Unsettled...)

@@ -81,7 +81,11 @@ func (k Checks) End(ctx context.Context, v *session.State, turnedAway string) er
 	if here == nil {
 		here = &CheckMark{Key: k.key(v), SHA: k.Head}
 	}
-	said := ghapp.CheckSpec{Conclusion: render.Conclusion(v.Phase), Title: render.CheckTitle(v), Summary: render.CheckSummary(v, turnedAway)}
+	said := ghapp.CheckSpec{
+		Conclusion: render.Conclusion(v.Phase),
+		Title:      render.CheckTitle(v),
+		Summary:    render.CheckSummary(v, turnedAway),
+	}
 	if v.Published == k.Head {
 		said.Notes = notes(v.Findings, here.Said)
 	}
@@ -136,7 +140,10 @@ func notes(list []session.Reported, since int64) (out []ghapp.Annotation) {
 		if f.Severity == session.Low || f.Unsure != "" {
 			level = "notice"
 		}
-		out = append(out, ghapp.Annotation{Path: f.Path, From: f.Line, To: f.Last(), Level: level, Title: f.Claim, Text: f.Why})
+		out = append(
+			out,
+			ghapp.Annotation{Path: f.Path, From: f.Line, To: f.Last(), Level: level, Title: f.Claim, Text: f.Why},
+		)
 	}
 	return out
 }

@@ -17,7 +17,11 @@ func (e Outbox) Sign(ctx context.Context, v *session.State) error {
 	if err != nil || !issue.Locked { //control:locked-is-signed
 		return err
 	}
-	wr := ghapp.Write{Key: fmt.Sprintf("locked-%s-%d", e.Fence.Key, v.Seq), Kind: ghapp.WriteReaction, Body: render.Sign(v.Phase)}
+	wr := ghapp.Write{
+		Key:  fmt.Sprintf("locked-%s-%d", e.Fence.Key, v.Seq),
+		Kind: ghapp.WriteReaction,
+		Body: render.Sign(v.Phase),
+	}
 	if v.Place.Thread == 0 {
 		wr.Target = ghapp.Target{Comment: v.Place.Comment, Diff: v.Place.DiffThread != 0}
 	}

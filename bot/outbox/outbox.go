@@ -89,7 +89,13 @@ const maxTries = 20
 
 // deferrable lists the deferrable kinds of writes: if GitHub is unavailable, the work
 // continues without them.
-var deferrable = []ghapp.WriteKind{ghapp.WriteLabels, ghapp.WriteReviewers, ghapp.WriteReaction, ghapp.WriteCheck, ghapp.WriteResolve}
+var deferrable = []ghapp.WriteKind{
+	ghapp.WriteLabels,
+	ghapp.WriteReviewers,
+	ghapp.WriteReaction,
+	ghapp.WriteCheck,
+	ghapp.WriteResolve,
+}
 
 // Later reports whether a write of this kind is deferred because of err. The work
 // continues then, and [Outbox.Finish] retries the write.
@@ -103,7 +109,11 @@ func (e Outbox) Later(ctx context.Context, kind string, err error) bool {
 
 // errUnsettled means that the answer to a write was lost, and that the write may still
 // arrive.
-var errUnsettled = &ghapp.Error{Op: "look for a write", Kind: ghapp.Temporary, Err: errors.New("its answer was lost a moment ago")}
+var errUnsettled = &ghapp.Error{
+	Op:   "look for a write",
+	Kind: ghapp.Temporary,
+	Err:  errors.New("its answer was lost a moment ago"),
+}
 
 // Ensure carries out a write exactly once and returns its result. The error is a
 // [ghapp.Refusal] if GitHub will never accept the write.

@@ -17,7 +17,13 @@ import (
 // session has ended, so that a further request starts a new session. It returns nil
 // while the session can continue. of is the pull request of the session's own thread,
 // or nil for an issue.
-func ClosedPull(ctx context.Context, c *ghapp.Client, row *store.Session, v *session.State, of *ghapp.Pull) (*ghapp.Pull, error) {
+func ClosedPull(
+	ctx context.Context,
+	c *ghapp.Client,
+	row *store.Session,
+	v *session.State,
+	of *ghapp.Pull,
+) (*ghapp.Pull, error) {
 	if !v.Over() {
 		return nil, nil
 	}

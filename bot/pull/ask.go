@@ -76,7 +76,15 @@ func (s *Session) askAgain(ctx context.Context) error {
 	if err == nil && note != "" {
 		at := s.Thread
 		at.Number = s.Number
-		_, err = s.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-unasked", s.ID, s.Number), Kind: ghapp.WriteComment, Thread: at, Body: note})
+		_, err = s.Ensure(
+			ctx,
+			ghapp.Write{
+				Key:    fmt.Sprintf("pull-%s-%d-unasked", s.ID, s.Number),
+				Kind:   ghapp.WriteComment,
+				Thread: at,
+				Body:   note,
+			},
+		)
 		err = ghapp.UnlessRefused(err)
 	}
 	if err != nil {
@@ -93,7 +101,10 @@ const maxLabelPages = 10
 func (s *Session) labels(ctx context.Context) (there, missing []string, err error) {
 	missing = slices.Clone(s.Config.PullRequest.Labels)
 	for page := 1; page != 0 && page <= maxLabelPages && len(missing) > 0; {
-		got, err := s.Client.Ask(ctx, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), MaxBytes: 1 << 20})
+		got, err := s.Client.Ask(
+			ctx,
+			ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=100&page=%d", page), MaxBytes: 1 << 20},
+		)
 		if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
 			return there, missing, nil
 		}

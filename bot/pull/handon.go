@@ -41,7 +41,8 @@ func HandOn(ctx context.Context, st store.Store, app *ghapp.App, d *store.Delive
 		return false, err
 	}
 	newest, err := st.Sessions.ByThread(ctx, of.Thread)
-	if err != nil || newest.ID != of.ID && ev.State != "closed" { // a newer session with another pull request has replaced it
+	if err != nil ||
+		newest.ID != of.ID && ev.State != "closed" { // a newer session with another pull request has replaced it
 		return false, store.Unless(err, store.ErrNotFound)
 	}
 	there := *d

@@ -179,7 +179,10 @@ func (s *Session) reword(ctx context.Context, v *session.State, p ghapp.Pull) er
 		return err
 	}
 	spec.Was = &s.Kept.Said
-	ref, err := s.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-text", s.ID, v.Seq), Kind: ghapp.WriteEditPull, Thread: p.Ref, Pull: spec})
+	ref, err := s.Ensure(
+		ctx,
+		ghapp.Write{Key: fmt.Sprintf("pull-%s-%d-text", s.ID, v.Seq), Kind: ghapp.WriteEditPull, Thread: p.Ref, Pull: spec},
+	)
 	var no *ghapp.Refusal
 	if errors.As(err, &no) { // the session continues without the new text
 		return nil

@@ -83,9 +83,15 @@ var (
 	headingRE = pattern.Lazy(`^ {0,3}(?:#{1,6}[ \t]+(.*?)[ \t#]*|(?:\*\*|__)(.+?)(?:\*\*|__):?)[ \t]*$`)
 	fenceRE   = pattern.Lazy("^ {0,3}(`{3,}|~{3,})")
 	boxRE     = pattern.Lazy(`^\s*(?:[-*+]|\d+[.)])\s+\[[ xX]\]`)
-	aboutRE   = pattern.Lazy(`(?i)\b(descri\w*|summary|overview|changes?|changed|what|why|motivation|purpose|proposal|proposed|about|context|details|background)\b`)
-	otherRE   = pattern.Lazy(`(?i)\b(type|kind|checklist|check ?list|test\w*|screenshots?|issues?|tickets?|breaking|review\w*|verif\w*|deploy\w*|how)\b`)
-	closesRE  = pattern.Lazy(`(?i)^([\s>*+-]*)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*]*(?:#\s*(?:\(?\s*(?:issue|issue number|number|nnn+|xxx+|id|_+)?\s*\)?)|\(?issue\)?)\s*\.?\s*$`)
+	aboutRE   = pattern.Lazy(
+		`(?i)\b(descri\w*|summary|overview|changes?|changed|what|why|motivation|purpose|proposal|proposed|about|context|details|background)\b`,
+	)
+	otherRE = pattern.Lazy(
+		`(?i)\b(type|kind|checklist|check ?list|test\w*|screenshots?|issues?|tickets?|breaking|review\w*|verif\w*|deploy\w*|how)\b`,
+	)
+	closesRE = pattern.Lazy(
+		`(?i)^([\s>*+-]*)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)\b[\s:*]*(?:#\s*(?:\(?\s*(?:issue|issue number|number|nnn+|xxx+|id|_+)?\s*\)?)|\(?issue\)?)\s*\.?\s*$`,
+	)
 )
 
 // fill puts the text of a session into a form: below the heading that asks for it, else

@@ -33,12 +33,21 @@ func (s *Session) spec(ctx context.Context, v *session.State, to, before string)
 	}
 	set := s.Config.PullRequest
 	out := &ghapp.PullSpec{
-		Base: to, Head: v.Branch, Title: render.PullTitle(strings.TrimSpace(heading)), Body: render.PullBody(v, s.Requester, from),
-		Closes: from.Closes(), Draft: set.Draft == nil || *set.Draft,
+		Base:   to,
+		Head:   v.Branch,
+		Title:  render.PullTitle(strings.TrimSpace(heading)),
+		Body:   render.PullBody(v, s.Requester, from),
+		Closes: from.Closes(),
+		Draft:  set.Draft == nil || *set.Draft,
 	}
 	words := policy.PullWords{
-		Branch: policy.BranchValues{Number: s.Thread.Number, Title: cmp.Or(issue.Title, "task"), Session: s.ID, Mode: v.Task.Mode},
-		Title:  strings.TrimSpace(heading), Head: v.Branch, Base: to, Requester: s.Requester,
+		Branch: policy.BranchValues{
+			Number:  s.Thread.Number,
+			Title:   cmp.Or(issue.Title, "task"),
+			Session: s.ID,
+			Mode:    v.Task.Mode,
+		},
+		Title: strings.TrimSpace(heading), Head: v.Branch, Base: to, Requester: s.Requester,
 		Summary: render.PullSummary(v, s.Thread.Number), Files: render.PullFiles(v),
 	}
 	if title := words.Line(set.Title); title != "" { //control:title-template

@@ -114,8 +114,12 @@ func New(c Config) (*Queue, error) {
 	}
 	c.defaults()
 	q := &Queue{
-		Config: c, offers: make(chan *offer), finished: make(chan *offer), quit: make(chan struct{}), done: make(chan struct{}),
-		more: map[string]chan struct{}{},
+		Config:   c,
+		offers:   make(chan *offer),
+		finished: make(chan *offer),
+		quit:     make(chan struct{}),
+		done:     make(chan struct{}),
+		more:     map[string]chan struct{}{},
 	}
 	workers := river.NewWorkers()
 	if err := river.AddWorkerSafely(workers, river.WorkFunc(q.wake)); err != nil {

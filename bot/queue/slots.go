@@ -102,7 +102,8 @@ func (s *slots) fits(o *offer) bool {
 	if o.Priority <= store.PriorityAnswer {
 		total += s.limits.Reserve
 	}
-	return len(s.running) < total && s.repos[repo(o.Thread)] < s.limits.Repo && (o.Sender == "" || s.users[o.Sender] < s.limits.User)
+	return len(s.running) < total && s.repos[repo(o.Thread)] < s.limits.Repo &&
+		(o.Sender == "" || s.users[o.Sender] < s.limits.User)
 }
 
 // before orders offers by priority, by number of running threads of the repository, and

@@ -64,7 +64,10 @@ func NewWrites(l Limits) *Writes {
 func (w *Writes) Wait(now time.Time, c Class, repo string) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	longest := max(w.minute.Wait(now, repo, w.reserved(c, w.minute.Size)), w.hour.Wait(now, repo, w.reserved(c, w.hour.Size)))
+	longest := max(
+		w.minute.Wait(now, repo, w.reserved(c, w.minute.Size)),
+		w.hour.Wait(now, repo, w.reserved(c, w.hour.Size)),
+	)
 	if c == Outsider {
 		longest = max(longest, w.outsider.Wait(now, repo, 0)) //control:outsiders-apart
 	}
@@ -106,7 +109,11 @@ func (w *Writes) Before(a, b Turn) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	order := [...]int{First: 0, Work: 1, Progress: 2, Outsider: 3}
-	return cmp.Or(cmp.Compare(order[a.Class], order[b.Class]), cmp.Compare(w.hour.count(a.Repo), w.hour.count(b.Repo)), a.Since.Compare(b.Since))
+	return cmp.Or(
+		cmp.Compare(order[a.Class], order[b.Class]),
+		cmp.Compare(w.hour.count(a.Repo), w.hour.count(b.Repo)),
+		a.Since.Compare(b.Since),
+	)
 }
 
 // MarshalJSON returns the writes of the last hour, to be kept across a restart, because

@@ -31,7 +31,11 @@ func Answer(s *session.State) []string {
 	}
 	parts = numberParts("Answer", parts)
 	if missing > 0 {
-		parts[len(parts)-1] += fmt.Sprintf("\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for the rest with `/agent …`.\n", maxParts, plural(missing, "character"))
+		parts[len(parts)-1] += fmt.Sprintf(
+			"\n---\n\nI stop here: an answer gets at most %d comments, and %s are missing. Ask for the rest with `/agent …`.\n",
+			maxParts,
+			plural(missing, "character"),
+		)
 	}
 	return parts
 }
@@ -91,5 +95,10 @@ func summaryFor(o *session.Outcome, thread int) string {
 		return summary(o)
 	}
 	beginning := splitToFit(clean(o.Summary), maxInline)[0]
-	return beginning + fmt.Sprintf("\n\nThe rest is long: the whole answer is in my comments in #%d.\n\n", thread) + testResults(o)
+	return beginning + fmt.Sprintf(
+		"\n\nThe rest is long: the whole answer is in my comments in #%d.\n\n",
+		thread,
+	) + testResults(
+		o,
+	)
 }

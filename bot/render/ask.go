@@ -42,7 +42,9 @@ func Approval(a session.Asked, requester string) string {
 	shown := untrusted.EscapeVisible(a.Display)
 	b.WriteString(fenced(lang, shown))
 	if !strings.Contains(clean(fenced(lang, shown)), shown) {
-		b.WriteString("A space or a backslash was added above, so that GitHub, bots and runners do not act on the text; it is carried out without them.\n\n")
+		b.WriteString(
+			"A space or a backslash was added above, so that GitHub, bots and runners do not act on the text; it is carried out without them.\n\n",
+		)
 	}
 	b.WriteString(reasons(a) + requestFacts(a, requester))
 	fmt.Fprintf(&b, "`/agent approve %s` %s. `/agent deny %s <reason>` refuses it, %s.\n", a.ID, approved, a.ID, denied)

@@ -38,7 +38,11 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
 	if l.Before > 0 {
-		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
+		phase, icon = fmt.Sprintf(
+			"%s: %s ahead",
+			session.PhaseWaitingModel,
+			plural(l.Before, "run"),
+		), icons[session.PhaseWaitingModel]
 	}
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
 	b.WriteString(whyItBegan(s)) //control:why-it-started
@@ -58,7 +62,12 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	b.WriteString(notSetUp(s.Timeline))
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
-		fmt.Fprintf(&b, "Pull request: #%d%s\n\n", l.Pull, map[bool]string{true: ", with the earlier changes"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0])
+		fmt.Fprintf(
+			&b,
+			"Pull request: #%d%s\n\n",
+			l.Pull,
+			map[bool]string{true: ", with the earlier changes"}[s.Phase == session.PhaseNoChanges && len(s.Files) > 0],
+		)
 	}
 	if len(l.Green) > 0 {
 		b.WriteString(GreenChecks(l.Green) + "\n\n")

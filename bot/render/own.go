@@ -9,17 +9,33 @@ import (
 
 // CustomBroken says that a repository's custom command cannot be called.
 func CustomBroken(c custom.Command) string {
-	return fmt.Sprintf("I did nothing: the file of the command %s needs a fix first.\n\n> %s\n\n`handrail config check` checks these files. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), words(line(c.Err.Error(), 300)), c.Name)
+	return fmt.Sprintf(
+		"I did nothing: the file of the command %s needs a fix first.\n\n> %s\n\n`handrail config check` checks these files. For a task that begins with this word, write `/agent task: %s …`.",
+		code(c.Name),
+		words(line(c.Err.Error(), 300)),
+		c.Name,
+	)
 }
 
 // CustomMisuse says that a repository's custom command was called with wrong arguments.
 func CustomMisuse(c custom.Command, wrong string) string {
-	return fmt.Sprintf("I did nothing: %s %s. Usage: %s. For a task that begins with this word, write `/agent task: %s …`.", code(c.Name), wrong, code("/agent "+c.Usage()), c.Name)
+	return fmt.Sprintf(
+		"I did nothing: %s %s. Usage: %s. For a task that begins with this word, write `/agent task: %s …`.",
+		code(c.Name),
+		wrong,
+		code("/agent "+c.Usage()),
+		c.Name,
+	)
 }
 
 // CustomModeConflict says that a custom command was called with a mode that contradicts its own.
 func CustomModeConflict(c custom.Command, mode string) string {
-	return fmt.Sprintf("I did nothing: the command %s runs in %s mode, so `--mode %s` contradicts it. Leave the flag out.", code(c.Name), code(c.Mode), clean(line(mode, 40)))
+	return fmt.Sprintf(
+		"I did nothing: the command %s runs in %s mode, so `--mode %s` contradicts it. Leave the flag out.",
+		code(c.Name),
+		code(c.Mode),
+		clean(line(mode, 40)),
+	)
 }
 
 // CustomCommands lists the repository's custom commands, or reports why they cannot be read.

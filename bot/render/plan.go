@@ -15,7 +15,12 @@ func planText(a session.Asked, requester string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### 📋 Plan `%s`\n\n%s\n\n---\n\n", a.ID, askedText(a))
 	b.WriteString(reasons(a))
-	fmt.Fprintf(&b, "`/agent approve %s` starts exactly this plan, once. `/agent` and your changes make another plan, with another id. `/agent deny %s` drops it.\n\n", a.ID, a.ID)
+	fmt.Fprintf(
+		&b,
+		"`/agent approve %s` starts exactly this plan, once. `/agent` and your changes make another plan, with another id. `/agent deny %s` drops it.\n\n",
+		a.ID,
+		a.ID,
+	)
 	b.WriteString(requestFacts(a, requester))
 	return b.String()
 }
@@ -31,7 +36,10 @@ func before(a session.Asked) []string {
 	if !hasOwnComment(a.Kind) || utf8.RuneCountInString(whole) <= maxAsked {
 		return nil
 	}
-	return numberParts(map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan], splitToFit(whole, answerRoom))
+	return numberParts(
+		map[bool]string{true: "Plan", false: "Question"}[a.Kind == session.AskPlan],
+		splitToFit(whole, answerRoom),
+	)
 }
 
 // Before returns the comments that precede the asking one, see [Requests]. They are
@@ -42,7 +50,9 @@ func Before(r Request) []untrusted.Post {
 	for i, text := range parts {
 		p := untrusted.Post{Text: text}
 		if !r.isOpen() {
-			p = untrusted.Post{Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledTitle(r), i+1, len(parts)), Text: text}}}
+			p = untrusted.Post{
+				Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s, %d of %d", settledTitle(r), i+1, len(parts)), Text: text}},
+			}
 		}
 		out = append(out, p)
 	}
@@ -69,9 +79,19 @@ func PlanIsPast(r, newest *session.Request) string {
 	case r.Approval.State == policy.Used, r.Approval.IsApproved():
 		return fmt.Sprintf("Plan `%s` was approved%s already, and a plan runs only once. Nothing was done.", r.ID, by)
 	case newest != r && newest.Approval.IsPending():
-		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` starts the new one.", r.ID, newest.ID, newest.ID)
+		return fmt.Sprintf(
+			"Plan `%s` was replaced by plan `%s`. Nothing was done; `/agent approve %s` starts the new one.",
+			r.ID,
+			newest.ID,
+			newest.ID,
+		)
 	case newest != r:
-		return fmt.Sprintf("Plan `%s` was replaced by plan `%s`, which was %s. Nothing was done.", r.ID, newest.ID, planEnd(newest))
+		return fmt.Sprintf(
+			"Plan `%s` was replaced by plan `%s`, which was %s. Nothing was done.",
+			r.ID,
+			newest.ID,
+			planEnd(newest),
+		)
 	}
 	return fmt.Sprintf("Plan `%s` was %s%s. Nothing was done; `/agent plan …` makes a new one.", r.ID, planEnd(r), by)
 }

@@ -114,10 +114,18 @@ func (o Origin) words() string {
 		fmt.Fprintf(&b, "Comes from #%d.\n\n", o.Number)
 	}
 	if o.Beside != "" {
-		fmt.Fprintf(&b, "I do not push to %s itself: it is the default branch, it is protected, or the configuration excludes it. Merging this brings the work there.\n\n", code(o.Beside))
+		fmt.Fprintf(
+			&b,
+			"I do not push to %s itself: it is the default branch, it is protected, or the configuration excludes it. Merging this brings the work there.\n\n",
+			code(o.Beside),
+		)
 	}
 	if o.Fork != "" {
-		fmt.Fprintf(&b, "That pull request comes from a fork. This one has its commits up to %s, and mine on top.\n\n", o.Fork)
+		fmt.Fprintf(
+			&b,
+			"That pull request comes from a fork. This one has its commits up to %s, and mine on top.\n\n",
+			o.Fork,
+		)
 	}
 	return b.String()
 }

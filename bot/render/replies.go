@@ -51,13 +51,22 @@ func Replies(list []string) string {
 // LeftOut says that a comment exceeded the maximum number of commands.
 func LeftOut(done, more int) string {
 	them := map[bool]string{true: "it", false: "them"}[more == 1]
-	return fmt.Sprintf("I carry out the first %s of a comment; this one had %d more, and I skipped %s. Write %s in another comment.", plural(done, "command"), more, them, them)
+	return fmt.Sprintf(
+		"I carry out the first %s of a comment; this one had %d more, and I skipped %s. Write %s in another comment.",
+		plural(done, "command"),
+		more,
+		them,
+		them,
+	)
 }
 
 // Postponed says that the user's quota for the hour is used up.
 func Postponed(login string, until time.Time) string {
-	return fmt.Sprintf("%s, you have reached the limit of requests for this hour. Your comment is not lost: I continue with it at %s. `/agent stop` and answers to requests work before that.",
-		clean(login), until.UTC().Format("15:04 UTC"))
+	return fmt.Sprintf(
+		"%s, you have reached the limit of requests for this hour. Your comment is not lost: I continue with it at %s. `/agent stop` and answers to requests work before that.",
+		clean(login),
+		until.UTC().Format("15:04 UTC"),
+	)
 }
 
 // Transferred is the reason for ending a session after the transfer of its issue.
@@ -71,7 +80,11 @@ func TransferredHere(from thread.Ref, v *session.State) string {
 	if len(v.Checkpoints) > 0 {
 		kept = fmt.Sprintf("The work so far is on the branch %s of %s.", code(v.Branch), from.Repository())
 	}
-	return fmt.Sprintf("I worked on this before the transfer, as %s, and ended that session: its branch and its rules belong to that repository. %s Start here with `/agent` and your request.", code(from.String()), kept)
+	return fmt.Sprintf(
+		"I worked on this before the transfer, as %s, and ended that session: its branch and its rules belong to that repository. %s Start here with `/agent` and your request.",
+		code(from.String()),
+		kept,
+	)
 }
 
 // NotStarted says why a command was not carried out.
@@ -91,7 +104,10 @@ func CouldNotStart(err error) string { return sentence("I could not start: " + c
 // AsksOnly replies to a command on a pull request that only asks for approval in the
 // session of another thread.
 func AsksOnly(thread int) string {
-	return fmt.Sprintf("This pull request only asks about one edit of the session in #%d. Answer with a review here, or write your request there.", thread)
+	return fmt.Sprintf(
+		"This pull request only asks about one edit of the session in #%d. Answer with a review here, or write your request there.",
+		thread,
+	)
 }
 
 // NoneRuns replies to a stop command when the session is already over.
@@ -105,7 +121,11 @@ func TaskHint(command, words string) string {
 	if words == "" {
 		return ""
 	}
-	return fmt.Sprintf(" If you meant a task, write `/agent task: %s %s`.", command, line(strings.ReplaceAll(words, "`", ""), 60))
+	return fmt.Sprintf(
+		" If you meant a task, write `/agent task: %s %s`.",
+		command,
+		line(strings.ReplaceAll(words, "`", ""), 60),
+	)
 }
 
 // NothingToResume says that the session to resume is already done.
@@ -137,7 +157,10 @@ func Diff(v *session.State, page string) string {
 	if len(v.Files) == 0 {
 		b.WriteString("All changes of this session were undone: there is no diff.\n\n")
 	}
-	return b.String() + fmt.Sprintf("[The whole diff of the branch](%s), with commits that others pushed in between.", page)
+	return b.String() + fmt.Sprintf(
+		"[The whole diff of the branch](%s), with commits that others pushed in between.",
+		page,
+	)
 }
 
 // MaxDiff is the maximum size of a diff shown in comments, in bytes.
@@ -147,7 +170,9 @@ const MaxDiff = 300_000
 func DiffParts(diff string) []untrusted.Post {
 	parts, ok := plainParts(diff)
 	if !ok || diff == "" {
-		return []untrusted.Post{{Text: "The diff is not shown here: it is too long for comments, or has characters that they do not keep."}}
+		return []untrusted.Post{
+			{Text: "The diff is not shown here: it is too long for comments, or has characters that they do not keep."},
+		}
 	}
 	out := make([]untrusted.Post, len(parts))
 	for i, part := range parts {
@@ -197,7 +222,10 @@ const EditedIn = "I read a text when it is posted, not when it is edited, so the
 
 // ServerDied is the reason for ending a session after repeated server crashes.
 func ServerDied(times int) string {
-	return fmt.Sprintf("The server crashed %d times in a row on this session, so it does not try again by itself. Its operator finds more in the log. The work so far stays on the branch.", times)
+	return fmt.Sprintf(
+		"The server crashed %d times in a row on this session, so it does not try again by itself. Its operator finds more in the log. The work so far stays on the branch.",
+		times,
+	)
 }
 
 // StoppedBy is the reason for ending a session on request; v is its current state.
@@ -226,12 +254,19 @@ func CouldNotGoOn(err error) string {
 
 // Fault replies to a text that caused an internal error.
 func Fault(err error) string {
-	return sentence("I could not do this: "+clean(err.Error())) + " I do not try again by myself; put it in other words, or ask the operator of this server."
+	return sentence(
+		"I could not do this: "+clean(err.Error()),
+	) + " I do not try again by myself; put it in other words, or ask the operator of this server."
 }
 
 // Ended is the minimal report of a session's end, if nothing else of it can be shown.
 func Ended(p session.Phase, cause error) string {
-	return fmt.Sprintf("%s **%s**\n\n%s The branch is kept. `/agent retry` tries once more; `/agent` and your request start anew.", icons[p], p, sentence("The session ended here: "+clean(cause.Error())))
+	return fmt.Sprintf(
+		"%s **%s**\n\n%s The branch is kept. `/agent retry` tries once more; `/agent` and your request start anew.",
+		icons[p],
+		p,
+		sentence("The session ended here: "+clean(cause.Error())),
+	)
 }
 
 // NotOpen says that no request with this id is open, and lists those that are.
@@ -271,10 +306,17 @@ func Settled(told []string) string {
 func WhichRequest(verb string, open []session.Asked) string {
 	for _, a := range open {
 		if len(open) == 1 && a.Severity == "critical" && verb == "approve" {
-			return fmt.Sprintf("`%s` is critical, so approve it by its id: `/agent approve %s`. Nothing was approved.", a.ID, a.ID)
+			return fmt.Sprintf(
+				"`%s` is critical, so approve it by its id: `/agent approve %s`. Nothing was approved.",
+				a.ID,
+				a.ID,
+			)
 		}
 	}
-	return fmt.Sprintf("I cannot tell which request you mean: several were open, or another one than now. Write %s.", commandsFor(verb, open))
+	return fmt.Sprintf(
+		"I cannot tell which request you mean: several were open, or another one than now. Write %s.",
+		commandsFor(verb, open),
+	)
 }
 
 // AskedAnew says that the comment with these requests was deleted and is posted again.
@@ -283,12 +325,19 @@ func AskedAnew(gone []session.Asked) string {
 	for i, a := range gone {
 		ids[i] = "`" + a.ID + "`"
 	}
-	return fmt.Sprintf("The comment with the request %s was deleted, so I ask again under the same id. Answer the new comment.", strings.Join(ids, ", "))
+	return fmt.Sprintf(
+		"The comment with the request %s was deleted, so I ask again under the same id. Answer the new comment.",
+		strings.Join(ids, ", "),
+	)
 }
 
 // NotAll names the requests that "all" leaves out.
 func NotAll(verb string, left []session.Asked) string {
-	return fmt.Sprintf("%s by `all`, because critical and later requests need their id: %s.", map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"], commandsFor(verb, left))
+	return fmt.Sprintf(
+		"%s by `all`, because critical and later requests need their id: %s.",
+		map[bool]string{true: "Not approved", false: "Not denied"}[verb == "approve"],
+		commandsFor(verb, left),
+	)
 }
 
 // commandsFor lists the commands that answer the requests one by one.
@@ -308,7 +357,10 @@ func DidYouMean(verb string, open []session.Asked, ids ...string) string {
 	}
 	switch {
 	case verb != "approve" && verb != "deny":
-		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done. For a task of one word, write `/agent task: …`.", verb)
+		return fmt.Sprintf(
+			"Did you mean `/agent %s`? Nothing was done. For a task of one word, write `/agent task: …`.",
+			verb,
+		)
 	case len(open) == 0:
 		return fmt.Sprintf("Did you mean `/agent %s`? Nothing was done, and nothing is waiting for approval here.", verb)
 	}
@@ -333,14 +385,20 @@ func RequestsStayOpen(open []session.Asked, asks bool, url func(id string) strin
 			b.WriteString(reasons(a))
 		}
 	}
-	fmt.Fprintf(&b, "Only a command answers: %s, or the same with `deny` and your reason. The agent reads your comment when it resumes. For something else, write `/agent task: …`; that withdraws the open requests.", commandsFor("approve", open))
+	fmt.Fprintf(
+		&b,
+		"Only a command answers: %s, or the same with `deny` and your reason. The agent reads your comment when it resumes. For something else, write `/agent task: …`; that withdraws the open requests.",
+		commandsFor("approve", open),
+	)
 	return b.String()
 }
 
 // WhichMeant asks which open item an ambiguous answer is for.
 func WhichMeant(questions, requests []session.Asked) string {
 	var b strings.Builder
-	b.WriteString("I cannot tell which question you answered, so I only pass it on to the agent. Quote the question, and write the answer below it")
+	b.WriteString(
+		"I cannot tell which question you answered, so I only pass it on to the agent. Quote the question, and write the answer below it",
+	)
 	if len(requests) > 0 {
 		b.WriteString("; or write " + commandsFor("approve", requests) + ", or the same with `deny`")
 	}
@@ -366,17 +424,26 @@ func TooLate(r session.Resolved) string {
 // BaseIsGone says that a pull request targets another branch because its original target
 // is gone.
 func BaseIsGone(was, is string) string {
-	return fmt.Sprintf("The branch `%s`, the first target of this pull request, no longer exists; it now goes to `%s`.\n\n", was, is)
+	return fmt.Sprintf(
+		"The branch `%s`, the first target of this pull request, no longer exists; it now goes to `%s`.\n\n",
+		was,
+		is,
+	)
 }
 
 // NoPull locates the work when no pull request could be opened.
 func NoPull(branch, why string) string {
-	return sentence(fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why)))
+	return sentence(
+		fmt.Sprintf("The work is on the branch `%s`. I could not open a pull request for it: %s", branch, clean(why)),
+	)
 }
 
 // NoBase says that the configured base branch does not exist.
 func NoBase(branch string) string {
-	return fmt.Sprintf("`pull_request.base` names %s, but there is no such branch. Correct it or create the branch, then ask again.", code(branch))
+	return fmt.Sprintf(
+		"`pull_request.base` names %s, but there is no such branch. Correct it or create the branch, then ask again.",
+		code(branch),
+	)
 }
 
 // AfterTheMerge begins the text of a pull request with work done after the previous one
@@ -393,7 +460,12 @@ func BesideThePull(number int, branch string) string {
 
 // ClosedMeanwhile locates work after its pull request was closed during the session.
 func ClosedMeanwhile(number int, branch string) string {
-	return fmt.Sprintf("#%d was closed while I was still working. My later changes are on the branch %s, in no pull request: reopen #%d, or open another one.", number, code(branch), number)
+	return fmt.Sprintf(
+		"#%d was closed while I was still working. My later changes are on the branch %s, in no pull request: reopen #%d, or open another one.",
+		number,
+		code(branch),
+		number,
+	)
 }
 
 // NotAsked lists the configured labels and reviewers that could not be set.
@@ -407,10 +479,19 @@ func NotAsked(labels, reviewers []string) string {
 		return strings.Join(all, ", ")
 	}
 	if len(labels) > 0 {
-		out = append(out, fmt.Sprintf("I could not set %s: this repository has no such label, or I lack the permission.", names(labels)))
+		out = append(
+			out,
+			fmt.Sprintf("I could not set %s: this repository has no such label, or I lack the permission.", names(labels)),
+		)
 	}
 	if len(reviewers) > 0 {
-		out = append(out, fmt.Sprintf("I could not request a review from %s: GitHub accepts only users and teams with read access, and not the author.", names(reviewers)))
+		out = append(
+			out,
+			fmt.Sprintf(
+				"I could not request a review from %s: GitHub accepts only users and teams with read access, and not the author.",
+				names(reviewers),
+			),
+		)
 	}
 	return strings.Join(out, "\n\n")
 }

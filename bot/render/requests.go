@@ -38,7 +38,12 @@ func Requests(list []Request, requester, progress string) untrusted.Post {
 	case len(open) == 0:
 		b.WriteString("Settled: nothing is waiting here.\n")
 	case len(list) > 1:
-		fmt.Fprintf(&b, "**%s of one turn**, the most severe first; %d open. Each needs its own answer.\n\n", plural(len(list), "request"), len(open))
+		fmt.Fprintf(
+			&b,
+			"**%s of one turn**, the most severe first; %d open. Each needs its own answer.\n\n",
+			plural(len(list), "request"),
+			len(open),
+		)
 	}
 	for _, r := range sorted {
 		text := Approval(r.Asked, requester) + NotReviewed(r.NotReviewed)

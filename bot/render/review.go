@@ -35,12 +35,24 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	if requester != "" {
 		whom = " for " + clean(requester)
 	}
-	fmt.Fprintf(&b, "An agent is working on #%d%s, on the branch %s. This edit needs approval first, so it is not there yet. **The diff of this pull request is the whole edit**: %s.\n\n",
-		thread, whom, code(a.Review.Base), paths(a.Paths))
+	fmt.Fprintf(
+		&b,
+		"An agent is working on #%d%s, on the branch %s. This edit needs approval first, so it is not there yet. **The diff of this pull request is the whole edit**: %s.\n\n",
+		thread,
+		whom,
+		code(a.Review.Base),
+		paths(a.Paths),
+	)
 	b.WriteString(reasons(a))
 	fmt.Fprintf(&b, "| your answer | effect |\n|---|---|\n")
-	fmt.Fprintf(&b, "| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n", code(a.Review.Base))
-	b.WriteString("| review: **request changes** | the edit is dropped; the agent gets your words and goes on without it |\n")
+	fmt.Fprintf(
+		&b,
+		"| review: **approve** | exactly this diff goes to %s with the next commit of the bot; this pull request is closed and its branch deleted |\n",
+		code(a.Review.Base),
+	)
+	b.WriteString(
+		"| review: **request changes** | the edit is dropped; the agent gets your words and goes on without it |\n",
+	)
 	b.WriteString("| **close** it | the edit is dropped; the agent goes on without it |\n")
 	b.WriteString("| **merge** it yourself | like an approval |\n")
 	b.WriteString("| review or comment without a verdict | nothing yet |\n")
@@ -48,7 +60,13 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 	if !a.Deadline.IsZero() {
 		fmt.Fprintf(&b, "| none until %s | the edit is dropped |\n", a.Deadline.UTC().Format("2006-01-02 15:04 MST"))
 	}
-	fmt.Fprintf(&b, "\nOnly answers of this repository's approvers count; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n", thread, a.ID, a.ID)
+	fmt.Fprintf(
+		&b,
+		"\nOnly answers of this repository's approvers count; one rejection wins. In #%d, `/agent approve %s` and `/agent deny %s <reason>` do the same.\n\n",
+		thread,
+		a.ID,
+		a.ID,
+	)
 	fmt.Fprintf(&b, "request `%s` · commit `%.12s` · sha256 `%s`\n", a.ID, a.Review.Commit, a.Digest)
 	return limit(b.String(), maxBody)
 }
@@ -57,7 +75,11 @@ func ReviewBody(a session.Asked, requester string, thread int) string {
 func ReviewNotice(a session.Asked, pull int, requester, progress string) untrusted.Post {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### ✋ Approval `%s`: the agent wants to change %s\n\n", a.ID, paths(a.Paths))
-	fmt.Fprintf(&b, "The edit is in #%d. Answer with a review there: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n", pull)
+	fmt.Fprintf(
+		&b,
+		"The edit is in #%d. Answer with a review there: approve takes exactly that diff, request changes drops it and tells the agent why.\n\n",
+		pull,
+	)
 	b.WriteString(reasons(a) + requestFacts(a, requester))
 	fmt.Fprintf(&b, "`/agent approve %s` and `/agent deny %s <reason>` here do the same.\n", a.ID, a.ID)
 	b.WriteString(toProgress(progress))
@@ -93,7 +115,13 @@ func (e ReviewEnd) Text(thread int, commit func(string) string) string {
 	goes := "continues"
 	switch {
 	case e.Commit != "":
-		text = fmt.Sprintf("**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).", by, code(e.Asked.Review.Base), e.Commit, commit(e.Commit))
+		text = fmt.Sprintf(
+			"**Taken**: approved%s. The edit is on %s with [`%.7s`](%s).",
+			by,
+			code(e.Asked.Review.Base),
+			e.Commit,
+			commit(e.Commit),
+		)
 	case e.By.Verdict == policy.Approved:
 		goes = "is"
 		text = "**Not used**: it was approved" + by + ", but the session ended first."

@@ -17,9 +17,20 @@ const ReviewDependencies = "Look at what this repository depends on: manifests a
 // ReviewSince is the task of reviewing the new commits of a branch.
 func ReviewSince(branch, from, to string) string {
 	if from == "" {
-		return fmt.Sprintf("Review the newest commits of %s, up to %.12s: what is wrong in them, where, and how that shows.", line(branch, 100), to)
+		return fmt.Sprintf(
+			"Review the newest commits of %s, up to %.12s: what is wrong in them, where, and how that shows.",
+			line(branch, 100),
+			to,
+		)
 	}
-	return fmt.Sprintf("Review what %s gained since %.12s, up to %.12s (git diff %.12s..%.12s): what is wrong in it, where, and how that shows.", line(branch, 100), from, to, from, to)
+	return fmt.Sprintf(
+		"Review what %s gained since %.12s, up to %.12s (git diff %.12s..%.12s): what is wrong in it, where, and how that shows.",
+		line(branch, 100),
+		from,
+		to,
+		from,
+		to,
+	)
 }
 
 // ReviewStale is the task of examining pull requests without activity.
@@ -28,7 +39,11 @@ func ReviewStale(numbers []int, days int) string {
 	for _, n := range numbers {
 		out = append(out, fmt.Sprintf("#%d", n))
 	}
-	return fmt.Sprintf("These pull requests had no activity for %d days: %s. Read each with the tool github, and say in a line each what it waits for, and who could do what next.", days, strings.Join(out, ", "))
+	return fmt.Sprintf(
+		"These pull requests had no activity for %d days: %s. Read each with the tool github, and say in a line each what it waits for, and who could do what next.",
+		days,
+		strings.Join(out, ", "),
+	)
 }
 
 // BySchedule is the reason why a scheduled session began.
@@ -39,7 +54,9 @@ func ScheduleTitle(name string) string { return "Schedule: " + line(name, 80) }
 
 // ScheduleBody returns the text of a schedule's issue, with the newest result.
 func ScheduleBody(name, newest string) string {
-	head := "Results of the schedule " + code(line(name, 80)) + ". A comment follows each change. You can close this issue; a new result reopens it."
+	head := "Results of the schedule " + code(
+		line(name, 80),
+	) + ". A comment follows each change. You can close this issue; a new result reopens it."
 	if newest == "" {
 		return head
 	}

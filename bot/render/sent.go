@@ -20,13 +20,33 @@ func locateWork(b *strings.Builder, list []*session.Push, thread string) {
 		switch {
 		case s.Settled || again:
 		case s.How == session.SentRestored:
-			fmt.Fprintf(b, "> [!NOTE]\n> The branch %s was deleted, so I restored it to keep the work. Delete it again if you do not want it.\n\n", code(s.Branch))
+			fmt.Fprintf(
+				b,
+				"> [!NOTE]\n> The branch %s was deleted, so I restored it to keep the work. Delete it again if you do not want it.\n\n",
+				code(s.Branch),
+			)
 		case s.How == session.SentRebased && len(s.Said) > 0: //control:rewrite-is-told
-			fmt.Fprintf(b, "> [!NOTE]\n> On %s: %s.\n\n", code(s.Branch), words(untrusted.EscapeLine(strings.Join(s.Said, "; "))))
+			fmt.Fprintf(
+				b,
+				"> [!NOTE]\n> On %s: %s.\n\n",
+				code(s.Branch),
+				words(untrusted.EscapeLine(strings.Join(s.Said, "; "))),
+			)
 		case s.How == session.SentFallback:
-			fmt.Fprintf(b, "> [!IMPORTANT]\n> The work is on the branch %s, because I could not push it to %s%s\n\n", code(s.To), code(s.Branch), why(s))
+			fmt.Fprintf(
+				b,
+				"> [!IMPORTANT]\n> The work is on the branch %s, because I could not push it to %s%s\n\n",
+				code(s.To),
+				code(s.Branch),
+				why(s),
+			)
 		case s.How == session.SentPatch:
-			fmt.Fprintf(b, "> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s", why(s), patchPlace(s, "The work", thread))
+			fmt.Fprintf(
+				b,
+				"> [!CAUTION]\n> I could not push the work to any branch%s\n\n%s",
+				why(s),
+				patchPlace(s, "The work", thread),
+			)
 			b.WriteString("When the obstacle is gone, `/agent retry` pushes it and continues.\n\n")
 		}
 		if len(s.Held) > 0 {
@@ -42,7 +62,9 @@ func writeWithheld(b *strings.Builder, s *session.Push, thread string) {
 		fmt.Fprintf(b, "> - %s %s\n", code(f.Path), counts(f.Added, f.Removed))
 	}
 	b.WriteString("\n" + patchPlace(s, "It", thread))
-	b.WriteString("Please apply it yourself. To let me push it, give my token the permission *Workflows: read and write*: the owner of a GitHub App grants it to the App and accepts it for this repository. The token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n")
+	b.WriteString(
+		"Please apply it yourself. To let me push it, give my token the permission *Workflows: read and write*: the owner of a GitHub App grants it to the App and accepts it for this repository. The token of a workflow run can never have it: give the Action another one as its input `token`. Then ask me again.\n\n",
+	)
 }
 
 // why ends a sentence with the reasons, and appends the remote's answer.
@@ -67,8 +89,12 @@ func patchPlace(s *session.Push, what, thread string) string {
 	case n == 0 && s.Patch == "" && s.PatchSize == 0:
 		return ""
 	case n == 0:
-		return fmt.Sprintf("%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask the operator of the server for it.\n\n",
-			what, size(max(s.PatchSize, len(s.Patch))), s.Commit)
+		return fmt.Sprintf(
+			"%s is too large to be shown here (%s as a patch). It is commit `%s` in the server's mirror of this repository; ask the operator of the server for it.\n\n",
+			what,
+			size(max(s.PatchSize, len(s.Patch))),
+			s.Commit,
+		)
 	case n == 1:
 		return fmt.Sprintf("%s is in my comment in %s, as a patch.\n\n", what, thread)
 	}
@@ -102,8 +128,11 @@ func Patches(patch string) []untrusted.Post {
 		if parts, ok = packedParts(patch); !ok {
 			return nil
 		}
-		return patchComments(parts, patchKind{"", "changes.patch.gz.b64", "base64 -d changes.patch.gz.b64 | gunzip | git apply",
-			"It is packed (gzip, then base64), because it is long or has characters that a comment does not keep."})
+		return patchComments(
+			parts,
+			patchKind{"", "changes.patch.gz.b64", "base64 -d changes.patch.gz.b64 | gunzip | git apply",
+				"It is packed (gzip, then base64), because it is long or has characters that a comment does not keep."},
+		)
 	}
 	return patchComments(parts, patchKind{"diff", "changes.patch", "git apply changes.patch", ""})
 }
@@ -175,13 +204,24 @@ func patchComments(parts []string, k patchKind) []untrusted.Post {
 		title, how := "Patch", "Save the text below as `"+k.file+"` and run `"+k.apply+"` in a clone of the repository."
 		if n := len(parts); n > 1 {
 			title = fmt.Sprintf("Patch, part %d of %d", i+1, n)
-			how = fmt.Sprintf("Join the texts of all %d parts in order in `%s` and run `%s` in a clone of the repository.", n, k.file, k.apply)
+			how = fmt.Sprintf(
+				"Join the texts of all %d parts in order in `%s` and run `%s` in a clone of the repository.",
+				n,
+				k.file,
+				k.apply,
+			)
 		}
 		fmt.Fprintf(&b, "### 📎 %s\n\nI could not push this work. %s", title, how)
 		if k.why != "" {
 			b.WriteString(" " + k.why)
 		}
-		out = append(out, untrusted.Post{Text: b.String(), Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced(k.lang, part)}}})
+		out = append(
+			out,
+			untrusted.Post{
+				Text:  b.String(),
+				Folds: []untrusted.Fold{{Title: fmt.Sprintf("%s (%s)", title, size(len(part))), Text: fenced(k.lang, part)}},
+			},
+		)
 	}
 	return out
 }

@@ -74,9 +74,17 @@ type Layers struct {
 // nil if there is none.
 func Config(of Layers, v *session.State) untrusted.Post {
 	var b, table strings.Builder
-	b.WriteString("The configuration of this thread. Sources: the **server** (its operator), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n")
+	b.WriteString(
+		"The configuration of this thread. Sources: the **server** (its operator), the **repository** (`.github/agent.yml` on the default branch), or the **default**.\n\n",
+	)
 	if v != nil {
-		fmt.Fprintf(&b, "This session: mode %s, model %s, branch %s", code(cmp.Or(v.Mode, v.ModeName())), code(v.ModelName()), code(v.Branch))
+		fmt.Fprintf(
+			&b,
+			"This session: mode %s, model %s, branch %s",
+			code(cmp.Or(v.Mode, v.ModeName())),
+			code(v.ModelName()),
+			code(v.Branch),
+		)
 		if v.Task.Turns > 0 {
 			fmt.Fprintf(&b, ", %s", plural(v.Task.Turns, "turn"))
 		}

@@ -24,7 +24,12 @@ func (r Running) of(t *session.ToolRun) string {
 	if t == nil || r.Line == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s, after %s: %s\n\n", code(line(t.Title, 200)), r.After.Round(time.Second), code(line(r.Line, 200)))
+	return fmt.Sprintf(
+		"%s, after %s: %s\n\n",
+		code(line(t.Title, 200)),
+		r.After.Round(time.Second),
+		code(line(r.Line, 200)),
+	)
 }
 
 // step is one line of the timeline.

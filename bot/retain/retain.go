@@ -63,7 +63,16 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 			deleted++
 		}
 	}
-	k.Log.InfoContext(ctx, "deleted sessions that ended long ago", "deleted", deleted, "kept", kept, "before", limit.UTC().Format(time.RFC3339))
+	k.Log.InfoContext(
+		ctx,
+		"deleted sessions that ended long ago",
+		"deleted",
+		deleted,
+		"kept",
+		kept,
+		"before",
+		limit.UTC().Format(time.RFC3339),
+	)
 	return nil
 }
 

@@ -113,7 +113,14 @@ func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 	if len(repos) == 0 {
 		return
 	}
-	u.Log.WarnContext(ctx, "the App is no longer installed on repositories: their data goes when its time is over", "repositories", repos, "keep", u.Keep.String())
+	u.Log.WarnContext(
+		ctx,
+		"the App is no longer installed on repositories: their data goes when its time is over",
+		"repositories",
+		repos,
+		"keep",
+		u.Keep.String(),
+	)
 	u.EndSessions(ctx, repos)
 }
 
@@ -262,7 +269,16 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 			return 0, nil
 		}
 		if len(list) < page {
-			u.Log.InfoContext(ctx, "deleted the data of a repository without the App", "repository", repo, "sessions", deleted, "left", left)
+			u.Log.InfoContext(
+				ctx,
+				"deleted the data of a repository without the App",
+				"repository",
+				repo,
+				"sessions",
+				deleted,
+				"left",
+				left,
+			)
 			return left, nil
 		}
 		q.Before = list[len(list)-1].Created
@@ -293,7 +309,11 @@ func (u *Uninstalled) removeSession(ctx context.Context, s *store.Session) error
 	if err != nil {
 		return err
 	}
-	why := fmt.Sprintf("retention.uninstalled, %d days after the App was uninstalled from %s", u.Keep/(24*time.Hour), s.Repo)
+	why := fmt.Sprintf(
+		"retention.uninstalled, %d days after the App was uninstalled from %s",
+		u.Keep/(24*time.Hour),
+		s.Repo,
+	)
 	return store.Unless(u.delete(ctx, s, heads[s.ID], why), store.ErrNotFound)
 }
 

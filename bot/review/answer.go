@@ -9,10 +9,14 @@ import (
 // no and yes match the beginning of an answer that rejects or accepts a finding. "No
 // idea" is neither; "no problem, will do" accepts it.
 var (
-	no = pattern.Lazy(`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
-		`(?:(?:this|that|it)(?:'s| is)? )?(?:(?:works )?(?:as|is) (?:intended|designed|expected)|by design|on purpose|intended|intentional|deliberate|(?:a )?false positive|not (?:a |an )?(?:bug|fault|issue|problem)|wrong|invalid|not (?:true|wrong|right))\b|` +
-		`(?:we |i )?(?:won'?t|will not) (?:fix|change|do)|wontfix\b|(?:please )?(?:leave|keep) (?:it|this|that|as)\b|👎)`)
-	yes = pattern.Lazy(`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`)
+	no = pattern.Lazy(
+		`(?i)^\W*(?:no(?:pe|h|n)?(?:\W*$|\s*[.,;:!–—-])|nah\b|(?:i )?(?:disagree|don'?t agree|do not agree)\b|` +
+			`(?:(?:this|that|it)(?:'s| is)? )?(?:(?:works )?(?:as|is) (?:intended|designed|expected)|by design|on purpose|intended|intentional|deliberate|(?:a )?false positive|not (?:a |an )?(?:bug|fault|issue|problem)|wrong|invalid|not (?:true|wrong|right))\b|` +
+			`(?:we |i )?(?:won'?t|will not) (?:fix|change|do)|wontfix\b|(?:please )?(?:leave|keep) (?:it|this|that|as)\b|👎)`,
+	)
+	yes = pattern.Lazy(
+		`(?i)^\W*(?:yes|yep|yeah|right|true|agreed?|good (?:catch|find)|you(?:'re| are) right|fixed|done|ok(?:ay)?|thanks?|will (?:fix|do)|no (?:problem|worries),|👍)`,
+	)
 	// plainNo matches phrases that begin with "no" but reject nothing.
 	plainNo = pattern.Lazy(`(?i)^\W*no(?:pe)?[,.;:!–— -]+(?:problem|worries|idea|doubt|objections?)\b`)
 )

@@ -117,7 +117,8 @@ func (in Input) reported(f session.Finding) bool {
 	if slices.ContainsFunc(in.No, func(e session.Finding) bool { return e.Path == f.Path && alike(e, f) }) { //control:answered-no
 		return true // even if its lines have moved
 	}
-	return slices.Contains(in.Marks, Mark(f)) || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return Same(e, f) })
+	return slices.Contains(in.Marks, Mark(f)) ||
+		slices.ContainsFunc(in.Said, func(e session.Finding) bool { return Same(e, f) })
 }
 
 // heavier orders findings: certain ones before unsure ones, then by severity.

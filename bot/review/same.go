@@ -19,7 +19,9 @@ func IsMark(key string) bool { return strings.HasPrefix(key, markBegins) }
 // Mark returns the fingerprint of a finding: of its file, the enclosing definition and
 // its claim. Line numbers are left out, since every push moves them.
 func Mark(f session.Finding) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{f.Path, f.In, strings.Join(significantWords(f.Claim), " ")}, "\x00")))
+	sum := sha256.Sum256(
+		[]byte(strings.Join([]string{f.Path, f.In, strings.Join(significantWords(f.Claim), " ")}, "\x00")),
+	)
 	return markBegins + strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
 
@@ -71,6 +73,8 @@ func stem(w string) string {
 }
 
 // fillers are words without significance for the meaning of a claim.
-var fillers = strings.Fields(`a an the this that these those it its is are was were be been being will would can could may might must should shall
+var fillers = strings.Fields(
+	`a an the this that these those it its is are was were be been being will would can could may might must should shall
 	of in on at to for from by with as into onto here there where when if then and or but so because since while than
-	do does did has have had which what who how also just only always potentially possibly probably likely`)
+	do does did has have had which what who how also just only always potentially possibly probably likely`,
+)

@@ -50,7 +50,14 @@ func (b Brief) Items(ctx context.Context) ([]session.Item, error) {
 			}
 			words = review.RulesFor(words, names)
 		}
-		out = append(out, session.Item{Kind: session.ItemExplicit, Name: "How this repository wants reviews, from " + rules + " on " + b.Pull.Base + "; do as it says", Text: words})
+		out = append(
+			out,
+			session.Item{
+				Kind: session.ItemExplicit,
+				Name: "How this repository wants reviews, from " + rules + " on " + b.Pull.Base + "; do as it says",
+				Text: words,
+			},
+		)
 	case ghapp.KindOf(err) != ghapp.Permanent:
 		return nil, err
 	}
@@ -90,7 +97,13 @@ func (b Brief) earlierFindings(ctx context.Context) ([]session.Item, error) {
 	for _, f := range list {
 		fmt.Fprintf(&text, "- %s: %s%s\n", f.Where(), f.Claim, notes[review.Mark(f)])
 	}
-	return []session.Item{{Kind: session.ItemThread, Name: "What was reported before in this pull request; the author knows it, so do not report it again in any words", Text: text.String()}}, err
+	return []session.Item{
+		{
+			Kind: session.ItemThread,
+			Name: "What was reported before in this pull request; the author knows it, so do not report it again in any words",
+			Text: text.String(),
+		},
+	}, err
 }
 
 // newDiffs returns the diffs since the commit that was read last, which limits the new
@@ -110,7 +123,19 @@ func (b Brief) newDiffs(ctx context.Context) (out []session.Item, err error) {
 			continue
 		}
 		room -= len(patch)
-		out = append(out, session.Item{Kind: session.ItemThread, Name: fmt.Sprintf("New since your last review, which is all that you have to read. Diff of %s (+%d −%d)", f.Path, f.Additions, f.Deletions), Text: patch})
+		out = append(
+			out,
+			session.Item{
+				Kind: session.ItemThread,
+				Name: fmt.Sprintf(
+					"New since your last review, which is all that you have to read. Diff of %s (+%d −%d)",
+					f.Path,
+					f.Additions,
+					f.Deletions,
+				),
+				Text: patch,
+			},
+		)
 	}
 	return out, err
 }

@@ -71,7 +71,10 @@ func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk,
 		return nil, nil
 	}
 	talks, err := s.talks(ctx, s.Client, s.Keyed, s.commit())
-	talks = slices.DeleteFunc(talks, func(t talk) bool { return t.look == s.postingID() }) // left by an interrupted attempt
+	talks = slices.DeleteFunc(
+		talks,
+		func(t talk) bool { return t.look == s.postingID() },
+	) // left by an interrupted attempt
 	isNo, open, ended := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, t := range talks {
 		if t.isNo {
@@ -100,7 +103,8 @@ func (s Session) earlierOutcomes(ctx context.Context, in *review.Input) ([]talk,
 func (s Session) settle(ctx context.Context, in review.Input, talks []talk) error {
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
-			return f.Refuted == "" && (review.Mark(f) == t.mark || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
+			return f.Refuted == "" &&
+				(review.Mark(f) == t.mark || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
 		})
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue
@@ -192,7 +196,8 @@ func (s Session) read(path string) bool {
 		}
 	}
 	return slices.ContainsFunc(items, func(it session.Item) bool {
-		return strings.Contains(it.Name, "Diff of ") && strings.Contains(it.Name, path+" (") && !strings.Contains(it.Text, "[shortened")
+		return strings.Contains(it.Name, "Diff of ") && strings.Contains(it.Name, path+" (") &&
+			!strings.Contains(it.Text, "[shortened")
 	})
 }
 
@@ -250,7 +255,17 @@ func (s Session) spec(r review.Review) *ghapp.ReviewSpec {
 		spec.Commit = "" // it may be gone, and no line needs it
 	}
 	for _, c := range r.Comments {
-		spec.Comments = append(spec.Comments, ghapp.Inline{Path: c.Path, Line: c.To, StartLine: c.From, Left: c.Old, Body: c.Body, Key: c.Mark + "." + s.postingID()})
+		spec.Comments = append(
+			spec.Comments,
+			ghapp.Inline{
+				Path:      c.Path,
+				Line:      c.To,
+				StartLine: c.From,
+				Left:      c.Old,
+				Body:      c.Body,
+				Key:       c.Mark + "." + s.postingID(),
+			},
+		)
 	}
 	return spec
 }

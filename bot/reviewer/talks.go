@@ -27,7 +27,12 @@ const goneKey = "gone-"
 
 // talks returns the bot's review threads about findings, in their state at the commit
 // head. keyed returns the key that a text claims to have.
-func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body string) string, head string) ([]talk, error) {
+func (p Place) talks(
+	ctx context.Context,
+	c *ghapp.Client,
+	keyed func(body string) string,
+	head string,
+) ([]talk, error) {
 	list, err := reads.AllThreads(ctx, c, p.Thread)
 	if ghapp.KindOf(err) == ghapp.Permanent && err != nil {
 		return nil, nil // without the permission there are no threads to read
@@ -62,7 +67,12 @@ func (p Place) talks(ctx context.Context, c *ghapp.Client, keyed func(body strin
 }
 
 // readReplies reads the replies. The newest one that rejects or accepts the finding counts.
-func (t *talk) readReplies(ctx context.Context, self string, keyed func(string) string, counts func(context.Context, string) (bool, error)) error {
+func (t *talk) readReplies(
+	ctx context.Context,
+	self string,
+	keyed func(string) string,
+	counts func(context.Context, string) (bool, error),
+) error {
 	bot := strings.TrimSuffix(self, "[bot]")
 	for _, cm := range t.Comments[1:] {
 		if strings.EqualFold(cm.Author, self) {

@@ -21,7 +21,8 @@ func Watcher() watch.Watcher { return watch.Watcher{Where: where, Hear: hear, Re
 // pushesDefaultBranch reports whether an event is a push to the default branch, which may have changed
 // the schedules.
 func pushesDefaultBranch(ev ghapp.Event) bool {
-	return ev.Kind == "push" && !ev.Deleted && ev.DefaultBranch != "" && ev.Ref == "refs/heads/"+ev.DefaultBranch && ev.Thread.Repo != ""
+	return ev.Kind == "push" && !ev.Deleted && ev.DefaultBranch != "" && ev.Ref == "refs/heads/"+ev.DefaultBranch &&
+		ev.Thread.Repo != ""
 }
 
 // where returns the repository of an event that changes its default branch.
@@ -41,7 +42,10 @@ func Reads(names []string, now time.Time) (out []*store.Delivery) {
 		}
 		name = strings.ToLower(name)
 		id := fmt.Sprintf("read schedules of %s %d", name, now.UnixNano())
-		out = append(out, &store.Delivery{ID: id, Event: readEvent, Thread: name + "#0", Priority: store.PriorityIdle, Payload: []byte("{}")})
+		out = append(
+			out,
+			&store.Delivery{ID: id, Event: readEvent, Thread: name + "#0", Priority: store.PriorityIdle, Payload: []byte("{}")},
+		)
 	}
 	return out
 }
@@ -107,7 +111,14 @@ func begin(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, error) 
 	if err != nil {
 		return nil, err
 	}
-	look := subject{Book: Book{Meta: h.Store.Meta}, Client: h.At.Client, Now: h.Now(), Branch: place.Target, Head: place.Base, Ensure: h.Ensure}
+	look := subject{
+		Book:   Book{Meta: h.Store.Meta},
+		Client: h.At.Client,
+		Now:    h.Now(),
+		Branch: place.Target,
+		Head:   place.Base,
+		Ensure: h.Ensure,
+	}
 	note := func(what string, keep func(*State)) error {
 		return look.note(ctx, s.Entry.Repository, s.Entry.Name, HistoryEntry{At: h.Now(), What: what}, keep)
 	}
@@ -164,7 +175,13 @@ func inThread(ctx context.Context, h *watch.Heard, s Start) (*watch.Answer, erro
 	e := s.Entry
 	return &watch.Answer{Job: &watch.Job{
 		Installation: s.Installation, Mode: s.Mode, Text: s.Task, Why: render.BySchedule(e.Name),
-		Scheduled: live.Scheduled{Repository: e.Repository, Name: e.Name, Asks: e.Unattended == "ask", InThread: e.Result == "comment", Range: s.Range},
+		Scheduled: live.Scheduled{
+			Repository: e.Repository,
+			Name:       e.Name,
+			Asks:       e.Unattended == "ask",
+			InThread:   e.Result == "comment",
+			Range:      s.Range,
+		},
 	}}, nil
 }
 
@@ -185,13 +202,23 @@ func report(ctx context.Context, c *live.Config, l *live.Session) (url string, e
 	default:
 		what = string(out.Status)
 		body := render.ScheduleResult(l.State, l.Row.Pull)
-		ref, err := l.Ensure(ctx, ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteComment, Body: body})
+		ref, err := l.Ensure(
+			ctx,
+			ghapp.Write{Key: fmt.Sprintf("final-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteComment, Body: body},
+		)
 		if ghapp.UnlessRefused(err) != nil {
 			return "", err
 		}
 		url = ref.URL
 		if !s.InThread {
-			err = l.Try(ctx, ghapp.Write{Key: fmt.Sprintf("edit-%s-%d", l.Row.ID, l.State.EndedAt), Kind: ghapp.WriteEditIssue, Body: render.ScheduleBody(s.Name, body)})
+			err = l.Try(
+				ctx,
+				ghapp.Write{
+					Key:  fmt.Sprintf("edit-%s-%d", l.Row.ID, l.State.EndedAt),
+					Kind: ghapp.WriteEditIssue,
+					Body: render.ScheduleBody(s.Name, body),
+				},
+			)
 		}
 		if err != nil {
 			return "", err

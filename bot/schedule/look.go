@@ -52,7 +52,15 @@ func (l subject) about(ctx context.Context, e Entry, from string) (what, nothing
 func (l subject) issue(ctx context.Context, at thread.Ref, e Entry) (int, error) {
 	for n := 1; ; n++ {
 		key := fmt.Sprintf("schedule-%s-%d", ghapp.Digest(strings.ToLower(e.Repository), e.Name), n)
-		made, err := l.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteIssue, Title: render.ScheduleTitle(e.Name), Body: render.ScheduleBody(e.Name, "")})
+		made, err := l.Ensure(
+			ctx,
+			ghapp.Write{
+				Key:   key,
+				Kind:  ghapp.WriteIssue,
+				Title: render.ScheduleTitle(e.Name),
+				Body:  render.ScheduleBody(e.Name, ""),
+			},
+		)
 		if err != nil {
 			return 0, err
 		}

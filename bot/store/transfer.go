@@ -110,7 +110,13 @@ func ReadLog(r io.Reader) (id string, events []session.Event, err error) {
 		last.Seq, last.Hash = events[n-1].Seq, events[n-1].Hash
 	}
 	if *end != last {
-		return id, nil, fmt.Errorf("read log of session %s, line %d: %d events are there, %d were written", id, at, last.Seq, end.Seq)
+		return id, nil, fmt.Errorf(
+			"read log of session %s, line %d: %d events are there, %d were written",
+			id,
+			at,
+			last.Seq,
+			end.Seq,
+		)
 	}
 	return id, events, nil
 }

@@ -181,7 +181,8 @@ func (s *Sweeper) last(ctx context.Context, now time.Time) (time.Time, error) {
 func (s *Sweeper) missing(list []ghapp.Delivery) []ghapp.Delivery {
 	seen := map[string]bool{}
 	for _, d := range list {
-		if d.OK() || d.Status == http.StatusBadRequest || d.Status == http.StatusRequestEntityTooLarge || !s.cfg.Hears(d.Event) {
+		if d.OK() || d.Status == http.StatusBadRequest || d.Status == http.StatusRequestEntityTooLarge ||
+			!s.cfg.Hears(d.Event) {
 			seen[d.GUID] = true
 		}
 	}

@@ -85,12 +85,25 @@ func (t *Task) Event(is ghapp.Issue, payload []byte, name string) ([]byte, error
 		return nil, err
 	}
 	type m = map[string]any
-	issue := m{"number": is.Ref.Number, "title": is.Title, "body": is.Body, "state": is.State, "updated_at": is.Updated, "user": m{"id": is.AuthorID, "login": is.Author}}
+	issue := m{
+		"number":     is.Ref.Number,
+		"title":      is.Title,
+		"body":       is.Body,
+		"state":      is.State,
+		"updated_at": is.Updated,
+		"user":       m{"id": is.AuthorID, "login": is.Author},
+	}
 	if is.IsPull {
 		issue["pull_request"] = m{"url": is.URL}
 	}
 	by := m{"id": t.By.ID, "login": t.By.Login, "type": map[bool]string{true: "Bot", false: "User"}[t.By.Bot]}
-	out := m{"action": name, "inputs": m{"task": t.Text, "mode": t.Mode, "model": t.Model, "why": t.Why}, "issue": issue, "repository": was.Repository, "sender": by}
+	out := m{
+		"action":     name,
+		"inputs":     m{"task": t.Text, "mode": t.Mode, "model": t.Model, "why": t.Why},
+		"issue":      issue,
+		"repository": was.Repository,
+		"sender":     by,
+	}
 	if was.Installation != nil {
 		out["installation"] = was.Installation
 	}

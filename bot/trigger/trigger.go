@@ -27,11 +27,16 @@ func Key(ev ghapp.Event) (key string, number int, ok bool) {
 		return "", max(t.Thread, 0), err != nil || t.Text != ""
 	case n == 0 || ev.State == "closed" || ev.Sender.ID == 0:
 		return "", 0, false
-	case ev.Action == "labeled" && ev.Label != "", ev.Action == "assigned" && ev.Assignee != "", what == "pull_request review_requested" && ev.Requested != "":
+	case ev.Action == "labeled" && ev.Label != "",
+		ev.Action == "assigned" && ev.Assignee != "",
+		what == "pull_request review_requested" && ev.Requested != "":
 		if ev.Kind != "issues" && ev.Kind != "pull_request" {
 			return "", 0, false
 		}
-		key = strings.Join([]string{ev.Action, ev.Label, ev.Assignee, ev.Requested, ev.Updated.UTC().Format(time.RFC3339)}, "-")
+		key = strings.Join(
+			[]string{ev.Action, ev.Label, ev.Assignee, ev.Requested, ev.Updated.UTC().Format(time.RFC3339)},
+			"-",
+		)
 	case what == "pull_request opened":
 		key = ev.Action
 	case what == "pull_request synchronize":
@@ -93,7 +98,10 @@ func decide(ev ghapp.Event, t policy.Triggers) (task *Task, why string) {
 		}
 		task.Mode, task.Why = "review", who+" asked "+ev.Requested+" to review this"
 	case !slices.Contains(t.Review, ev.Action):
-		return nil, fmt.Sprintf("a pull request is not reviewed when it is %s: triggers.review does not name that", describeAction(ev.Action))
+		return nil, fmt.Sprintf(
+			"a pull request is not reviewed when it is %s: triggers.review does not name that",
+			describeAction(ev.Action),
+		)
 	case ev.Pull.Draft && slices.Contains(t.Review, "ready_for_review"):
 		return nil, "a draft is reviewed when it is ready"
 	default:

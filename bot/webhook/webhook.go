@@ -59,7 +59,9 @@ type Handler struct {
 func New(c Config) (*Handler, error) {
 	switch {
 	case len(c.Secret) == 0:
-		return nil, errors.New("make webhook: the secret is empty: set the webhook secret of the GitHub App, without it any sender could forge deliveries")
+		return nil, errors.New(
+			"make webhook: the secret is empty: set the webhook secret of the GitHub App, without it any sender could forge deliveries",
+		)
 	case c.Intake == nil:
 		return nil, errors.New("make webhook: no intake given")
 	case c.Parse == nil:
@@ -78,7 +80,12 @@ func New(c Config) (*Handler, error) {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{Config: c, small: semaphore.NewWeighted(c.Memory / 2), large: semaphore.NewWeighted(c.Memory / 2), refusals: newRefusals(c.Log)}, nil
+	return &Handler{
+		Config:   c,
+		small:    semaphore.NewWeighted(c.Memory / 2),
+		large:    semaphore.NewWeighted(c.Memory / 2),
+		refusals: newRefusals(c.Log),
+	}, nil
 }
 
 // refusal is an answer other than success. The text goes to the sender of the request; it
@@ -100,7 +107,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.As(err, &refused):
 		status, text = refused.status, refused.text
-		h.refusals.warn(ctx, "status", status, "reason", text, "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "remote", r.RemoteAddr)
+		h.refusals.warn(
+			ctx,
+			"status",
+			status,
+			"reason",
+			text,
+			"delivery",
+			clip(r.Header.Get("X-GitHub-Delivery")),
+			"remote",
+			r.RemoteAddr,
+		)
 	case err != nil:
 		status, text = http.StatusServiceUnavailable, "the delivery could not be stored, send it again"
 		h.Log.ErrorContext(ctx, "store delivery", "delivery", clip(r.Header.Get("X-GitHub-Delivery")), "err", err)
@@ -134,7 +151,10 @@ func (h *Handler) take(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	mac := hmac.New(sha256.New, h.Secret)
 	mac.Write(body)
 	if !hmac.Equal(mac.Sum(nil), signature) {
-		return 0, "", &refusal{http.StatusUnauthorized, "the signature is wrong: is the webhook secret the same on both sides?"}
+		return 0, "", &refusal{
+			http.StatusUnauthorized,
+			"the signature is wrong: is the webhook secret the same on both sides?",
+		}
 	}
 	return h.store(ctx, r.Header, body)
 }
@@ -158,13 +178,18 @@ const small = 64 << 10
 
 // body reads the request within the memory shared by all requests, and within the time of
 // one request.
-func (h *Handler) body(ctx context.Context, w http.ResponseWriter, r *http.Request) (_ []byte, release func(), err error) {
+func (h *Handler) body(
+	ctx context.Context,
+	w http.ResponseWriter,
+	r *http.Request,
+) (_ []byte, release func(), err error) {
 	tooLarge := &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("the body is larger than %d MiB", maxBody>>20)}
 	if r.ContentLength > maxBody {
 		return nil, nil, tooLarge
 	}
 	deadline, _ := ctx.Deadline()
-	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil &&
+		!errors.Is(err, http.ErrNotSupported) {
 		return nil, nil, fmt.Errorf("limit time of request: %w", err)
 	}
 	var held memory
@@ -227,7 +252,10 @@ var plain = pattern.Lazy(`^[A-Za-z0-9_-]{1,64}$`)
 func (h *Handler) store(ctx context.Context, header http.Header, body []byte) (int, string, error) {
 	id, event := header.Get("X-GitHub-Delivery"), header.Get("X-GitHub-Event")
 	if !plain().MatchString(id) || !plain().MatchString(event) {
-		return 0, "", &refusal{http.StatusBadRequest, "X-GitHub-Delivery and X-GitHub-Event must name the delivery and its event"}
+		return 0, "", &refusal{
+			http.StatusBadRequest,
+			"X-GitHub-Delivery and X-GitHub-Event must name the delivery and its event",
+		}
 	}
 	payload, err := payload(header.Get("Content-Type"), body)
 	if err != nil {

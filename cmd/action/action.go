@@ -98,7 +98,13 @@ func Read(getenv func(string) string) (Run, error) {
 	}
 	if len(missing) > 0 {
 		need("INPUT_TOKEN")
-		wrong = append(wrong, fmt.Errorf("handrail action runs as a step of a workflow (see docs/action); not set here: %s. On your own machine, `handrail run` works in a clone", strings.Join(missing, ", ")))
+		wrong = append(
+			wrong,
+			fmt.Errorf(
+				"handrail action runs as a step of a workflow (see docs/action); not set here: %s. On your own machine, `handrail run` works in a clone",
+				strings.Join(missing, ", "),
+			),
+		)
 	} else if r.Token == "" {
 		wrong = append(wrong, errors.New("no token: the input token is empty; its default is the token of the job"))
 	}
@@ -131,12 +137,16 @@ func (r Run) Ends(getenv func(string) string) (time.Time, error) {
 	}
 	now := time.Now()
 	began, all := now, time.Duration(min(minutes, 100*defaultMinutes)*float64(time.Minute))
-	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) && written.ModTime().Add(all).After(now) { // a copied file has no usable time
+	if written, err := os.Stat(getenv("GITHUB_EVENT_PATH")); err == nil && written.ModTime().Before(now) &&
+		written.ModTime().Add(all).After(now) { // a copied file has no usable time
 		began = written.ModTime()
 	}
 	ends := began.Add(all - min(all/10, 2*time.Minute)) //control:before-the-job-ends
 	if ends.Before(now.Add(time.Second)) {
-		return ends, fmt.Errorf("%w before the work began, so nothing was done: the job needs a longer timeout-minutes", ErrTime)
+		return ends, fmt.Errorf(
+			"%w before the work began, so nothing was done: the job needs a longer timeout-minutes",
+			ErrTime,
+		)
 	}
 	return ends, nil
 }

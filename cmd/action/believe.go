@@ -103,7 +103,16 @@ func (i *Inbox) Next(ctx context.Context, key string) (*store.Delivery, error) {
 		if why == "" || err != nil {
 			return d, err
 		}
-		i.Log.WarnContext(ctx, "a waiting event of the ref is not on GitHub, and is left out", "delivery", d.ID, "thread", key, "why", why)
+		i.Log.WarnContext(
+			ctx,
+			"a waiting event of the ref is not on GitHub, and is left out",
+			"delivery",
+			d.ID,
+			"thread",
+			key,
+			"why",
+			why,
+		)
 		if err := i.Done(ctx, "not on GitHub: "+why, d.ID); err != nil {
 			return nil, err
 		}
@@ -199,7 +208,8 @@ func (i *Inbox) wordless(ctx context.Context, d *store.Delivery, ev ghapp.Event)
 	}
 	post, err := i.Client.Issue(ctx, ev.Thread)
 	is := statement{by.ID, post.Body, ev.Author.ID == 0 || ev.Author.ID == post.AuthorID}
-	if why, err = is.difference(ev, statement{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" || !strings.HasPrefix(ev.Kind, "pull_request") {
+	if why, err = is.difference(ev, statement{ev.Sender.ID, ev.Body, true}, err); err != nil || why != "" ||
+		!strings.HasPrefix(ev.Kind, "pull_request") {
 		return why, err
 	}
 	p, err := i.Client.GetPull(ctx, ev.Thread)

@@ -15,7 +15,14 @@ import (
 
 // deliveryEvents are the events that are read like a server's deliveries. With the input task,
 // those without a comment bring a task.
-var deliveryEvents = []string{"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review", "pull_request_review_comment"}
+var deliveryEvents = []string{
+	"issue_comment",
+	"issues",
+	"pull_request",
+	"pull_request_target",
+	"pull_request_review",
+	"pull_request_review_comment",
+}
 
 // taskEvents are the events that only start a task.
 var taskEvents = []string{"schedule", "workflow_dispatch", "repository_dispatch"}
@@ -46,7 +53,13 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Task{Task: trigger.Task{Thread: ev.Thread.Number, By: ev.Sender, Why: ev.Sender.Login + " started it by the event " + r.Event}}
+	t := &Task{
+		Task: trigger.Task{
+			Thread: ev.Thread.Number,
+			By:     ev.Sender,
+			Why:    ev.Sender.Login + " started it by the event " + r.Event,
+		},
+	}
 	switch {
 	case r.Event == "schedule":
 		t.Issue = "schedule-" + ghapp.Digest(getenv("GITHUB_WORKFLOW_REF"), getenv("GITHUB_JOB"), ev.Schedule)
@@ -75,7 +88,9 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 	}
 	switch err := t.Check(); {
 	case t.Text == "" && slices.Contains(checks, r.Event):
-		return nil, Ignored(r.Event + ": the check is not of a pull request that the agent opened. For others, set the input task, such as: fix the failing check")
+		return nil, Ignored(
+			r.Event + ": the check is not of a pull request that the agent opened. For others, set the input task, such as: fix the failing check",
+		)
 	case t.Text == "":
 		or := map[bool]string{true: "write schedules into .github/agent.yml of the default branch", false: "give the event one: an input, or a key of client_payload, with the name task"}[r.Event == "schedule"]
 		return nil, fmt.Errorf("%s: there is no task. Set the input task of the action, or %s", r.Event, or)
@@ -89,7 +104,13 @@ func (r Run) Task(getenv func(string) string) (*Task, error) {
 func failedOn(event string, c ghapp.EventCheck) (int, error) {
 	switch {
 	case c.Conclusion != "failure" && c.Conclusion != "timed_out":
-		return 0, Ignored(fmt.Sprintf("%s: the check has not failed (%s), so there is nothing to fix.", event, cmp.Or(c.Conclusion, c.Status, "unknown")))
+		return 0, Ignored(
+			fmt.Sprintf(
+				"%s: the check has not failed (%s), so there is nothing to fix.",
+				event,
+				cmp.Or(c.Conclusion, c.Status, "unknown"),
+			),
+		)
 	case len(c.Pulls) == 0:
 		return 0, Ignored(event + ": the check is not about a pull request of this repository.")
 	}
@@ -101,14 +122,19 @@ func (r Run) issueIntro(t *Task) string {
 	if r.Event == "schedule" {
 		return "A scheduled workflow starts this, each time in this issue while it is open. The requester is the last editor of the schedule: `" + t.By.Login + "`."
 	}
-	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(r.ID, 10) + ")."
+	return "`" + t.By.Login + "` started this by [a run of a workflow](" + r.Server + "/" + r.Repo.Repository() + "/actions/runs/" + strconv.FormatInt(
+		r.ID,
+		10,
+	) + ")."
 }
 
 // Begin returns the event of a task in its thread, see [trigger.Task.Event]. A task
 // without a thread gets an issue. bots lists the bots that may start tasks.
 func (r Run) Begin(ctx context.Context, c *ghapp.Client, t *Task, bots []int64) ([]byte, error) {
 	if t.By.Bot && !slices.Contains(bots, t.By.ID) { //control:bots-start-nothing
-		return nil, Ignored(fmt.Sprintf("%s: it was started by %s, a bot that is not on the list approvals.bots.", r.Event, t.By.Login))
+		return nil, Ignored(
+			fmt.Sprintf("%s: it was started by %s, a bot that is not on the list approvals.bots.", r.Event, t.By.Login),
+		)
 	}
 	is, err := r.thread(ctx, c, t)
 	if err != nil {

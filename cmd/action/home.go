@@ -94,7 +94,12 @@ func (h Home) OfCheck(ctx context.Context, ev ghapp.Event) (out []thread.Ref, er
 
 // Follow returns a function that finds new posts in a thread and on the pull request of
 // its session.
-func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, at thread.Ref) func(context.Context, time.Time) ([]reads.Said, error) {
+func (r Run) Follow(
+	ctx context.Context,
+	c *ghapp.Client,
+	kept store.Sessions,
+	at thread.Ref,
+) func(context.Context, time.Time) ([]reads.Said, error) {
 	all := []*reads.Follow{{Client: c, At: at, Since: r.since()}}
 	if row, err := kept.ByThread(ctx, at.Key()); err == nil && row.Pull != 0 && row.Pull != at.Number {
 		at.Number = row.Pull
@@ -114,7 +119,13 @@ func (r Run) Follow(ctx context.Context, c *ghapp.Client, kept store.Sessions, a
 // Park comments why a run ended before its session, and how to continue. It returns the
 // comment, "" if the session is over, waits for an answer, or is worked on by another
 // run.
-func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thread.Ref, why error) (said string, err error) {
+func (r Run) Park(
+	ctx context.Context,
+	c *ghapp.Client,
+	kept store.Store,
+	at thread.Ref,
+	why error,
+) (said string, err error) {
 	row, err := kept.Sessions.ByThread(ctx, at.Key())
 	if err != nil || row.State.Over() || row.State.Waits() {
 		return "", store.Unless(err, store.ErrNotFound)
@@ -130,6 +141,9 @@ func (r Run) Park(ctx context.Context, c *ghapp.Client, kept store.Store, at thr
 		said = "The time of the workflow's job is nearly over, so the agent stopped here."
 	}
 	said += " Its work is saved. The next run in this thread continues it: comment `/agent status` to start one, or `/agent stop` to end the session."
-	_, err = c.Perform(ctx, ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true})
+	_, err = c.Perform(
+		ctx,
+		ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true},
+	)
 	return said, err
 }

@@ -12,10 +12,21 @@ import (
 
 // privateVariables are the variables that name the runner's private directories: the event, the
 // outputs, checkouts with a token in their configuration.
-var privateVariables = []string{"HOME", "RUNNER_TEMP", "RUNNER_WORKSPACE", "GITHUB_WORKSPACE", "GITHUB_EVENT_PATH", "GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_STEP_SUMMARY"}
+var privateVariables = []string{
+	"HOME",
+	"RUNNER_TEMP",
+	"RUNNER_WORKSPACE",
+	"GITHUB_WORKSPACE",
+	"GITHUB_EVENT_PATH",
+	"GITHUB_OUTPUT",
+	"GITHUB_ENV",
+	"GITHUB_STEP_SUMMARY",
+}
 
 // system are directories that never count as a tool cache.
-var system = strings.Fields("/ /bin /boot /cache /dev /etc /handrail /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /tmp /usr /var /var/lib /var/tmp /workspace")
+var system = strings.Fields(
+	"/ /bin /boot /cache /dev /etc /handrail /home /lib /lib64 /opt /proc /root /run /sbin /srv /sys /tmp /usr /var /var/lib /var/tmp /workspace",
+)
 
 // Machine returns the directories that workspaces see besides /usr: /opt and the runner's
 // tool cache, without the runner's private directories. environ is the environment of

@@ -43,6 +43,7 @@ func isTemporary(err error) (wait time.Duration, ok bool) {
 	if !errors.As(err, &e) {
 		return 0, errors.Is(err, gitops.ErrUnavailable)
 	}
-	busy := e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError || e.RetryAfter > 0
+	busy := e.Status == 0 || e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError ||
+		e.RetryAfter > 0
 	return e.RetryAfter, e.Kind == ghapp.Temporary && busy
 }

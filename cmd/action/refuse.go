@@ -28,7 +28,9 @@ func (r Run) CheckIsolation() error {
 		return errors.New("read the event: the file that GITHUB_EVENT_PATH names is no JSON object")
 	}
 	if r.Inputs.Workspace == "local" && !ev.Repository.Private { //control:local-is-private
-		return errors.New("workspace: local is refused in a public repository: code of strangers would run beside the job's token; use docker or bwrap")
+		return errors.New(
+			"workspace: local is refused in a public repository: code of strangers would run beside the job's token; use docker or bwrap",
+		)
 	}
 	return nil
 }
@@ -38,7 +40,11 @@ func (r Run) CheckIsolation() error {
 func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event string, err error) {
 	as, ok := inBase[r.Event]
 	if all := slices.Concat(deliveryEvents, taskEvents, checks); !slices.Contains(all, r.Event) {
-		return "", fmt.Errorf("the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s", r.Event, strings.Join(all, ", "))
+		return "", fmt.Errorf(
+			"the agent does nothing on %q: take it out of \"on:\" in the workflow, which may have %s",
+			r.Event,
+			strings.Join(all, ", "),
+		)
 	}
 	if !ok {
 		return r.Event, nil
@@ -49,7 +55,13 @@ func (r Run) Webhook(ctx context.Context, getenv func(string) string) (event str
 	}
 	for _, dir := range trees {
 		if head, at := headOf(ctx, dir), getenv("GITHUB_SHA"); head != "" && head != at { //control:base-tree-only
-			return "", fmt.Errorf("%s runs with the rights of the base, and the work tree in %s is at %s, not at the base commit %s: a proposed change could run with these rights. Take the checkout out of the job: the agent needs none", r.Event, dir, head, at)
+			return "", fmt.Errorf(
+				"%s runs with the rights of the base, and the work tree in %s is at %s, not at the base commit %s: a proposed change could run with these rights. Take the checkout out of the job: the agent needs none",
+				r.Event,
+				dir,
+				head,
+				at,
+			)
 		}
 	}
 	return as, nil

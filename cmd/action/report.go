@@ -87,7 +87,10 @@ func (r Run) Report(ctx context.Context, w io.Writer, kept store.Store, at threa
 	here.Repo.URL = r.Server + "/" + r.Repo.Repository()
 	err = errors.Join(r.Write(out), r.summarize(live.ProgressText(&here, row, v).Text))
 	fmt.Fprintf(w, "%s: session %s is %s: %s/issues/%d\n", at.Key(), row.ID, row.State, here.Repo.URL, at.Number)
-	now := slices.ContainsFunc(events, func(e session.Event) bool { return e.Type == session.TypeEnded && e.Time.After(r.began) }) // ended in this run, not in one that reported it
+	now := slices.ContainsFunc(
+		events,
+		func(e session.Event) bool { return e.Type == session.TypeEnded && e.Time.After(r.began) },
+	) // ended in this run, not in one that reported it
 	if (now || r.Attempt > 1) && (row.State == session.PhaseFailed || row.State == session.PhaseCrashed) {
 		err = errors.Join(err, fmt.Errorf("the session %s: %s", row.State, out.Summary))
 	}

@@ -52,7 +52,8 @@ func (w Witness) SetBack(ctx context.Context, at thread.Ref) error {
 		_, key := w.App.Written(c.Body)
 		kind, rest, _ := strings.Cut(key, "-")
 		id, _, _ := strings.Cut(rest, "-")
-		ours := strings.EqualFold(c.Author, self) && slices.ContainsFunc(list, func(row *store.Session) bool { return row.ID == id })
+		ours := strings.EqualFold(c.Author, self) &&
+			slices.ContainsFunc(list, func(row *store.Session) bool { return row.ID == id })
 		if !ours || kind != "ask" && kind != "final" {
 			continue
 		}
@@ -90,7 +91,12 @@ func threadsOf(list []*store.Session, at thread.Ref) (out []thread.Ref, strange 
 // tell posts the fault of the ref in the thread, once.
 func (w Witness) tell(ctx context.Context, at thread.Ref, id, what string) error {
 	ref := Ref(gitref.Prefix, at)
-	said := fmt.Sprintf("The git ref `%s`, with my data of this thread, %s. I do not use it, because an approved action could run twice. A maintainer can delete it: `git push origin :%s`. Then `/agent …` starts anew.", ref, what, ref)
+	said := fmt.Sprintf(
+		"The git ref `%s`, with my data of this thread, %s. I do not use it, because an approved action could run twice. A maintainer can delete it: `git push origin :%s`. Then `/agent …` starts anew.",
+		ref,
+		what,
+		ref,
+	)
 	write := ghapp.Write{Key: "set-back-" + id, Kind: ghapp.WriteComment, Thread: at, Body: said}
 	_, known, err := w.Client.Find(ctx, write)
 	if err == nil && !known {

@@ -86,6 +86,9 @@ func (v *Info) checkout(ctx context.Context, dir, program string) {
 }
 
 func git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := exec.CommandContext(ctx, "git", append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...).Output()
+	out, err := exec.CommandContext(
+		ctx,
+		"git",
+		append([]string{"-C", dir, "-c", "core.fsmonitor=false"}, args...)...).Output()
 	return string(out), err
 }

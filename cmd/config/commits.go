@@ -36,9 +36,23 @@ func (c *Commits) read(bad *problems) {
 func (c *Server) checkSigning(bad *problems) {
 	switch kind := c.Policy.Commits.Sign; kind {
 	case "ssh", "gpg":
-		bad.when(c.Commits.Key == "", "policy.commits.sign", "it is %s: set commits.key to the file with the private key", kind)
-		bad.when(c.Commits.Sign != nil && c.Commits.Sign.Kind != kind, "policy.commits.sign", "it is %s, and commits.key is a key of another kind", kind)
+		bad.when(
+			c.Commits.Key == "",
+			"policy.commits.sign",
+			"it is %s: set commits.key to the file with the private key",
+			kind,
+		)
+		bad.when(
+			c.Commits.Sign != nil && c.Commits.Sign.Kind != kind,
+			"policy.commits.sign",
+			"it is %s, and commits.key is a key of another kind",
+			kind,
+		)
 	case "api":
-		bad.when(c.GitHub.Token != "", "policy.commits.sign", "it is api: GitHub signs commits of an App only, not those made with a token")
+		bad.when(
+			c.GitHub.Token != "",
+			"policy.commits.sign",
+			"it is api: GitHub signs commits of an App only, not those made with a token",
+		)
 	}
 }

@@ -143,7 +143,12 @@ func ReadFile(path string) (Server, error) {
 // load is [ReadFile] with the problems kept apart. The error means that the file could
 // not be opened.
 func load(path string) (Server, *problems, error) {
-	cfg := Server{Listen: "127.0.0.1:8080", Data: "data", Retain: Retention{Uninstalled: policy.Duration(30 * 24 * time.Hour)}, source: source{over: map[string]string{}}}
+	cfg := Server{
+		Listen: "127.0.0.1:8080",
+		Data:   "data",
+		Retain: Retention{Uninstalled: policy.Duration(30 * 24 * time.Hour)},
+		source: source{over: map[string]string{}},
+	}
 	bad := &problems{path: path}
 	if path != "" {
 		data, err := os.ReadFile(path)
@@ -154,12 +159,24 @@ func load(path string) (Server, *problems, error) {
 		cfg.source.Document, cfg.source.unread = doc, err != nil && doc.Empty()
 		bad.hint = otherKind(data, serverKeys, repositoryKeys)
 		bad.read = err
-		bad.all = strict.Of(doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), cronFaults(cfg.Policy)), "policy"))
+		bad.all = strict.Of(
+			doc.Locate(errors.Join(cfg.Policy.Validate(), cfg.Policy.CheckEffect(), cronFaults(cfg.Policy)), "policy"),
+		)
 	}
 	bad.source = cfg.source
-	bad.when(cfg.Model.Ollama != "" && cfg.Model.BaseURL != "", "model.ollama", "model.ollama and model.base_url are both set; keep the one where the model runs")
+	bad.when(
+		cfg.Model.Ollama != "" && cfg.Model.BaseURL != "",
+		"model.ollama",
+		"model.ollama and model.base_url are both set; keep the one where the model runs",
+	)
 	if engine := cfg.Policy.Workspace.Engine; engine != "" {
-		bad.when(cfg.Workspace != "" && cfg.Workspace != engine, "workspace", "it is %s and policy.workspace.engine is %s; keep one", cfg.Workspace, engine)
+		bad.when(
+			cfg.Workspace != "" && cfg.Workspace != engine,
+			"workspace",
+			"it is %s and policy.workspace.engine is %s; keep one",
+			cfg.Workspace,
+			engine,
+		)
 		cfg.Workspace = engine
 	}
 	if cfg.Workspace == "" {
@@ -286,7 +303,10 @@ func (c *Server) readKey(bad *problems) {
 func checkKey(file string, data []byte) error {
 	block, _ := pem.Decode(data)
 	if block == nil {
-		return fmt.Errorf("%s is not a private key in PEM form; GitHub offers one for download on the App's page (NAME.DATE.private-key.pem)", file)
+		return fmt.Errorf(
+			"%s is not a private key in PEM form; GitHub offers one for download on the App's page (NAME.DATE.private-key.pem)",
+			file,
+		)
 	}
 	if _, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 		return nil
@@ -304,20 +324,45 @@ func checkKey(file string, data []byte) error {
 // complete adds a problem for each missing value.
 func (c *Server) complete(bad *problems) {
 	g := c.GitHub
-	bad.when(g.WebhookSecret == "" && g.Poll == 0, "", "no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. If GitHub cannot reach this machine, set github.poll instead")
-	bad.when(g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "", "", "no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it")
+	bad.when(
+		g.WebhookSecret == "" && g.Poll == 0,
+		"",
+		"no webhook secret: set HANDRAIL_WEBHOOK_SECRET or HANDRAIL_WEBHOOK_SECRET_FILE to the one of the App or the repository's webhook; unsigned deliveries are never taken. If GitHub cannot reach this machine, set github.poll instead",
+	)
+	bad.when(
+		g.WebhookSecret == "" && g.Poll != 0 && c.LogKey == "",
+		"",
+		"no secret for the logs: with github.poll and without a webhook secret set HANDRAIL_LOG_KEY or HANDRAIL_LOG_KEY_FILE to a long random text, such as `openssl rand -hex 32` prints, and keep it",
+	)
 	app := g.AppID != 0 || g.PrivateKeyFile != "" || len(g.Key) > 0
-	bad.when(app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0), "github", "a GitHub App needs both github.app_id and github.private_key_file")
-	bad.when(!app && g.Token == "", "github", "no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository")
-	bad.when(!app && g.Token != "" && g.Repository == "", "github", "a token serves one repository: set github.repository to owner/name")
+	bad.when(
+		app && (g.AppID == 0 || g.PrivateKeyFile == "" && len(g.Key) == 0),
+		"github",
+		"a GitHub App needs both github.app_id and github.private_key_file",
+	)
+	bad.when(
+		!app && g.Token == "",
+		"github",
+		"no GitHub access: set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN for one repository",
+	)
+	bad.when(
+		!app && g.Token != "" && g.Repository == "",
+		"github",
+		"a token serves one repository: set github.repository to owner/name",
+	)
 	bad.when(c.Model.Name == "" && c.Policy.Model == "", "model", "no model: set model.name or HANDRAIL_MODEL")
 }
 
 // values adds a problem for each invalid value. It makes Data absolute.
 func (c *Server) values(bad *problems) {
 	bad.add("listen", checkListen(c.Listen))
-	bad.when(!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) && !strings.HasPrefix(c.Workspace, "unix:/"),
-		"workspace", "%q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock", c.Workspace)
+	bad.when(
+		!slices.Contains([]string{"auto", "docker", "bwrap", "local"}, c.Workspace) &&
+			!strings.HasPrefix(c.Workspace, "unix:/"),
+		"workspace",
+		"%q is not one of auto, docker, bwrap, local, and no socket such as unix:/run/handrail/workspaces.sock",
+		c.Workspace,
+	)
 	c.GitHub.check(bad)
 	c.readReach(bad)
 	for _, s := range []struct {
@@ -329,7 +374,11 @@ func (c *Server) values(bad *problems) {
 	bad.when(c.Bases.Size < 0 || c.Bases.Age < 0, "bases", "size and age must be 0, for their defaults, or more")
 	bad.when(c.Layers.Size < 0 || c.Layers.Age < 0, "layers", "size and age must be 0, for their defaults, or more")
 	for key, d := range map[string]policy.Duration{"logs": c.Retain.Logs, "mirrors": c.Retain.Mirrors, "uninstalled": c.Retain.Uninstalled} {
-		bad.when(d < 0 || d > 0 && d < policy.Duration(24*time.Hour), "retention."+key, "must be 0, for ever, or a day or more, such as 90d")
+		bad.when(
+			d < 0 || d > 0 && d < policy.Duration(24*time.Hour),
+			"retention."+key,
+			"must be 0, for ever, or a day or more, such as 90d",
+		)
 	}
 	c.Quotas.check(bad)
 	c.checkSigning(bad)
@@ -343,18 +392,44 @@ func (c *Server) values(bad *problems) {
 // check adds a problem for each invalid value.
 func (g GitHub) check(bad *problems) {
 	bad.when(g.AppID < 0, "github.app_id", "must be the number that the App's page shows")
-	bad.when(g.Repository != "" && !repositoryName().MatchString(g.Repository), "github.repository", "%q is not owner/name", g.Repository)
+	bad.when(
+		g.Repository != "" && !repositoryName().MatchString(g.Repository),
+		"github.repository",
+		"%q is not owner/name",
+		g.Repository,
+	)
 	for i, name := range g.Repositories {
-		bad.when(!repositoryName().MatchString(strings.Replace(name, "/*", "/x", 1)), fmt.Sprintf("github.repositories.%d", i), "%q is neither owner/name nor owner/*", name)
+		bad.when(
+			!repositoryName().MatchString(strings.Replace(name, "/*", "/x", 1)),
+			fmt.Sprintf("github.repositories.%d", i),
+			"%q is neither owner/name nor owner/*",
+			name,
+		)
 	}
 	for i, id := range g.Apps {
 		bad.when(id <= 0, fmt.Sprintf("github.apps.%d", i), "%d is not the number of an App", id)
 	}
-	bad.when(g.AppID == 0 && g.Token != "" && len(g.Repositories) > 0, "github.repositories", "a token serves the one repository of github.repository; an App serves several")
-	bad.when(g.Poll != 0 && (g.Poll < shortestPoll || g.Poll > longestPoll), "github.poll", "%s is not between %s and %s", g.Poll, shortestPoll, longestPoll)
+	bad.when(
+		g.AppID == 0 && g.Token != "" && len(g.Repositories) > 0,
+		"github.repositories",
+		"a token serves the one repository of github.repository; an App serves several",
+	)
+	bad.when(
+		g.Poll != 0 && (g.Poll < shortestPoll || g.Poll > longestPoll),
+		"github.poll",
+		"%s is not between %s and %s",
+		g.Poll,
+		shortestPoll,
+		longestPoll,
+	)
 	if g.API != "" {
 		u, err := url.Parse(g.API)
-		bad.when(err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "", "github.api", "%q is not an address like https://github.example/api/v3/", withoutUser(g.API))
+		bad.when(
+			err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "",
+			"github.api",
+			"%q is not an address like https://github.example/api/v3/",
+			withoutUser(g.API),
+		)
 	}
 }
 
@@ -403,7 +478,9 @@ func checkDatabase(database string) error {
 		return errors.New("only postgres:// addresses and paths of files are understood")
 	}
 	if u, err := url.Parse(database); err != nil || u.Hostname() == "" && u.Query().Get("host") == "" {
-		return errors.New("not an address like postgres://user@host/name (special characters of a password are written %40 and so on)")
+		return errors.New(
+			"not an address like postgres://user@host/name (special characters of a password are written %40 and so on)",
+		)
 	}
 	return nil
 }

@@ -7,7 +7,8 @@ import (
 
 // IsPostgres reports whether address is a PostgreSQL address, not a path.
 func IsPostgres(address string) bool {
-	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") || strings.Contains(address, "dbname=")
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://") ||
+		strings.Contains(address, "dbname=")
 }
 
 // SQLitePath returns the path of a server's SQLite database.

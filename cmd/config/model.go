@@ -62,16 +62,36 @@ func (m Model) Check() strict.Faults {
 	if _, err := m.Address(); err != nil {
 		add(true, map[bool]string{true: "ollama", false: "base_url"}[p.Name == "ollama" && m.BaseURL == ""], "%v", err)
 	}
-	add(m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2), "temperature", "must be a number from 0 to 2")
-	add(m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000), "context", "%d tokens cannot hold a session; give at least 2048, or leave it out", m.Context)
+	add(
+		m.Temperature != nil && !(*m.Temperature >= 0 && *m.Temperature <= 2),
+		"temperature",
+		"must be a number from 0 to 2",
+	)
+	add(
+		m.Context != 0 && (m.Context < 2048 || m.Context > 10_000_000),
+		"context",
+		"%d tokens cannot hold a session; give at least 2048, or leave it out",
+		m.Context,
+	)
 	add(m.MaxTokens < 0, "max_tokens", "must be a number from 0 up")
-	add(m.Context > 0 && m.MaxTokens >= m.Context, "max_tokens", "%d leave no room for a question in a context of %d", m.MaxTokens, m.Context)
+	add(
+		m.Context > 0 && m.MaxTokens >= m.Context,
+		"max_tokens",
+		"%d leave no room for a question in a context of %d",
+		m.MaxTokens,
+		m.Context,
+	)
 	add(m.Parallel < 0, "parallel", "must be a number from 1 up, as OLLAMA_NUM_PARALLEL has it, or left out")
 	add(m.Can.Context < 0, "can.context", "must be a number from 0 up")
 	_, err := m.KeepAliveTime()
 	add(err != nil, "keep_alive", "%v", err)
 	add(m.KeepAlive != "" && !p.KeepAlive, "keep_alive", "only Ollama takes it; leave it out with provider %s", p.Name)
-	add(!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache), "cache", "prompt_cache_key or cache_control, not %q", m.Cache)
+	add(
+		!slices.Contains([]openai.Cache{"", openai.CacheKey, openai.CacheControl}, m.Cache),
+		"cache",
+		"prompt_cache_key or cache_control, not %q",
+		m.Cache,
+	)
 	add(m.Cache != "" && !p.Cache, "cache", "Ollama keeps prompts by itself; leave it out with provider %s", p.Name)
 	_, err = llm.ParseForm(m.Form)
 	add(err != nil, "form", "%v", err)

@@ -39,7 +39,8 @@ func (c *Server) Unread() bool { return c.source.unread }
 // NamesServices reports whether the configuration names GitHub or a model.
 func (c *Server) NamesServices() bool {
 	g := c.GitHub
-	return g.AppID != 0 || g.PrivateKeyFile != "" || g.Repository != "" || g.API != "" || c.Model.Name != "" || c.Policy.Model != ""
+	return g.AppID != 0 || g.PrivateKeyFile != "" || g.Repository != "" || g.API != "" || c.Model.Name != "" ||
+		c.Policy.Model != ""
 }
 
 // problems collects all faults, to report them at once.

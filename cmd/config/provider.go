@@ -104,7 +104,10 @@ func baseURL(address string) (*url.URL, error) {
 func OllamaURL(host string) (*url.URL, error) {
 	u, err := ollama.ParseHost(host)
 	if err != nil {
-		return nil, fmt.Errorf("%q is not an address of Ollama like http://127.0.0.1:11434", withoutUser(strings.TrimSpace(host)))
+		return nil, fmt.Errorf(
+			"%q is not an address of Ollama like http://127.0.0.1:11434",
+			withoutUser(strings.TrimSpace(host)),
+		)
 	}
 	return u, nil
 }

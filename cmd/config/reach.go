@@ -85,7 +85,12 @@ func (c *Server) readReach(bad *problems) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Model.Headers)) {
 		bad.when(!headerName().MatchString(name), "model.headers", "%q cannot be the name of a header", name)
-		bad.when(!variableName().MatchString(c.Model.Headers[name]), "model.headers", "the value of %s must be the name of a variable of the environment that holds it, not the value itself", name)
+		bad.when(
+			!variableName().MatchString(c.Model.Headers[name]),
+			"model.headers",
+			"the value of %s must be the name of a variable of the environment that holds it, not the value itself",
+			name,
+		)
 	}
 }
 

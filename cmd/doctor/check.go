@@ -97,7 +97,11 @@ func serverFile(name string) (strict.Faults, error) {
 		return nil, err
 	}
 	var w warnings
-	w.warnIf(!cfg.NamesServices(), "", "there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)")
+	w.warnIf(
+		!cfg.NamesServices(),
+		"",
+		"there is neither GitHub nor a model in it: a server with this file does not start unless its environment has both (HANDRAIL_APP_ID and HANDRAIL_PRIVATE_KEY_FILE, or HANDRAIL_GITHUB_TOKEN; HANDRAIL_MODEL)",
+	)
 	return append(w.all, Server(&cfg)...), nil
 }
 
@@ -141,7 +145,10 @@ func (c *importCmd) Run(w *door.Console) error {
 		return err
 	}
 	if len(list) == 0 {
-		return fmt.Errorf("import %s: there is no pattern in it (expected a list of {pattern, value}, alone or under sensitiveFilePatterns)", c.File)
+		return fmt.Errorf(
+			"import %s: there is no pattern in it (expected a list of {pattern, value}, alone or under sensitiveFilePatterns)",
+			c.File,
+		)
 	}
 	out, err := yaml.Marshal(struct {
 		SensitiveFiles []policy.SensitiveFile `yaml:"sensitive_files"`
@@ -171,7 +178,9 @@ func (c *schemaCmd) Run(w *door.Console) error {
 }
 
 // namesRemedy matches faults that name their own remedy.
-var namesRemedy = pattern.Lazy("did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ")
+var namesRemedy = pattern.Lazy(
+	"did you mean|known keys here|must be|not one of|[:;,] (write|use|set|give|keep|leave|put|choose) ",
+)
 
 // Remedy names the documentation of a fault, "" if the fault names its own remedy.
 func Remedy(f strict.Fault) string {

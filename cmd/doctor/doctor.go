@@ -186,7 +186,12 @@ func writable(dir, keys string) (at string, bad *Finding) {
 	}
 	probe, err := os.CreateTemp(at, ".handrail-doctor-*")
 	if err != nil {
-		return is("Give this directory to the user that the server runs as, or name another: "+keys+".", "%s cannot be written: %v", at, err)
+		return is(
+			"Give this directory to the user that the server runs as, or name another: "+keys+".",
+			"%s cannot be written: %v",
+			at,
+			err,
+		)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return is("Look at the disk.", "%s: %v", at, err)
@@ -208,7 +213,13 @@ func (c *Config) data(context.Context) []Finding {
 	}
 	free := int64(s.Bavail) * int64(s.Bsize)
 	if free < minFree {
-		f := wrong(name, "Make room there; bases.size says how much of it files of commits may take.", "%s has %d MiB left", dir, free>>20)
+		f := wrong(
+			name,
+			"Make room there; bases.size says how much of it files of commits may take.",
+			"%s has %d MiB left",
+			dir,
+			free>>20,
+		)
 		f.Needed = free < minFree/64
 		return []Finding{f}
 	}

@@ -120,7 +120,11 @@ func callsExam(ctx context.Context, cfg ExamConfig) (Diagnosis, error) {
 }
 
 func begin(cfg ExamConfig) *exam {
-	x := &exam{model: cfg.Model, parser: toolcall.New(cfg.Tools, cfg.Canonical), d: &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}}}
+	x := &exam{
+		model:  cfg.Model,
+		parser: toolcall.New(cfg.Tools, cfg.Canonical),
+		d:      &Diagnosis{Model: cfg.Model.Name(), Figures: &Figures{Calls: "none"}, Advice: []string{}},
+	}
 	for _, s := range cfg.Tools {
 		if s.Name == "read_file" {
 			x.read = s
@@ -133,7 +137,10 @@ func begin(cfg ExamConfig) *exam {
 func (x *exam) probe(ctx context.Context, name string, needed bool, try func(context.Context) (string, bool)) bool {
 	start := time.Now()
 	detail, ok := try(ctx)
-	x.d.Findings = append(x.d.Findings, ExamFinding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()})
+	x.d.Findings = append(
+		x.d.Findings,
+		ExamFinding{Name: name, OK: ok, Detail: detail, Needed: needed, Millis: time.Since(start).Milliseconds()},
+	)
 	return ok
 }
 
@@ -186,7 +193,10 @@ func (x *exam) reach(ctx context.Context) (string, bool) {
 	if caps.ContextSet > 0 {
 		length += fmt.Sprintf(" and given %d", caps.ContextSet)
 	}
-	return strings.Join([]string{length, yes("tools", caps.Tools), yes("thinking", caps.Thinking), yes("vision", caps.Vision)}, ", "), true
+	return strings.Join(
+		[]string{length, yes("tools", caps.Tools), yes("thinking", caps.Thinking), yes("vision", caps.Vision)},
+		", ",
+	), true
 }
 
 // secretWord is at the very beginning of the long prompt. A server that truncates prompts
@@ -282,9 +292,14 @@ func (x *exam) open(text bool, words string) []llm.Message {
 func (x *exam) after(ctx context.Context, args, result string) (reply, []toolcall.Call, error) {
 	req := llm.Request{Messages: x.open(x.text, wish)}
 	if x.text {
-		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.RoleAssistant, Content: fmt.Sprintf(`<tool_call>{"name": "read_file", "arguments": %s}</tool_call>`, args)},
-			llm.Message{Role: llm.RoleUser, Content: "[TOOL RESULT: read_file]\n" + result})
+		req.Messages = append(
+			req.Messages,
+			llm.Message{
+				Role:    llm.RoleAssistant,
+				Content: fmt.Sprintf(`<tool_call>{"name": "read_file", "arguments": %s}</tool_call>`, args),
+			},
+			llm.Message{Role: llm.RoleUser, Content: "[TOOL RESULT: read_file]\n" + result},
+		)
 	} else {
 		req.Tools = []llm.ToolSpec{x.read}
 		req.Messages = append(req.Messages,
@@ -306,7 +321,11 @@ func (x *exam) after(ctx context.Context, args, result string) (reply, []toolcal
 
 // repair answers a call with an error. It reports whether the model corrects the call.
 func (x *exam) repair(ctx context.Context) (string, bool) {
-	a, calls, err := x.after(ctx, `{"path":"helo.txt"}`, "read helo.txt: file does not exist; did you mean docs/hello.txt?")
+	a, calls, err := x.after(
+		ctx,
+		`{"path":"helo.txt"}`,
+		"read helo.txt: file does not exist; did you mean docs/hello.txt?",
+	)
 	switch {
 	case err != nil:
 		return public(err), false
@@ -320,7 +339,11 @@ func (x *exam) repair(ctx context.Context) (string, bool) {
 
 // refusal answers a call with a denial. It reports whether the model accepts it.
 func (x *exam) refusal(ctx context.Context) (string, bool) {
-	a, calls, err := x.after(ctx, `{"path":"hello.txt"}`, "The person denied this. It was not run. Do not call it again; say in one sentence that it was denied.")
+	a, calls, err := x.after(
+		ctx,
+		`{"path":"hello.txt"}`,
+		"The person denied this. It was not run. Do not call it again; say in one sentence that it was denied.",
+	)
 	switch {
 	case err != nil:
 		return public(err), false
@@ -365,17 +388,30 @@ func (x *exam) advise() {
 	}
 	switch {
 	case f.Calls == "text" && f.Tools:
-		say("The server says that the model calls tools, and it does not: sessions use text calls after two that failed. With `model.form: text` they do so from the start.")
+		say(
+			"The server says that the model calls tools, and it does not: sessions use text calls after two that failed. With `model.form: text` they do so from the start.",
+		)
 	case f.Calls == "text":
 		say("The model has no native calls: it makes calls in its text, which cost some context.")
 	case f.Calls == "none":
 		say("The model makes no calls: take one that was made for tools.")
 	}
 	if f.PerSecond > 0 && f.PerSecond < slow {
-		say(fmt.Sprintf("Slow: at %.1f tokens a second, reading of the prompts included, a session takes many minutes. A smaller model or a graphics card helps.", f.PerSecond))
+		say(
+			fmt.Sprintf(
+				"Slow: at %.1f tokens a second, reading of the prompts included, a session takes many minutes. A smaller model or a graphics card helps.",
+				f.PerSecond,
+			),
+		)
 	}
 	if f.ContextLength >= minContext && f.ContextLength < comfortable {
-		say(fmt.Sprintf("The model holds %d tokens, less than the %d that sessions begin with: long tasks are summarized early.", f.ContextLength, comfortable))
+		say(
+			fmt.Sprintf(
+				"The model holds %d tokens, less than the %d that sessions begin with: long tasks are summarized early.",
+				f.ContextLength,
+				comfortable,
+			),
+		)
 	}
 	if !f.Vision {
 		say("The model cannot see: pictures in issues are left out.")

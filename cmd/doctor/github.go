@@ -19,9 +19,25 @@ import (
 func (c *Config) github(ctx context.Context) []Finding {
 	g := c.Server.GitHub
 	if g.AppID == 0 && g.Token == "" {
-		return []Finding{wrong("GitHub", "Set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN; handrail init creates an App.", "there is no access to it")}
+		return []Finding{
+			wrong(
+				"GitHub",
+				"Set github.app_id and github.private_key_file, or HANDRAIL_GITHUB_TOKEN; handrail init creates an App.",
+				"there is no access to it",
+			),
+		}
 	}
-	answer, err := granted.Ask(ctx, granted.Config{API: g.API, AppID: g.AppID, Key: g.Key, Token: g.Token.Reveal(), Repository: g.Repository, Transport: c.GitHub})
+	answer, err := granted.Ask(
+		ctx,
+		granted.Config{
+			API:        g.API,
+			AppID:      g.AppID,
+			Key:        g.Key,
+			Token:      g.Token.Reveal(),
+			Repository: g.Repository,
+			Transport:  c.GitHub,
+		},
+	)
 	clock := c.clock(answer.Date)
 	if err != nil {
 		return append([]Finding{c.unanswered(ctx, err, clock)}, clock...)
@@ -33,7 +49,12 @@ func (c *Config) github(ctx context.Context) []Finding {
 	if g.AppID == 0 {
 		found := passed("GitHub", "%s takes the token, which may push to %s", address, g.Repository)
 		if !answer.Push {
-			found = wrong("GitHub", "Give the token write access to contents, issues and pull requests of this repository.", "the token may not push to %s", g.Repository)
+			found = wrong(
+				"GitHub",
+				"Give the token write access to contents, issues and pull requests of this repository.",
+				"the token may not push to %s",
+				g.Repository,
+			)
 		}
 		return append([]Finding{found}, clock...)
 	}
@@ -47,7 +68,15 @@ func (c *Config) grants(a granted.Answer) []Finding {
 	permissions, events := a.App.Lacks()
 	where := "On the App's page, Permissions & events (" + a.App.Page + "): "
 	if len(permissions) > 0 {
-		out = append(out, wrong("permissions", where+"give it "+strings.Join(permissions, ", ")+"; the owner of each installation must accept that.", "the App lacks %s", strings.Join(permissions, ", ")))
+		out = append(
+			out,
+			wrong(
+				"permissions",
+				where+"give it "+strings.Join(permissions, ", ")+"; the owner of each installation must accept that.",
+				"the App lacks %s",
+				strings.Join(permissions, ", "),
+			),
+		)
 	}
 	if len(events) > 0 {
 		f := wrong("events", where+"subscribe to them.", "the App does not hear %s", strings.Join(events, ", "))
@@ -55,16 +84,28 @@ func (c *Config) grants(a granted.Answer) []Finding {
 		out = append(out, f)
 	}
 	if len(a.Installations) == 0 {
-		out = append(out, wrong("installations", "Install it: "+a.App.Page+"/installations/new", "the App is installed nowhere"))
+		out = append(
+			out,
+			wrong("installations", "Install it: "+a.App.Page+"/installations/new", "the App is installed nowhere"),
+		)
 	}
 	var good []string
 	for _, in := range a.Installations {
 		lacks, _ := in.Lacks()
 		switch account := untrusted.EscapeLine(in.Account); {
 		case in.Suspended:
-			out = append(out, Finding{Name: "installations", Detail: account + ": suspended", Remedy: "Its owner ends that at " + in.Page})
+			out = append(
+				out,
+				Finding{Name: "installations", Detail: account + ": suspended", Remedy: "Its owner ends that at " + in.Page},
+			)
 		case len(lacks) > 0 && len(permissions) == 0:
-			f := wrong("installations", "Its owner accepts the new permissions at "+in.Page, "%s has not granted %s", account, strings.Join(lacks, ", "))
+			f := wrong(
+				"installations",
+				"Its owner accepts the new permissions at "+in.Page,
+				"%s has not granted %s",
+				account,
+				strings.Join(lacks, ", "),
+			)
 			f.Needed = len(a.Installations) == 1
 			out = append(out, f)
 		default:
@@ -83,9 +124,18 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 	if errors.Is(err, granted.ErrKey) {
 		const get = "the App's page gives it, below Private keys (NAME.DATE.private-key.pem)"
 		if g.PrivateKeyFile == "" {
-			return wrong("GitHub", "Set github.private_key_file to the file with the App's private key; "+get+".", "it was not asked: the App has no private key here")
+			return wrong(
+				"GitHub",
+				"Set github.private_key_file to the file with the App's private key; "+get+".",
+				"it was not asked: the App has no private key here",
+			)
 		}
-		return wrong("GitHub", "Put the App's private key there, or name its file in github.private_key_file, and let the user that the server runs as read it; "+get+".", "it was not asked: there is no private key of an App to be read in %s", g.PrivateKeyFile)
+		return wrong(
+			"GitHub",
+			"Put the App's private key there, or name its file in github.private_key_file, and let the user that the server runs as read it; "+get+".",
+			"it was not asked: there is no private key of an App to be read in %s",
+			g.PrivateKeyFile,
+		)
 	}
 	var refused *granted.Refused
 	if !errors.As(err, &refused) {
@@ -109,13 +159,25 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 		}
 		return wrong("GitHub", remedy, "%v", err)
 	case http.StatusNotFound, http.StatusGone, http.StatusNotAcceptable:
-		if better, ok := granted.FindEnterpriseAPI(ctx, refused.Address, c.GitHub); ok && !strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
+		if better, ok := granted.FindEnterpriseAPI(ctx, refused.Address, c.GitHub); ok &&
+			!strings.HasSuffix(strings.TrimRight(refused.Address, "/"), "/api/v3") {
 			return wrong("GitHub", "Set github.api to "+better, "%v: the API of GitHub Enterprise Server is below /api/v3", err)
 		}
 		if g.AppID == 0 {
-			return wrong("GitHub", "Can the token see it? github.repository is owner/name.", "there is no repository %s for the token (%v)", g.Repository, err)
+			return wrong(
+				"GitHub",
+				"Can the token see it? github.repository is owner/name.",
+				"there is no repository %s for the token (%v)",
+				g.Repository,
+				err,
+			)
 		}
-		return wrong("GitHub", "Is github.api the address of its API? On GitHub Enterprise Server it ends in /api/v3.", "%v", err)
+		return wrong(
+			"GitHub",
+			"Is github.api the address of its API? On GitHub Enterprise Server it ends in /api/v3.",
+			"%v",
+			err,
+		)
 	}
 	return wrong("GitHub", "Try again later; githubstatus.com says how github.com is.", "%v", err)
 }
@@ -135,7 +197,9 @@ func (c *Config) clock(theirs time.Time) []Finding {
 		if off < 0 {
 			side, off = "behind", -off
 		}
-		return []Finding{wrong("clock", "Have it set by NTP: timedatectl set-ntp true.", "this machine's clock is %s %s GitHub's", off, side)}
+		return []Finding{
+			wrong("clock", "Have it set by NTP: timedatectl set-ntp true.", "this machine's clock is %s %s GitHub's", off, side),
+		}
 	}
 	return []Finding{passed("clock", "agrees with GitHub's")}
 }
@@ -184,7 +248,13 @@ func events(list []ghapp.Delivery) Finding {
 	case failed == 0:
 		return passed("deliveries", "all %d of a day arrived", len(arrived))
 	}
-	f := wrong("deliveries", "GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? If it cannot be, set github.poll.", "%d of %d of a day did not arrive; there was no answer", failed, len(arrived))
+	f := wrong(
+		"deliveries",
+		"GitHub does not reach the server: is the address of the App's webhook https://…/webhook, and open to the internet? If it cannot be, set github.poll.",
+		"%d of %d of a day did not arrive; there was no answer",
+		failed,
+		len(arrived),
+	)
 	if status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusBadRequest {
 		f.Remedy = "The secret of the App's webhook is not HANDRAIL_WEBHOOK_SECRET: set both to the same."
 	}

@@ -56,13 +56,31 @@ func (c *Config) abilities(ctx context.Context, name string) []Finding {
 	}
 	out := passed("context", "calls travel %s", calls)
 	if caps.ContextLength > 0 {
-		out = passed("context", "%d tokens, made for %d; calls travel %s", max(c.Server.Model.Context, min(32768, caps.ContextLength)), caps.ContextLength, calls)
+		out = passed(
+			"context",
+			"%d tokens, made for %d; calls travel %s",
+			max(c.Server.Model.Context, min(32768, caps.ContextLength)),
+			caps.ContextLength,
+			calls,
+		)
 	}
 	switch set := c.Server.Model.Context; {
 	case caps.ContextLength > 0 && set > caps.ContextLength:
-		out = wrong("context", "Set model.context to at most that, or leave it out.", "model.context is %d, and the model was made for %d", set, caps.ContextLength)
+		out = wrong(
+			"context",
+			"Set model.context to at most that, or leave it out.",
+			"model.context is %d, and the model was made for %d",
+			set,
+			caps.ContextLength,
+		)
 	case caps.ContextLength > 0 && caps.ContextLength < minContext:
-		out = wrong("context", "Choose a model with a longer context.", "the model was made for %d tokens; a session needs %d", caps.ContextLength, minContext)
+		out = wrong(
+			"context",
+			"Choose a model with a longer context.",
+			"the model was made for %d tokens; a session needs %d",
+			caps.ContextLength,
+			minContext,
+		)
 	}
 	return []Finding{out}
 }
@@ -134,21 +152,40 @@ func (a asking) ollama(ctx context.Context, u *url.URL, name string) Finding {
 	case err != nil:
 		return unreachable(u, err, "Start Ollama there (ollama serve), or set model.ollama or OLLAMA_HOST to its address.")
 	case status != http.StatusOK:
-		return wrong("model", "Is it Ollama? The address of an OpenAI-compatible server goes into model.base_url.", "%s answers %d to a request for Ollama", u.Redacted(), status)
+		return wrong(
+			"model",
+			"Is it Ollama? The address of an OpenAI-compatible server goes into model.base_url.",
+			"%s answers %d to a request for Ollama",
+			u.Redacted(),
+			status,
+		)
 	}
 	var there []string
 	for _, m := range list.Models {
 		there = append(there, m.Name)
 	}
 	if name == "" {
-		return wrong("model", "Set model.name to one of them.", "no model is named; Ollama at %s has: %s", u.Redacted(), names(there))
+		return wrong(
+			"model",
+			"Set model.name to one of them.",
+			"no model is named; Ollama at %s has: %s",
+			u.Redacted(),
+			names(there),
+		)
 	}
 	want := name
 	if !strings.Contains(want, ":") {
 		want += ":latest"
 	}
 	if !slices.Contains(there, name) && !slices.Contains(there, want) {
-		return wrong("model", "Pull it where Ollama runs: ollama pull "+name, "Ollama at %s does not have %s; it has: %s", u.Redacted(), untrusted.EscapeLine(name), names(there))
+		return wrong(
+			"model",
+			"Pull it where Ollama runs: ollama pull "+name,
+			"Ollama at %s does not have %s; it has: %s",
+			u.Redacted(),
+			untrusted.EscapeLine(name),
+			names(there),
+		)
 	}
 	return passed("model", "Ollama at %s has %s", u.Redacted(), untrusted.EscapeLine(name))
 }
@@ -160,21 +197,47 @@ func (a asking) openai(ctx context.Context, u *url.URL, name string) Finding {
 		return unreachable(u, err, "Start the model's server, or set model.base_url to its address.")
 	}
 	if status == http.StatusUnauthorized || status == http.StatusForbidden {
-		return wrong("model", "Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that it takes.", "%s refuses: it answers %d", u.Redacted(), status)
+		return wrong(
+			"model",
+			"Set HANDRAIL_API_KEY, or HANDRAIL_API_KEY_FILE, to a key that it takes.",
+			"%s refuses: it answers %d",
+			u.Redacted(),
+			status,
+		)
 	}
 	if status != http.StatusOK {
 		below := u.JoinPath("v1")
-		if again, err := a.get(ctx, below.JoinPath("models"), &list); err == nil && (again == http.StatusOK || again == http.StatusUnauthorized) {
-			return wrong("model", "Set model.base_url to "+below.Redacted(), "%s answers %d: its API is below /v1", u.Redacted(), status)
+		if again, err := a.get(ctx, below.JoinPath("models"), &list); err == nil &&
+			(again == http.StatusOK || again == http.StatusUnauthorized) {
+			return wrong(
+				"model",
+				"Set model.base_url to "+below.Redacted(),
+				"%s answers %d: its API is below /v1",
+				u.Redacted(),
+				status,
+			)
 		}
-		return wrong("model", "model.base_url must be the address below which /models and /chat/completions are.", "%s answers %d", u.JoinPath("models").Redacted(), status)
+		return wrong(
+			"model",
+			"model.base_url must be the address below which /models and /chat/completions are.",
+			"%s answers %d",
+			u.JoinPath("models").Redacted(),
+			status,
+		)
 	}
 	var there []string
 	for _, m := range list.Data {
 		there = append(there, m.ID)
 	}
 	if name == "" || len(there) > 0 && !slices.Contains(there, name) {
-		return wrong("model", "Set model.name to one of them, as the server names it.", "%s does not list %q; it has: %s", u.Redacted(), untrusted.EscapeLine(name), names(there))
+		return wrong(
+			"model",
+			"Set model.name to one of them, as the server names it.",
+			"%s does not list %q; it has: %s",
+			u.Redacted(),
+			untrusted.EscapeLine(name),
+			names(there),
+		)
 	}
 	return passed("model", "%s has %s", u.Redacted(), untrusted.EscapeLine(name))
 }

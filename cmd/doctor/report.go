@@ -69,9 +69,13 @@ func (r *Trial) conclude() {
 	r.OK = most >= minSolved
 	switch {
 	case !r.OK && late:
-		r.say("The time was over before all tasks were tried. --time 10m gives more; a smaller model or a graphics card helps.")
+		r.say(
+			"The time was over before all tasks were tried. --time 10m gives more; a smaller model or a graphics card helps.",
+		)
 	case !r.OK:
-		r.say("In no form does this model solve two of three small tasks: sessions with it will mostly fail. Take a larger one, or one that was made for code.")
+		r.say(
+			"In no form does this model solve two of three small tasks: sessions with it will mostly fail. Take a larger one, or one that was made for code.",
+		)
 	}
 	if !r.OK {
 		r.Best = llm.FormAuto
@@ -81,7 +85,11 @@ func (r *Trial) conclude() {
 	if r.Best == r.Auto {
 		note = " `auto` begins with it, too, as long as nothing else is known of the model."
 	}
-	r.say("Take the form %[1]s: `model: {form: %[1]s}` in handrail.yml, or `--form %[1]s` for run, chat and resume.%[2]s", r.Best, note)
+	r.say(
+		"Take the form %[1]s: `model: {form: %[1]s}` in handrail.yml, or `--form %[1]s` for run, chat and resume.%[2]s",
+		r.Best,
+		note,
+	)
 }
 
 // ranOut reports whether the time ran out before all tasks were finished.

@@ -48,7 +48,8 @@ func (c *showCmd) Run(ctx context.Context, w *door.Console) error {
 	var list []setting
 	if c.Config != "" || os.Getenv("HANDRAIL_APP_ID")+os.Getenv("HANDRAIL_GITHUB_TOKEN") != "" {
 		var err error
-		if cfg, err = config.Read(c.Config, os.Getenv); err != nil && (c.Config == "" || strings.Contains(c.Repo, "/") && !isDir(c.Repo)) {
+		if cfg, err = config.Read(c.Config, os.Getenv); err != nil &&
+			(c.Config == "" || strings.Contains(c.Repo, "/") && !isDir(c.Repo)) {
 			return door.UsageError{Err: err}
 		} else if err != nil { // fall back to the file alone, without the server's secrets
 			if cfg, err = config.CheckFile(c.Config); err != nil {
@@ -116,9 +117,19 @@ func fromGitHub(ctx context.Context, repo string, cfg config.Server) ([]byte, er
 		return nil, door.Usage("--repo %q is neither a directory nor owner/name", repo)
 	}
 	if cfg.GitHub.AppID == 0 && cfg.GitHub.Token == "" {
-		return nil, door.Usage("to read it from GitHub, say which server's access to use: --config FILE, with its secrets in the environment")
+		return nil, door.Usage(
+			"to read it from GitHub, say which server's access to use: --config FILE, with its secrets in the environment",
+		)
 	}
-	app, err := ghapp.New(ghapp.Config{APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(), Transport: config.Transport(cfg.GitHub.Trusted, nil)})
+	app, err := ghapp.New(
+		ghapp.Config{
+			APIURL:     cfg.GitHub.API,
+			AppID:      cfg.GitHub.AppID,
+			PrivateKey: cfg.GitHub.Key,
+			Token:      cfg.GitHub.Token.Reveal(),
+			Transport:  config.Transport(cfg.GitHub.Trusted, nil),
+		},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -84,7 +84,10 @@ func (t task) repository(ctx context.Context, dir string) (repo *gitops.Mirror, 
 	}
 	first := gitops.Checkpoint{Meta: gitops.Meta{Message: "Files of the task", Author: author}}
 	for name, data := range files {
-		first.Changes = append(first.Changes, gitops.Change{Path: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }})
+		first.Changes = append(
+			first.Changes,
+			gitops.Change{Path: name, Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }},
+		)
 	}
 	c, err := repo.Checkpoint(ctx, first)
 	if err != nil {

@@ -31,7 +31,12 @@ func Show(ctx context.Context, client *http.Client, server *url.URL, model strin
 	if err != nil {
 		return s, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.JoinPath("api", "show").String(), bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodPost,
+		server.JoinPath("api", "show").String(),
+		bytes.NewReader(body),
+	)
 	if err != nil {
 		return s, err
 	}
@@ -76,8 +81,16 @@ func (r *Trial) ReportNoRoles(s ModelInfo) {
 	if family == "" {
 		family = "unknown"
 	}
-	r.say("This model's template knows no roles (it is %q, as of a Modelfile that says only `FROM file.gguf`): instructions, requests and answers reach it as one text. Write a Modelfile with the lines `FROM %s` and `TEMPLATE \"\"\"…\"\"\"`, the template of its family (%s), which `ollama show --template` prints of %s; then run `ollama create %s -f Modelfile` and try again. docs/models.md has one.",
-		clipAnswer(s.Template), untrusted.EscapeLine(r.Model), untrusted.EscapeLine(family), from, untrusted.EscapeLine(r.Model))
+	r.say(
+		"This model's template knows no roles (it is %q, as of a Modelfile that says only `FROM file.gguf`): instructions, requests and answers reach it as one text. Write a Modelfile with the lines `FROM %s` and `TEMPLATE \"\"\"…\"\"\"`, the template of its family (%s), which `ollama show --template` prints of %s; then run `ollama create %s -f Modelfile` and try again. docs/models.md has one.",
+		clipAnswer(
+			s.Template,
+		),
+		untrusted.EscapeLine(r.Model),
+		untrusted.EscapeLine(family),
+		from,
+		untrusted.EscapeLine(r.Model),
+	)
 }
 
 // clipAnswer shortens a text to fit into a sentence.

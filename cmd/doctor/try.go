@@ -27,11 +27,20 @@ func (c *Config) calls(ctx context.Context) []Finding {
 	}
 	d, err := callsExam(ctx, with)
 	if err != nil {
-		return []Finding{{Name: name, Detail: "not tried to the end", Remedy: "Try it: handrail doctor model " + c.Server.Model.Name}}
+		return []Finding{
+			{Name: name, Detail: "not tried to the end", Remedy: "Try it: handrail doctor model " + c.Server.Model.Name},
+		}
 	}
 	switch {
 	case !d.OK:
-		return []Finding{wrong(name, "The bot needs a model that was made for calling tools. Name another one as model.name; `handrail doctor model NAME` tries it out.", "%s", onePerLine(d.Findings[len(d.Findings)-1].Detail))}
+		return []Finding{
+			wrong(
+				name,
+				"The bot needs a model that was made for calling tools. Name another one as model.name; `handrail doctor model NAME` tries it out.",
+				"%s",
+				onePerLine(d.Findings[len(d.Findings)-1].Detail),
+			),
+		}
 	case d.Figures.Calls == "text":
 		return []Finding{passed(name, "it answers, and calls tools in its text, which works and costs some context")}
 	}
@@ -84,7 +93,10 @@ func (c *Config) Ping(ctx context.Context) Finding {
 
 func pingFinding(d ghapp.Delivery) Finding {
 	const name = "webhook"
-	f := Finding{Name: name, Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? If it cannot be, set github.poll."}
+	f := Finding{
+		Name:   name,
+		Remedy: "GitHub does not reach the server: does it run, is the address of the App's webhook https://…/webhook, and is that open to the internet? If it cannot be, set github.poll.",
+	}
 	switch {
 	case d.OK():
 		return passed(name, "GitHub's ping arrived")

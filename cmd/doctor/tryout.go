@@ -71,7 +71,13 @@ func Run(ctx context.Context, cfg TrialConfig) (report Trial, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, workspace.RemoveTree(t.dir)) }()
-	report = Trial{Model: cfg.Model.Name(), Tools: t.caps.Tools, Parameters: t.caps.Parameters, ContextLength: t.caps.ContextLength, Auto: llm.FormOf(t.caps)}
+	report = Trial{
+		Model:         cfg.Model.Name(),
+		Tools:         t.caps.Tools,
+		Parameters:    t.caps.Parameters,
+		ContextLength: t.caps.ContextLength,
+		Auto:          llm.FormOf(t.caps),
+	}
 	if report.LoadSeconds, err = t.load(ctx); err != nil {
 		return report, err
 	}
@@ -91,7 +97,11 @@ func (t *trial) load(ctx context.Context) (seconds float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxLoad)
 	defer cancel()
 	began := t.Now()
-	req := llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: "Say OK."}}, Context: t.caps.Window(), MaxTokens: 8}
+	req := llm.Request{
+		Messages:  []llm.Message{{Role: llm.RoleUser, Content: "Say OK."}},
+		Context:   t.caps.Window(),
+		MaxTokens: 8,
+	}
 	for _, err := range t.Model.Stream(ctx, req) {
 		if err != nil {
 			return 0, err
@@ -171,7 +181,13 @@ func (t *trial) form(ctx context.Context, row *Row, ends time.Time) error {
 const whyTime = "the time was over"
 
 // try runs a session on one task.
-func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, most time.Duration) (out Try, err error) {
+func (t *trial) try(
+	ctx context.Context,
+	e *work.Engine,
+	task task,
+	dir string,
+	most time.Duration,
+) (out Try, err error) {
 	out.Task = task.name
 	repo, base, err := task.repository(ctx, filepath.Join(dir, "repo"))
 	if err != nil {
@@ -184,7 +200,12 @@ func (t *trial) try(ctx context.Context, e *work.Engine, task task, dir string, 
 		Task: session.Task{
 			Session: session.NewID(), Text: task.request, Mode: "code", Model: t.Model.Name(), Base: base, Branch: "agent/trial", Turns: maxTurns,
 		},
-		Name: task.name, Log: &session.Memory{}, Repo: repo, RulesAt: base, Approver: denyAll{}, Commits: work.Commits{Author: author},
+		Name:     task.name,
+		Log:      &session.Memory{},
+		Repo:     repo,
+		RulesAt:  base,
+		Approver: denyAll{},
+		Commits:  work.Commits{Author: author},
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -215,7 +236,10 @@ type denyAll struct{}
 // Approve implements [agent.Approver].
 func (denyAll) Approve(_ context.Context, asked []session.Asked) (out []session.Resolved, err error) {
 	for _, a := range asked {
-		out = append(out, session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "a trial has no approver"})
+		out = append(
+			out,
+			session.Resolved{ID: a.ID, Verdict: policy.Denied, By: "handrail doctor", Reason: "a trial has no approver"},
+		)
 	}
 	return out, nil
 }

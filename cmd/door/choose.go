@@ -20,7 +20,11 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 		return with, "", Usage("no model given: use --model NAME, HANDRAIL_MODEL, or `model:` in .github/agent.yml")
 	}
 	if most := cfg.TurnLimit(); most > 0 && with.Turns > most { //control:run-turns-bind
-		note = fmt.Sprintf("! --turns %d: the configuration of this repository gives a session at most %d, so it gets those. When they are used, `handrail resume` with --turns adds more.", with.Turns, most)
+		note = fmt.Sprintf(
+			"! --turns %d: the configuration of this repository gives a session at most %d, so it gets those. When they are used, `handrail resume` with --turns adds more.",
+			with.Turns,
+			most,
+		)
 		with.Turns = most
 	}
 	return with, note, nil
@@ -28,7 +32,12 @@ func Choose(cfg policy.Config, asked policy.Choice) (with policy.Choice, note st
 
 // ContinueSession returns t's text as the next message of the recorded session, and makes t the task
 // of that session. A mode applies to the message only; other choices stay the session's.
-func ContinueSession(cfg policy.Config, events []session.Event, t *session.Task, asked policy.Choice) (session.Message, error) {
+func ContinueSession(
+	cfg policy.Config,
+	events []session.Event,
+	t *session.Task,
+	asked policy.Choice,
+) (session.Message, error) {
 	was, err := session.Fold(events)
 	if err != nil {
 		return session.Message{}, err
@@ -60,5 +69,12 @@ func notAllowed(err error) error {
 	if !errors.As(err, &no) {
 		return UsageError{Err: err}
 	}
-	return Usage("the %s %q is not allowed here: `%ss` in .github/agent.yml has %s (choose with --%s)", no.What, no.Name, no.What, strings.Trim(fmt.Sprintf("%q", no.Allowed), "[]"), no.What)
+	return Usage(
+		"the %s %q is not allowed here: `%ss` in .github/agent.yml has %s (choose with --%s)",
+		no.What,
+		no.Name,
+		no.What,
+		strings.Trim(fmt.Sprintf("%q", no.Allowed), "[]"),
+		no.What,
+	)
 }

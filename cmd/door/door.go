@@ -47,7 +47,29 @@ func JSONLine(w io.Writer, v any) error {
 // PlainEnvironment returns the part of this process's environment that is safe for
 // commands: enough to find programs and caches, without possible secrets.
 func PlainEnvironment() []string {
-	names := []string{"PATH", "HOME", "USER", "LANG", "LC_ALL", "TERM", "TMPDIR", "TZ", "SHELL", "GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOPROXY", "JAVA_HOME", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "PYENV_ROOT", "VIRTUAL_ENV"}
+	names := []string{
+		"PATH",
+		"HOME",
+		"USER",
+		"LANG",
+		"LC_ALL",
+		"TERM",
+		"TMPDIR",
+		"TZ",
+		"SHELL",
+		"GOPATH",
+		"GOROOT",
+		"GOCACHE",
+		"GOMODCACHE",
+		"GOFLAGS",
+		"GOPROXY",
+		"JAVA_HOME",
+		"CARGO_HOME",
+		"RUSTUP_HOME",
+		"NVM_DIR",
+		"PYENV_ROOT",
+		"VIRTUAL_ENV",
+	}
 	var env []string
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
@@ -91,7 +113,8 @@ func SeparateHyphens(args []string) []string {
 // explainArgs returns the index after `policy explain command` or `file`, or -1.
 func explainArgs(args []string) int {
 	for i := range args {
-		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" && (args[i+2] == "command" || args[i+2] == "file") {
+		if i+2 < len(args) && args[i] == "policy" && args[i+1] == "explain" &&
+			(args[i+2] == "command" || args[i+2] == "file") {
 			return i + 3
 		}
 	}

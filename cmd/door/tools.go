@@ -196,12 +196,21 @@ func openDirectory(ctx context.Context, w *Console, dir string) (*workspace.Work
 	near, far := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- host.Serve(ctx, far, host.Config{Root: root, Name: filepath.Base(root), Env: PlainEnvironment(), Limits: workspace.DefaultLimits, Log: w.Log})
+		served <- host.Serve(ctx, far, host.Config{
+			Root:   root,
+			Name:   filepath.Base(root),
+			Env:    PlainEnvironment(),
+			Limits: workspace.DefaultLimits,
+			Log:    w.Log,
+		})
 	}()
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: "local", Conn: near, Log: w.Log, Release: func(context.Context) error {
-		near.Close()
-		return <-served
-	}})
+	ws, err := workspace.Connect(
+		ctx,
+		workspace.Config{Engine: "local", Conn: near, Log: w.Log, Release: func(context.Context) error {
+			near.Close()
+			return <-served
+		}},
+	)
 	if err != nil {
 		return nil, nil, err
 	}

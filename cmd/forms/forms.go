@@ -180,7 +180,10 @@ func (c *content) take(cfg Config, model string, caps llm.Capabilities, form llm
 	if r == nil {
 		r = &record{Server: cfg.Server, Model: model, Digest: caps.Digest}
 	}
-	c.Models = slices.DeleteFunc(c.Models, func(o *record) bool { return o == r || caps.Digest != "" && o.named(cfg.Server, model) })
+	c.Models = slices.DeleteFunc(
+		c.Models,
+		func(o *record) bool { return o == r || caps.Digest != "" && o.named(cfg.Server, model) },
+	)
 	r.take(form, well)
 	r.Server, r.Model = cfg.Server, model
 	r.Used = cfg.Now().UTC().Truncate(time.Second)

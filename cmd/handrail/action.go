@@ -52,7 +52,8 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	} else {
 		untold = run.Ended(err)
 	}
-	if untold != nil && (err == nil || !strings.Contains(err.Error(), untold.Error())) { // both may have failed for the same reason
+	if untold != nil &&
+		(err == nil || !strings.Contains(err.Error(), untold.Error())) { // both may have failed for the same reason
 		err = errors.Join(err, untold)
 	}
 	if err == nil {
@@ -156,7 +157,8 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	ev, _ := ghapp.ParseEvent(event, payload)         // source reports the error as well
 	a.state.Use(action.Ref(gitref.Prefix, ev.Thread)) // an answer is recognized by the pending request of its thread
 	found, kept, err := a.source(ctx, event, ev)
-	if byInput := trigger.IsKey(found.Key) && a.run.Inputs.Task != ""; err == nil && (!kept || byInput || ev.Thread.Number == 0 && !ci.Ended(ev)) {
+	if byInput := trigger.IsKey(found.Key) && a.run.Inputs.Task != ""; err == nil &&
+		(!kept || byInput || ev.Thread.Number == 0 && !ci.Ended(ev)) {
 		kept = false
 		t, e := a.run.Task(os.Getenv)
 		if e != nil {
@@ -177,7 +179,8 @@ func (a *actor) take(ctx context.Context, event string) (*store.Delivery, error)
 	case readOnly != "":
 		return nil, action.Ignored(readOnly)
 	}
-	if a.at, err = thread.Parse(found.Thread); err == nil && !strings.EqualFold(a.at.Repository(), a.run.Repo.Repository()) {
+	if a.at, err = thread.Parse(found.Thread); err == nil &&
+		!strings.EqualFold(a.at.Repository(), a.run.Repo.Repository()) {
 		err = fmt.Errorf("the ref of a thread of %s has a session of %s", a.run.Repo.Repository(), a.at)
 	}
 	if err != nil {
@@ -226,7 +229,15 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionPoll, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at), min(actionPoll, 10*a.opt.sweep)
+	written.Said, written.Every = a.run.Follow(
+		ctx,
+		a.Client,
+		a.redactedStore.Sessions,
+		a.at,
+	), min(
+		actionPoll,
+		10*a.opt.sweep,
+	)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })

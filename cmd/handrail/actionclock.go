@@ -33,7 +33,9 @@ func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) er
 		}
 	}
 	if len(begun) == 0 {
-		return action.Ignored("schedule: no schedule of .github/agent.yml is due now, or it has nothing to do." + next(entries))
+		return action.Ignored(
+			"schedule: no schedule of .github/agent.yml is due now, or it has nothing to do." + next(entries),
+		)
 	}
 	var wrong []error
 	for i, d := range begun {
@@ -57,7 +59,11 @@ func (a *actor) runSchedules(ctx context.Context, w *console, r *serveRunner) er
 
 // due returns the deliveries to begin now, each for its thread, and all schedule entries.
 // Two concurrent runs begin nothing twice.
-func (a *actor) due(ctx context.Context, w *console, r *serveRunner) (begun []*store.Delivery, entries []schedule.Entry, err error) {
+func (a *actor) due(
+	ctx context.Context,
+	w *console,
+	r *serveRunner,
+) (begun []*store.Delivery, entries []schedule.Entry, err error) {
 	a.state.Use(action.Ref(gitref.Prefix, a.run.Repo))
 	at, name := live.Thread{Ref: a.run.Repo, Client: a.Client}, a.run.Repo.Repository()
 	place, err := action.Patient(ctx, w.raw, actionWait, func() (place bot.StartPoint, err error) {

@@ -35,7 +35,9 @@ func (c *chatCmd) Run(ctx context.Context, w *console) error {
 			history = filepath.Join(filepath.Dir(dir), "history")
 		}
 		logs := map[bool]*terminal.Log{true: w.logs}[terminal.IsPerson(os.Stderr)]
-		cfg.Editor = terminal.NewEditor(terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: local.Complete, Log: logs})
+		cfg.Editor = terminal.NewEditor(
+			terminal.EditorConfig{In: in, Out: w.raw, History: history, Complete: local.Complete, Log: logs},
+		)
 		cfg.In, shows.In = cfg.Editor, cfg.Editor // in a pipe each line is a request, never an answer
 	}
 	cfg.Term = terminal.New(shows)

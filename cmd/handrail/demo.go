@@ -46,7 +46,15 @@ func (c *demoCmd) Run(ctx context.Context, w *console) (err error) {
 	}
 	d := &demo{cmd: c, w: w, dir: dir, seen: map[string]string{}}
 	if !w.log.Enabled(ctx, slog.LevelInfo) { // a failure is reported once, with its remedy
-		d.w = &console{in: w.in, out: w.out, err: w.err, raw: w.raw, log: slog.New(slog.DiscardHandler), logs: w.logs, version: w.version}
+		d.w = &console{
+			in:      w.in,
+			out:     w.out,
+			err:     w.err,
+			raw:     w.raw,
+			log:     slog.New(slog.DiscardHandler),
+			logs:    w.logs,
+			version: w.version,
+		}
 	}
 	defer func() { err = errors.Join(err, d.close(context.WithoutCancel(ctx))) }()
 	if err := d.start(ctx); err != nil {
@@ -99,7 +107,9 @@ func (d *demo) start(ctx context.Context) error {
 	}
 	d.server, err = newServer(ctx, d.w, cfg, opts)
 	if errors.Is(err, workspace.ErrNoEngine) && d.cmd.Model == "" { // not with --model: such a model may run anything
-		d.say("No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` lists the missing parts.\n")
+		d.say(
+			"No sandbox can be used on this machine, so the story plays without a wall, as with --workspace local:\nits commands are its own. `handrail doctor machine` lists the missing parts.\n",
+		)
 		cfg.Workspace = "local"
 		d.server, err = newServer(ctx, d.w, cfg, opts)
 	}
@@ -115,7 +125,11 @@ func (d *demo) start(ctx context.Context) error {
 	d.say("model       %s at %s", cfg.Model.Name, cfg.Model.Ollama)
 	d.say("bot         %s", d.server.url())
 	if d.server.onMachine {
-		d.say("workspace   %s, with the programs of this machine: there is no image %s", d.server.workspace, workspace.DefaultImage)
+		d.say(
+			"workspace   %s, with the programs of this machine: there is no image %s",
+			d.server.workspace,
+			workspace.DefaultImage,
+		)
 	} else {
 		d.say("workspace   %s", d.server.workspace)
 	}

@@ -92,7 +92,10 @@ func (c *doctorMachineCmd) server(ctx context.Context, w *console) error {
 	inner.log = slog.New(slog.DiscardHandler)
 	report := doctor.Report{OK: bad == nil}
 	for _, f := range strict.Of(bad) {
-		report.Findings = append(report.Findings, doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: doctor.Remedy(f), Needed: true})
+		report.Findings = append(
+			report.Findings,
+			doctor.Finding{Name: "configuration", Detail: f.Error(), Remedy: doctor.Remedy(f), Needed: true},
+		)
 	}
 	if cfg.Unread() { // the rest of the file is unknown
 		report.Findings[0].Remedy = "Fix this first: all else is checked when the file can be read."
@@ -135,8 +138,12 @@ func doctorOf(cfg config.Server, log *slog.Logger) doctor.Config {
 		return open(name)
 	}
 	return doctor.Config{
-		Server: cfg, Log: log, GitHub: config.Transport(cfg.GitHub.Trusted, nil), HTTP: config.Transport(cfg.Model.Trusted, cfg.Model.Sent), Model: model,
-		Exam: func(name string) (doctor.ExamConfig, error) { return examOf(model, name) },
+		Server: cfg,
+		Log:    log,
+		GitHub: config.Transport(cfg.GitHub.Trusted, nil),
+		HTTP:   config.Transport(cfg.Model.Trusted, cfg.Model.Sent),
+		Model:  model,
+		Exam:   func(name string) (doctor.ExamConfig, error) { return examOf(model, name) },
 	}
 }
 
@@ -160,7 +167,9 @@ func enginesOf(ctx context.Context, w *console, cfg config.Server) []doctor.Find
 		err = mustLimit(ctx, e, cfg.Policy.Workspace.Unlimited)
 	}
 	if err != nil {
-		return []doctor.Finding{{Name: "workspace", Detail: err.Error(), Remedy: "`handrail doctor` checks this machine.", Needed: true}}
+		return []doctor.Finding{
+			{Name: "workspace", Detail: err.Error(), Remedy: "`handrail doctor` checks this machine.", Needed: true},
+		}
 	}
 	out := []doctor.Finding{{Name: "workspace", OK: true, Detail: e.Name() + ": " + boundsOf(ctx, e)}}
 	imaged, ok := e.(workspace.Imaged)
@@ -252,7 +261,14 @@ func writeDiagnosis(w *console, d doctor.Diagnosis) {
 		fmt.Fprintf(w.out, "%s %-18s %s (%d ms)\n", mark, f.Name, f.Detail, f.Millis)
 	}
 	if f := d.Figures; f != nil && f.PerSecond > 0 {
-		fmt.Fprintf(w.out, "  %-18s %.1f tokens/s in all, %.2f bytes per token, calls: %s\n", "figures", f.PerSecond, f.BytesPerToken, f.Calls)
+		fmt.Fprintf(
+			w.out,
+			"  %-18s %.1f tokens/s in all, %.2f bytes per token, calls: %s\n",
+			"figures",
+			f.PerSecond,
+			f.BytesPerToken,
+			f.Calls,
+		)
 	}
 	for _, a := range d.Advice {
 		fmt.Fprintf(w.out, "→ %s\n", a)
@@ -298,7 +314,12 @@ func (c *doctorModelCmd) Run(ctx context.Context, w *console) error {
 }
 
 // exam tests single answers of the model.
-func (c *doctorModelCmd) exam(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
+func (c *doctorModelCmd) exam(
+	ctx context.Context,
+	w *console,
+	open func(string) (llm.Model, error),
+	name string,
+) error {
 	size := 8192
 	if c.Context != nil {
 		size = *c.Context
@@ -326,7 +347,12 @@ func (f modelFlags) asked() string {
 }
 
 // tryOut has the model work on small tasks in each answer form.
-func (c *doctorModelCmd) tryOut(ctx context.Context, w *console, open func(string) (llm.Model, error), name string) error {
+func (c *doctorModelCmd) tryOut(
+	ctx context.Context,
+	w *console,
+	open func(string) (llm.Model, error),
+	name string,
+) error {
 	m, err := open(name)
 	if err != nil {
 		return err
@@ -386,7 +412,12 @@ func (c *doctorModelCmd) template(ctx context.Context, report *doctor.Trial, nam
 	if err != nil {
 		return err
 	}
-	shown, err := doctor.Show(ctx, &http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second}, u, name)
+	shown, err := doctor.Show(
+		ctx,
+		&http.Client{Transport: config.Transport(trusted, nil), Timeout: 15 * time.Second},
+		u,
+		name,
+	)
 	if err == nil && !shown.KnowsRoles() {
 		report.ReportNoRoles(shown)
 	}

@@ -50,7 +50,16 @@ func newEngine(p engineParts) (*work.Engine, error) {
 		return nil, err
 	}
 	return work.New(work.Config{
-		Bases: bases, SetUps: p.setups, Workspace: p.workspace, Agent: p.agent, Secrets: p.secrets.Secrets, Policy: rules, Rules: p.rules, Image: image.Find, Created: image.Commands, Log: p.log,
+		Bases:     bases,
+		SetUps:    p.setups,
+		Workspace: p.workspace,
+		Agent:     p.agent,
+		Secrets:   p.secrets.Secrets,
+		Policy:    rules,
+		Rules:     p.rules,
+		Image:     image.Find,
+		Created:   image.Commands,
+		Log:       p.log,
 		Egress: func(w policy.Workspace, key string, log *slog.Logger) (workspace.Egress, error) {
 			return egress.New(egress.Config{Key: key, Hosts: w.Reaches(), Inside: w.Inside, Log: log})
 		},
@@ -63,7 +72,16 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, err
 	}
-	out := agent.Config{Model: m, Context: p.context, MaxTokens: p.maxTokens, Form: p.form, Forms: p.forms, AnswerTime: p.longest, Server: p.server, Retry: llm.Retry{Park: p.waits, Patience: 30 * time.Minute}}
+	out := agent.Config{
+		Model:      m,
+		Context:    p.context,
+		MaxTokens:  p.maxTokens,
+		Form:       p.form,
+		Forms:      p.forms,
+		AnswerTime: p.longest,
+		Server:     p.server,
+		Retry:      llm.Retry{Park: p.waits, Patience: 30 * time.Minute},
+	}
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell

@@ -132,9 +132,16 @@ func perform(ctx context.Context, args []string, w *console) (err error) {
 		}
 	}()
 	var c cli
-	k, err := kong.New(&c, kong.Name("handrail"), kong.Writers(w.out, w.err),
-		kong.Description("A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for your approval."),
-		kong.Exit(func(n int) { panic(exitRequest(n)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}))
+	k, err := kong.New(
+		&c,
+		kong.Name("handrail"),
+		kong.Writers(w.out, w.err),
+		kong.Description(
+			"A coding agent for your GitHub repositories, on your own models. Unsafe commands and sensitive files wait for your approval.",
+		),
+		kong.Exit(func(n int) { panic(exitRequest(n)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
 	if err != nil {
 		return door.UsageError{Err: err}
 	}

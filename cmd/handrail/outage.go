@@ -58,9 +58,17 @@ func (s *server) askGitHub(ctx context.Context) error {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return fmt.Errorf("it refuses %s (%w)", key, refused.Err)
 	case http.StatusNotFound, http.StatusGone:
-		return fmt.Errorf("%s is not the address of its API: check HANDRAIL_GITHUB_API; on GitHub Enterprise Server it ends in /api/v3 (%w)", address, refused.Err)
+		return fmt.Errorf(
+			"%s is not the address of its API: check HANDRAIL_GITHUB_API; on GitHub Enterprise Server it ends in /api/v3 (%w)",
+			address,
+			refused.Err,
+		)
 	}
-	return fmt.Errorf("%s does not answer as GitHub's API does: check HANDRAIL_GITHUB_API and the network (%w)", address, refused.Err)
+	return fmt.Errorf(
+		"%s does not answer as GitHub's API does: check HANDRAIL_GITHUB_API and the network (%w)",
+		address,
+		refused.Err,
+	)
 }
 
 // note has the watch check again if work in a thread failed for a temporary reason. Only

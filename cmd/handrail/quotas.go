@@ -14,11 +14,21 @@ type quotas struct{ requests *quota.Requests }
 
 func newQuotas(cfg config.Quotas) quotas {
 	q := cfg.WithDefaults()
-	return quotas{quota.NewRequests(quota.Hourly{Sender: q.Sender, Thread: q.Thread, Repository: q.Repository, Installation: q.Installation})}
+	return quotas{
+		quota.NewRequests(
+			quota.Hourly{Sender: q.Sender, Thread: q.Thread, Repository: q.Repository, Installation: q.Installation},
+		),
+	}
 }
 
 func requestOf(a bot.Asker) quota.Request {
-	return quota.Request{Sender: a.Sender, Thread: a.Thread, Repository: a.Repository, Installation: strconv.FormatInt(a.Installation, 10), Urgent: a.Urgent}
+	return quota.Request{
+		Sender:       a.Sender,
+		Thread:       a.Thread,
+		Repository:   a.Repository,
+		Installation: strconv.FormatInt(a.Installation, 10),
+		Urgent:       a.Urgent,
+	}
 }
 
 // Wait implements [bot.Quotas].

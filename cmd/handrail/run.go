@@ -123,8 +123,17 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 		turns = *c.Turns
 	}
 	return local.Wish{
-		Repo: c.Repo, Branch: b.Branch, With: policy.Choice{Mode: b.Mode, Model: c.Model, Turns: turns}, Include: b.IncludeChanges,
-		Person: terminal.IsPerson(w.in) && !c.Yes, Check: c.hasModel(w), Clone: session.Clone{
+		Repo:   c.Repo,
+		Branch: b.Branch,
+		With: policy.Choice{
+			Mode:  b.Mode,
+			Model: c.Model,
+			Turns: turns,
+		},
+		Include: b.IncludeChanges,
+		Person:  terminal.IsPerson(w.in) && !c.Yes,
+		Check:   c.hasModel(w),
+		Clone: session.Clone{
 			Workspace: c.Workspace,
 			Image:     c.Image,
 			Provider:  c.Provider,
@@ -146,7 +155,8 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 		if err == nil {
 			err = llm.Reach(ctx, m)
 		}
-		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) && no.Public != "" {
+		if no := new(llm.Error); errors.As(err, &no) && (no.Kind == llm.NotFound || config.UnknownAuthority(err)) &&
+			no.Public != "" {
 			return door.Usage("%s", no.Public)
 		} else if no.Kind == llm.Unreachable {
 			fmt.Fprintf(w.err, "handrail: %s does not answer: start it, or name another address with OLLAMA_HOST or --base-url. Waiting for it; Ctrl-C ends that\n", c.server())
@@ -157,7 +167,9 @@ func (c *localFlags) hasModel(w *console) func(ctx context.Context, model string
 
 // terminal returns the terminal of this process.
 func (c *localFlags) terminal(w *console) *terminal.Terminal {
-	return terminal.New(terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes, Log: w.logs})
+	return terminal.New(
+		terminal.Config{Out: w.out, Look: terminal.LookOf(w.raw), In: terminal.Lines(w.in, w.out), Yes: c.Yes, Log: w.logs},
+	)
 }
 
 // work runs a session until it ends or parks.
@@ -192,7 +204,11 @@ func taskText(w *console, text string) (string, error) {
 
 // engine returns the engine of a session, with the session's original settings, and a
 // function that removes the engine's state.
-func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (out local.Engine, end func() error, err error) {
+func (c *localFlags) engine(
+	ctx context.Context,
+	w *console,
+	s *local.Session,
+) (out local.Engine, end func() error, err error) {
 	from := s.Task.Clone
 	at := modelFlags{
 		Model:    c.Model,
@@ -214,7 +230,12 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 		return out, nil, err
 	}
 	if c.Image != "" && ws.Name() != "docker" {
-		fmt.Fprintf(w.err, "handrail: --image %s does nothing here: workspace %s has the programs of this machine, and only docker runs images\n", c.Image, ws.Name())
+		fmt.Fprintf(
+			w.err,
+			"handrail: --image %s does nothing here: workspace %s has the programs of this machine, and only docker runs images\n",
+			c.Image,
+			ws.Name(),
+		)
 	}
 	known, err := environmentSecrets()
 	if err != nil {
@@ -230,8 +251,24 @@ func (c *localFlags) engine(ctx context.Context, w *console, s *local.Session) (
 	}
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
-		dir: filepath.Join(dir, "work"), bases: gitops.BasesConfig{Dir: basesDir(dir)}, setups: set, workspace: ws, model: open, context: c.Context, maxTokens: c.MaxTokens, server: at.host(), rules: cfg, secrets: known, log: w.log,
-		form: config.Model{Form: c.Form}.Answers(), forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(at.model()), Log: w.log}),
+		dir: filepath.Join(
+			dir,
+			"work",
+		),
+		bases:     gitops.BasesConfig{Dir: basesDir(dir)},
+		setups:    set,
+		workspace: ws,
+		model:     open,
+		context:   c.Context,
+		maxTokens: c.MaxTokens,
+		server:    at.host(),
+		rules:     cfg,
+		secrets:   known,
+		log:       w.log,
+		form: config.Model{
+			Form: c.Form,
+		}.Answers(),
+		forms: forms.New(forms.Config{File: formsFile(), Server: serverOf(at.model()), Log: w.log}),
 	})
 	if err != nil {
 		err = errors.Join(err, end())

@@ -45,7 +45,10 @@ func (r *serveRunner) auth(ctx context.Context, url string, a gitops.Access) (st
 	if c == nil {
 		return "", "", fmt.Errorf("no session works on %s", url)
 	}
-	use := map[gitops.Access]ghapp.Git{gitops.AccessPush: ghapp.GitPush, gitops.AccessWorkflows: ghapp.GitPushWorkflows}[a] // the zero value fetches
+	use := map[gitops.Access]ghapp.Git{
+		gitops.AccessPush:      ghapp.GitPush,
+		gitops.AccessWorkflows: ghapp.GitPushWorkflows,
+	}[a] // the zero value fetches
 	return c.GitAuth(ctx, url, use)
 }
 
@@ -158,8 +161,15 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	// An imported log has no account number, but writing such a log requires push access.
 	untrusted := w.RequesterID != 0 && asker.ID != w.RequesterID || !policy.MayPush(asker) //control:hold-requester
 	look, err := config.Of(ctx, config.Job{
-		Client: w.Thread.Client, Mirror: m, Rules: rules.Commits, Asker: asker, AskerID: w.RequesterID, Key: r.cfg.Commits.Sign, App: r.app.IsApp(),
-		Must: r.cfg.Policy.Commits.Signs(), Unsigned: w.Unsigned,
+		Client:   w.Thread.Client,
+		Mirror:   m,
+		Rules:    rules.Commits,
+		Asker:    asker,
+		AskerID:  w.RequesterID,
+		Key:      r.cfg.Commits.Sign,
+		App:      r.app.IsApp(),
+		Must:     r.cfg.Policy.Commits.Signs(),
+		Unsigned: w.Unsigned,
 	})
 	if err != nil {
 		return session.Outcome{}, err
@@ -174,7 +184,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		onto = w.Thread.Pull.Base
 	}
 	out, err := e.Run(ctx, work.Job{
-		Onto: onto, Seat: seat.Take, Task: w.Task, Name: w.Thread.Ref.Repo, Log: w.Log, Repo: m,
+		Onto:    onto,
+		Seat:    seat.Take,
+		Task:    w.Task,
+		Name:    w.Thread.Ref.Repo,
+		Log:     w.Log,
+		Repo:    m,
 		Commits: look,
 		Push: func(ctx context.Context, p gitops.SafePush) (_ gitops.Pushed, err error) {
 			branch := strings.TrimPrefix(p.Ref, "refs/heads/")
@@ -184,23 +199,36 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 			}
 			return m.PushSafe(ctx, p)
 		},
-		Untrusted: untrusted, Foreign: w.Thread.Pull != nil && w.Thread.Pull.Fork,
+		Untrusted: untrusted,
+		Foreign:   w.Thread.Pull != nil && w.Thread.Pull.Fork,
 		Equip: func(c *agent.Config) {
 			c.Plans = w.Thread.Pull == nil || !w.Thread.Pull.Fork // work on a fork waits until its commit is approved
 			of := reader.New(w.Thread.Client, w.Thread.Ref, local.Hides(m))
 			c.Tools = append(c.Tools, github.Tools(of, w.Task.Nonce)...)
 			c.Tools = append(c.Tools, reader.Board{Reader: of, Session: w.Task.Session, Log: w.Log, Send: w.Post}.Tools()...)
-			c.Tools = append(c.Tools, of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce))
+			c.Tools = append(
+				c.Tools,
+				of.Waiting(reader.Wait{Log: w.Log, Now: time.Now, Green: w.SawGreen, Limits: rules.CIFix}, w.Task.Nonce),
+			)
 		},
 		ReviewBranch: func(request string) string { return approval.ReviewBranch(w.Thread.Ref, request) },
-		Inbox:        w.Inbox, Shown: work.Shown{OnEvent: w.OnEvent, OnOutput: w.OnOutput, OnSetup: w.OnSetup}, Shares: w.Shares, RulesAt: rulesAt, Confirm: w.Confirm,
+		Inbox:        w.Inbox,
+		Shown: work.Shown{
+			OnEvent:  w.OnEvent,
+			OnOutput: w.OnOutput,
+			OnSetup:  w.OnSetup,
+		},
+		Shares:        w.Shares,
+		RulesAt:       rulesAt,
+		Confirm:       w.Confirm,
 		ApprovalFacts: func(ctx context.Context) ([]session.Fact, error) { return r.approvalFacts(ctx, w) },
 	})
 	if errors.Is(err, workspace.ErrNoImage) {
 		err = fault.UserError{Text: render.NoImage(err.Error())} //control:no-image-is-told
 	}
 	away := &session.Away{}
-	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) && away.For == session.PhaseWaitingModel { // the watch asks for this model only
+	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) &&
+		away.For == session.PhaseWaitingModel { // the watch asks for this model only
 		r.watch.NoteOutage(ctx, "model", err)
 	}
 	return out, err
@@ -235,7 +263,10 @@ func defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg p
 }
 
 // defaults is [defaults]. It reports a fault of the configuration to opt.fault.
-func (r *serveRunner) defaults(ctx context.Context, m *gitops.Mirror) (branch, head string, cfg policy.Config, err error) {
+func (r *serveRunner) defaults(
+	ctx context.Context,
+	m *gitops.Mirror,
+) (branch, head string, cfg policy.Config, err error) {
 	branch, head, cfg, err = defaults(ctx, m)
 	if r.opt.fault != nil && errors.As(err, new(fault.UserError)) {
 		r.opt.fault(err)

@@ -34,7 +34,14 @@ func newSecrets(values ...secret.Value) *secrets {
 
 // serverSecrets returns all secrets of a server. No text may leave the server with one.
 func serverSecrets(c config.Server) (*secrets, error) {
-	list := append(secret.FromEnvironment(os.Environ()), c.GitHub.WebhookSecret, c.GitHub.Token, c.Model.Key, c.LogKey, secret.Value(c.GitHub.Key))
+	list := append(
+		secret.FromEnvironment(os.Environ()),
+		c.GitHub.WebhookSecret,
+		c.GitHub.Token,
+		c.Model.Key,
+		c.LogKey,
+		secret.Value(c.GitHub.Key),
+	)
 	list = append(list, slices.Collect(maps.Values(c.Model.Sent))...)
 	if _, rest, ok := strings.Cut(c.Database, "://"); ok {
 		if user, _, ok := strings.Cut(rest, "@"); ok {

@@ -47,7 +47,14 @@ func (c *serveCmd) Run(ctx context.Context, w *console) error {
 	look, enough := context.WithCancel(ctx)
 	defer enough()
 	s.wait.Go(func() { s.logUnmet(look) })
-	fmt.Fprintf(w.out, "handrail %s listens on %s (workspace %s, model %s)\n", w.version, s.url(), s.workspace, cfg.Model.Name)
+	fmt.Fprintf(
+		w.out,
+		"handrail %s listens on %s (workspace %s, model %s)\n",
+		w.version,
+		s.url(),
+		s.workspace,
+		cfg.Model.Name,
+	)
 	select {
 	case <-ctx.Done():
 		w.log.Info("going down")
@@ -91,7 +98,12 @@ func (c *serveCmd) check(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/readyz/deliveries", nil)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		"http://"+net.JoinHostPort(host, port)+"/readyz/deliveries",
+		nil,
+	)
 	if err != nil {
 		return err
 	}
@@ -113,7 +125,16 @@ func (s *server) logUnmet(ctx context.Context) {
 	d := doctorOf(s.cfg, s.log)
 	for _, f := range d.Quick(ctx) {
 		if !f.OK && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "something that the server needs is not as it should be", "what", f.Name, "is", f.Detail, "remedy", f.Remedy)
+			s.log.WarnContext(
+				ctx,
+				"something that the server needs is not as it should be",
+				"what",
+				f.Name,
+				"is",
+				f.Detail,
+				"remedy",
+				f.Remedy,
+			)
 		}
 	}
 }

@@ -142,10 +142,24 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	if s.app, err = ghapp.New(ghapp.Config{
-		Own: own, APIURL: cfg.GitHub.API, AppID: cfg.GitHub.AppID, PrivateKey: cfg.GitHub.Key, Token: cfg.GitHub.Token.Reveal(), Login: s.opt.login,
-		Clean: known.outgoing, Inert: command.Inert,
-		Lookups: cfg.Quotas.Lookups, Limits: quota.Limits{PerMinute: cfg.Quotas.WritesPerMinute, PerHour: cfg.Quotas.WritesPerHour, Reserve: cfg.Quotas.Reserve},
-		Log: w.log, Spacing: s.opt.spacing, Backoff: s.opt.again, Transport: outbox.Fenced{Next: s.transport(time.Minute)},
+		Own:        own,
+		APIURL:     cfg.GitHub.API,
+		AppID:      cfg.GitHub.AppID,
+		PrivateKey: cfg.GitHub.Key,
+		Token:      cfg.GitHub.Token.Reveal(),
+		Login:      s.opt.login,
+		Clean:      known.outgoing,
+		Inert:      command.Inert,
+		Lookups:    cfg.Quotas.Lookups,
+		Limits: quota.Limits{
+			PerMinute: cfg.Quotas.WritesPerMinute,
+			PerHour:   cfg.Quotas.WritesPerHour,
+			Reserve:   cfg.Quotas.Reserve,
+		},
+		Log:       w.log,
+		Spacing:   s.opt.spacing,
+		Backoff:   s.opt.again,
+		Transport: outbox.Fenced{Next: s.transport(time.Minute)},
 	}); err != nil {
 		return nil, err
 	}
@@ -162,7 +176,8 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 		return nil, err
 	}
 	s.seats = seat.New(s.cfg.Model.Slots())
-	if err = s.openEngine(ctx, w); err != nil && s.opt.fault != nil { // unready is reported in the threads that need a workspace
+	if err = s.openEngine(ctx, w); err != nil &&
+		s.opt.fault != nil { // unready is reported in the threads that need a workspace
 		r.unready, err = err, nil
 	}
 	return r, err
@@ -212,8 +227,29 @@ func (s *server) contextRoom(ctx context.Context, name string) int {
 // newQueue makes the bot and the queue that hands it threads.
 func (s *server) newQueue(r *serveRunner, jobs queue.Engine) (err error) {
 	s.bot, err = bot.New(bot.Config{
-		Store: s.redactedStore, GitHub: s.app, Runner: r, Offers: r, Watchers: watchers.All(), Clone: local.Clone{Mirror: r.mirror, Rules: rules}, Quotas: newQuotas(s.cfg.Quotas), Policy: s.cfg.Policy, Model: s.cfg.Model.Name,
-		Repositories: s.cfg.GitHub.Served(), Apps: s.cfg.GitHub.Apps, Sees: s.hasVision, Room: s.contextRoom, More: s.more, Settle: s.opt.settle, Every: s.opt.every, TTL: s.opt.ttl, Owner: s.opt.owner, Now: s.opt.now, Log: s.log,
+		Store:    s.redactedStore,
+		GitHub:   s.app,
+		Runner:   r,
+		Offers:   r,
+		Watchers: watchers.All(),
+		Clone: local.Clone{
+			Mirror: r.mirror,
+			Rules:  rules,
+		},
+		Quotas:       newQuotas(s.cfg.Quotas),
+		Policy:       s.cfg.Policy,
+		Model:        s.cfg.Model.Name,
+		Repositories: s.cfg.GitHub.Served(),
+		Apps:         s.cfg.GitHub.Apps,
+		Sees:         s.hasVision,
+		Room:         s.contextRoom,
+		More:         s.more,
+		Settle:       s.opt.settle,
+		Every:        s.opt.every,
+		TTL:          s.opt.ttl,
+		Owner:        s.opt.owner,
+		Now:          s.opt.now,
+		Log:          s.log,
 	})
 	if err != nil {
 		return err
@@ -258,15 +294,36 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		return fmt.Errorf("policy.%w", err)
 	}
 	w.log.InfoContext(ctx, "workspaces", "engine", ws.Name(), "limits", boundsOf(ctx, ws))
-	set, err := records.OfServer(layer.Config{Dir: filepath.Join(s.cfg.Data, "work", "layers"), MaxBytes: int64(s.cfg.Layers.Size), MaxAge: time.Duration(s.cfg.Layers.Age)}, s.redactedStore.Meta)
+	set, err := records.OfServer(
+		layer.Config{
+			Dir:      filepath.Join(s.cfg.Data, "work", "layers"),
+			MaxBytes: int64(s.cfg.Layers.Size),
+			MaxAge:   time.Duration(s.cfg.Layers.Age),
+		},
+		s.redactedStore.Meta,
+	)
 	if err != nil {
 		return err
 	}
 	s.engine, err = newEngine(engineParts{
 		setups: set,
 		dir:    filepath.Join(s.cfg.Data, "work"),
-		bases:  gitops.BasesConfig{Dir: filepath.Join(s.cfg.Data, "work", "bases"), MaxBytes: int64(s.cfg.Bases.Size), MaxAge: time.Duration(s.cfg.Bases.Age)}, workspace: ws, model: s.model, waits: true, context: s.cfg.Model.Context, maxTokens: s.cfg.Model.MaxTokens, longest: time.Duration(s.cfg.Model.AnswerTime), rules: s.cfg.Policy, secrets: s.secrets, log: w.log,
-		form: s.cfg.Model.Answers(), forms: s.forms,
+		bases: gitops.BasesConfig{
+			Dir:      filepath.Join(s.cfg.Data, "work", "bases"),
+			MaxBytes: int64(s.cfg.Bases.Size),
+			MaxAge:   time.Duration(s.cfg.Bases.Age),
+		},
+		workspace: ws,
+		model:     s.model,
+		waits:     true,
+		context:   s.cfg.Model.Context,
+		maxTokens: s.cfg.Model.MaxTokens,
+		longest:   time.Duration(s.cfg.Model.AnswerTime),
+		rules:     s.cfg.Policy,
+		secrets:   s.secrets,
+		log:       w.log,
+		form:      s.cfg.Model.Answers(),
+		forms:     s.forms,
 	})
 	return err
 }
@@ -279,7 +336,14 @@ func (s *server) start(ctx context.Context) error {
 	})
 	mux := http.NewServeMux()
 	if secret := s.cfg.GitHub.WebhookSecret; secret != "" || s.cfg.GitHub.Poll == 0 { //control:no-secret-no-webhook
-		hook, err := webhook.New(webhook.Config{Secret: []byte(secret.Reveal()), Intake: s.redactedStore.Deliveries, Parse: keeper.WatchRemovals(s.bot.Source), Log: s.log})
+		hook, err := webhook.New(
+			webhook.Config{
+				Secret: []byte(secret.Reveal()),
+				Intake: s.redactedStore.Deliveries,
+				Parse:  keeper.WatchRemovals(s.bot.Source),
+				Log:    s.log,
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -293,7 +357,12 @@ func (s *server) start(ctx context.Context) error {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
 	}
 	s.addr = l.Addr()
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 60 * time.Second, IdleTimeout: 2 * time.Minute}
+	s.http = &http.Server{
+		Handler:           mux,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       60 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+	}
 	if err := s.queue.Start(ctx); err != nil {
 		return errors.Join(err, l.Close())
 	}
@@ -317,13 +386,29 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 		if err := watchers.Read(ctx, s.redactedStore, s.cfg.GitHub.Served()...); err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "schedules are not read", "err", err)
 		}
-		sweep.Every{Pause: cmp.Or(s.opt.missed, 20*time.Second), Log: s.log}.Run(ctx, "look at schedules", watchers.Look(s.redactedStore))
+		sweep.Every{
+			Pause: cmp.Or(s.opt.missed, 20*time.Second),
+			Log:   s.log,
+		}.Run(
+			ctx,
+			"look at schedules",
+			watchers.Look(s.redactedStore),
+		)
 	})
 	s.wait.Go(func() { sweep.KeepSpent(ctx, s.app, s.redactedStore.Meta, s.log) })
 	s.wait.Go(func() { sweep.Forget(ctx, s.redactedStore.Deliveries, s.log) })
 	s.wait.Go(func() { keeper.Run(ctx) })
 	if every := time.Duration(s.cfg.GitHub.Poll); every > 0 && s.cfg.GitHub.AppID != 0 {
-		p := poll.New(poll.Config{GitHub: s.app, Store: s.redactedStore, Source: keeper.WatchRemovals(s.bot.Source), Hears: bot.Hears, Every: cmp.Or(s.opt.missed, every), Log: s.log})
+		p := poll.New(
+			poll.Config{
+				GitHub: s.app,
+				Store:  s.redactedStore,
+				Source: keeper.WatchRemovals(s.bot.Source),
+				Hears:  bot.Hears,
+				Every:  cmp.Or(s.opt.missed, every),
+				Log:    s.log,
+			},
+		)
 		s.wait.Go(func() { p.Run(ctx) })
 		return
 	}
@@ -331,7 +416,9 @@ func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 		s.wait.Go(func() { s.lister().Run(ctx) })
 		return
 	}
-	sw := sweep.New(sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log})
+	sw := sweep.New(
+		sweep.Config{GitHub: s.app, Meta: s.redactedStore.Meta, Hears: bot.Hears, Every: s.opt.missed, Log: s.log},
+	)
 	s.wait.Go(func() { sw.Run(ctx) })
 }
 
@@ -348,7 +435,11 @@ func (s *server) readyz(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wrong := s.watch.Troubles(); len(wrong) > 0 && r.URL.Path == "/readyz" {
-		answer(w, http.StatusServiceUnavailable, strings.Join(wrong, "\n")+"\nDeliveries are stored, and wait with the sessions.")
+		answer(
+			w,
+			http.StatusServiceUnavailable,
+			strings.Join(wrong, "\n")+"\nDeliveries are stored, and wait with the sessions.",
+		)
 		return
 	}
 	answer(w, http.StatusOK, "ready")

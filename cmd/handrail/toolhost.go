@@ -47,8 +47,18 @@ func wayOut(ctx context.Context, conn *workspace.Conn) (host.Way, error) {
 // Run serves until the other side closes the connection.
 func (c *toolhostCmd) Run(ctx context.Context, w *console) error {
 	return host.Serve(ctx, stdio{w.in, w.out}, host.Config{
-		Root: c.Root, Name: c.Name, Base: c.Base, Upper: c.Upper, Layer: c.Layer, Cache: c.Cache, Git: c.Git, Init: c.Init, Hold: c.Hold,
-		Env: os.Environ(), Log: w.log, Way: wayOut,
+		Root:   c.Root,
+		Name:   c.Name,
+		Base:   c.Base,
+		Upper:  c.Upper,
+		Layer:  c.Layer,
+		Cache:  c.Cache,
+		Git:    c.Git,
+		Init:   c.Init,
+		Hold:   c.Hold,
+		Env:    os.Environ(),
+		Log:    w.log,
+		Way:    wayOut,
 		Limits: workspace.Limits{Command: c.Command, DiskBytes: c.Disk, MemoryBytes: c.Memory, Pids: c.Pids, CPUs: c.CPUs},
 	})
 }

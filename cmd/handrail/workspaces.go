@@ -25,7 +25,10 @@ import (
 // cfg has the configured container image; the default is [workspace.DefaultImage].
 func pickWorkspace(ctx context.Context, w *console, name string, cfg policy.Workspace) (workspace.Engine, error) {
 	if len(cfg.Toolchains) > 0 && name != "bwrap" && name != "auto" && name != "" {
-		return nil, door.Usage("workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and `handrail workspaces` shows the /usr of its own machine", name)
+		return nil, door.Usage(
+			"workspace %s: policy.workspace.toolchains is for bwrap: docker has the programs of its image, and `handrail workspaces` shows the /usr of its own machine",
+			name,
+		)
 	}
 	if socket, ok := strings.CutPrefix(name, "unix:"); ok {
 		e := beside.New(socket, w.log)
@@ -95,18 +98,29 @@ func mustLimit(ctx context.Context, e workspace.Engine, unlimited bool) error {
 	}
 	missing := b.Bounds(ctx).Missing
 	if e.Name() == "local" {
-		return door.Usage("workspace local: commands run on this machine without a wall, with the rights of the server: it is for trying things out. Choose docker or bwrap, or accept it with \"policy: {workspace: {unlimited: true}}\"")
+		return door.Usage(
+			"workspace local: commands run on this machine without a wall, with the rights of the server: it is for trying things out. Choose docker or bwrap, or accept it with \"policy: {workspace: {unlimited: true}}\"",
+		)
 	}
 	if len(missing) > 0 { //control:must-limit
-		return door.Usage("workspace %s: this machine cannot limit %s: let it (docker info and `handrail doctor` say more), choose another workspace, or accept it with \"policy: {workspace: {unlimited: true}}\"",
-			e.Name(), strings.Join(missing, ", "))
+		return door.Usage(
+			"workspace %s: this machine cannot limit %s: let it (docker info and `handrail doctor` say more), choose another workspace, or accept it with \"policy: {workspace: {unlimited: true}}\"",
+			e.Name(),
+			strings.Join(missing, ", "),
+		)
 	}
 	return nil
 }
 
 func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.Workspace) ([]workspace.Engine, error) {
 	var shows workspace.Machine
-	in := docker.Config{Binary: config.ForContainers(self), Image: cfg.Image, Shows: w.options.machine, Logins: dockerLogins(), Log: w.log}
+	in := docker.Config{
+		Binary: config.ForContainers(self),
+		Image:  cfg.Image,
+		Shows:  w.options.machine,
+		Logins: dockerLogins(),
+		Log:    w.log,
+	}
 	if w.options.machine != nil {
 		shows = *w.options.machine
 	} else if cfg.Image == "" {
@@ -116,7 +130,10 @@ func workspaceEngines(ctx context.Context, w *console, self string, cfg policy.W
 	if err != nil {
 		return nil, err
 	}
-	b, err := bwrap.New(ctx, bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Shows: shows, Toolchains: cfg.Toolchains, Log: w.log})
+	b, err := bwrap.New(
+		ctx,
+		bwrap.Config{Binary: self, Path: os.Getenv("PATH"), Shows: shows, Toolchains: cfg.Toolchains, Log: w.log},
+	)
 	if err != nil {
 		return nil, door.Usage("policy.workspace.toolchains: %w", err)
 	}

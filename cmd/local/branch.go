@@ -41,7 +41,12 @@ func (s *Session) takenError(branch string) error {
 	list, _ := List(50) // best effort: the session is only a hint
 	for _, r := range list {
 		if t := r.State.Task; t.Branch == branch && t.Clone.Path == s.Task.Clone.Path {
-			return door.Usage("the branch %s is that of session %s; go on with it by `%s`, or choose another name", branch, r.ID, terminal.Command("resume", r.ID))
+			return door.Usage(
+				"the branch %s is that of session %s; go on with it by `%s`, or choose another name",
+				branch,
+				r.ID,
+				terminal.Command("resume", r.ID),
+			)
 		}
 	}
 	return door.Usage("the branch %s is there already; choose another name for the result", branch)
@@ -62,7 +67,10 @@ func (s *Session) reserve(ctx context.Context, template string) error {
 		}
 		return err
 	}
-	name, err := policy.Branch(template, policy.BranchValues{Session: s.Task.Session, Title: s.Task.Text, Mode: s.Task.Mode})
+	name, err := policy.Branch(
+		template,
+		policy.BranchValues{Session: s.Task.Session, Title: s.Task.Text, Mode: s.Task.Mode},
+	)
 	if err != nil {
 		return err
 	}

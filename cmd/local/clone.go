@@ -161,7 +161,8 @@ func Offer(ctx context.Context, m *gitops.Mirror, o approval.Offer) (string, err
 	}
 	base := "refs/heads/" + o.Base
 	if _, err := m.Resolve(ctx, base); errors.Is(err, gitops.ErrNotFound) {
-		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" || err != nil {
+		if why, err := refusedPush(m.Push(ctx, gitops.Push{Commit: o.Parent, Ref: base, Create: true})); why != "" ||
+			err != nil {
 			return why, err
 		}
 	} else if err != nil {

@@ -24,11 +24,29 @@ func chatCommands() []chatCommand {
 		{"help", "", "this list", false, (*chat).help},
 		{"diff", "", "the changes of the session, as a patch", true, (*chat).diff},
 		{"apply", "", "apply it to your files", true, (*chat).apply},
-		{"undo", "[N]", "undo the last step, or the last N", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) }},
-		{"redo", "[N]", "redo it", true, func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) }},
+		{
+			"undo",
+			"[N]",
+			"undo the last step, or the last N",
+			true,
+			func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Undo, n) },
+		},
+		{
+			"redo",
+			"[N]",
+			"redo it",
+			true,
+			func(c *chat, ctx context.Context, n string) error { return c.takeBack(ctx, session.Redo, n) },
+		},
 		{"image", "FILE", "a picture for the next request", false, (*chat).image},
 		{"go", "[TURNS]", "continue parked work", true, (*chat).resume},
-		{"quit", "", "end; the session can go on later", false, func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil }},
+		{
+			"quit",
+			"",
+			"end; the session can go on later",
+			false,
+			func(c *chat, _ context.Context, _ string) error { c.quit = true; return nil },
+		},
 	}
 }
 
@@ -39,7 +57,12 @@ func lineCommand(line string) (name, rest string, ok bool) {
 		return "", "", false
 	}
 	name, rest, _ = strings.Cut(line[1:], " ")
-	return strings.ToLower(name), strings.TrimSpace(rest), name != "" && !strings.Contains(name, "/") // a path is not a command
+	return strings.ToLower(
+			name,
+		), strings.TrimSpace(
+			rest,
+		), name != "" &&
+			!strings.Contains(name, "/") // a path is not a command
 }
 
 // commandWords returns all commands, with their slash.

@@ -24,7 +24,10 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 	}
 	changed, err := tree.Changed(ctx)
 	if err != nil && !w.Include {
-		s.term.Say("! It cannot be told which changes are not committed, so the work begins at the last commit: %s", untrusted.EscapeLine(err.Error()))
+		s.term.Say(
+			"! It cannot be told which changes are not committed, so the work begins at the last commit: %s",
+			untrusted.EscapeLine(err.Error()),
+		)
 		return head, nil
 	}
 	if err != nil || len(changed) == 0 {
@@ -37,7 +40,10 @@ func (s *Session) base(ctx context.Context, w Wish, tree worktree.Tree, head str
 		}
 	}
 	if !w.Include {
-		s.term.Say("Left out: %s. The work begins at the last commit; --include-changes begins with the files as they are.", what)
+		s.term.Say(
+			"Left out: %s. The work begins at the last commit; --include-changes begins with the files as they are.",
+			what,
+		)
 		return head, nil
 	}
 	by := s.by
@@ -69,5 +75,9 @@ func errFit(err error, dir string) error {
 		return err
 	}
 	said := untrusted.EscapeLine(cmp.Or(strings.Join(c.Said[:min(len(c.Said), 3)], "; "), "it does not fit"))
-	return fmt.Errorf("nothing was changed, because your files in %s have other changes in the same places (%s): commit them, or put them aside with `git stash`, and try again", dir, said)
+	return fmt.Errorf(
+		"nothing was changed, because your files in %s have other changes in the same places (%s): commit them, or put them aside with `git stash`, and try again",
+		dir,
+		said,
+	)
 }

@@ -62,7 +62,17 @@ type Session struct {
 
 // Open begins a session, or continues one.
 func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
-	s = &Session{term: term, Task: session.Task{Session: w.Session, Text: w.Text, Images: w.Images, Context: w.Context, Branch: w.Branch, Clone: w.Clone}}
+	s = &Session{
+		term: term,
+		Task: session.Task{
+			Session: w.Session,
+			Text:    w.Text,
+			Images:  w.Images,
+			Context: w.Context,
+			Branch:  w.Branch,
+			Clone:   w.Clone,
+		},
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close(context.WithoutCancel(ctx)))
@@ -85,14 +95,20 @@ func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err
 	case err == nil:
 		s.Task.Clone.Path = tree.Dir()
 	case errors.Is(err, worktree.ErrNoGit) && before == nil:
-		term.Say("! git is not installed here, so changes that are not committed are not looked for: the work begins at the last commit.")
+		term.Say(
+			"! git is not installed here, so changes that are not committed are not looked for: the work begins at the last commit.",
+		)
 	}
 	s.by = tree.Identity(ctx)
 	if before == nil {
 		return s, s.begin(ctx, w, tree)
 	}
 	if at := tree.CheckedOut(ctx, before.State.Branch); at != "" { //control:run-not-checked-out
-		return s, door.Usage("the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`", before.State.Branch, at)
+		return s, door.Usage(
+			"the session's branch %s is checked out in %s, and its files would not follow: check out another one there first, for example with `git switch -`",
+			before.State.Branch,
+			at,
+		)
 	}
 	return s, s.continueRun(ctx, w, before)
 }
@@ -118,7 +134,11 @@ func openClone(path string, before *StoredRun) (*gitops.Mirror, error) {
 	repo, err := gitops.OpenLocal(path)
 	switch {
 	case err != nil && before != nil && path == before.State.Task.Clone.Path:
-		return nil, door.Usage("the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w", before.ID, err)
+		return nil, door.Usage(
+			"the clone of session %s cannot be opened; where it is now, say with --repo DIR: %w",
+			before.ID,
+			err,
+		)
 	case err != nil && !isDir(path):
 		return nil, door.Usage("%s is no directory; name the clone to work in with --repo DIR", path)
 	case errors.Is(err, gitops.ErrNotFound) && path == ".":
@@ -135,7 +155,10 @@ func openClone(path string, before *StoredRun) (*gitops.Mirror, error) {
 func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	head, err := s.repo.Resolve(ctx, "HEAD")
 	if errors.Is(err, gitops.ErrNotFound) {
-		return door.Usage("%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`", s.Task.Clone.Path)
+		return door.Usage(
+			"%s has no commit yet; make a first one, for example with `git commit --allow-empty -m start`",
+			s.Task.Clone.Path,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("find the commit to work from: %w", err)
@@ -186,8 +209,13 @@ func (s *Session) continueRun(ctx context.Context, w Wish, before *StoredRun) er
 	}
 	head, err := s.repo.Resolve(ctx, before.State.Task.Base)
 	if errors.Is(err, gitops.ErrNotFound) {
-		return door.Usage("%s does not have the commit %.10s that session %s began with; its clone is %s (say with --repo where it is now)",
-			s.Task.Clone.Path, before.State.Task.Base, before.ID, cmp.Or(before.State.Task.Clone.Path, "not known"))
+		return door.Usage(
+			"%s does not have the commit %.10s that session %s began with; its clone is %s (say with --repo where it is now)",
+			s.Task.Clone.Path,
+			before.State.Task.Base,
+			before.ID,
+			cmp.Or(before.State.Task.Clone.Path, "not known"),
+		)
 	}
 	if err != nil {
 		return err
@@ -251,7 +279,11 @@ func (s *Session) adopt(ctx context.Context, state *session.State, asked string)
 	for _, f := range files {
 		names = append(names, f.Path)
 	}
-	s.term.Say("The branch %s was changed since (%s): the work goes on from what it has now.", state.Branch, cmp.Or(firstFiles(names), "no files"))
+	s.term.Say(
+		"The branch %s was changed since (%s): the work goes on from what it has now.",
+		state.Branch,
+		cmp.Or(firstFiles(names), "no files"),
+	)
 	return s.log.Append(ctx, events...)
 }
 
@@ -275,13 +307,23 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.term.Begin(before)
 	defer s.term.End()
 	s.end, err = e.Run(ctx, work.Job{
-		Task: s.Task, RulesAt: s.Task.Base, Log: s.log, Repo: s.repo, Name: filepath.Base(s.Task.Clone.Path), Approver: s.term,
-		Commits: work.Commits{Author: agentFor(s.by), Committer: s.by},
-		Shown:   work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup},
+		Task:     s.Task,
+		RulesAt:  s.Task.Base,
+		Log:      s.log,
+		Repo:     s.repo,
+		Name:     filepath.Base(s.Task.Clone.Path),
+		Approver: s.term,
+		Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
+		Shown:    work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup},
 	})
 	s.term.End()
 	if err != nil {
-		return s.end, fmt.Errorf("session %s: %w (go on with `%s`)", s.Task.Session, err, terminal.Command("resume", s.Task.Session))
+		return s.end, fmt.Errorf(
+			"session %s: %w (go on with `%s`)",
+			s.Task.Session,
+			err,
+			terminal.Command("resume", s.Task.Session),
+		)
 	}
 	if s.idle {
 		s.end.Turns, s.end.Wish = 0, "" // those of the run before

@@ -141,7 +141,10 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	if done == "" {
-		return door.Usage("nothing of session %s was applied to your files; without --applied, its last step is undone", r.run.ID)
+		return door.Usage(
+			"nothing of session %s was applied to your files; without --applied, its last step is undone",
+			r.run.ID,
+		)
 	}
 	base := r.run.State.Task.Base
 	patch, _, err := r.repo.Diff(ctx, base, done, gitops.DiffOptions{Binary: true})
@@ -151,7 +154,12 @@ func (r *result) unapply(ctx context.Context, out io.Writer) error {
 	if err := r.tree.Apply(ctx, patch, true); err != nil {
 		return errFit(err, r.tree.Dir())
 	}
-	_, err = fmt.Fprintf(out, "Undone in your files in %s; the branch %s still has it.\n", r.tree.Dir(), r.run.State.Branch)
+	_, err = fmt.Fprintf(
+		out,
+		"Undone in your files in %s; the branch %s still has it.\n",
+		r.tree.Dir(),
+		r.run.State.Branch,
+	)
 	return errors.Join(r.run.setApplied(""), err)
 }
 
@@ -165,6 +173,12 @@ func (r *result) printApplied(ctx context.Context, out io.Writer, from string) e
 	for _, s := range stats {
 		list = append(list, s.Path)
 	}
-	_, err = fmt.Fprintf(out, "Applied to your files in %s: %s\n  %s    undoes that\n", r.tree.Dir(), firstFiles(list), terminal.Command("undo", r.run.ID, "--applied"))
+	_, err = fmt.Fprintf(
+		out,
+		"Applied to your files in %s: %s\n  %s    undoes that\n",
+		r.tree.Dir(),
+		firstFiles(list),
+		terminal.Command("undo", r.run.ID, "--applied"),
+	)
 	return err
 }

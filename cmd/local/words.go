@@ -44,7 +44,12 @@ func (c *chat) namedFiles(text string) (items []session.Item, images []session.B
 			images = append(images, found...)
 			continue
 		case info.Size() > maxFile:
-			return nil, nil, door.Usage("@%s has %d bytes, more than %d: say which part of it matters", name, info.Size(), maxFile)
+			return nil, nil, door.Usage(
+				"@%s has %d bytes, more than %d: say which part of it matters",
+				name,
+				info.Size(),
+				maxFile,
+			)
 		}
 		data, err := os.ReadFile(expand(name))
 		if err != nil {

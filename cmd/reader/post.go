@@ -39,7 +39,10 @@ func (b Board) May(ctx context.Context, p github.Post) error {
 		return err
 	}
 	if v.Posts >= maxPosts {
-		return fmt.Errorf("this session has written to the thread %d times, which is all that it may; say the rest at the end", maxPosts)
+		return fmt.Errorf(
+			"this session has written to the thread %d times, which is all that it may; say the rest at the end",
+			maxPosts,
+		)
 	}
 	if p.Comment != "" {
 		return nil

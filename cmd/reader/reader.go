@@ -70,7 +70,10 @@ func (r Reader) Read(ctx context.Context, q github.Query) (github.Page, error) {
 // notFoundError returns the error for the model if the queried item was not found.
 func (r Reader) notFoundError(ctx context.Context, q github.Query) error {
 	if q.Part == github.JobLog {
-		return fmt.Errorf("there is no log of a job %d here, or the job still runs; github with what \"checks\" lists jobs and how they are", q.Job)
+		return fmt.Errorf(
+			"there is no log of a job %d here, or the job still runs; github with what \"checks\" lists jobs and how they are",
+			q.Job,
+		)
 	}
 	is, err := r.client.Issue(ctx, r.ref)
 	switch {
@@ -110,11 +113,20 @@ func (r Reader) issue(ctx context.Context, _ github.Query) (github.Page, error) 
 		what = "pull request"
 	}
 	page := github.Page{Head: fmt.Sprintf("%s #%d, %s, %d comments", what, is.Ref.Number, is.State, is.Comments)}
-	page.Items = append(page.Items,
-		github.Item{Label: "title and labels", Plain: true, Text: strings.Join(append([]string{is.Title}, is.Labels...), "\nlabel: ")},
-		github.Item{Label: "text by " + describeAuthor(is.Author, is.Relation, false), Text: is.Body, HTML: is.HTML})
+	page.Items = append(
+		page.Items,
+		github.Item{
+			Label: "title and labels",
+			Plain: true,
+			Text:  strings.Join(append([]string{is.Title}, is.Labels...), "\nlabel: "),
+		},
+		github.Item{Label: "text by " + describeAuthor(is.Author, is.Relation, false), Text: is.Body, HTML: is.HTML},
+	)
 	for _, o := range linked {
-		page.Items = append(page.Items, github.Item{Label: fmt.Sprintf("title of linked #%d, %s", o.Ref.Number, o.State), Plain: true, Text: o.Title})
+		page.Items = append(
+			page.Items,
+			github.Item{Label: fmt.Sprintf("title of linked #%d, %s", o.Ref.Number, o.State), Plain: true, Text: o.Title},
+		)
 	}
 	if left > 0 {
 		page.More = fmt.Sprintf("%d more linked issues are not shown", left)
@@ -135,7 +147,9 @@ func (r Reader) comments(ctx context.Context, q github.Query) (github.Page, erro
 	if err != nil {
 		return github.Page{}, err
 	}
-	page := github.Page{Head: fmt.Sprintf("%d of %d comments on #%d, newest first", len(list.List), list.Total, r.ref.Number)}
+	page := github.Page{
+		Head: fmt.Sprintf("%d of %d comments on #%d, newest first", len(list.List), list.Total, r.ref.Number),
+	}
 	for _, cm := range list.List {
 		it := comment(cm, "comment")
 		it.Next = fmt.Sprintf("before=%d", cm.Position)
@@ -206,7 +220,9 @@ func (r Reader) diff(ctx context.Context, q github.Query) (github.Page, error) {
 	if err != nil {
 		return github.Page{}, err
 	}
-	page := github.Page{Head: fmt.Sprintf("diff of #%d, %d of %d files", r.ref.Number, len(d.Files), len(d.Files)+len(d.Left)+len(d.Hidden))}
+	page := github.Page{
+		Head: fmt.Sprintf("diff of #%d, %d of %d files", r.ref.Number, len(d.Files), len(d.Files)+len(d.Left)+len(d.Hidden)),
+	}
 	for _, f := range d.Files {
 		it := github.Item{Label: "diff of " + f.Path, Plain: true, Text: f.Patch}
 		if f.Cut {
@@ -215,7 +231,10 @@ func (r Reader) diff(ctx context.Context, q github.Query) (github.Page, error) {
 		page.Items = append(page.Items, it)
 	}
 	if len(d.Hidden) > 0 {
-		page.Items = append(page.Items, github.Item{Label: "files that .agentignore hides from you", Plain: true, Text: stats(d.Hidden)})
+		page.Items = append(
+			page.Items,
+			github.Item{Label: "files that .agentignore hides from you", Plain: true, Text: stats(d.Hidden)},
+		)
 	}
 	if len(d.Left) > 0 {
 		page.Items = append(page.Items, github.Item{Label: "files that had no room", Plain: true, Text: stats(d.Left)})
@@ -231,7 +250,12 @@ func (r Reader) fileDiff(ctx context.Context, q github.Query) (github.Page, erro
 	}
 	i := slices.IndexFunc(files.List, func(f reads.File) bool { return f.Path == strings.TrimPrefix(q.Path, "./") })
 	if i < 0 {
-		return github.Page{}, fmt.Errorf("#%d does not change %.*s; github with what \"pull_request\" lists what it changes", r.ref.Number, pathBytes, q.Path)
+		return github.Page{}, fmt.Errorf(
+			"#%d does not change %.*s; github with what \"pull_request\" lists what it changes",
+			r.ref.Number,
+			pathBytes,
+			q.Path,
+		)
 	}
 	f := files.List[i]
 	hides, err := r.hidden(ctx)
@@ -268,7 +292,9 @@ func (r Reader) threads(ctx context.Context, _ github.Query) (github.Page, error
 	if err != nil {
 		return github.Page{}, err
 	}
-	page := github.Page{Head: fmt.Sprintf("unresolved review threads of #%d: %d; resolved: %d", r.ref.Number, len(list.List), list.Resolved)}
+	page := github.Page{
+		Head: fmt.Sprintf("unresolved review threads of #%d: %d; resolved: %d", r.ref.Number, len(list.List), list.Resolved),
+	}
 	for _, t := range list.List {
 		where := fmt.Sprintf("lines of %s up to line %d", t.Path, t.Line)
 		if t.Outdated {
@@ -317,10 +343,15 @@ func (r Reader) checks(ctx context.Context, _ github.Query) (github.Page, error)
 	}
 	page := github.Page{Head: fmt.Sprintf("checks of #%d at %.12s: %d; failed: %d; still running: %d", r.ref.Number, p.HeadSHA, len(list), failed, running)}
 	if n := len(lines) - maxChecks; n > 0 {
-		lines, page.More = lines[:maxChecks], fmt.Sprintf("%d more checks are not listed; those that failed are listed first", n)
+		lines, page.More = lines[:maxChecks], fmt.Sprintf(
+			"%d more checks are not listed; those that failed are listed first",
+			n,
+		)
 	}
 	if len(lines) > 0 {
-		page.Items = []github.Item{{Label: "checks, with what they say of themselves", Plain: true, Text: strings.Join(lines, "\n")}}
+		page.Items = []github.Item{
+			{Label: "checks, with what they say of themselves", Plain: true, Text: strings.Join(lines, "\n")},
+		}
 	}
 	return page, nil
 }
@@ -344,7 +375,9 @@ func (r Reader) log(ctx context.Context, q github.Query) (github.Page, error) {
 	if err != nil {
 		return github.Page{}, err
 	}
-	page := github.Page{Head: fmt.Sprintf("log of job %d, bytes %d to %d of %d", q.Job, log.From, log.From+int64(len(log.Text)), log.Total)}
+	page := github.Page{
+		Head: fmt.Sprintf("log of job %d, bytes %d to %d of %d", q.Job, log.From, log.From+int64(len(log.Text)), log.Total),
+	}
 	page.Items = []github.Item{{Label: "log", Plain: true, Text: stampRE().ReplaceAllString(log.Text, "")}}
 	switch {
 	case log.From > 0:

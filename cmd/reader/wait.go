@@ -67,7 +67,10 @@ func (w Wait) resultPage(commit string, all []reads.Check, waits bool) github.Pa
 	case waits:
 		page.More = "a person said something meanwhile, so the wait ended"
 	case len(is.Running) > 0: //control:the-end-of-a-wait-is-told
-		page.More = fmt.Sprintf("the wait ended after %s: what still runs may never end. Go on without it, and say so at the end", ci.Longest(w.Limits))
+		page.More = fmt.Sprintf(
+			"the wait ended after %s: what still runs may never end. Go on without it, and say so at the end",
+			ci.Longest(w.Limits),
+		)
 	}
 	var lines []string
 	for _, k := range is.Failed {

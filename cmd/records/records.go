@@ -44,7 +44,10 @@ func (f Flags) Open(ctx context.Context, log *slog.Logger) (*sqlstore.Store, err
 	}
 	if !config.IsPostgres(cfg.Database) {
 		if _, err := os.Stat(config.SQLitePath(cfg)); err != nil {
-			return nil, door.Usage("there is no database at %s: say where with --data, --database or --config", config.SQLitePath(cfg))
+			return nil, door.Usage(
+				"there is no database at %s: say where with --data, --database or --config",
+				config.SQLitePath(cfg),
+			)
 		}
 	}
 	return Open(ctx, cfg, log)

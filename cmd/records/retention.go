@@ -54,14 +54,24 @@ type Keeper struct {
 
 // New returns the keeper of a server.
 func New(c Config) *Keeper {
-	k := &Keeper{Config: c, keep: retain.Keeper{Store: c.Store.Store, Retired: c.Store, Key: c.Key, Now: c.Now, Log: c.Log}}
+	k := &Keeper{
+		Config: c,
+		keep:   retain.Keeper{Store: c.Store.Store, Retired: c.Store, Key: c.Key, Now: c.Now, Log: c.Log},
+	}
 	if c.Server.GitHub.AppID == 0 {
 		return k
 	}
 	book := schedule.Book{Meta: c.Store.Meta}
 	k.gone = &retain.Uninstalled{
-		Keeper: k.keep, Keep: time.Duration(c.Server.Retain.Uninstalled), App: c.Server.GitHub.AppID,
-		Ask: k.installed, Exists: k.isInstalled, EndSessions: c.Bot.RepositoriesRemoved, Others: book.Repositories, Unused: c.Engine.RemoveUnused, Git: c.Git,
+		Keeper:      k.keep,
+		Keep:        time.Duration(c.Server.Retain.Uninstalled),
+		App:         c.Server.GitHub.AppID,
+		Ask:         k.installed,
+		Exists:      k.isInstalled,
+		EndSessions: c.Bot.RepositoriesRemoved,
+		Others:      book.Repositories,
+		Unused:      c.Engine.RemoveUnused,
+		Git:         c.Git,
 		Forget: func(ctx context.Context, repo string) error {
 			return errors.Join(book.Forget(ctx, repo), layer.Forget(ctx, c.Store.Meta, repo), c.Bot.Forget(ctx, repo))
 		},
@@ -91,9 +101,16 @@ func (k *Keeper) Run(ctx context.Context) {
 	defer asks.Wait()
 	if k.gone != nil {
 		asks.Go(func() {
-			sweep.Every{Pause: cmp.Or(k.Every, 6*time.Hour), Log: k.Log}.Run(ctx, "read the installations of the App", func(ctx context.Context) error {
-				return fault.Guarded(ctx, k.Log, "read the installations of the App", func() error { return k.gone.Look(ctx) })
-			})
+			sweep.Every{
+				Pause: cmp.Or(k.Every, 6*time.Hour),
+				Log:   k.Log,
+			}.Run(
+				ctx,
+				"read the installations of the App",
+				func(ctx context.Context) error {
+					return fault.Guarded(ctx, k.Log, "read the installations of the App", func() error { return k.gone.Look(ctx) })
+				},
+			)
 		})
 	}
 	sweep.Every{Pause: 24 * time.Hour, Log: k.Log}.Run(ctx, "delete expired data", func(ctx context.Context) error {

@@ -86,7 +86,10 @@ func (c *verifyCmd) files(ctx context.Context, w *door.Console, addresses []stri
 		}
 	}
 	if good {
-		fmt.Fprintln(w.Out, "An exported log has no signature: it cannot be told whether its end is missing, or whether its whole chain was made anew.")
+		fmt.Fprintln(
+			w.Out,
+			"An exported log has no signature: it cannot be told whether its end is missing, or whether its whole chain was made anew.",
+		)
 	}
 	if broken {
 		return door.ErrFailed
@@ -140,7 +143,12 @@ func (c *verifyCmd) database(ctx context.Context, w *door.Console) (err error) {
 
 // verifyDeleted verifies the records of deleted sessions, and prints their number for each
 // reason of a deletion. It returns the number of broken records.
-func (c *verifyCmd) verifyDeleted(ctx context.Context, w *door.Console, s store.Retired, key *secret.Key) (bad int, err error) {
+func (c *verifyCmd) verifyDeleted(
+	ctx context.Context,
+	w *door.Console,
+	s store.Retired,
+	key *secret.Key,
+) (bad int, err error) {
 	list, err := s.Deleted(ctx)
 	if err != nil {
 		return 0, err
@@ -236,9 +244,16 @@ func unsignedWords(r anchor.Report, key *secret.Key, end int64) string {
 // keyWords explains that the key of a log's signature is not available.
 func keyWords(r anchor.Report, key *secret.Key) string {
 	if key == nil {
-		return fmt.Sprintf("the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET if the server has only that", r.Key)
+		return fmt.Sprintf(
+			"the key %s is not here: set HANDRAIL_LOG_KEY, or HANDRAIL_WEBHOOK_SECRET if the server has only that",
+			r.Key,
+		)
 	}
-	return fmt.Sprintf("the key %s is not here: the environment sets another one, %s; set HANDRAIL_LOG_KEY as the server has it", r.Key, key.Name)
+	return fmt.Sprintf(
+		"the key %s is not here: the environment sets another one, %s; set HANDRAIL_LOG_KEY as the server has it",
+		r.Key,
+		key.Name,
+	)
 }
 
 // lastEnd returns the number of the event that ended the newest run, 0 if there is none.

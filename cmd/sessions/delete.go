@@ -68,7 +68,12 @@ func (c *deleteCmd) ofDatabase(ctx context.Context, w *door.Console, ids []strin
 		case err != nil:
 			return err
 		case !row.State.Over():
-			return door.Usage("session %s is %s: have it end first, by `/agent stop` in %s", id, untrusted.EscapeLine(string(row.State)), untrusted.EscapeLine(row.Thread))
+			return door.Usage(
+				"session %s is %s: have it end first, by `/agent stop` in %s",
+				id,
+				untrusted.EscapeLine(string(row.State)),
+				untrusted.EscapeLine(row.Thread),
+			)
 		}
 		list = append(list, row)
 	}

@@ -91,7 +91,15 @@ func (c *listCmd) ofDatabase(ctx context.Context, w *door.Console) (list []row, 
 }
 
 func ofStore(s *store.Session) row {
-	return row{Session: s.ID, State: string(s.State), Began: s.Created, Where: s.Thread, Branch: s.Branch, Mode: s.Mode, Model: s.Model}
+	return row{
+		Session: s.ID,
+		State:   string(s.State),
+		Began:   s.Created,
+		Where:   s.Thread,
+		Branch:  s.Branch,
+		Mode:    s.Mode,
+		Model:   s.Model,
+	}
 }
 
 // ofRepository lists the sessions in the refs of a repository. An unreadable ref is
@@ -119,7 +127,10 @@ func (c *listCmd) ofRepository(ctx context.Context, w *door.Console) (list []row
 // table prints the rows as text.
 func (c *listCmd) table(w *door.Console, list []row) error {
 	if len(list) == 0 {
-		_, err := fmt.Fprintln(w.Err, "There are no sessions here. `handrail run` makes one; --data, --database or --config name the database of a server.")
+		_, err := fmt.Fprintln(
+			w.Err,
+			"There are no sessions here. `handrail run` makes one; --data, --database or --config name the database of a server.",
+		)
 		return err
 	}
 	t := tabwriter.NewWriter(w.Out, 0, 8, 2, ' ', 0)
@@ -129,7 +140,14 @@ func (c *listCmd) table(w *door.Console, list []row) error {
 			fmt.Fprintf(t, "%s\tunreadable\t-\t%s\t\t\n", untrusted.EscapeLine(r.Session), untrusted.EscapeLine(r.Fault))
 			continue
 		}
-		cells := []string{r.Session, r.State, r.Began.Local().Format("2006-01-02 15:04"), r.Where, cmp.Or(r.Branch, "-"), cmp.Or(local.Title(r.Task), "-")}
+		cells := []string{
+			r.Session,
+			r.State,
+			r.Began.Local().Format("2006-01-02 15:04"),
+			r.Where,
+			cmp.Or(r.Branch, "-"),
+			cmp.Or(local.Title(r.Task), "-"),
+		}
 		for i, cell := range cells {
 			cells[i] = untrusted.EscapeLine(cell)
 		}

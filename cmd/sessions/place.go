@@ -36,7 +36,15 @@ func readLog(ctx context.Context, w *door.Console, address string) (id string, e
 
 // WithRepository calls fn with an open repository, and closes it.
 func WithRepository(ctx context.Context, w *door.Console, address string, fn func(*archive.Repository) error) error {
-	r, err := archive.Open(ctx, archive.Config{Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"), Key: secret.Value(os.Getenv("HANDRAIL_STATE_KEY")), Log: w.Log}, address)
+	r, err := archive.Open(
+		ctx,
+		archive.Config{
+			Token: os.Getenv("HANDRAIL_GITHUB_TOKEN"),
+			Key:   secret.Value(os.Getenv("HANDRAIL_STATE_KEY")),
+			Log:   w.Log,
+		},
+		address,
+	)
 	if err != nil {
 		return err
 	}
@@ -53,7 +61,14 @@ func writeLog(ctx context.Context, w *door.Console, address, id string, events [
 			return err
 		}
 		if hidden > 0 {
-			w.Log.WarnContext(ctx, "secrets were taken out of the log: its hashes are not those of the database", "session", id, "events", hidden)
+			w.Log.WarnContext(
+				ctx,
+				"secrets were taken out of the log: its hashes are not those of the database",
+				"session",
+				id,
+				"events",
+				hidden,
+			)
 		}
 		return WithRepository(ctx, w, address, func(r *archive.Repository) error { return r.Write(ctx, id, events) })
 	}

@@ -76,7 +76,10 @@ func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Ev
 		return events, err
 	}
 	if c.Unset() && !c.IsThere() {
-		return nil, door.Usage("%s is neither a file nor a session of `handrail run` on this machine; of a server's sessions say where its database is, with --data, --database or --config", c.Session)
+		return nil, door.Usage(
+			"%s is neither a file nor a session of `handrail run` on this machine; of a server's sessions say where its database is, with --data, --database or --config",
+			c.Session,
+		)
 	}
 	s, err := c.Open(ctx, w.Log)
 	if err != nil {
@@ -85,7 +88,10 @@ func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Ev
 	defer func() { err = errors.Join(err, s.Close()) }()
 	events, err = s.Logs.Log(store.Fence{Key: c.Session}).Events(ctx, 0)
 	if err == nil && len(events) == 0 {
-		err = door.Usage("%s is neither a file, nor a session in the database or of `handrail run` on this machine", c.Session)
+		err = door.Usage(
+			"%s is neither a file, nor a session in the database or of `handrail run` on this machine",
+			c.Session,
+		)
 	}
 	return events, err
 }
@@ -109,7 +115,13 @@ func printStory(w *door.Console, events []session.Event) error {
 		return nil
 	}
 	out := w.Out
-	_, err = fmt.Fprintf(out, "# Session %s\n\n%s\n\n%s", v.Task.Session, v.Task.Thread, untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})))
+	_, err = fmt.Fprintf(
+		out,
+		"# Session %s\n\n%s\n\n%s",
+		v.Task.Session,
+		v.Task.Thread,
+		untrusted.OutputOptions{}.Post(render.Progress(v, render.Links{})),
+	)
 	for _, a := range v.Open() {
 		q := render.Request{Request: &session.Request{Asked: a}}
 		for _, post := range append(render.Before(q), render.Requests([]render.Request{q}, v.Task.Requester, "")) {

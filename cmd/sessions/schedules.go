@@ -87,7 +87,10 @@ func (d desk) list(ctx context.Context) error {
 		}
 	}
 	if n == 0 {
-		_, err = fmt.Fprintln(d.out, "nothing is scheduled, or no server has read it yet: it is read when a server starts, and when the default branch changes")
+		_, err = fmt.Fprintln(
+			d.out,
+			"nothing is scheduled, or no server has read it yet: it is read when a server starts, and when the default branch changes",
+		)
 	}
 	return err
 }
@@ -155,8 +158,19 @@ func (d desk) start(ctx context.Context, name, repo string, dry bool) error {
 		return err
 	}
 	if dry || s.Entry.Refused != "" {
-		_, err := fmt.Fprintf(d.out, "%s %s\n%s\nmode %s, result in %s, requests for approval are %s\n\n%s\n", s.Entry.Repository, untrusted.EscapeLine(name), d.next(s.Entry, st), schedule.ModeOf(s.Entry.Schedule),
-			where(s.Entry), map[bool]string{true: "asked", false: "denied"}[s.Entry.Unattended == "ask"], schedule.TaskOf(s.Entry.Schedule, about(s.Entry, st)))
+		_, err := fmt.Fprintf(
+			d.out,
+			"%s %s\n%s\nmode %s, result in %s, requests for approval are %s\n\n%s\n",
+			s.Entry.Repository,
+			untrusted.EscapeLine(name),
+			d.next(s.Entry, st),
+			schedule.ModeOf(s.Entry.Schedule),
+			where(
+				s.Entry,
+			),
+			map[bool]string{true: "asked", false: "denied"}[s.Entry.Unattended == "ask"],
+			schedule.TaskOf(s.Entry.Schedule, about(s.Entry, st)),
+		)
 		return err
 	}
 	put, err := s.Delivery()

@@ -81,7 +81,10 @@ func (c *importCmd) Run(ctx context.Context, w *door.Console) (err error) {
 		return fmt.Errorf("import session: %w", err)
 	}
 	if id == "" {
-		return door.Usage("%s holds no log of a session, as `handrail sessions export` writes it: its first event names the session", map[bool]string{true: "standard input", false: c.In}[c.In == "-"])
+		return door.Usage(
+			"%s holds no log of a session, as `handrail sessions export` writes it: its first event names the session",
+			map[bool]string{true: "standard input", false: c.In}[c.In == "-"],
+		)
 	}
 	if c.Database != "" && !config.IsPostgres(c.Database) {
 		f, err := os.OpenFile(c.Database, os.O_CREATE|os.O_RDONLY, 0o600) // import may create the database

@@ -35,7 +35,12 @@ func (a *after) say(format string, args ...any) { fmt.Fprintf(a.w.Out, format, a
 // guide prints and checks the next steps. After Ctrl-C it prints the remaining steps
 // without checks.
 func (a *after) guide(ctx context.Context) error {
-	a.say("\nThe App is there, and so are these files, which only your account can read:\n\n  %s  the configuration\n  %s  secrets of the server\n  %s  the App's key\n", a.files.Config, a.files.Environment, a.files.Key)
+	a.say(
+		"\nThe App is there, and so are these files, which only your account can read:\n\n  %s  the configuration\n  %s  secrets of the server\n  %s  the App's key\n",
+		a.files.Config,
+		a.files.Environment,
+		a.files.Key,
+	)
 	steps := 0
 	step := func(title string) { steps++; a.say("\n%d. %s\n", steps, title) }
 
@@ -50,7 +55,10 @@ func (a *after) guide(ctx context.Context) error {
 		return os.Getenv(name)
 	})
 	if err != nil {
-		return fmt.Errorf("the files are written, but with the other variables of the environment the server would not start: %w", err)
+		return fmt.Errorf(
+			"the files are written, but with the other variables of the environment the server would not start: %w",
+			err,
+		)
 	}
 	look := a.of(server, slog.New(slog.DiscardHandler))
 	if ctx.Err() == nil {
@@ -65,12 +73,17 @@ func (a *after) guide(ctx context.Context) error {
 		doctor.List(a.w.Out, []doctor.Finding{a.checkWebhook(ctx, &look)})
 	}
 	if ctx.Err() != nil {
-		a.say("\nThe rest is not checked. When the bot runs, this says whether all is well, in a second terminal:\n\n  %s\n", a.files.doctor())
+		a.say(
+			"\nThe rest is not checked. When the bot runs, this says whether all is well, in a second terminal:\n\n  %s\n",
+			a.files.doctor(),
+		)
 	}
 	step("Start the bot, and leave it running:")
 	a.say("\n  %s\n", strings.ReplaceAll(a.files.Start, "\n", "\n  "))
 	step("Write the first comment. " + a.first(there) + ":")
-	a.say("\n  /agent ask what is this repository about?\n\nWithin half a minute the bot puts 👀 on it, and then answers there.\n")
+	a.say(
+		"\n  /agent ask what is this repository about?\n\nWithin half a minute the bot puts 👀 on it, and then answers there.\n",
+	)
 	return nil
 }
 
@@ -132,7 +145,9 @@ func (a *after) list(all []granted.Repository) {
 func (a *after) first(all []granted.Repository) string {
 	for _, r := range all {
 		if r.Issues {
-			return "Open " + a.choice().Origin() + "/" + untrusted.EscapeLine(r.Name) + "/issues/new, give any title, and write as the text"
+			return "Open " + a.choice().Origin() + "/" + untrusted.EscapeLine(
+				r.Name,
+			) + "/issues/new, give any title, and write as the text"
 		}
 	}
 	if len(all) > 0 {

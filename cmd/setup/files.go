@@ -18,7 +18,11 @@ import (
 type files struct{ Config, Environment, Key, Start string }
 
 func filesIn(dir string) files {
-	f := files{Config: filepath.Join(dir, "handrail.yml"), Environment: filepath.Join(dir, "handrail.env"), Key: filepath.Join(dir, "handrail.pem")}
+	f := files{
+		Config:      filepath.Join(dir, "handrail.yml"),
+		Environment: filepath.Join(dir, "handrail.env"),
+		Key:         filepath.Join(dir, "handrail.pem"),
+	}
 	f.Start = fmt.Sprintf("set -a; . %s; set +a\nhandrail serve --config %s", quoted(f.Environment), quoted(f.Config))
 	return f
 }
@@ -85,8 +89,14 @@ func (f files) writeAll(v *Verb, app granted.App) (files, error) {
 
 func (f files) config(v *Verb, app granted.App) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# yaml-language-server: $schema=https://raw.githubusercontent.com/handrail-bot/handrail/main/docs/schema/server.json\n# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
-		strconv.Quote(v.Listen), strconv.Quote(filepath.Join(filepath.Dir(f.Config), "data")), app.ID, strconv.Quote(f.Key))
+	fmt.Fprintf(
+		&b,
+		"# yaml-language-server: $schema=https://raw.githubusercontent.com/handrail-bot/handrail/main/docs/schema/server.json\n# The server's configuration; its keys are explained in docs/configuration.md.\nlisten: %s\ndata: %s\ngithub:\n  app_id: %d\n  private_key_file: %s\n",
+		strconv.Quote(v.Listen),
+		strconv.Quote(filepath.Join(filepath.Dir(f.Config), "data")),
+		app.ID,
+		strconv.Quote(f.Key),
+	)
 	if api := v.choice().API(); api != "" {
 		fmt.Fprintf(&b, "  api: %s\n", strconv.Quote(api))
 	}

@@ -61,7 +61,10 @@ func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error
 		at, refused, err := v.knock(ctx)
 		switch {
 		case config.UnknownAuthority(err):
-			return door.Usage("the certificate of %s is of an authority that is not known here: name the file with that authority's certificate with --ca-file FILE, which becomes model.ca_file in handrail.yml", at)
+			return door.Usage(
+				"the certificate of %s is of an authority that is not known here: name the file with that authority's certificate with --ca-file FILE, which becomes model.ca_file in handrail.yml",
+				at,
+			)
 		case !refused:
 			return ctx.Err()
 		}
@@ -74,7 +77,12 @@ func (v *Verb) ensureAccess(ctx context.Context, w *door.Console, f files) error
 		if !terminal.IsPerson(w.In) || typed == maxKeys {
 			return door.Usage("%s: %s", wants, how)
 		}
-		fmt.Fprintf(w.Out, "%s. It is kept in %s, which only your account can read, and is not shown here.\n", wants, f.Environment)
+		fmt.Fprintf(
+			w.Out,
+			"%s. It is kept in %s, which only your account can read, and is not shown here.\n",
+			wants,
+			f.Environment,
+		)
 		key, err := terminal.Secret(ctx, in, w.Raw, "Key: ")
 		switch {
 		case ctx.Err() != nil:

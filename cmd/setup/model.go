@@ -32,11 +32,16 @@ func pulled(ctx context.Context, client *http.Client, host string) ([]string, er
 	}
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("Ollama at %s does not answer: %w", u.Redacted(), errors.Unwrap(err)) //nolint:staticcheck // a name
+		return nil, fmt.Errorf(
+			"Ollama at %s does not answer: %w",
+			u.Redacted(),
+			errors.Unwrap(err),
+		) //nolint:staticcheck // a name
 	}
 	defer resp.Body.Close()
 	var list struct{ Models []struct{ Name string } }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list); err != nil || resp.StatusCode != http.StatusOK {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, 4<<20)).Decode(&list); err != nil ||
+		resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("%s does not answer as Ollama does: %s", u.Redacted(), resp.Status)
 	}
 	var names []string
@@ -53,7 +58,10 @@ func choose(ctx context.Context, w *door.Console, client *http.Client, host stri
 	names, err := pulled(ctx, client, host)
 	switch {
 	case err != nil:
-		return "", door.Usage("which model? %w. Start it, or set OLLAMA_HOST to its address; for another server, handrail init --base-url URL --model NAME", err)
+		return "", door.Usage(
+			"which model? %w. Start it, or set OLLAMA_HOST to its address; for another server, handrail init --base-url URL --model NAME",
+			err,
+		)
 	case len(names) == 0:
 		return "", door.Usage("which model? Ollama has none yet: `ollama pull qwen3:8b`")
 	case len(names) == 1:

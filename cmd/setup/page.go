@@ -65,10 +65,24 @@ func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 	case r.URL.Path == "/setup" && p.code != "" && same(code, p.code):
 		p.code = ""
-		http.SetCookie(w, &http.Cookie{Name: cookie, Value: p.browser, Path: "/setup", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: secure(r)})
+		http.SetCookie(
+			w,
+			&http.Cookie{
+				Name:     cookie,
+				Value:    p.browser,
+				Path:     "/setup",
+				HttpOnly: true,
+				SameSite: http.SameSiteLaxMode,
+				Secure:   secure(r),
+			},
+		)
 		http.Redirect(w, r, "/setup", http.StatusSeeOther)
 	case !known: //control:setup-by-code
-		http.Error(w, "Open the address that handrail init printed, in one browser. It works once: for a new one start handrail init again.", http.StatusForbidden)
+		http.Error(
+			w,
+			"Open the address that handrail init printed, in one browser. It works once: for a new one start handrail init again.",
+			http.StatusForbidden,
+		)
 	case r.URL.Path == "/setup":
 		p.show(w, p.start(r))
 	case r.URL.Path == "/setup/created":
@@ -120,7 +134,10 @@ func (p *page) created(r *http.Request, code string) shown {
 			p.end()
 			return shown{Choice: p.Choice, App: app.Page, Files: kept}
 		}
-		err = errors.Join(err, errors.New("the App is there, but its key was not kept: delete it on its page at GitHub, and begin again"))
+		err = errors.Join(
+			err,
+			errors.New("the App is there, but its key was not kept: delete it on its page at GitHub, and begin again"),
+		)
 	}
 	return shown{Wrong: err.Error()}
 }

@@ -95,7 +95,12 @@ func (v *Verb) create(ctx context.Context, w *door.Console, l net.Listener, f fi
 	done, end := context.WithCancel(ctx)
 	defer end()
 	p := newPage(v.choice(), func(app granted.App) (files, error) { return f.writeAll(v, app) }, end)
-	fmt.Fprintf(w.Out, "Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n", l.Addr(), p.code)
+	fmt.Fprintf(
+		w.Out,
+		"Open this address in a browser. It works once, and for one browser:\n\n  http://%s/setup?code=%s\n\nWaiting; Ctrl-C ends it, and nothing is written.\n",
+		l.Addr(),
+		p.code,
+	)
 	if host, _, _ := net.SplitHostPort(l.Addr().String()); !net.ParseIP(host).IsLoopback() {
 		fmt.Fprintln(w.Err, "Others can read the traffic to this address, unless TLS is in front of it.")
 	}

@@ -131,7 +131,13 @@ func ofChecks(in Input, ev ghapp.Event) (*store.Session, error) {
 	data, err := json.Marshal(live.Data{Config: in.Repository})
 	at := ev.Thread
 	at.Number = 1
-	s := &store.Session{ID: "simulated", Thread: at.Key(), Repo: strings.ToLower(at.Repository()), State: session.PhaseDone, Data: data}
+	s := &store.Session{
+		ID:     "simulated",
+		Thread: at.Key(),
+		Repo:   strings.ToLower(at.Repository()),
+		State:  session.PhaseDone,
+		Data:   data,
+	}
 	if len(ev.Check.Pulls) > 0 {
 		s.Pull = ev.Check.Pulls[0]
 	} else if len(ev.Check.Branches) > 0 {
@@ -152,8 +158,12 @@ func (r Result) check(in Input, ev ghapp.Event, taken bool) Result {
 		return r.none("checks", "the check is the agent's own, or %s is not served", ev.Thread.Repository())
 	}
 	r.Would = []Effect{{Kind: "wake", Text: fmt.Sprintf("the session that pushed %.12s", ev.Check.SHA)}}
-	r.because("checks", "a session that opened the pull request with this commit looks at all checks of it, and goes on if one failed (%s says %s); other pull requests are left alone",
-		cmp.Or(ev.Check.Name, ev.Kind), cmp.Or(ev.Check.Conclusion, ev.Check.Status))
+	r.because(
+		"checks",
+		"a session that opened the pull request with this commit looks at all checks of it, and goes on if one failed (%s says %s); other pull requests are left alone",
+		cmp.Or(ev.Check.Name, ev.Kind),
+		cmp.Or(ev.Check.Conclusion, ev.Check.Status),
+	)
 	return r
 }
 
@@ -209,15 +219,35 @@ func (t *trial) play(ctx context.Context, db *sqlstore.Store) error {
 	if err != nil {
 		return err
 	}
-	github, err := ghapp.New(ghapp.Config{Own: own, APIURL: t.world.gh.URL(), AppID: app.ID, PrivateKey: app.Key, Inert: command.Inert, Spacing: -1})
+	github, err := ghapp.New(
+		ghapp.Config{
+			Own:        own,
+			APIURL:     t.world.gh.URL(),
+			AppID:      app.ID,
+			PrivateKey: app.Key,
+			Inert:      command.Inert,
+			Spacing:    -1,
+		},
+	)
 	if err != nil {
 		return err
 	}
 	kept := db.Store
-	kept.Deliveries = &noteRecorder{Deliveries: kept.Deliveries, why: func(note string) { t.res.because("delivery", "%s", note) }}
+	kept.Deliveries = &noteRecorder{
+		Deliveries: kept.Deliveries,
+		why:        func(note string) { t.res.because("delivery", "%s", note) },
+	}
 	b, err := bot.New(bot.Config{
-		Store: kept, GitHub: github, Runner: t, Watchers: watchers.All(), Policy: t.in.Server, Model: t.in.Model, Settle: time.Millisecond,
-		Repositories: t.in.Repositories, Apps: t.in.Apps, Log: slog.New(slog.DiscardHandler),
+		Store:        kept,
+		GitHub:       github,
+		Runner:       t,
+		Watchers:     watchers.All(),
+		Policy:       t.in.Server,
+		Model:        t.in.Model,
+		Settle:       time.Millisecond,
+		Repositories: t.in.Repositories,
+		Apps:         t.in.Apps,
+		Log:          slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return err
@@ -408,7 +438,8 @@ func kindOf(in Input) (string, error) {
 	}
 	there := func(field string) bool { return has[field] != nil }
 	for _, k := range kinds {
-		if !slices.ContainsFunc(strings.Fields(k.fields), func(f string) bool { return !there(f) }) && !slices.ContainsFunc(strings.Fields(k.without), there) {
+		if !slices.ContainsFunc(strings.Fields(k.fields), func(f string) bool { return !there(f) }) &&
+			!slices.ContainsFunc(strings.Fields(k.without), there) {
 			return k.event, nil
 		}
 	}
@@ -443,13 +474,30 @@ var kinds = []struct{ event, fields, without string }{
 // several other events have these fields and one more.
 func aboutRepository(has map[string]json.RawMessage) bool {
 	for field := range has {
-		if !slices.Contains([]string{"action", "repository", "changes", "sender", "organization", "installation", "enterprise"}, field) {
+		if !slices.Contains(
+			[]string{"action", "repository", "changes", "sender", "organization", "installation", "enterprise"},
+			field,
+		) {
 			return false
 		}
 	}
 	var action string
 	err := json.Unmarshal(has["action"], &action)
-	return err == nil && slices.Contains([]string{"archived", "unarchived", "created", "deleted", "edited", "privatized", "publicized", "renamed", "transferred"}, action)
+	return err == nil &&
+		slices.Contains(
+			[]string{
+				"archived",
+				"unarchived",
+				"created",
+				"deleted",
+				"edited",
+				"privatized",
+				"publicized",
+				"renamed",
+				"transferred",
+			},
+			action,
+		)
 }
 
 // actionOf reads the action of an event that the bot does not know.

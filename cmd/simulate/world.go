@@ -32,7 +32,11 @@ func newWorld(in Input, ev ghapp.Event, dir string) (*world, error) {
 	}
 	w := &world{gh: gh, ev: ev, branch: branchName(ev.DefaultBranch, "main")}
 	at := ev.Thread
-	src := ghtest.Source{Files: map[string]string{"README.md": "# " + at.Repo + "\n"}, Branch: w.branch, Private: ev.Private}
+	src := ghtest.Source{
+		Files:   map[string]string{"README.md": "# " + at.Repo + "\n"},
+		Branch:  w.branch,
+		Private: ev.Private,
+	}
 	if w.installation, err = gh.AddRepo(at.Owner, at.Repo, src); err != nil {
 		return nil, err
 	}
@@ -110,7 +114,13 @@ func (w *world) thread(r *hub.Repo) (*hub.Issue, error) {
 		if b.name == w.branch && b.in == r {
 			continue
 		}
-		c := bare.Change{Branch: b.name, Parent: b.in.Dir.Branch(w.branch), Author: author.Login, Message: "Change\n", Files: map[string]string{b.name + ".txt": "changed\n"}}
+		c := bare.Change{
+			Branch:  b.name,
+			Parent:  b.in.Dir.Branch(w.branch),
+			Author:  author.Login,
+			Message: "Change\n",
+			Files:   map[string]string{b.name + ".txt": "changed\n"},
+		}
 		if _, err := b.in.Dir.Commit(c, w.gh.Now().Unix()); err != nil {
 			return nil, err
 		}
@@ -142,7 +152,17 @@ func (w *world) text(is *hub.Issue) {
 		}
 	}
 	if rv := w.ev.Review; rv.ID != 0 && is.Pull != nil {
-		is.Pull.Reviews = append(is.Pull.Reviews, &hub.Review{ID: rv.ID, Author: w.user(rv.Author), Body: rv.Body, State: rv.State, Commit: is.Pull.HeadSHA, Submitted: rv.Submitted})
+		is.Pull.Reviews = append(
+			is.Pull.Reviews,
+			&hub.Review{
+				ID:        rv.ID,
+				Author:    w.user(rv.Author),
+				Body:      rv.Body,
+				State:     rv.State,
+				Commit:    is.Pull.HeadSHA,
+				Submitted: rv.Submitted,
+			},
+		)
 	}
 }
 

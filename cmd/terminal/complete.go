@@ -152,7 +152,8 @@ func (c *completion) values(v *kong.Value, typed, before string) []string {
 	switch {
 	case v.Tag != nil && v.Tag.Type == "path" && isDirectory(v.Name):
 		out = append(out, dirs)
-	case v.Tag != nil && v.Tag.Type == "path", v.Flag == nil && slices.Contains([]string{"session", "files", "place", "in", "file"}, v.Name):
+	case v.Tag != nil && v.Tag.Type == "path",
+		v.Flag == nil && slices.Contains([]string{"session", "files", "place", "in", "file"}, v.Name):
 		out = append(out, files)
 	}
 	return out

@@ -40,7 +40,13 @@ func (t *Terminal) LeftOut(list []session.LeftOut) {
 func (t *Terminal) Outcome(task session.Task, out session.Outcome) {
 	t.screen.end()
 	l := t.screen.look
-	c := map[session.Status]tone{session.StatusDone: green, session.StatusAnswered: green, session.StatusReviewed: green, session.StatusFailed: red, session.StatusCrashed: red}[out.Status]
+	c := map[session.Status]tone{
+		session.StatusDone:     green,
+		session.StatusAnswered: green,
+		session.StatusReviewed: green,
+		session.StatusFailed:   red,
+		session.StatusCrashed:  red,
+	}[out.Status]
 	t.ending(task, out, l.in(c, strings.ReplaceAll(string(out.Status), "_", " ")))
 	if out.Reason != "" {
 		t.Say("%s", l.withBars(out.Reason))
@@ -90,7 +96,13 @@ func (t *Terminal) ending(task session.Task, out session.Outcome, end string) {
 	case out.Turns == 0 && out.Status == session.StatusNoChanges && !t.tells:
 		t.more(task, "It ended without changes")
 	default:
-		t.Say("\n%s after %s in %s%s", end, plural(out.Turns, "turn"), t.clock().Sub(t.start).Round(10*time.Millisecond), used)
+		t.Say(
+			"\n%s after %s in %s%s",
+			end,
+			plural(out.Turns, "turn"),
+			t.clock().Sub(t.start).Round(10*time.Millisecond),
+			used,
+		)
 	}
 }
 

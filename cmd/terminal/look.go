@@ -86,7 +86,10 @@ func (l Look) withBars(s string) string { return strings.Join(l.barLines(s, l.wo
 
 // exact shows the text of a request in full: the approver must see every character.
 func (l Look) exact(s string) string {
-	return strings.Join(l.escaped(s, func(s string, width int) string { return ansi.Hardwrap(s, width, true) }, bold), "\n")
+	return strings.Join(
+		l.escaped(s, func(s string, width int) string { return ansi.Hardwrap(s, width, true) }, bold),
+		"\n",
+	)
 }
 
 func (l Look) words(s string, width int) string { return ansi.Wrap(s, width, "") }

@@ -39,7 +39,8 @@ func (t *Terminal) Live(l agent.Live) {
 	if l.Silent > 0 && t.screen.look.Live {
 		return // the live lines show the elapsed time
 	}
-	if l.Title == "" || strings.HasPrefix(l.Title, "Thought for ") || strings.HasPrefix(l.Title, "Writing ") || l.Title == t.warned {
+	if l.Title == "" || strings.HasPrefix(l.Title, "Thought for ") || strings.HasPrefix(l.Title, "Writing ") ||
+		l.Title == t.warned {
 		return
 	}
 	t.warned = l.Title

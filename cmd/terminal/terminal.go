@@ -59,7 +59,16 @@ type Terminal struct {
 
 // New returns a terminal.
 func New(c Config) *Terminal {
-	t := &Terminal{screen: &screen{out: c.Out, look: c.Look}, in: c.In, yes: c.Yes, brief: c.Brief, tells: c.Told, clock: time.Now, start: time.Now(), view: session.NewState()}
+	t := &Terminal{
+		screen: &screen{out: c.Out, look: c.Look},
+		in:     c.In,
+		yes:    c.Yes,
+		brief:  c.Brief,
+		tells:  c.Told,
+		clock:  time.Now,
+		start:  time.Now(),
+		view:   session.NewState(),
+	}
 	t.screen.now = t.now
 	if c.Log != nil && c.Look.Live {
 		c.Log.screen.Store(t.screen)
@@ -75,7 +84,16 @@ func (t *Terminal) Say(format string, args ...any) {
 // Header prints the id, the settings and the branch of the session.
 func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
-	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
+	t.Say(
+		"%s",
+		l.in(
+			bold,
+			"session "+task.Session,
+		)+l.in(
+			dim,
+			fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine),
+		),
+	)
 	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
 }
 
@@ -211,7 +229,10 @@ func (t *Terminal) answer(a *session.Answer) (out []string) {
 		out = append(out, l.withBars(a.Content))
 	}
 	for _, why := range a.Errors {
-		out = append(out, l.line(l.in(red, "✗")+" a tool call could not be understood: "+untrusted.EscapeLine(firstLineOf(why))))
+		out = append(
+			out,
+			l.line(l.in(red, "✗")+" a tool call could not be understood: "+untrusted.EscapeLine(firstLineOf(why))),
+		)
 	}
 	return out
 }

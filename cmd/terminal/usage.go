@@ -61,7 +61,8 @@ func flagOf(at *kong.Node, word string) *kong.Flag {
 	name, _, _ := strings.Cut(word, "=")
 	for n := at; n != nil; n = n.Parent {
 		for _, f := range n.Flags {
-			if "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name || slices.Contains(f.Aliases, strings.TrimPrefix(name, "--")) {
+			if "--"+f.Name == name || f.Short != 0 && "-"+string(f.Short) == name ||
+				slices.Contains(f.Aliases, strings.TrimPrefix(name, "--")) {
 				return f
 			}
 		}

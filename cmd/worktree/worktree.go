@@ -22,7 +22,9 @@ import (
 var ErrNoGit = errors.New("git is not installed")
 
 // ErrBare means that a clone has no checked out files.
-var ErrBare = errors.New("this clone is bare, it has no files: take the branch, or pipe `handrail diff` into `git apply` where files are")
+var ErrBare = errors.New(
+	"this clone is bare, it has no files: take the branch, or pipe `handrail diff` into `git apply` where files are",
+)
 
 // Tree is the checked out files of a clone.
 type Tree struct{ dir string }
@@ -45,11 +47,17 @@ func (t Tree) git(ctx context.Context, in io.Reader, args ...string) (string, er
 }
 
 func (t Tree) with(ctx context.Context, in io.Reader, env []string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", t.dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"}, args...)...)
+	cmd := exec.CommandContext(
+		ctx,
+		"git",
+		append(
+			[]string{"-C", t.dir, "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false"},
+			args...)...)
 	var out, said bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &said
 	for _, v := range os.Environ() { // in a git hook these variables point to another repository
-		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") && !strings.HasPrefix(v, "GIT_INDEX_FILE=") {
+		if !strings.HasPrefix(v, "GIT_DIR=") && !strings.HasPrefix(v, "GIT_WORK_TREE=") &&
+			!strings.HasPrefix(v, "GIT_INDEX_FILE=") {
 			cmd.Env = append(cmd.Env, v)
 		}
 	}
@@ -95,7 +103,17 @@ func (t Tree) Snapshot(ctx context.Context, head string, by gitops.Signature) (c
 			return "", err
 		}
 	}
-	commit, err = t.with(ctx, nil, env, "commit-tree", strings.TrimSpace(tree), "-p", head, "-m", "Changes that were not committed")
+	commit, err = t.with(
+		ctx,
+		nil,
+		env,
+		"commit-tree",
+		strings.TrimSpace(tree),
+		"-p",
+		head,
+		"-m",
+		"Changes that were not committed",
+	)
 	return strings.TrimSpace(commit), err
 }
 

@@ -75,7 +75,8 @@ func (s *Store) nearest(ctx context.Context, repo Repo, v view) (key string, bes
 		if ctx.Err() != nil {
 			return "", nil, context.Cause(ctx)
 		}
-		if n := len(d.dirs) + len(d.items) + len(d.gone); err == nil && n <= most { // otherwise of another repository, or too far
+		if n := len(d.dirs) + len(d.items) + len(d.gone); err == nil &&
+			n <= most { // otherwise of another repository, or too far
 			key, best, most = name, d, n
 		}
 	}

@@ -59,7 +59,12 @@ func (s *Store) writePast(ctx context.Context, repo Repo, p Past) error {
 		}
 		if lock != nil {
 			at := s.at("bases/" + key + "/tree")
-			return errors.Join(copyTree(at+"/objects", p.Objects, p.Share), copyTree(at+"/files", p.Files, false), flock.Release(lock), p.files(a))
+			return errors.Join(
+				copyTree(at+"/objects", p.Objects, p.Share),
+				copyTree(at+"/files", p.Files, false),
+				flock.Release(lock),
+				p.files(a),
+			)
 		}
 		building, err := s.lock(ctx, key+".build", true)
 		if err != nil {

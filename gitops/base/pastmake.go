@@ -101,7 +101,11 @@ func (h *historian) make(ctx context.Context, key string) error {
 	}
 	defer func() { _ = os.RemoveAll(temp) }() // fails after a successful rename
 	tree := filepath.Join(temp, "tree")
-	err = errors.Join(os.Chmod(temp, 0o755), os.MkdirAll(filepath.Join(tree, "objects/pack"), 0o755), os.Mkdir(filepath.Join(tree, "files"), 0o755))
+	err = errors.Join(
+		os.Chmod(temp, 0o755),
+		os.MkdirAll(filepath.Join(tree, "objects/pack"), 0o755),
+		os.Mkdir(filepath.Join(tree, "files"), 0o755),
+	)
 	if err != nil {
 		return err
 	}
@@ -214,7 +218,12 @@ func (h *historian) near(ctx context.Context, tree string) (*os.File, error) {
 }
 
 // pack writes the objects that had lacks.
-func (h *historian) pack(ctx context.Context, r reader, had *objects.DB, packs *objects.Packs) (a pastAbout, err error) {
+func (h *historian) pack(
+	ctx context.Context,
+	r reader,
+	had *objects.DB,
+	packs *objects.Packs,
+) (a pastAbout, err error) {
 	c := &collector{r: r, left: pastBytes, Collector: objects.Collector{Tree: r.tree, Has: had.Has}}
 	if _, err := r.own.Root(plumbing.ZeroHash); err != nil { // git has the empty tree without an object
 		return a, err
@@ -270,7 +279,13 @@ func (h *historian) onlyHead(own *objects.DB) ([]*object.Commit, error) {
 		return nil, err
 	}
 	from := h.steps[0]
-	c := object.Commit{Author: from.Author, Committer: from.Committer, Message: from.Message, Encoding: from.Encoding, TreeHash: tree}
+	c := object.Commit{
+		Author:    from.Author,
+		Committer: from.Committer,
+		Message:   from.Message,
+		Encoding:  from.Encoding,
+		TreeHash:  tree,
+	}
 	c.Hash, err = own.WriteCommit(c)
 	return []*object.Commit{&c}, err
 }
@@ -292,7 +307,8 @@ func (c *collector) gather(ctx context.Context, steps []*object.Commit) ([]*obje
 		if err == nil && i > 0 { // only ancestors count for the limits
 			err = c.count(objects.Contents(c.List[from:]))
 		}
-		if i > 0 && (errors.Is(err, errCut) || errors.Is(err, objects.ErrTooLarge) || errors.Is(err, plumbing.ErrObjectNotFound)) {
+		if i > 0 &&
+			(errors.Is(err, errCut) || errors.Is(err, objects.ErrTooLarge) || errors.Is(err, plumbing.ErrObjectNotFound)) {
 			steps, c.List = steps[:i], c.List[:from]
 			break
 		}

@@ -38,7 +38,8 @@ func (s *Store) share(ctx context.Context) error {
 		return err
 	}
 	for _, name := range lists {
-		if err := shareOne(ctx, s, name); err != nil && !errors.Is(err, fs.ErrNotExist) { // a concurrent sweep may have removed it
+		if err := shareOne(ctx, s, name); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) { // a concurrent sweep may have removed it
 			return err
 		}
 	}

@@ -339,7 +339,11 @@ func (m *maker) write(o *objects.DB, it item, to string) (st stamp, err error) {
 	if err := m.count(size); err != nil {
 		return st, err
 	}
-	fd, err := syscall.Open(to, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, it.perm())
+	fd, err := syscall.Open(
+		to,
+		syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC|syscall.O_NOFOLLOW,
+		it.perm(),
+	)
 	if err != nil {
 		return st, &fs.PathError{Op: "open", Path: to, Err: err}
 	}

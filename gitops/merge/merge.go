@@ -68,7 +68,12 @@ func Trees(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, sel Select
 // Marked is like [Trees], but leaves conflicts in the result: a text gets conflict
 // markers labeled with names; a binary file keeps ours, or theirs if ours was
 // deleted. It returns the conflicting paths.
-func Marked(ctx context.Context, o *objects.DB, from [3]plumbing.Hash, names [2]string) (plumbing.Hash, []string, error) {
+func Marked(
+	ctx context.Context,
+	o *objects.DB,
+	from [3]plumbing.Hash,
+	names [2]string,
+) (plumbing.Hash, []string, error) {
 	m := &merger{o: o, names: &names}
 	h, err := m.trees(ctx, from, "")
 	slices.Sort(m.conflicts)
@@ -122,7 +127,8 @@ func (m *merger) prefetch(sides map[string]*[3]objects.Entry) error {
 	var ids []plumbing.Hash
 	for _, side := range sides {
 		base, ours, theirs := side[0], side[1], side[2]
-		if ours.IsFile() && theirs.IsFile() && ours.Hash != theirs.Hash && base.Hash != ours.Hash && base.Hash != theirs.Hash {
+		if ours.IsFile() && theirs.IsFile() && ours.Hash != theirs.Hash && base.Hash != ours.Hash &&
+			base.Hash != theirs.Hash {
 			ids = append(ids, ours.Hash, theirs.Hash)
 			if base.IsFile() {
 				ids = append(ids, base.Hash)
@@ -153,7 +159,8 @@ func (m *merger) entry(ctx context.Context, from [3]objects.Entry, path string) 
 		h, err := m.trees(ctx, [3]plumbing.Hash{base.Hash, ours.Hash, theirs.Hash}, path+"/")
 		return objects.Entry{Mode: filemode.Dir, Hash: h}, err
 	}
-	if added := m.names != nil && base.Hash.IsZero(); m.sel.Whole(path) && (base.IsFile() || added) && ours.IsFile() && theirs.IsFile() {
+	if added := m.names != nil && base.Hash.IsZero(); m.sel.Whole(path) && (base.IsFile() || added) && ours.IsFile() &&
+		theirs.IsFile() {
 		return m.files(from, path)
 	}
 	m.conflicts = append(m.conflicts, path)

@@ -54,7 +54,12 @@ func alternates(objects string) (dirs []string) {
 }
 
 // openStores returns the storages that a view searches, its own first.
-func openStores(own *filesystem.Storage, dir string, lru cache.Object, opts filesystem.Options) []*filesystem.ObjectStorage {
+func openStores(
+	own *filesystem.Storage,
+	dir string,
+	lru cache.Object,
+	opts filesystem.Options,
+) []*filesystem.ObjectStorage {
 	stores := []*filesystem.ObjectStorage{&own.ObjectStorage}
 	for _, objects := range alternates(filepath.Join(dir, "objects")) {
 		there := dotgit.New(osfs.New(filepath.Dir(objects), osfs.WithBoundOS()))

@@ -58,7 +58,11 @@ func (s *verifier) verify(read error) error {
 		return nil
 	}
 	if s.left != 0 || !bytes.Equal(s.sum.Sum(nil), s.of.id[:]) { //control:object-is-its-id
-		return fmt.Errorf("%s %s does not match its id: the repository is damaged, `git fsck` tells more", s.of.Type(), s.of.id)
+		return fmt.Errorf(
+			"%s %s does not match its id: the repository is damaged, `git fsck` tells more",
+			s.of.Type(),
+			s.of.id,
+		)
 	}
 	return nil
 }

@@ -99,7 +99,8 @@ func (o *DB) Chain(ctx context.Context, base, head string) ([]*object.Commit, er
 
 // Same reports whether two commits have the same tree, parents and message.
 func Same(a, b *object.Commit) bool {
-	return a.TreeHash == b.TreeHash && slices.Equal(a.ParentHashes, b.ParentHashes) && strings.TrimSpace(a.Message) == strings.TrimSpace(b.Message)
+	return a.TreeHash == b.TreeHash && slices.Equal(a.ParentHashes, b.ParentHashes) &&
+		strings.TrimSpace(a.Message) == strings.TrimSpace(b.Message)
 }
 
 // maxTwinDepth is the maximum number of commits searched for a twin; others may have

@@ -213,7 +213,13 @@ func WritePack(ctx context.Context, o *DB, out io.Writer, list []Packed) error {
 
 func (o *DB) openPacked(x Packed) (io.ReadCloser, int64, error) { return o.Open(x.Kind, x.Hash) }
 
-func writePack(ctx context.Context, out io.Writer, list []Packed, level int, open opener) (*idxfile.MemoryIndex, error) {
+func writePack(
+	ctx context.Context,
+	out io.Writer,
+	list []Packed,
+	level int,
+	open opener,
+) (*idxfile.MemoryIndex, error) {
 	p, err := newPackWriter(out, len(list), level)
 	if err != nil {
 		return nil, err

@@ -157,7 +157,12 @@ func (o *DB) EncodedObjectSize(h plumbing.Hash) (int64, error) {
 
 // checkPromised returns an error if a missing content of a commit was made here, and not at
 // the remote.
-func (o *DB) checkPromised(ctx context.Context, commit plumbing.Hash, there map[string]plumbing.Hash, lacks []plumbing.Hash) error {
+func (o *DB) checkPromised(
+	ctx context.Context,
+	commit plumbing.Hash,
+	there map[string]plumbing.Hash,
+	lacks []plumbing.Hash,
+) error {
 	if !o.pool.Partial() {
 		return plumbing.ErrObjectNotFound
 	}

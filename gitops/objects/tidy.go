@@ -45,7 +45,13 @@ func (p *Packs) Tidy(ctx context.Context, most Limits) error {
 	if err := p.join(ctx, few); err != nil {
 		return fmt.Errorf("join packs: %w", err)
 	}
-	p.Log.LogAttrs(ctx, slog.LevelInfo, "joined packs", slog.Int("packs", len(few)), slog.Duration("took", time.Since(start)))
+	p.Log.LogAttrs(
+		ctx,
+		slog.LevelInfo,
+		"joined packs",
+		slog.Int("packs", len(few)),
+		slog.Duration("took", time.Since(start)),
+	)
 	return nil
 }
 
@@ -58,7 +64,8 @@ func (p *Packs) Sweep(age time.Duration) {
 		for _, f := range left {
 			name := filepath.Base(f)
 			info, err := os.Stat(f)
-			if strings.HasPrefix(name, "tmp_pack_") || strings.HasPrefix(name, "tmp_idx_") || err == nil && time.Since(info.ModTime()) > age {
+			if strings.HasPrefix(name, "tmp_pack_") || strings.HasPrefix(name, "tmp_idx_") ||
+				err == nil && time.Since(info.ModTime()) > age {
 				drop(f)
 			}
 		}
@@ -136,7 +143,10 @@ func (p *Packs) join(ctx context.Context, list []packFile) error {
 		return nil
 	}
 	promised := slices.ContainsFunc(parts, func(part packFile) bool { return part.promised })
-	err := p.create(promised, func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) })
+	err := p.create(
+		promised,
+		func(f *os.File) (*idxfile.MemoryIndex, error) { return writeJoined(ctx, f, parts, len(seen)) },
+	)
 	for _, part := range parts { // .pack first, because readers look for it
 		if err == nil {
 			err = errors.Join(os.Remove(part.path+".pack"), os.Remove(part.path+".idx"))

@@ -26,7 +26,9 @@ func readGPG(data []byte) (*Key, error) {
 	case key.PrivateKey == nil || key.PrivateKey.Dummy():
 		return nil, errors.New("the private part of the OpenPGP key is not in it")
 	case key.PrivateKey.Encrypted:
-		return nil, errors.New("the OpenPGP key has a passphrase, which a server cannot type in: take it off, and keep the file readable for the server alone")
+		return nil, errors.New(
+			"the OpenPGP key has a passphrase, which a server cannot type in: take it off, and keep the file readable for the server alone",
+		)
 	}
 	return &Key{Kind: kindGPG, sign: func(payload []byte, when time.Time) (string, error) {
 		random := false

@@ -33,7 +33,9 @@ func ReadKey(data []byte) (*Key, error) {
 		return readGPG(data)
 	case strings.Contains(text, "PRIVATE KEY-----"):
 		return readSSH(data)
-	case strings.Contains(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----"), strings.HasPrefix(text, "ssh-"), strings.HasPrefix(text, "ecdsa-"):
+	case strings.Contains(text, "-----BEGIN PGP PUBLIC KEY BLOCK-----"),
+		strings.HasPrefix(text, "ssh-"),
+		strings.HasPrefix(text, "ecdsa-"):
 		return nil, errors.New("it is a public key; signing takes the private one")
 	}
 	return nil, errors.New("it is no private key, neither of SSH nor, in its armored form, of OpenPGP")

@@ -22,7 +22,9 @@ func readSSH(data []byte) (*Key, error) {
 	signer, err := ssh.ParsePrivateKey(data)
 	var locked *ssh.PassphraseMissingError
 	if errors.As(err, &locked) {
-		return nil, errors.New("the SSH key has a passphrase, which a server cannot type in: take it off with ssh-keygen -p, and keep the file readable for the server alone")
+		return nil, errors.New(
+			"the SSH key has a passphrase, which a server cannot type in: take it off with ssh-keygen -p, and keep the file readable for the server alone",
+		)
 	}
 	if err != nil {
 		return nil, errors.New("the SSH key cannot be read; ed25519, ECDSA and RSA keys can")
@@ -37,7 +39,9 @@ func readSSH(data []byte) (*Key, error) {
 	}
 	return &Key{Kind: kindSSH, sign: func(payload []byte, _ time.Time) (string, error) {
 		hash := sha512.Sum512(payload)
-		signed := append([]byte(sshMagic), ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(hash[:])})...)
+		signed := append(
+			[]byte(sshMagic),
+			ssh.Marshal(struct{ Namespace, Reserved, Hash, Sum string }{sshNamespace, "", sshHash, string(hash[:])})...)
 		sig, err := with.SignWithAlgorithm(nil, signed, algorithm) // nil randomness: signatures must be deterministic
 		if err != nil {
 			return "", err

@@ -113,7 +113,10 @@ func (s *Service) advertisement(ctx context.Context) (io.ReadCloser, error) {
 		res.Body.Close()
 		return nil, fmt.Errorf("list refs: the server does not speak git's smart protocol here (content type %q)", kind)
 	}
-	s.base = strings.TrimSuffix(res.Request.URL.Scheme+"://"+res.Request.URL.Host+res.Request.URL.EscapedPath(), "/info/refs")
+	s.base = strings.TrimSuffix(
+		res.Request.URL.Scheme+"://"+res.Request.URL.Host+res.Request.URL.EscapedPath(),
+		"/info/refs",
+	)
 	return res.Body, nil
 }
 

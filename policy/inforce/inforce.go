@@ -35,9 +35,17 @@ func Of(server, repo policy.Config, model string) []Setting {
 		server.Model = model
 	}
 	merged := policy.Merge(server, repo)
-	merged.SensitiveFiles = append(slices.Clone(server.SensitiveFiles), repo.SensitiveFiles...) // both apply, see [policy.Config.Above]
+	merged.SensitiveFiles = append(
+		slices.Clone(server.SensitiveFiles),
+		repo.SensitiveFiles...) // both apply, see [policy.Config.Above]
 	var out []Setting
-	l := leaves{server: reflect.ValueOf(server), repo: reflect.ValueOf(repo), merged: reflect.ValueOf(merged), all: reflect.ValueOf(merged.WithDefaults()), def: reflect.ValueOf(policy.DefaultConfig())}
+	l := leaves{
+		server: reflect.ValueOf(server),
+		repo:   reflect.ValueOf(repo),
+		merged: reflect.ValueOf(merged),
+		all:    reflect.ValueOf(merged.WithDefaults()),
+		def:    reflect.ValueOf(policy.DefaultConfig()),
+	}
 	l.walk("", &out)
 	return out
 }
@@ -49,7 +57,16 @@ func (l leaves) walk(key string, out *[]Setting) {
 	if l.all.Kind() == reflect.Struct {
 		for _, k := range strict.Keys(l.all.Type()) {
 			part := func(v reflect.Value) reflect.Value { return v.FieldByName(k.Field) }
-			leaves{part(l.server), part(l.repo), part(l.merged), part(l.all), part(l.def)}.walk(strings.TrimPrefix(key+"."+k.Name, "."), out)
+			leaves{
+				part(l.server),
+				part(l.repo),
+				part(l.merged),
+				part(l.all),
+				part(l.def),
+			}.walk(
+				strings.TrimPrefix(key+"."+k.Name, "."),
+				out,
+			)
 		}
 		return
 	}

@@ -70,10 +70,17 @@ func parse(s string) (entry, error) {
 	name, e.below = strings.CutPrefix(name, "*.")
 	var ok bool
 	if plain, err := idna.Lookup.ToASCII(name); err == nil && !isASCII(name) {
-		return e, fmt.Errorf("%q has letters that names of hosts are not looked up with: write %q", s, strings.Replace(s, name, plain, 1))
+		return e, fmt.Errorf(
+			"%q has letters that names of hosts are not looked up with: write %q",
+			s,
+			strings.Replace(s, name, plain, 1),
+		)
 	}
 	if e.name, ok = Name(name); !ok || strings.Trim(port, "0123456789") != "" {
-		return e, fmt.Errorf("%q is not the name of a host, such as proxy.example.org, *.example.org or mirror.example.org:8443", s)
+		return e, fmt.Errorf(
+			"%q is not the name of a host, such as proxy.example.org, *.example.org or mirror.example.org:8443",
+			s,
+		)
 	}
 	if n, err := strconv.Atoi(port); found && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) {
 		return e, fmt.Errorf("%q does not name a port, a number up to 65535", s)

@@ -15,7 +15,21 @@ var secretWords = []string{
 
 // placeWords are final words in the names of variables that hold locations or
 // identifiers.
-var placeWords = []string{"FILE", "PATH", "DIR", "SOCK", "SOCKET", "URL", "URI", "HOST", "ID", "NAME", "USER", "TYPE", "ALGORITHM"}
+var placeWords = []string{
+	"FILE",
+	"PATH",
+	"DIR",
+	"SOCK",
+	"SOCKET",
+	"URL",
+	"URI",
+	"HOST",
+	"ID",
+	"NAME",
+	"USER",
+	"TYPE",
+	"ALGORITHM",
+}
 
 // FromEnvironment returns the values that look like credentials: because of a word in the
 // variable's name, a password in a URL, or a long and random-looking value. environ has
@@ -43,14 +57,18 @@ func secretName(name string) bool {
 		return false
 	}
 	return slices.ContainsFunc(words, func(w string) bool {
-		return slices.ContainsFunc(secretWords, func(s string) bool { return w == s || len(s) > 4 && strings.HasSuffix(w, s) })
+		return slices.ContainsFunc(
+			secretWords,
+			func(s string) bool { return w == s || len(s) > 4 && strings.HasSuffix(w, s) },
+		)
 	})
 }
 
 // looksRandom reports whether a value is a single long word with the character mix of a
 // generated key.
 func looksRandom(value string) bool {
-	if len(value) < 20 || strings.ContainsAny(value, " \t\n,;:@\\") || strings.HasPrefix(value, "/") || strings.HasPrefix(value, ".") {
+	if len(value) < 20 || strings.ContainsAny(value, " \t\n,;:@\\") || strings.HasPrefix(value, "/") ||
+		strings.HasPrefix(value, ".") {
 		return false
 	}
 	digits, letters := 0, 0
@@ -82,7 +100,14 @@ func looksRandom(value string) bool {
 func hasWords(value string) bool {
 	inWords := 0
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_./+=", r) }) {
-		lower, upper, number := strings.ToLower(part) == part, strings.ToUpper(part) == part, strings.ContainsAny(part, "0123456789")
+		lower, upper, number := strings.ToLower(
+			part,
+		) == part, strings.ToUpper(
+			part,
+		) == part, strings.ContainsAny(
+			part,
+			"0123456789",
+		)
 		if !number && (lower || upper || part[1:] == strings.ToLower(part[1:])) || len(part) <= 3 {
 			inWords += len(part) + 1
 		}

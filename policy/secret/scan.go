@@ -68,7 +68,8 @@ func (s *Scanner) hits(text string) []hit {
 	lower := strings.ToLower(text)
 	for i := range s.rules {
 		r := &s.rules[i]
-		if len(r.Keywords) > 0 && !slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, k) }) {
+		if len(r.Keywords) > 0 &&
+			!slices.ContainsFunc(r.Keywords, func(k string) bool { return strings.Contains(lower, k) }) {
 			continue
 		}
 		for _, m := range r.Regex.FindAllStringSubmatchIndex(text, -1) {
@@ -181,7 +182,8 @@ func isExcepted(a *config.Allowlist, secret, match, line string) bool {
 	if a.MatchCondition == config.AllowlistMatchOr {
 		return byRegex || byWord
 	}
-	return len(a.Paths) == 0 && len(a.Commits) == 0 && (len(a.Regexes) == 0 || byRegex) && (len(a.StopWords) == 0 || byWord)
+	return len(a.Paths) == 0 && len(a.Commits) == 0 && (len(a.Regexes) == 0 || byRegex) &&
+		(len(a.StopWords) == 0 || byWord)
 }
 
 // entropy returns the Shannon entropy of s in bits per character.

@@ -169,7 +169,8 @@ func (l list) valueAt(i int, s, name string) (string, bool) {
 
 func (l list) clustered(i int, letter string) (string, bool) {
 	before, after, ok := strings.Cut(l[i].s[1:], letter)
-	if !ok || len(before) > 4 || strings.Trim(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
+	if !ok || len(before) > 4 ||
+		strings.Trim(before, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") != "" {
 		return "", false
 	}
 	if after == "" && i+1 < len(l) {

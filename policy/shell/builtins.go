@@ -132,7 +132,8 @@ func formatted(args []string) string {
 			rest[i] = code.Unescape(s)
 		}
 	}
-	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) || wide().MatchString(format) {
+	if strings.Contains(format, "%") && strings.ContainsFunc(format, func(r rune) bool { return r == '*' }) ||
+		wide().MatchString(format) {
 		return opaqueMarks(strings.Join(args, ""))
 	}
 	var b strings.Builder

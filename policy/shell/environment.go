@@ -61,9 +61,14 @@ func pass(w *walk, name, value string) {
 		return
 	}
 	words := strings.Fields(value)
-	if len(words) > 0 && slices.ContainsFunc(known.Words("variables-shape"), func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) }) {
+	if len(words) > 0 &&
+		slices.ContainsFunc(
+			known.Words("variables-shape"),
+			func(end string) bool { return strings.HasSuffix(strings.ToLower(name), end) },
+		) {
 		own := ownPlace(words[0]) && strings.Contains(words[0], "/") // any process may have created it
-		if own || strings.ContainsAny(value, ";|&$`") || !isKnown(value) || dangerous(programName(words[0])) && len(words) > 1 {
+		if own || strings.ContainsAny(value, ";|&$`") || !isKnown(value) ||
+			dangerous(programName(words[0])) && len(words) > 1 {
 			w.found.hit("tool-variable", name+"="+value) //control:shaped-variables
 		}
 		w.nested(strip(value))
@@ -74,10 +79,13 @@ func pass(w *walk, name, value string) {
 	}
 }
 
-var runningOptions = lazily(`(?i)agent(?:lib|path)?:|require|import|loader|\beval\b|\bexec\b|plugin|preview|--bind|execute|wrapper|linker=|runner|shell|script|OnError|OnOutOfMemory|toolexec|overlay|--?file|-TT|\+!|(?:^|\s)-[frsMIBp]\s*[^\s-]|^@`)
+var runningOptions = lazily(
+	`(?i)agent(?:lib|path)?:|require|import|loader|\beval\b|\bexec\b|plugin|preview|--bind|execute|wrapper|linker=|runner|shell|script|OnError|OnOutOfMemory|toolexec|overlay|--?file|-TT|\+!|(?:^|\s)-[frsMIBp]\s*[^\s-]|^@`,
+)
 
 func optionVariable(w *walk, pair, value string) {
-	if strings.Trim(value, all) == "" && value != "" || runningOptions().MatchString(strip(value)) && !strings.Contains(value, "no:") {
+	if strings.Trim(value, all) == "" && value != "" ||
+		runningOptions().MatchString(strip(value)) && !strings.Contains(value, "no:") {
 		w.found.hit("start-option", pair)
 	}
 	if _, code, ok := strings.Cut(value, "$(shell "); ok {
@@ -87,7 +95,20 @@ func optionVariable(w *walk, pair, value string) {
 }
 
 func ownPlace(p string) bool {
-	return p != "" && p != "/dev/null" && !under(path.Clean(p), "/usr", "/opt", "/etc", "/bin", "/sbin", "/lib", "/nix", "/snap", "/Library", "/Applications") &&
+	return p != "" && p != "/dev/null" &&
+		!under(
+			path.Clean(p),
+			"/usr",
+			"/opt",
+			"/etc",
+			"/bin",
+			"/sbin",
+			"/lib",
+			"/nix",
+			"/snap",
+			"/Library",
+			"/Applications",
+		) &&
 		(!strings.HasPrefix(p, "~") || strings.HasPrefix(p, "~/Downloads"))
 }
 
@@ -112,7 +133,11 @@ func searchPath(w *walk, value string) {
 		case dir == "" && (before == "" || strings.HasSuffix(before, ":")):
 		case dir == "", dir == ".":
 			w.found.hit("search-path", "PATH="+value)
-		case strings.HasSuffix(p, "node_modules/.bin"), strings.Contains(p, "venv"), startsWith(p, "~/", "/usr/", "/opt/"), p == "/bin", p == "/sbin":
+		case strings.HasSuffix(p, "node_modules/.bin"),
+			strings.Contains(p, "venv"),
+			startsWith(p, "~/", "/usr/", "/opt/"),
+			p == "/bin",
+			p == "/sbin":
 		case !startsWith(p, "/", "..") && isKnown(p) && p != ".", strings.HasPrefix(dir, unknown) && keeps && len(dir) > 1:
 			w.found.hit("search-path-inside", "PATH="+value)
 		default:
@@ -128,7 +153,9 @@ func startOption(w *walk, name, value string) {
 	harmless := false
 	switch name {
 	case "NODE_OPTIONS":
-		harmless = isKnown(value) && !strings.Contains(value, "require") && !strings.Contains(value, "import") && !strings.Contains(value, "loader") && !strings.Contains(value, "-r ")
+		harmless = isKnown(value) && !strings.Contains(value, "require") && !strings.Contains(value, "import") &&
+			!strings.Contains(value, "loader") &&
+			!strings.Contains(value, "-r ")
 	case "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS":
 		harmless = !strings.Contains(value, "agent")
 	case "RUSTC_WRAPPER", "PYTHONBREAKPOINT":
@@ -164,7 +191,9 @@ func toolVariable(w *walk, name, value string) {
 			w.found.hit("git-program", name+"="+value)
 		}
 		return
-	case name == "GREP_OPTIONS", len(words) == 0, known.In("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
+	case name == "GREP_OPTIONS",
+		len(words) == 0,
+		known.In("safe-programs", programName(words[0])) && !strings.ContainsAny(value, ";|&$`"):
 		return
 	case programName(words[0]) == "ssh":
 		w.exec(append(argsOf(words...), arg{s: "host"}))
@@ -181,11 +210,15 @@ func sourceVariable(f *finding, name, value string) {
 	switch {
 	case name == "GOFLAGS" && (strings.Contains(value, "exec") || strings.Contains(value, "-insecure") || strings.Contains(value, "-overlay")):
 		f.hit("start-option", name+"="+value)
-	case oneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE"), strings.Contains(value, "://") && !publicRegistry(value) && !local(value):
+	case oneOf(name, "GIT_SSL_NO_VERIFY", "NODE_TLS_REJECT_UNAUTHORIZED", "GOINSECURE"),
+		strings.Contains(value, "://") && !publicRegistry(value) && !local(value):
 		f.hit("source-redirect", name+"="+value)
 	}
 }
 
 func publicRegistry(address string) bool {
-	return slices.ContainsFunc(known.Words("public-registries"), func(name string) bool { return strings.Contains(address, name) })
+	return slices.ContainsFunc(
+		known.Words("public-registries"),
+		func(name string) bool { return strings.Contains(address, name) },
+	)
 }

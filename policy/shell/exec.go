@@ -129,7 +129,8 @@ func (c *command) settings() []string {
 	var out []string
 	for i, a := range c.list {
 		option, _, ok := strings.Cut(a.s, "=")
-		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) && (!ok || !known.In("text-options", option)) {
+		if strings.ContainsAny(a.s, " \t(") && !known.In("text-options", c.at(i-1)) &&
+			(!ok || !known.In("text-options", option)) {
 			out = append(out, a.s)
 		}
 	}
@@ -165,7 +166,9 @@ func (c *command) rateNamingOptions() {
 		}
 	}
 	for _, a := range c.list { // an unlisted option may name an output file
-		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") && !known.In("text-takers", c.name) && !known.In("text-options", option) {
+		if option, value, ok := strings.Cut(a.s, "="); ok && strings.HasPrefix(option, "--") &&
+			!known.In("text-takers", c.name) &&
+			!known.In("text-options", option) {
 			if at := zoneOf(c.resolve(value)); at == vital || at == system || at == startup || at == device {
 				c.hit("option-path") //control:unknown-options
 			}
@@ -226,7 +229,9 @@ func asksAddress(c *command) bool {
 	if c.is("npm", "pnpm", "yarn", "cargo", "pip", "gem") && oneOf(c.at(0), "view", "info", "show", "search") {
 		return true
 	}
-	if known.In("reads", c.name) || known.In("text-tools", c.name) || known.In("named", c.name) || wraps(c.name) || known.In("shells", c.name) || known.In("languages", c.name) {
+	if known.In("reads", c.name) || known.In("text-tools", c.name) || known.In("named", c.name) || wraps(c.name) ||
+		known.In("shells", c.name) ||
+		known.In("languages", c.name) {
 		return false
 	}
 	return slices.ContainsFunc(c.list, func(a arg) bool {

@@ -70,7 +70,22 @@ func writeTarget(c *command, target string, from list) {
 }
 
 func copyFiles(c *command) string {
-	ops := c.operandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	ops := c.operandsAfter(
+		"t",
+		"m",
+		"o",
+		"g",
+		"S",
+		"e",
+		"rsh",
+		"exclude",
+		"include",
+		"target-directory",
+		"suffix",
+		"exclude-from",
+		"files-from",
+		"rsync-path",
+	)
 	if c.is("install") && c.has("d", "directory") {
 		return create(c)
 	}
@@ -108,7 +123,22 @@ func rsync(c *command) string {
 	if v, ok := c.option("e", "rsh"); ok && !strings.HasPrefix(v, "ssh") {
 		c.runProgram(c, v)
 	}
-	ops := c.operandsAfter("t", "m", "o", "g", "S", "e", "rsh", "exclude", "include", "target-directory", "suffix", "exclude-from", "files-from", "rsync-path")
+	ops := c.operandsAfter(
+		"t",
+		"m",
+		"o",
+		"g",
+		"S",
+		"e",
+		"rsh",
+		"exclude",
+		"include",
+		"target-directory",
+		"suffix",
+		"exclude-from",
+		"files-from",
+		"rsync-path",
+	)
 	for _, a := range ops {
 		if strings.Contains(a.s, ":") && !strings.HasPrefix(a.s, "/") {
 			return copyBetween(c, ops)
@@ -134,7 +164,8 @@ func rsync(c *command) string {
 func packsHome(c *command, from list) {
 	for _, a := range from {
 		for _, p := range c.places(a) {
-			if p == "/" || p == "~" || under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 || oneOf(path.Dir(p), "/home", "/Users") {
+			if p == "/" || p == "~" || under(p, "/root", "/etc", "/home", "/Users") && strings.Count(p, "/") == 1 ||
+				oneOf(path.Dir(p), "/home", "/Users") {
 				c.hit("secret-packed")
 			}
 		}
@@ -154,7 +185,8 @@ func link(c *command, ops list, target string) {
 			c.link(path.Join(target, path.Base(a.s)), to)
 		}
 		inside := !strings.HasPrefix(target, "..") && !strings.HasPrefix(target, "/") && !strings.HasPrefix(target, "~")
-		out := symbolic && inside && !strings.HasPrefix(a.s, "/") && isKnown(a.s) && strings.HasPrefix(path.Join(target, a.s), "..")
+		out := symbolic && inside && !strings.HasPrefix(a.s, "/") && isKnown(a.s) &&
+			strings.HasPrefix(path.Join(target, a.s), "..")
 		out = out || strings.Trim(a.s, "./") == "" && strings.Contains(a.s, "..")
 		for _, p := range c.places(a) {
 			switch zoneOf(p) {
@@ -471,7 +503,8 @@ func fd(c *command) string {
 // archive handles programs that pack and unpack archives.
 func archive(c *command) string {
 	for _, a := range c.list {
-		if _, v, ok := strings.Cut(a.s, "exec="); ok && (strings.Contains(a.s, "checkpoint-a") || strings.HasPrefix(a.s, "exec=")) {
+		if _, v, ok := strings.Cut(a.s, "exec="); ok &&
+			(strings.Contains(a.s, "checkpoint-a") || strings.HasPrefix(a.s, "exec=")) {
 			c.runProgram(c, v)
 		}
 	}
@@ -593,7 +626,8 @@ func tarCreate(c *command) {
 // unpackRemote marks a directory into which a downloaded archive is unpacked, so that its
 // files count as downloaded.
 func unpackRemote(c *command, dir string) {
-	if strings.Contains(c.waiting(), remote) || slices.ContainsFunc(c.list, func(a arg) bool { return c.downloaded(c.resolve(a.s)) }) {
+	if strings.Contains(c.waiting(), remote) ||
+		slices.ContainsFunc(c.list, func(a arg) bool { return c.downloaded(c.resolve(a.s)) }) {
 		c.made[c.resolve(dir)] = remoteDir
 	}
 }

@@ -50,7 +50,8 @@ func textInput(c *command) string {
 			b.WriteString(c.stdin())
 			continue
 		}
-		endless := strings.HasPrefix(a.s, "/dev/zero") || strings.HasPrefix(a.s, "/dev/urandom") || strings.HasPrefix(a.s, "/dev/random")
+		endless := strings.HasPrefix(a.s, "/dev/zero") || strings.HasPrefix(a.s, "/dev/urandom") ||
+			strings.HasPrefix(a.s, "/dev/random")
 		if endless && (!c.is("head") || !c.has("c", "n")) {
 			c.hit("exhaust")
 		}
@@ -64,17 +65,20 @@ func textInput(c *command) string {
 func convertText(c *command, in string) string {
 	c.found.step(len(in))
 	grep := strings.HasSuffix(c.name, "grep") || c.is("rg")
-	decodes := c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode") || c.is("xxd") && c.has("r", "revert")
+	decodes := c.is("base64", "base32", "basenc", "gbase64") && c.has("d", "D", "decode") ||
+		c.is("xxd") && c.has("r", "revert")
 	switch {
 	case strings.Contains(in, everyProcess):
 		return in
-	case grep && c.has("c", "count", "q", "quiet", "silent"), c.is("cut") && c.exactly("-d=") && c.exactly("-f1"): // names without values
+	case grep && c.has("c", "count", "q", "quiet", "silent"),
+		c.is("cut") && c.exactly("-d=") && c.exactly("-f1"): // names without values
 		return unknown
 	case grep && c.has("l", "files-with-matches", "L", "files-without-match", "files"):
 		return "found-" + unknown + "\n"
 	case decodes:
 		return opaqueMarks(in) + hidden
-	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "sponge"), grep && isKnown(in):
+	case c.is("cat", "head", "tail", "tac", "sort", "uniq", "less", "more", "bat", "pv", "nl", "sponge"),
+		grep && isKnown(in):
 		return in
 	case isKnown(in) && strings.TrimSpace(in) != "" && !c.is("strings"):
 		return unknown + hidden

@@ -75,7 +75,10 @@ func (a Analysis) Walled() Analysis {
 func (a Analysis) Open() Analysis {
 	if len(a.Unknown) > 0 { //control:unknown-program
 		a.Severity = max(a.Severity, Medium)
-		a.Reasons = append(slices.Clip(a.Reasons), Reason{Rule: "shell.unknown-program", Text: "runs an unknown program: " + shown(strings.Join(a.Unknown, ", "))})
+		a.Reasons = append(
+			slices.Clip(a.Reasons),
+			Reason{Rule: "shell.unknown-program", Text: "runs an unknown program: " + shown(strings.Join(a.Unknown, ", "))},
+		)
 	}
 	return a
 }
@@ -121,7 +124,8 @@ func (f *finding) hit(name, detail string) {
 		text += ": " + detail
 	}
 	reason := Reason{Rule: bare.Rule, Text: text}
-	if slices.Contains(f.reasons, reason) || reason == bare && slices.ContainsFunc(f.reasons, func(o Reason) bool { return o.Rule == bare.Rule }) {
+	if slices.Contains(f.reasons, reason) ||
+		reason == bare && slices.ContainsFunc(f.reasons, func(o Reason) bool { return o.Rule == bare.Rule }) {
 		return
 	}
 	if at := slices.Index(f.reasons, bare); at >= 0 {
@@ -139,7 +143,11 @@ func (f *finding) hit(name, detail string) {
 }
 
 func (f *finding) ranUnknown() bool {
-	return !slices.Contains(f.tiers, Critical) && slices.ContainsFunc(f.reasons, func(r Reason) bool { return known.In("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) })
+	return !slices.Contains(f.tiers, Critical) &&
+		slices.ContainsFunc(
+			f.reasons,
+			func(r Reason) bool { return known.In("unknown-runs", strings.TrimPrefix(r.Rule, "shell.")) },
+		)
 }
 
 func (f *finding) step(bytes int) {
@@ -309,5 +317,6 @@ func needed(p string, at zone, recursive bool) bool {
 }
 
 func manyFiles(p string) bool {
-	return strings.HasPrefix(path.Base(p), "found-"+unknown) || strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
+	return strings.HasPrefix(path.Base(p), "found-"+unknown) ||
+		strings.Contains(p, "*") && path.Dir(p) == "." && strings.Trim(p, "*") == ""
 }

@@ -147,7 +147,8 @@ func gitPrograms(sub string, g *command) {
 		}
 	}
 	template, hasTemplate := g.option("template")
-	if oneOf(sub, "diff", "log", "show") && g.exactly("--ext-diff") || oneOf(sub, "init", "clone") && hasTemplate && template != "" {
+	if oneOf(sub, "diff", "log", "show") && g.exactly("--ext-diff") ||
+		oneOf(sub, "init", "clone") && hasTemplate && template != "" {
 		g.hit("git-program")
 	}
 	if v, ok := g.option("c", "config"); ok && sub == "clone" {
@@ -218,7 +219,26 @@ func gitDownload(g *command) string {
 		return g.passedOn() + remote
 	}
 	g.hit("git-fetch")
-	ops := g.operandsAfter("b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j", "filter", "template", "upload-pack", "shallow-since", "s", "X")
+	ops := g.operandsAfter(
+		"b",
+		"o",
+		"u",
+		"c",
+		"depth",
+		"branch",
+		"origin",
+		"config",
+		"reference",
+		"separate-git-dir",
+		"jobs",
+		"j",
+		"filter",
+		"template",
+		"upload-pack",
+		"shallow-since",
+		"s",
+		"X",
+	)
 	switch {
 	case sub == "fetch" || sub == "pull":
 		if strings.Contains(ops.at(0), "://") || strings.Contains(ops.at(0), "@") {
@@ -282,7 +302,8 @@ func gitCheckout(g *command) string {
 		g.made["."] = remoteDir
 	}
 	restores := g.is("git restore")
-	discards := g.exactly("--") || g.has("force", "f", "discard-changes") || restores && (!g.has("staged", "S") || g.has("worktree", "W"))
+	discards := g.exactly("--") || g.has("force", "f", "discard-changes") ||
+		restores && (!g.has("staged", "S") || g.has("worktree", "W"))
 	for _, a := range g.operandsAfter("b", "B", "c", "C", "s", "source", "orphan", "pathspec-from-file") {
 		p := g.resolve(a.s)
 		discards = discards || oneOf(a.s, ".", ":/", "./", "*")
@@ -327,9 +348,27 @@ func gitReads(sub string, g *command) bool {
 	}
 	switch sub {
 	case "branch":
-		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.has("list", "l", "contains", "merged")
+		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 &&
+			!g.has(
+				"d",
+				"D",
+				"m",
+				"M",
+				"c",
+				"C",
+				"f",
+				"delete",
+				"move",
+				"copy",
+				"edit-description",
+				"set-upstream-to",
+				"u",
+				"unset-upstream",
+			) ||
+			g.has("list", "l", "contains", "merged")
 	case "config":
-		return g.exactly("--get", "--get-all", "--get-regexp", "get") || len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")
+		return g.exactly("--get", "--get-all", "--get-regexp", "get") ||
+			len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")
 	}
 	return known.In("git-reads", sub)
 }
@@ -402,10 +441,13 @@ func gitConfig(g *command) string {
 	if oneOf(args.at(0), "get", "set", "unset", "edit", "rename-section", "remove-section") {
 		args = args[1:]
 	}
-	if g.exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") || len(args) < 2 && !g.has("unset", "edit", "e") {
+	if g.exactly("--get", "--get-all", "--get-regexp", "--get-urlmatch", "get", "--show-origin") ||
+		len(args) < 2 && !g.has("unset", "edit", "e") {
 		for _, a := range args {
 			k := strings.ToLower(a.s)
-			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") || strings.Contains(k, "secret") || strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
+			if strings.Contains(k, "extraheader") || strings.Contains(k, "token") || strings.Contains(k, "password") ||
+				strings.Contains(k, "secret") ||
+				strings.HasPrefix(k, "credential") && strings.Contains(k, "user") {
 				g.hit("secret-read")
 				return secret
 			}
@@ -508,14 +550,17 @@ func keepsSecret(sub string, g *command) {
 	if sub == "config" && g.holdsSecret() && !g.contains("url") && !g.contains("extraheader") {
 		g.hit("secret-stored")
 	}
-	if sub == "remote" && g.holdsSecret() && oneOf(g.operandsAfter().at(0), "add", "rename", "remove", "rm", "set-head", "set-branches") {
+	if sub == "remote" && g.holdsSecret() &&
+		oneOf(g.operandsAfter().at(0), "add", "rename", "remove", "rm", "set-head", "set-branches") {
 		g.hit("secret-stored")
 	}
-	if oneOf(sub, "add", "update-index", "stash") && slices.ContainsFunc(g.list, func(a arg) bool { return holdsCredential(g, a.s) || mayName(a) }) {
+	if oneOf(sub, "add", "update-index", "stash") &&
+		slices.ContainsFunc(g.list, func(a arg) bool { return holdsCredential(g, a.s) || mayName(a) }) {
 		g.hit("secret-stored")
 		g.found.leaked = true
 	}
-	if oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") && (g.holdsSecret() || readsSecret(sub, g)) {
+	if oneOf(sub, "commit", "tag", "notes", "branch", "checkout", "switch", "commit-tree", "push", "hash-object") &&
+		(g.holdsSecret() || readsSecret(sub, g)) {
 		g.hit("secret-sent") // commits are published
 	}
 }

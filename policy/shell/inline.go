@@ -20,7 +20,9 @@ type foreign struct {
 }
 
 // dataCall matches calls of database libraries that destroy data.
-var dataCall = lazily(`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`)
+var dataCall = lazily(
+	`(?i)\b(?:execute|query|exec|raw|run|do)\w*\s*\(\s*["'](?:drop\s+(?:table|database|schema)|truncate\s|delete\s+from\s+[\w.]+\s*["';])[^"']*|\bflush_?(?:all|db)\s*\(|\bdrop_?(?:database|collection)\s*\(|\.(?:delete|destroy|truncate)_all\b`,
+)
 
 // scanCode rates the calls in a program text in another language that execute, delete,
 // write, send, or read the environment. With a call that the table does not have, it
@@ -69,8 +71,34 @@ func scanCode(c *command, text string) string {
 }
 
 // shortNames translates PowerShell commands to shell commands.
-var shortNames = strings.NewReplacer("get-childitem", "find", "gci", "find", "get-item", "find", "remove-item", "rm -rf", "| del", "| xargs rm -rf", "| ri", "| xargs rm -rf",
-	"foreach-object {", "xargs", "-recurse", "-r", "-force", "-f", "stop-computer", "shutdown now", "format-volume", "mkfs /dev/sda", "clear-disk", "wipefs -a /dev/sda", "$_", "")
+var shortNames = strings.NewReplacer(
+	"get-childitem",
+	"find",
+	"gci",
+	"find",
+	"get-item",
+	"find",
+	"remove-item",
+	"rm -rf",
+	"| del",
+	"| xargs rm -rf",
+	"| ri",
+	"| xargs rm -rf",
+	"foreach-object {",
+	"xargs",
+	"-recurse",
+	"-r",
+	"-force",
+	"-f",
+	"stop-computer",
+	"shutdown now",
+	"format-volume",
+	"mkfs /dev/sda",
+	"clear-disk",
+	"wipefs -a /dev/sda",
+	"$_",
+	"",
+)
 
 // call rates one call.
 func (x *foreign) call(call code.Call) {
@@ -146,7 +174,8 @@ func (x *foreign) deletes(words list, plain, tree bool) {
 
 func (x *foreign) execute(call code.Call, words list) {
 	line := strings.TrimSpace(strings.Join(words.words(), " "))
-	if x.program.Endless && (strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
+	if x.program.Endless &&
+		(strings.HasSuffix(line, "&") || strings.Contains(call.Name, "pawn") || strings.Contains(call.Name, "Popen")) {
 		x.found.hit("fork-bomb", x.name)
 	}
 	switch {

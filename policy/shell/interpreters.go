@@ -23,7 +23,8 @@ func runShell(c *command) string {
 	for len(ops) > 1 && len(ops[0].s) > 1 && ops[0].s[0] == '+' {
 		ops = ops[1:]
 	}
-	program := strings.Contains(letters, "c") || c.exactly("--command") || slices.ContainsFunc(c.list, func(a arg) bool { return strings.HasPrefix(a.s, "-") && !isKnown(a.s) })
+	program := strings.Contains(letters, "c") || c.exactly("--command") ||
+		slices.ContainsFunc(c.list, func(a arg) bool { return strings.HasPrefix(a.s, "-") && !isKnown(a.s) })
 	switch {
 	case program && len(ops) > 0:
 		return shellText(c, ops)
@@ -91,7 +92,8 @@ func shellScript(c *command, ops list) string {
 
 // language follows the interpreter of another language.
 func language(c *command) string {
-	if c.is("bun", "deno") && len(c.list) > 0 && !c.exactly("run", "eval", "-e", "-p", "--eval", "test", "-") && !strings.Contains(c.at(0), ".") {
+	if c.is("bun", "deno") && len(c.list) > 0 && !c.exactly("run", "eval", "-e", "-p", "--eval", "test", "-") &&
+		!strings.Contains(c.at(0), ".") {
 		if c.is("bun") {
 			return packageTool(c)
 		}
@@ -119,7 +121,8 @@ func language(c *command) string {
 			c.write(a.s)
 		}
 	}
-	if v, ok := c.option("r"); ok && c.is("ruby") && strings.Contains(v, "/") || c.is("php") && c.says("auto_prepend", "auto_append", "extension=") {
+	if v, ok := c.option("r"); ok && c.is("ruby") && strings.Contains(v, "/") ||
+		c.is("php") && c.says("auto_prepend", "auto_append", "extension=") {
 		c.hit("program-runs")
 	}
 	if code, ok := inlineCode(c); ok {
@@ -252,7 +255,8 @@ func scriptableTool(c *command) string {
 		} else if ok && (oneOf(before, "", "%", "r ", "w ") || strings.HasPrefix(s, "sil")) && !known.In("safe-programs", code) && code != "less" {
 			c.runProgram(c, strings.Trim(code, "()'\""))
 		}
-		if cmd, file, ok := strings.Cut(s, " "); ok && oneOf(strings.TrimRight(cmd, "!"), "w", "wq", "x", "write", "saveas", "sav", "up", "update") {
+		if cmd, file, ok := strings.Cut(s, " "); ok &&
+			oneOf(strings.TrimRight(cmd, "!"), "w", "wq", "x", "write", "saveas", "sav", "up", "update") {
 			c.write(strings.TrimSpace(file))
 		}
 	}

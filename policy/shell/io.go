@@ -247,7 +247,8 @@ func (w *walk) places(a arg) []string {
 	out := []string{w.resolve(a.s)}
 	if a.pat != "" {
 		out = append(out, couldBe(w.resolve(a.pat))...)
-		if strings.HasPrefix(a.pat, "/") && strings.Count(path.Clean(a.pat), "/") == 1 && strings.Trim(a.pat[1:], "*?/") == "" {
+		if strings.HasPrefix(a.pat, "/") && strings.Count(path.Clean(a.pat), "/") == 1 &&
+			strings.Trim(a.pat[1:], "*?/") == "" {
 			out = append(out, "/")
 		}
 	}

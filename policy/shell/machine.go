@@ -167,7 +167,10 @@ func dd(c *command) string {
 	} else {
 		text = c.stdin()
 	}
-	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") || strings.Contains(conv, "ascii") || strings.Contains(conv, "ebcdic") || strings.Contains(conv, "ibm") {
+	if conv := value["conv"]; strings.Contains(conv, "swab") || strings.Contains(conv, "case") ||
+		strings.Contains(conv, "ascii") ||
+		strings.Contains(conv, "ebcdic") ||
+		strings.Contains(conv, "ibm") {
 		text = opaqueMarks(text)
 	}
 	if to == "" {
@@ -176,7 +179,8 @@ func dd(c *command) string {
 	p := c.resolve(to)
 	c.write(to)
 	c.store(p, text)
-	if _, counted := value["count"]; endlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) && zoneOf(p) != nowhere {
+	if _, counted := value["count"]; endlessDevice(from) && (!counted || manyBlocks(value["bs"], value["count"])) &&
+		zoneOf(p) != nowhere {
 		c.hit("exhaust")
 	}
 	if at := zoneOf(p); at != workspace && at != temp && at != nowhere {
@@ -205,7 +209,9 @@ func container(c *command, ops list) {
 		}
 		short := len(a.s) > 2 && a.s[0] == '-' && a.s[1] != '-'
 		switch {
-		case option == "--privileged" && value != "false", known.In("container-namespaces", option) && value == "host", known.In("container-powers", option):
+		case option == "--privileged" && value != "false",
+			known.In("container-namespaces", option) && value == "host",
+			known.In("container-powers", option):
 			c.hit("container-escape")
 		case oneOf(option, "-v", "--volume", "--mount"):
 			containerMount(c, value)
@@ -248,7 +254,8 @@ func mountOf(value string) (src, dst string, ok bool) {
 
 func containerMount(c *command, value string) {
 	src, _, _ := mountOf(value)
-	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") || strings.Contains(value, "podman.sock") {
+	if strings.Contains(value, "docker.sock") || strings.Contains(value, "containerd.sock") ||
+		strings.Contains(value, "podman.sock") {
 		c.hit("container-escape")
 		return
 	}
@@ -327,7 +334,8 @@ func cloud(c *command) string {
 	for w := range strings.FieldsSeq(strings.ToLower(line)) {
 		verb, _, dashed := strings.Cut(w, "-")
 		if known.In("cloud-deletes", verb) {
-			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || oneOf(w, "rb", "delete") || dashed && oneOf(verb, "delete", "terminate") {
+			if reads = false; strings.Contains(line, "recursive") || strings.Contains(line, "-r ") || oneOf(w, "rb", "delete") ||
+				dashed && oneOf(verb, "delete", "terminate") {
 				c.hit("infrastructure-destroy")
 			}
 		}
@@ -360,7 +368,8 @@ func storedObject(c *command) string {
 		if c.exactly("cat", "-") {
 			return remote
 		}
-		if to := c.at(i + 1); to != "" && !strings.ContainsAny(to, unknown+secret+remote) && !strings.Contains(to, "://") && !strings.HasPrefix(to, "-") {
+		if to := c.at(i + 1); to != "" && !strings.ContainsAny(to, unknown+secret+remote) && !strings.Contains(to, "://") &&
+			!strings.HasPrefix(to, "-") {
 			fetched(c, to, a.s)
 		}
 		break
@@ -383,13 +392,21 @@ func elsewhere(c *command) string {
 }
 
 var (
-	sqlDestroys = lazily(`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`)
-	sqlChanges  = lazily(`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`)
-	sqlRuns     = lazily(`(?i)(?:\\!|\.shell|\.system|(?:\.o(?:nce|utput)|\\o)\s*\||^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`)
-	sqlCommand  = lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem|(?:\.o(?:nce|utput)|\\o)\s*\|)\s*(.*)|program\s+'([^']*)'`)
-	sqlWrites   = lazily(`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`)
-	sqlShows    = lazily(`(?i)\bshow\s+create\b`)
-	sqlUpdates  = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
+	sqlDestroys = lazily(
+		`(?i)\.drop\(|\b(?:drop\s+(?:database|schema|keyspace|user|role|owned|table|view|materialized|tablespace|collection|index|sequence|extension)|flushall|flushdb|dropDatabase|shutdown\b|config\s+set|truncate\b|delete\s+from\s+[\w."]+\s*(?:;|$)|delete\s+from\s+[\w."]+\s+where\s+(?:1\s*=\s*1|true\b)|alter\s+table\s+\S+\s+(?:drop|delete)\b|detach\s+delete|remove\s+(?:table|database|namespace)|pg_(?:terminate|cancel)_backend|swapdb|script\s+flush|(?:deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|debug\s+sleep|grant\s+all|alter\s+(?:user|role))`,
+	)
+	sqlChanges = lazily(
+		`(?i)\b(?:delete\s+from|update\s+[\w."]+\s+set|insert\s+into|replace\s+into|alter\s+(?:table|database|schema)|create\s+(?:table|index|unique|database|user|role|schema|view|extension|function)|grant\b|revoke\b|(?:insert|update|delete|replace)(?:One|Many)|bulkWrite|createIndex|renameCollection)\b`,
+	)
+	sqlRuns = lazily(
+		`(?i)(?:\\!|\.shell|\.system|(?:\.o(?:nce|utput)|\\o)\s*\||^system\s|;\s*system\s|to\s+program|from\s+program|into\s+outfile|load_file|xp_cmdshell|pg_read_file|lo_import|load_extension|\.load\b|readfile\(|writefile\()`,
+	)
+	sqlCommand = lazily(`(?i)(?:\\!|\.shell|\.system|\bsystem|(?:\.o(?:nce|utput)|\\o)\s*\|)\s*(.*)|program\s+'([^']*)'`)
+	sqlWrites  = lazily(
+		`(?i)(?:\.(?:once|output|backup|save|log)(?:\s+main)?|\\[ogw]|\bcopy\b[^;]*?\bto|\b(?:out|dump)file)\s+['"]?([~./][^\s'";|]*)`,
+	)
+	sqlShows   = lazily(`(?i)\bshow\s+create\b`)
+	sqlUpdates = lazily(`(?i)\bupdate\s+[\w."]+\s+set\b`)
 )
 
 // database rates the statements passed to database clients.
@@ -415,13 +432,17 @@ func database(c *command) string {
 	}
 	statementWrites(c, text)
 	switch {
-	case c.is("dropdb", "dropuser"), c.is("mysqladmin") && c.exactly("drop", "shutdown", "kill"), c.is("pg_restore") && (c.has("clean") || c.exactly("-c")):
+	case c.is("dropdb", "dropuser"),
+		c.is("mysqladmin") && c.exactly("drop", "shutdown", "kill"),
+		c.is("pg_restore") && (c.has("clean") || c.exactly("-c")):
 		destroysData(c)
 	case sqlRuns().MatchString(text):
 		c.hit("program-runs")
 	case sqlDestroys().MatchString(text):
 		destroysData(c)
-	case sqlChanges().MatchString(text), c.is("pg_restore") && !c.has("l", "list"), c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
+	case sqlChanges().MatchString(text),
+		c.is("pg_restore") && !c.has("l", "list"),
+		c.is("redis-cli", "valkey-cli", "keydb-cli") && c.exactly("del", "DEL", "unlink", "UNLINK"):
 		c.found.changes = true
 		switch {
 		case fileDatabase(c): // a change like that of any file
@@ -448,7 +469,8 @@ func fileDatabase(c *command) bool {
 	}
 	file := c.operandsAfter("cmd", "init", "separator", "nullvalue", "newline", "c", "s", "e").at(0)
 	at := zoneOf(c.resolve(file))
-	return strings.HasPrefix(file, ":") || isKnown(file) && (at == workspace || at == temp || at == zoneRoot || at == nowhere)
+	return strings.HasPrefix(file, ":") ||
+		isKnown(file) && (at == workspace || at == temp || at == zoneRoot || at == nowhere)
 }
 
 func destroysData(c *command) {
@@ -491,8 +513,11 @@ func statementDestroys(text string) bool {
 
 func databaseTask(c *command) {
 	tasks, listed := known.Tables().Tasks[c.name]
-	destroys := listed && c.fitsAll(tasks) && !c.asksHelp() || c.exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.waiting())
-	if code := c.at(c.index("runner", "shell", "tinker") + 1); c.is("rails", "artisan", "manage.py") && strings.Contains(code, ".") && c.exactly("runner", "shell", "tinker") {
+	destroys := listed && c.fitsAll(tasks) && !c.asksHelp() ||
+		c.exactly("dbshell", "dbconsole", "dbaccess") && sqlDestroys().MatchString(c.waiting())
+	if code := c.at(c.index("runner", "shell", "tinker") + 1); c.is("rails", "artisan", "manage.py") &&
+		strings.Contains(code, ".") &&
+		c.exactly("runner", "shell", "tinker") {
 		scanCode(c.with("ruby", nil), code)
 	}
 	if destroys {

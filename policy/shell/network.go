@@ -73,7 +73,8 @@ func download(c *command) string {
 // requestURL returns the URL among the operands of httpie, which may follow a method and
 // precede fields.
 func requestURL(ops list) list {
-	if len(ops) > 1 && strings.ToUpper(ops[0].s) == ops[0].s && strings.Trim(ops[0].s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
+	if len(ops) > 1 && strings.ToUpper(ops[0].s) == ops[0].s &&
+		strings.Trim(ops[0].s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == "" {
 		ops = ops[1:]
 	}
 	return ops[:min(1, len(ops))]
@@ -104,7 +105,8 @@ func rateRequest(c *command, local bool) {
 
 // sends reports whether a request sends data.
 func sends(c *command) bool {
-	if method, ok := c.option("X", "request", "method"); ok && strings.Contains("POST PUT PATCH DELETE", strings.ToUpper(method)) {
+	if method, ok := c.option("X", "request", "method"); ok &&
+		strings.Contains("POST PUT PATCH DELETE", strings.ToUpper(method)) {
 		return true
 	}
 	switch {
@@ -120,7 +122,8 @@ func sends(c *command) bool {
 				return true
 			}
 		}
-		if at := strings.IndexAny(s, "dFT"); c.is("curl") && at > 0 && s[0] == '-' && s[1] != '-' && !strings.ContainsAny(s[:at], "oHXuAebcxmwK") {
+		if at := strings.IndexAny(s, "dFT"); c.is("curl") && at > 0 && s[0] == '-' && s[1] != '-' &&
+			!strings.ContainsAny(s[:at], "oHXuAebcxmwK") {
 			return true
 		}
 	}
@@ -151,7 +154,9 @@ func saveDownload(c *command, urls list) string {
 		}
 		keep(file)
 		return ""
-	case c.is("wget", "wget2", "aria2c", "axel", "lwp-download"), c.has("O", "remote-name", "remote-name-all", "J"), c.is("http", "https", "xh") && c.has("d", "download"):
+	case c.is("wget", "wget2", "aria2c", "axel", "lwp-download"),
+		c.has("O", "remote-name", "remote-name-all", "J"),
+		c.is("http", "https", "xh") && c.has("d", "download"):
 		for _, u := range urls {
 			keep(path.Join(dir, path.Base(strings.SplitN(u.s, "?", 2)[0])))
 		}
@@ -176,7 +181,8 @@ func netcat(c *command) string {
 	}
 	switch {
 	case sendsSecret(c, in):
-	case c.has("e", "exec", "sh-exec", "lua-exec") && !c.is("telnet"), c.has("c") && c.is("ncat", "nc") && len(c.operandsAfter()) > 0 && shell,
+	case c.has("e", "exec", "sh-exec", "lua-exec") && !c.is("telnet"),
+		c.has("c") && c.is("ncat", "nc") && len(c.operandsAfter()) > 0 && shell,
 		c.is("socat") && (strings.Contains(upper, "EXEC:") || strings.Contains(upper, "SYSTEM:")):
 		c.found.hit("reverse-shell", text)
 	case c.has("l", "listen"), strings.Contains(upper, "LISTEN"):
@@ -307,7 +313,8 @@ func copyBetween(c *command, ops list) string {
 // after a host name, or in its script.
 func recordFetched(c *command) {
 	text := strings.Join(c.words(), " ") + " " + c.waiting()
-	if !strings.Contains(text, ":") && !c.is("ftp", "lftp", "tftp", "sftp") || c.is("rcp", "croc", "wormhole", "magic-wormhole") {
+	if !strings.Contains(text, ":") && !c.is("ftp", "lftp", "tftp", "sftp") ||
+		c.is("rcp", "croc", "wormhole", "magic-wormhole") {
 		return
 	}
 	for w := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;'\":", r) }) {

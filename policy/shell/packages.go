@@ -17,7 +17,10 @@ func goTool(c *command) string {
 	}
 	ops := c.operandsAfter("o", "exec", "toolexec", "C", "mod", "tags", "ldflags", "gcflags")
 	sub := ops.at(0)
-	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.at(1)]; ok && sub == "env" && len(ops) == 2 && !c.exactly("-w", "-u") {
+	if dir, ok := map[string]string{"GOPATH": "~/go", "GOBIN": "~/go/bin", "GOMODCACHE": "~/go/pkg/mod", "GOCACHE": "~/.cache/go-build", "GOROOT": "/usr/local/go"}[ops.at(1)]; ok &&
+		sub == "env" &&
+		len(ops) == 2 &&
+		!c.exactly("-w", "-u") {
 		return dir + "\n"
 	}
 	if sub == "run" && strings.Contains(ops.at(1), "@") {
@@ -38,7 +41,8 @@ func packageTool(c *command) string {
 		return c.exec(c.list[at:])
 	}
 	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
-	if key := ops.at(2); ops.at(0) == "config" && ops.at(1) == "get" && (strings.Contains(key, "_auth") || strings.Contains(key, "_password") || secretName(key)) {
+	if key := ops.at(2); ops.at(0) == "config" && ops.at(1) == "get" &&
+		(strings.Contains(key, "_auth") || strings.Contains(key, "_password") || secretName(key)) {
 		c.hit("secret-read")
 		return secret
 	}
@@ -251,7 +255,8 @@ func projectTool(c *command) (int, bool) {
 	start := 0
 	switch {
 	case c.is("npx", "bunx", "pnpx"):
-	case c.is("npm", "pnpm", "yarn") && len(c.list) > 1 && c.at(0) == "exec", c.is("bun") && len(c.list) > 1 && c.at(0) == "x":
+	case c.is("npm", "pnpm", "yarn") && len(c.list) > 1 && c.at(0) == "exec",
+		c.is("bun") && len(c.list) > 1 && c.at(0) == "x":
 		start = 1
 		if c.at(1) == "--" {
 			start = 2
@@ -277,10 +282,14 @@ func packageSource(c *command) {
 			value = c.at(i + 1)
 		}
 		switch option, _, _ := strings.Cut(s, "="); {
-		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"), oneOf(s, "--index", "--default-index"), s == "-i" && c.is("pip"), s == "--source" && !c.is("dotnet"):
+		case startsWith(s, "--index-url", "--extra-index-url", "--registry", "--find-links"),
+			oneOf(s, "--index", "--default-index"),
+			s == "-i" && c.is("pip"),
+			s == "--source" && !c.is("dotnet"):
 			doubt = doubt || !publicRegistry(value)
 		default:
-			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || known.In("doubtful-options", option) || startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
+			doubt = doubt || strings.HasPrefix(s, "--trusted-host") || known.In("doubtful-options", option) ||
+				startsWith(s, "git+", "http://", "https://", "git://", "git@", "github:")
 		}
 	}
 	if doubt {

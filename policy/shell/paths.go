@@ -137,12 +137,54 @@ func absolutePlace(p string) zone {
 			return outside
 		}
 		return temp
-	case under(p, "/etc/passwd", "/etc/shadow", "/etc/gshadow", "/etc/group", "/etc/sudoers", "/etc/sudoers.d", "/etc/pam.d",
-		"/etc/ld.so.preload", "/etc/fstab", "/boot", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr/bin", "/usr/sbin",
-		"/usr/lib", "/usr/lib64", "/usr/libexec", "/efi", "/proc/sysrq-trigger", "/proc/kcore", "/System", "/Windows", "/var/lib/dpkg"):
+	case under(
+		p,
+		"/etc/passwd",
+		"/etc/shadow",
+		"/etc/gshadow",
+		"/etc/group",
+		"/etc/sudoers",
+		"/etc/sudoers.d",
+		"/etc/pam.d",
+		"/etc/ld.so.preload",
+		"/etc/fstab",
+		"/boot",
+		"/bin",
+		"/sbin",
+		"/lib",
+		"/lib32",
+		"/lib64",
+		"/usr/bin",
+		"/usr/sbin",
+		"/usr/lib",
+		"/usr/lib64",
+		"/usr/libexec",
+		"/efi",
+		"/proc/sysrq-trigger",
+		"/proc/kcore",
+		"/System",
+		"/Windows",
+		"/var/lib/dpkg",
+	):
 		return vital
-	case p == "/home", p == "/usr", p == "/etc", p == "/var", p == "/opt", p == "/srv", p == "/root", p == "/home/*", p == "/Users",
-		p == "/mnt", p == "/media", p == "/run", p == "/usr/local", p == "/usr/share", p == "/Library", p == "/Applications", p == "/var/log", p == "/var/lib":
+	case p == "/home",
+		p == "/usr",
+		p == "/etc",
+		p == "/var",
+		p == "/opt",
+		p == "/srv",
+		p == "/root",
+		p == "/home/*",
+		p == "/Users",
+		p == "/mnt",
+		p == "/media",
+		p == "/run",
+		p == "/usr/local",
+		p == "/usr/share",
+		p == "/Library",
+		p == "/Applications",
+		p == "/var/log",
+		p == "/var/lib":
 		return vital
 	case under(p, "/etc/profile", "/etc/profile.d", "/etc/environment", "/etc/bash.bashrc", "/etc/cron.d", "/etc/crontab",
 		"/etc/cron.daily", "/etc/cron.hourly", "/etc/systemd", "/etc/init.d", "/etc/rc.local", "/etc/ld.so.conf.d", "/etc/ssh", "/var/spool/cron"):
@@ -158,17 +200,80 @@ func homePlace(p string) zone {
 		return vital
 	}
 	rest := strings.TrimPrefix(p, "~/")
-	if under(rest, ".cache", "go/pkg", "go/bin", ".npm", ".gradle/caches", ".m2/repository", ".cargo/registry", ".local/share/virtualenvs") {
+	if under(
+		rest,
+		".cache",
+		"go/pkg",
+		"go/bin",
+		".npm",
+		".gradle/caches",
+		".m2/repository",
+		".cargo/registry",
+		".local/share/virtualenvs",
+	) {
 		return temp
 	}
-	if under(rest, ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".login", ".cshrc",
-		".inputrc", ".ssh", ".gnupg", ".gitconfig", ".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".xinitrc", ".xsession",
-		".vimrc", ".config/nvim", ".emacs", ".tmux.conf", ".npmrc", ".pypirc", ".netrc", ".aws", ".kube", ".docker", ".cargo/config", ".cargo/config.toml",
-		".cargo/credentials", ".git-credentials", ".pam_environment", ".crontab", "Library/LaunchAgents", ".local/bin", "bin", ".pip", ".config/pip", ".gdbinit",
-		".condarc", ".curlrc", ".wgetrc", ".config/gh", ".config/gcloud", ".azure", ".terraformrc", ".m2/settings.xml", ".gradle/init.gradle", ".gradle/gradle.properties") {
+	if under(
+		rest,
+		".bashrc",
+		".bash_profile",
+		".bash_login",
+		".bash_logout",
+		".bash_aliases",
+		".profile",
+		".zshrc",
+		".zprofile",
+		".zshenv",
+		".zlogin",
+		".login",
+		".cshrc",
+		".inputrc",
+		".ssh",
+		".gnupg",
+		".gitconfig",
+		".config/git",
+		".config/fish",
+		".config/autostart",
+		".config/systemd",
+		".xinitrc",
+		".xsession",
+		".vimrc",
+		".config/nvim",
+		".emacs",
+		".tmux.conf",
+		".npmrc",
+		".pypirc",
+		".netrc",
+		".aws",
+		".kube",
+		".docker",
+		".cargo/config",
+		".cargo/config.toml",
+		".cargo/credentials",
+		".git-credentials",
+		".pam_environment",
+		".crontab",
+		"Library/LaunchAgents",
+		".local/bin",
+		"bin",
+		".pip",
+		".config/pip",
+		".gdbinit",
+		".condarc",
+		".curlrc",
+		".wgetrc",
+		".config/gh",
+		".config/gcloud",
+		".azure",
+		".terraformrc",
+		".m2/settings.xml",
+		".gradle/init.gradle",
+		".gradle/gradle.properties",
+	) {
 		return startup
 	}
-	if strings.Contains(rest, "-packages/") && (baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
+	if strings.Contains(rest, "-packages/") &&
+		(baseIs(rest, "usercustomize.py", "sitecustomize.py") || strings.HasSuffix(rest, ".pth")) {
 		return startup
 	}
 	if lower := strings.ToLower(rest); isObeyed(lower) && !under(lower, ".config", ".direnv") {
@@ -232,16 +337,20 @@ func glob(pat string, mode pattern.Mode) (*regexp.Regexp, bool) {
 // obeyedFiles are the names, in lower case, of files that tools apply automatically,
 // anywhere in a project: settings of agents and editors, of package managers and their
 // wrappers, of shells and interpreters.
-var obeyedFiles = words(`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
+var obeyedFiles = words(
+	`.envrc .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnp.cjs .pnp.loader.mjs pip.conf .pip.conf .gitattributes .gitmodules .gitconfig
 	.mcp.json mcp.json .cursorrules .windsurfrules .clinerules .roorules .aider.conf.yml agents.md claude.md claude.local.md gemini.md copilot-instructions.md
 	.devcontainer.json .gitpod.yml lefthook.yml lefthook.yaml lefthook.toml .pre-commit-config.yaml .overcommit.yml conftest.py sitecustomize.py usercustomize.py
 	.pythonrc .bazelrc .rspec .irbrc .pryrc .gdbinit .lldbinit .vimrc .exrc .nvimrc .nvim.lua .dir-locals.el .bashrc .bash_profile .bash_aliases .profile .zshrc .zshenv .zprofile
 	mise.toml .mise.toml .rprofile .ocamlinit .ghci .wgetrc .curlrc .psqlrc .sqliterc .inputrc .hgrc .terraformrc .ansible.cfg ansible.cfg init.gradle
-	nuget.config .condarc .netrc .pypirc .screenrc .tmux.conf .xinitrc .mailrc .lesskey dependabot.yml renovate.json .nycrc.js action.yml action.yaml`)
+	nuget.config .condarc .netrc .pypirc .screenrc .tmux.conf .xinitrc .mailrc .lesskey dependabot.yml renovate.json .nycrc.js action.yml action.yaml`,
+)
 
 // obeyedDirs are directories of such files.
-var obeyedDirs = words(`.vscode .claude .cursor .windsurf .continue .codex .gemini .roo .clinerules .aider .zed .fleet .devcontainer .idea .mvn .cargo .hg .bundle
-	gradle/wrapper .yarn/releases .yarn/plugins node_modules/.bin .venv/bin venv/bin .config .ssh .direnv .githooks .husky .lefthook .github/prompts .github/instructions .github/chatmodes`)
+var obeyedDirs = words(
+	`.vscode .claude .cursor .windsurf .continue .codex .gemini .roo .clinerules .aider .zed .fleet .devcontainer .idea .mvn .cargo .hg .bundle
+	gradle/wrapper .yarn/releases .yarn/plugins node_modules/.bin .venv/bin venv/bin .config .ssh .direnv .githooks .husky .lefthook .github/prompts .github/instructions .github/chatmodes`,
+)
 
 func words(list string) map[string]bool {
 	out := map[string]bool{}
@@ -309,11 +418,54 @@ func secretOf(p string) secretTier {
 func baseIs(p string, names ...string) bool { return slices.Contains(names, path.Base(p)) }
 
 func homeSecret(rest string) bool {
-	return under(rest, ".ssh", ".gnupg", ".aws", ".azure", ".kube", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", ".my.cnf",
-		".docker/config.json", ".config/gh", ".config/gcloud", ".config/hub", ".config/doctl", ".config/op", ".cargo/credentials", ".cargo/credentials.toml",
-		".gem/credentials", ".m2/settings.xml", ".gradle/gradle.properties", ".boto", ".s3cfg", ".vault-token", ".terraform.d/credentials.tfrc.json",
-		".password-store", ".local/share/keyrings", "Library/Keychains", ".mozilla", ".config/google-chrome", ".bash_history", ".zsh_history",
-		".yarnrc.yml", ".composer/auth.json", ".config/git/credentials", ".heroku", ".fly", ".wrangler", ".databrickscfg", ".snowsql", ".env", ".electrum", ".bitcoin", ".ethereum") &&
+	return under(
+		rest,
+		".ssh",
+		".gnupg",
+		".aws",
+		".azure",
+		".kube",
+		".netrc",
+		".npmrc",
+		".pypirc",
+		".git-credentials",
+		".pgpass",
+		".my.cnf",
+		".docker/config.json",
+		".config/gh",
+		".config/gcloud",
+		".config/hub",
+		".config/doctl",
+		".config/op",
+		".cargo/credentials",
+		".cargo/credentials.toml",
+		".gem/credentials",
+		".m2/settings.xml",
+		".gradle/gradle.properties",
+		".boto",
+		".s3cfg",
+		".vault-token",
+		".terraform.d/credentials.tfrc.json",
+		".password-store",
+		".local/share/keyrings",
+		"Library/Keychains",
+		".mozilla",
+		".config/google-chrome",
+		".bash_history",
+		".zsh_history",
+		".yarnrc.yml",
+		".composer/auth.json",
+		".config/git/credentials",
+		".heroku",
+		".fly",
+		".wrangler",
+		".databrickscfg",
+		".snowsql",
+		".env",
+		".electrum",
+		".bitcoin",
+		".ethereum",
+	) &&
 		rest != ".ssh/config"
 }
 
@@ -325,12 +477,31 @@ func secretBase(base string, tier secretTier) secretTier {
 			return noSecret
 		}
 		return min(tier, ownSecret)
-	case strings.HasPrefix(base, "id_rsa"), strings.HasPrefix(base, "id_ed25519"), strings.HasPrefix(base, "id_ecdsa"), strings.HasPrefix(base, "id_dsa"):
+	case strings.HasPrefix(base, "id_rsa"),
+		strings.HasPrefix(base, "id_ed25519"),
+		strings.HasPrefix(base, "id_ecdsa"),
+		strings.HasPrefix(base, "id_dsa"):
 		return tier
-	case base == ".netrc", base == ".npmrc" && tier == machineSecret, base == ".pypirc", base == ".git-credentials", base == ".pgpass", base == "credentials.json",
-		base == "kubeconfig", base == ".htpasswd", base == ".envrc", base == "secrets.yml", base == "secrets.yaml", base == "secrets.json", base == "master.key":
+	case base == ".netrc",
+		base == ".npmrc" && tier == machineSecret,
+		base == ".pypirc",
+		base == ".git-credentials",
+		base == ".pgpass",
+		base == "credentials.json",
+		base == "kubeconfig",
+		base == ".htpasswd",
+		base == ".envrc",
+		base == "secrets.yml",
+		base == "secrets.yaml",
+		base == "secrets.json",
+		base == "master.key":
 		return min(tier, ownSecret)
-	case strings.HasSuffix(base, ".pem"), strings.HasSuffix(base, ".key"), strings.HasSuffix(base, ".p12"), strings.HasSuffix(base, ".pfx"), strings.HasSuffix(base, ".kdbx"), strings.HasSuffix(base, ".jks"):
+	case strings.HasSuffix(base, ".pem"),
+		strings.HasSuffix(base, ".key"),
+		strings.HasSuffix(base, ".p12"),
+		strings.HasSuffix(base, ".pfx"),
+		strings.HasSuffix(base, ".kdbx"),
+		strings.HasSuffix(base, ".jks"):
 		if strings.HasPrefix(base, "ca.") || strings.HasPrefix(base, "ca-") || holds(base, "cert", "public", "chain") {
 			return noSecret
 		}
@@ -352,19 +523,62 @@ func hunts(term string) bool {
 	if _, after, ok := strings.Cut(t, "begin"); ok && strings.Contains(after, "private") {
 		return true
 	}
-	return holds(t, "akia", "private key", "begin rsa", "begin openssh", "_rsa", "id_ed25519", ".pem", ".key", "password", "passwd", "secret", "token", "ghp_", "github_pat",
-		"credential", "apikey", "api_key", "aws_", ".env", "kubeconfig", ".p12", ".pfx", "wallet", "kdbx", "authorized_keys", "netrc", "npmrc")
+	return holds(
+		t,
+		"akia",
+		"private key",
+		"begin rsa",
+		"begin openssh",
+		"_rsa",
+		"id_ed25519",
+		".pem",
+		".key",
+		"password",
+		"passwd",
+		"secret",
+		"token",
+		"ghp_",
+		"github_pat",
+		"credential",
+		"apikey",
+		"api_key",
+		"aws_",
+		".env",
+		"kubeconfig",
+		".p12",
+		".pfx",
+		"wallet",
+		"kdbx",
+		"authorized_keys",
+		"netrc",
+		"npmrc",
+	)
 }
 
 func secretName(name string) bool {
 	n := strings.ToUpper(name)
 	return holds(n, "TOKEN", "SECRET", "PASSW", "PASSPHRASE", "APIKEY", "API_KEY", "PRIVATE_KEY", "ACCESS_KEY", "CREDENTIAL",
 		"AUTH_KEY", "SIGNING_KEY", "ENCRYPTION_KEY", "SSH_KEY", "DEPLOY_KEY", "DATABASE_URL", "WEBHOOK_URL", "CONNECTION_STRING") ||
-		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") || n == "PGPASS" || n == "PAT"
+		strings.HasSuffix(n, "_PAT") || strings.HasSuffix(n, "_PW") ||
+		n == "PGPASS" ||
+		n == "PAT"
 }
 
 // secretVariables are common environment variables that hold credentials.
-var secretVariables = []string{"GITHUB_TOKEN", "GH_TOKEN", "NPM_TOKEN", "NODE_AUTH_TOKEN", "AWS_SECRET_ACCESS_KEY", "AZURE_CLIENT_SECRET", "ACTIONS_RUNTIME_TOKEN", "ACTIONS_ID_TOKEN_REQUEST_TOKEN", "CI_JOB_TOKEN", "DATABASE_URL", "SECRET_KEY", "TOKEN"}
+var secretVariables = []string{
+	"GITHUB_TOKEN",
+	"GH_TOKEN",
+	"NPM_TOKEN",
+	"NODE_AUTH_TOKEN",
+	"AWS_SECRET_ACCESS_KEY",
+	"AZURE_CLIENT_SECRET",
+	"ACTIONS_RUNTIME_TOKEN",
+	"ACTIONS_ID_TOKEN_REQUEST_TOKEN",
+	"CI_JOB_TOKEN",
+	"DATABASE_URL",
+	"SECRET_KEY",
+	"TOKEN",
+}
 
 // secretsBy returns the names of variables with a prefix: an unknown one, and those that
 // hold credentials.
@@ -384,7 +598,12 @@ func secretsBy(prefix string) []string {
 func metadata(address string) bool {
 	host := hostOf(address)
 	switch host {
-	case "metadata.google.internal", "metadata", "instance-data", "instance-data.ec2.internal", "metadata.azure.internal", "metadata.tencentyun.com":
+	case "metadata.google.internal",
+		"metadata",
+		"instance-data",
+		"instance-data.ec2.internal",
+		"metadata.azure.internal",
+		"metadata.tencentyun.com":
 		return true
 	}
 	ip, ok := looseAddress(host)
@@ -392,7 +611,14 @@ func metadata(address string) bool {
 		return false
 	}
 	switch ip.String() {
-	case "169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd00:ec2::23", "fd20:ce::254":
+	case "169.254.169.254",
+		"169.254.170.2",
+		"169.254.170.23",
+		"100.100.100.200",
+		"192.0.0.192",
+		"fd00:ec2::254",
+		"fd00:ec2::23",
+		"fd20:ce::254":
 		return true
 	}
 	return false

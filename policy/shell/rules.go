@@ -139,7 +139,8 @@ func rateDestructive(c *command) {
 		busCall(c)
 		return
 	}
-	if strings.Contains(c.path, "/") && zoneOf(c.resolve(c.path)) == workspace || c.asksHelp() || known.In("word-arguments", c.name) {
+	if strings.Contains(c.path, "/") && zoneOf(c.resolve(c.path)) == workspace || c.asksHelp() ||
+		known.In("word-arguments", c.name) {
 		return
 	}
 	ops := c.operandsAfter(known.Tables().Takes[c.name]...)
@@ -155,7 +156,8 @@ func rateDestructive(c *command) {
 			return
 		}
 	}
-	if action, ok := c.option("action", "operation", "op", "command", "verb"); ok && known.In("destroying-verbs", strings.ToLower(action)) {
+	if action, ok := c.option("action", "operation", "op", "command", "verb"); ok &&
+		known.In("destroying-verbs", strings.ToLower(action)) {
 		c.hit("remote-destroy")
 	}
 	if c.exactly("stop") && c.exactly("-purge", "--purge") {

@@ -286,7 +286,8 @@ func (w *walk) maybe(f func() string) string {
 	for name, old := range before {
 		if now := w.vars[name]; !slices.Equal(old, now) && name != "PWD" {
 			w.vars[name] = []string{opaqueMarks(strings.Join(old, "") + strings.Join(now, ""))}
-			if all := append(slices.Clone(old), now...); len(all) == 2 && slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
+			if all := append(slices.Clone(old), now...); len(all) == 2 &&
+				slices.ContainsFunc(all, func(s string) bool { return zoneOf(clean(s)) == vital }) {
 				w.vars[name] = []string{all[0] + unknown} // keep the more dangerous value
 				if zoneOf(clean(all[1])) == vital {
 					w.vars[name] = []string{all[1] + unknown}

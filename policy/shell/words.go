@@ -133,7 +133,8 @@ func activeGlob(s string) bool {
 	if _, after, ok := strings.Cut(s, "["); ok && strings.Contains(after, "]") {
 		return true
 	}
-	return strings.ContainsAny(s, "*?") || strings.Contains(s, "@(") || strings.Contains(s, "+(") || strings.Contains(s, "!(")
+	return strings.ContainsAny(s, "*?") || strings.Contains(s, "@(") || strings.Contains(s, "+(") ||
+		strings.Contains(s, "!(")
 }
 
 // pieces expands the parts of a word.
@@ -271,7 +272,8 @@ func (w *walk) parameter(p *syntax.ParamExp, quoted bool) ([]string, byte) {
 // line does not set may be set in the environment.
 func (w *walk) expandDefault(e *syntax.Expansion, name string, vals []string, list byte, set bool) ([]string, byte) {
 	set = set && (list == 0 || len(vals) > 0)
-	null := strings.Join(vals, "") == "" && (e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
+	null := strings.Join(vals, "") == "" &&
+		(e.Op == syntax.AlternateUnsetOrNull || e.Op == syntax.DefaultUnsetOrNull || e.Op == syntax.ErrorUnsetOrNull || e.Op == syntax.AssignUnsetOrNull)
 	word := w.wordText(e.Word)
 	switch e.Op {
 	case syntax.AlternateUnset, syntax.AlternateUnsetOrNull:
@@ -429,7 +431,11 @@ func (w *walk) applyExpansion(p *syntax.ParamExp, name string, vals []string, li
 	case p.Repl != nil:
 		orig := word(p.Repl.Orig).Parts[0].(*syntax.SglQuoted).Value
 		plain = plain && orig != "" && !strings.Contains("#%", orig[:1])
-		q.Repl = &syntax.Replace{All: p.Repl.All, Orig: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: orig}}}, With: word(p.Repl.With)}
+		q.Repl = &syntax.Replace{
+			All:  p.Repl.All,
+			Orig: &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: orig}}},
+			With: word(p.Repl.With),
+		}
 	default:
 		plain = p.Exp.Op != syntax.OtherParamOps
 		q.Exp = &syntax.Expansion{Op: p.Exp.Op, Word: word(p.Exp.Word)}
@@ -455,7 +461,10 @@ func expandWith(q *syntax.ParamExp, s string) (out string) {
 		}
 	}()
 	env := expand.FuncEnviron(func(string) string { return s })
-	out, err := expand.Literal(&expand.Config{Env: env}, &syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}})
+	out, err := expand.Literal(
+		&expand.Config{Env: env},
+		&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: []syntax.WordPart{q}}}},
+	)
 	if err != nil || strings.Contains(s, "\n") {
 		return unknown
 	}

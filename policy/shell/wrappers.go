@@ -23,7 +23,8 @@ func wrapperOf(program string) (rule, bool) {
 // of an option may be the command itself, in versions in which that option has no value.
 func wrapper(c *command) string {
 	t := known.Tables().Wraps[c.name]
-	if t.Rule != "privilege" && c.asksHelp() || c.is("sudo") && len(c.list) == 1 && c.exactly("-V", "--version", "--help", "-h") {
+	if t.Rule != "privilege" && c.asksHelp() ||
+		c.is("sudo") && len(c.list) == 1 && c.exactly("-V", "--version", "--help", "-h") {
 		return unknown
 	}
 	if t.Rule != "" {
@@ -109,7 +110,24 @@ func su(c *command) string {
 
 // xargs follows the command that xargs builds from its input.
 func xargs(c *command) string {
-	in, start := unknown, c.command("I", "n", "P", "L", "d", "a", "E", "s", "max-args", "max-procs", "delimiter", "arg-file", "replace", "max-lines", "max-chars", "process-slot-var")
+	in, start := unknown, c.command(
+		"I",
+		"n",
+		"P",
+		"L",
+		"d",
+		"a",
+		"E",
+		"s",
+		"max-args",
+		"max-procs",
+		"delimiter",
+		"arg-file",
+		"replace",
+		"max-lines",
+		"max-chars",
+		"process-slot-var",
+	)
 	own := c.list
 	if start >= 0 {
 		own = c.list[:start]
@@ -132,7 +150,10 @@ func xargs(c *command) string {
 	}
 	var items []string
 	if _, ok := own.option("d", "delimiter"); replaces || ok || own.has("0", "null") {
-		items = strings.FieldsFunc(in, func(r rune) bool { return r == '\n' || r == 0 || ok && !replaces && strings.ContainsRune(":,; ", r) })
+		items = strings.FieldsFunc(
+			in,
+			func(r rune) bool { return r == '\n' || r == 0 || ok && !replaces && strings.ContainsRune(":,; ", r) },
+		)
 	} else {
 		items = strings.Fields(strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\x00", " ").Replace(in))
 	}

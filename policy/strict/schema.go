@@ -20,14 +20,22 @@ type Words struct {
 // Schema returns the JSON schema of a configuration, derived from its struct. It covers
 // the needs of editors: keys, types and choices. [Read] and later checks are stricter.
 func Schema(of any, title, about string, words map[reflect.Type]Words) ([]byte, error) {
-	r := jsonschema.Reflector{FieldNameTag: "yaml", ExpandedStruct: true, Anonymous: true, RequiredFromJSONSchemaTags: true}
+	r := jsonschema.Reflector{
+		FieldNameTag:               "yaml",
+		ExpandedStruct:             true,
+		Anonymous:                  true,
+		RequiredFromJSONSchemaTags: true,
+	}
 	r.Mapper = func(t reflect.Type) *jsonschema.Schema {
 		w, ok := words[t]
 		switch {
 		case !ok:
 			return nil
 		case w.Number:
-			return &jsonschema.Schema{OneOf: []*jsonschema.Schema{{Type: "string", Pattern: w.Pattern}, {Type: "integer", Minimum: "0"}}, Description: w.Means}
+			return &jsonschema.Schema{
+				OneOf:       []*jsonschema.Schema{{Type: "string", Pattern: w.Pattern}, {Type: "integer", Minimum: "0"}},
+				Description: w.Means,
+			}
 		}
 		return &jsonschema.Schema{Type: "string", Pattern: w.Pattern, Description: w.Means}
 	}

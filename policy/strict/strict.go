@@ -110,7 +110,10 @@ func Both(first, second error) error {
 		}
 	}
 	line := func(f Fault) int { return cmp.Or(f.Line, math.MaxInt) }
-	slices.SortStableFunc(out, func(a, b Fault) int { return cmp.Or(cmp.Compare(line(a), line(b)), cmp.Compare(a.Column, b.Column)) })
+	slices.SortStableFunc(
+		out,
+		func(a, b Fault) int { return cmp.Or(cmp.Compare(line(a), line(b)), cmp.Compare(a.Column, b.Column)) },
+	)
 	return out.Err()
 }
 

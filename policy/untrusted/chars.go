@@ -100,11 +100,26 @@ func hidden(r rune) bool {
 	switch {
 	case r < 0x80:
 		return r < 0x20 && r != '\n' && r != '\t' || r == 0x7F
-	case r >= 0x0600 && r <= 0x0605, r == 0x06DD, r == 0x070F, r == 0x0890, r == 0x0891, r == 0x08E2, r == 0x110BD, r == 0x110CD:
+	case r >= 0x0600 && r <= 0x0605,
+		r == 0x06DD,
+		r == 0x070F,
+		r == 0x0890,
+		r == 0x0891,
+		r == 0x08E2,
+		r == 0x110BD,
+		r == 0x110CD:
 		return false
 	case r >= 0xE0000 && r <= 0xE0FFF, isSelector(r):
 		return true
-	case r == 0x034F, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x3164, r == 0xFFA0, r == 0x2065, r >= 0xFFF0 && r <= 0xFFF8:
+	case r == 0x034F,
+		r == 0x115F,
+		r == 0x1160,
+		r == 0x17B4,
+		r == 0x17B5,
+		r == 0x3164,
+		r == 0xFFA0,
+		r == 0x2065,
+		r >= 0xFFF0 && r <= 0xFFF8:
 		return true
 	case r >= 0xFDD0 && r <= 0xFDEF, r&0xFFFE == 0xFFFE:
 		return true
@@ -264,5 +279,16 @@ func balancedBidi(rs []rune) bool {
 }
 
 func rtlLetter(r rune) bool {
-	return r >= 0x0590 && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam, unicode.Samaritan, unicode.Mandaic)
+	return r >= 0x0590 &&
+		unicode.In(
+			r,
+			unicode.Hebrew,
+			unicode.Arabic,
+			unicode.Syriac,
+			unicode.Thaana,
+			unicode.Nko,
+			unicode.Adlam,
+			unicode.Samaritan,
+			unicode.Mandaic,
+		)
 }

@@ -15,7 +15,9 @@ const closingWord = `(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)\
 
 var (
 	closingNumber = pattern.Lazy(`(?i)(` + closingWord + `(?:[\w.-]+/[\w.-]+)?#|` + closingWord + `GH-)(\d)`)
-	closingURL    = pattern.Lazy(`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`)
+	closingURL    = pattern.Lazy(
+		`(?i)(` + closingWord + `(?:https?://|www\.))([^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d)`,
+	)
 	// closingFlat matches closing references in prose with markup replaced by \x01.
 	closingFlat = sync.OnceValue(func() *regexp.Regexp {
 		var words []string
@@ -106,7 +108,8 @@ func (w *writer) mentions() {
 		}
 		word := flat[max(0, at-256):at]
 		word = word[strings.LastIndexAny(word, " \t\n")+1:]
-		inWord := word != "" && alnum(word[len(word)-1]) && !strings.ContainsAny(word, "@#") && w.tokens[from[at-1]].kind == prose
+		inWord := word != "" && alnum(word[len(word)-1]) && !strings.ContainsAny(word, "@#") &&
+			w.tokens[from[at-1]].kind == prose
 		if name := mentioned().FindString(flat[at:min(len(flat), at+256)]); name != "" && !inWord {
 			w.show(from[at], from[at+len(name)-1]) //control:post-mentions
 		}

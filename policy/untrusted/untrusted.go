@@ -47,10 +47,18 @@ func (n Removed) Total() int {
 // Plus returns the sum of two counts.
 func (n Removed) Plus(m Removed) Removed {
 	return Removed{
-		Tags: n.Tags + m.Tags, Selectors: n.Selectors + m.Selectors, Bidi: n.Bidi + m.Bidi, ZeroWidth: n.ZeroWidth + m.ZeroWidth,
-		Controls: n.Controls + m.Controls, Comments: n.Comments + m.Comments, Attributes: n.Attributes + m.Attributes,
-		AltTexts: n.AltTexts + m.AltTexts, Titles: n.Titles + m.Titles, Definitions: n.Definitions + m.Definitions,
-		Addresses: n.Addresses + m.Addresses, Collapsed: n.Collapsed + m.Collapsed,
+		Tags:        n.Tags + m.Tags,
+		Selectors:   n.Selectors + m.Selectors,
+		Bidi:        n.Bidi + m.Bidi,
+		ZeroWidth:   n.ZeroWidth + m.ZeroWidth,
+		Controls:    n.Controls + m.Controls,
+		Comments:    n.Comments + m.Comments,
+		Attributes:  n.Attributes + m.Attributes,
+		AltTexts:    n.AltTexts + m.AltTexts,
+		Titles:      n.Titles + m.Titles,
+		Definitions: n.Definitions + m.Definitions,
+		Addresses:   n.Addresses + m.Addresses,
+		Collapsed:   n.Collapsed + m.Collapsed,
 	}
 }
 

@@ -87,7 +87,12 @@ func conformance() []conformCase {
 
 // Ask returns a request with one user message.
 func Ask(text string, tools ...llm.ToolSpec) llm.Request {
-	return llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: text}}, Tools: tools, Think: true, Context: 8192}
+	return llm.Request{
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: text}},
+		Tools:    tools,
+		Think:    true,
+		Context:  8192,
+	}
 }
 
 func readTool() llm.ToolSpec {
@@ -101,43 +106,82 @@ const arg = `{"path":"größe.go","lines":9007199254740993,"a":{"b":[1,2.50]}}`
 func conformAnswers() []conformCase {
 	say := func(text string) []llmtest.Turn { return []llmtest.Turn{{Say: text}} }
 	return []conformCase{
-		{"text in pieces", llmtest.Script{Chunk: 3, Turns: say("Größe: 世界 is fine.")}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
-			a, err := Collect(ctx, m, Ask("hi"))
-			if err != nil || a.Content != "Größe: 世界 is fine." || a.Parts < 6 || a.Last.DoneReason != "stop" {
-				return fmt.Errorf("got %+v, %w", a, orNil(err))
-			}
-			return nil
-		}},
-		{"counts", llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Tokens: llmtest.Tokens{Prompt: 77, Answer: 5}}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
-			a, err := Collect(ctx, m, Ask("hi"))
-			if err != nil || a.Last.PromptTokens != 77 || a.Last.AnswerTokens != 5 {
-				return fmt.Errorf("got %+v, %w", a, orNil(err))
-			}
-			return nil
-		}},
-		{"thinking, content, equal calls", llmtest.Script{Chunk: 4, Turns: []llmtest.Turn{{Think: "I look.", Say: "Reading.", Calls: []llmtest.Call{
-			{ID: "c1", Name: "read_file", Arguments: arg}, {ID: "c2", Name: "read_file", Arguments: arg}, {ID: "c3", Name: "list"}}}}}, checkCalls},
+		{
+			"text in pieces",
+			llmtest.Script{Chunk: 3, Turns: say("Größe: 世界 is fine.")},
+			func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
+				a, err := Collect(ctx, m, Ask("hi"))
+				if err != nil || a.Content != "Größe: 世界 is fine." || a.Parts < 6 || a.Last.DoneReason != "stop" {
+					return fmt.Errorf("got %+v, %w", a, orNil(err))
+				}
+				return nil
+			},
+		},
+		{
+			"counts",
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Tokens: llmtest.Tokens{Prompt: 77, Answer: 5}}}},
+			func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
+				a, err := Collect(ctx, m, Ask("hi"))
+				if err != nil || a.Last.PromptTokens != 77 || a.Last.AnswerTokens != 5 {
+					return fmt.Errorf("got %+v, %w", a, orNil(err))
+				}
+				return nil
+			},
+		},
+		{
+			"thinking, content, equal calls",
+			llmtest.Script{Chunk: 4, Turns: []llmtest.Turn{{Think: "I look.", Say: "Reading.", Calls: []llmtest.Call{
+				{
+					ID:        "c1",
+					Name:      "read_file",
+					Arguments: arg,
+				}, {ID: "c2", Name: "read_file", Arguments: arg}, {ID: "c3", Name: "list"}}}}},
+			checkCalls,
+		},
 		{"history", llmtest.Script{Turns: say("ok")}, checkHistory},
 		{"options", llmtest.Script{Turns: say("ok")}, checkOptions},
 		{"images", llmtest.Script{Turns: say("a cat")}, checkImages},
-		{"length", llmtest.Script{Turns: []llmtest.Turn{{Say: "and so", Reason: "length"}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
-			if a, err := Collect(ctx, m, Ask("hi")); err != nil || a.Last.DoneReason != "length" {
-				return fmt.Errorf("got %+v, %w", a, orNil(err))
-			}
-			return nil
-		}},
-		{"empty answer", llmtest.Script{Turns: []llmtest.Turn{{Reason: "stop"}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
-			_, err := Collect(ctx, m, Ask("hi"))
-			return err
-		}},
-		{"breaking off cancels", llmtest.Script{Chunk: 2, Turns: []llmtest.Turn{{Say: "again and ", Misdo: llmtest.Misdeed{Loop: true}}, {Say: "next"}}}, checkBreak},
-		{"two at once", llmtest.Script{Turns: []llmtest.Turn{{Say: "one", Misdo: llmtest.Misdeed{Stall: true}}, {Say: "two"}}}, checkConcurrent},
-		{"capabilities", llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Optional: true}}}, func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
-			if c, err := m.Capabilities(ctx); err != nil || !c.Tools || !c.Vision || m.Name() != "scripted" {
-				return fmt.Errorf("%s: got %+v, %w", m.Name(), c, orNil(err))
-			}
-			return nil
-		}},
+		{
+			"length",
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "and so", Reason: "length"}}},
+			func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
+				if a, err := Collect(ctx, m, Ask("hi")); err != nil || a.Last.DoneReason != "length" {
+					return fmt.Errorf("got %+v, %w", a, orNil(err))
+				}
+				return nil
+			},
+		},
+		{
+			"empty answer",
+			llmtest.Script{Turns: []llmtest.Turn{{Reason: "stop"}}},
+			func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
+				_, err := Collect(ctx, m, Ask("hi"))
+				return err
+			},
+		},
+		{
+			"breaking off cancels",
+			llmtest.Script{
+				Chunk: 2,
+				Turns: []llmtest.Turn{{Say: "again and ", Misdo: llmtest.Misdeed{Loop: true}}, {Say: "next"}},
+			},
+			checkBreak,
+		},
+		{
+			"two at once",
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "one", Misdo: llmtest.Misdeed{Stall: true}}, {Say: "two"}}},
+			checkConcurrent,
+		},
+		{
+			"capabilities",
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "x", Optional: true}}},
+			func(ctx context.Context, _ *llmtest.Server, m llm.Model) error {
+				if c, err := m.Capabilities(ctx); err != nil || !c.Tools || !c.Vision || m.Name() != "scripted" {
+					return fmt.Errorf("%s: got %+v, %w", m.Name(), c, orNil(err))
+				}
+				return nil
+			},
+		},
 	}
 }
 
@@ -185,7 +229,8 @@ func checkHistory(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	if !reflect.DeepEqual(got.Messages, req.Messages) {
 		return fmt.Errorf("server received %+v\nwant            %+v", got.Messages, req.Messages)
 	}
-	if len(got.Tools) != 1 || got.Tools[0].Name != "read_file" || !strings.Contains(string(got.Tools[0].Parameters), `"required":["path"]`) {
+	if len(got.Tools) != 1 || got.Tools[0].Name != "read_file" ||
+		!strings.Contains(string(got.Tools[0].Parameters), `"required":["path"]`) {
 		return fmt.Errorf("server received tools %s", got.Tools)
 	}
 	return nil
@@ -254,7 +299,8 @@ func checkImages(ctx context.Context, s *llmtest.Server, m llm.Model) error {
 	if _, err := Collect(ctx, m, req); err != nil {
 		return err
 	}
-	if got := s.Requests()[0].Messages[0]; !reflect.DeepEqual(got.Images, req.Messages[0].Images) || got.Content != "what is it?" {
+	if got := s.Requests()[0].Messages[0]; !reflect.DeepEqual(got.Images, req.Messages[0].Images) ||
+		got.Content != "what is it?" {
 		return fmt.Errorf("server received %+v", got)
 	}
 	return nil

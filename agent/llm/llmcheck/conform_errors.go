@@ -16,7 +16,11 @@ import (
 func conformErrors() []conformCase {
 	long := strings.Repeat("some words ", 40)
 	cases := []conformCase{
-		{"call off", llmtest.Script{Turns: []llmtest.Turn{{Say: "never", Misdo: llmtest.Misdeed{Stall: true}}}}, checkCallOff},
+		{
+			"call off",
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "never", Misdo: llmtest.Misdeed{Stall: true}}}},
+			checkCallOff,
+		},
 		{"server gone", llmtest.Script{Turns: []llmtest.Turn{{Say: "never", Optional: true}}}, checkGone},
 	}
 	for _, c := range []struct {
@@ -44,7 +48,14 @@ func conformErrors() []conformCase {
 		{"not JSON", llmtest.Turn{Say: long, Misdo: llmtest.Misdeed{WrongJSON: true}}, llm.Invalid},
 		{"sent elsewhere", llmtest.Turn{Misdo: llmtest.Misdeed{Redirect: "http://192.0.2.1/v1/chat/completions"}}, llm.Invalid},
 	} {
-		cases = append(cases, conformCase{c.name, llmtest.Script{Chunk: 20, Turns: []llmtest.Turn{c.turn, {Say: "fine"}}}, checkKind(c.want, c.turn.Misdo.RetryAfter)})
+		cases = append(
+			cases,
+			conformCase{
+				c.name,
+				llmtest.Script{Chunk: 20, Turns: []llmtest.Turn{c.turn, {Say: "fine"}}},
+				checkKind(c.want, c.turn.Misdo.RetryAfter),
+			},
+		)
 	}
 	return cases
 }

@@ -36,7 +36,11 @@ func Dialect(of *llmtest.Server, mux *http.ServeMux) {
 		switch {
 		case s.locked(w, r):
 		case !s.Has(name):
-			llmtest.WriteJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", name)))
+			llmtest.WriteJSON(
+				w,
+				http.StatusNotFound,
+				openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", name)),
+			)
 		default:
 			llmtest.WriteJSON(w, http.StatusOK, s.openaiModel(name))
 		}
@@ -126,13 +130,22 @@ func (s server) openaiChat(w http.ResponseWriter, hr *http.Request) {
 	switch {
 	case !s.Has(in.Model):
 		s.Reject(req)
-		llmtest.WriteJSON(w, http.StatusNotFound, openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)))
+		llmtest.WriteJSON(
+			w,
+			http.StatusNotFound,
+			openaiError(http.StatusNotFound, fmt.Sprintf("model '%s' not found", in.Model)),
+		)
 	case len(in.Tools) > 0 && !s.Script().Model.Tools:
 		s.Reject(req)
 		llmtest.WriteJSON(w, http.StatusBadRequest, openaiError(http.StatusBadRequest, in.Model+" does not support tools"))
 	default:
 		size := s.Script().Chunk
-		s.Serve(w, hr, req, &openaiEncoder{model: in.Model, stream: in.Stream, usage: in.StreamOptions.IncludeUsage, size: size})
+		s.Serve(
+			w,
+			hr,
+			req,
+			&openaiEncoder{model: in.Model, stream: in.Stream, usage: in.StreamOptions.IncludeUsage, size: size},
+		)
 	}
 }
 
@@ -151,7 +164,10 @@ func (in *openaiRequest) request() *llmtest.Request {
 		msg.Content, msg.Images = openaiContent(m.Content)
 		for _, c := range m.ToolCalls {
 			names[c.ID] = c.Function.Name
-			msg.Calls = append(msg.Calls, llm.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)})
+			msg.Calls = append(
+				msg.Calls,
+				llm.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)},
+			)
 		}
 		if msg.Role == llm.RoleTool && msg.ToolName == "" {
 			msg.ToolName = names[msg.ToolCallID]

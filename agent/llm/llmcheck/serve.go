@@ -26,7 +26,9 @@ func Serve(t TB, script llmtest.Script) *llmtest.Server {
 	s, err := llmtest.Start(script, Dialect)
 	if err != nil {
 		t.Errorf("%v", err)
-		nowhere, _ := llmtest.New(llmtest.Script{Turns: []llmtest.Turn{{Say: "nothing", Optional: true}}}) // this script is valid
+		nowhere, _ := llmtest.New(
+			llmtest.Script{Turns: []llmtest.Turn{{Say: "nothing", Optional: true}}},
+		) // this script is valid
 		return nowhere
 	}
 	t.Cleanup(func() {

@@ -214,7 +214,17 @@ func (s *Server) ollamaChat(w http.ResponseWriter, hr *http.Request) {
 		return
 	}
 	if len(in.Messages) == 0 && string(in.KeepAlive) == "0" { // unloads the model
-		WriteJSON(w, http.StatusOK, ollamaLine{Model: in.Model, CreatedAt: "2026-01-01T00:00:00Z", Message: ollamaMessage{Role: llm.RoleAssistant}, Done: true, DoneReason: "unload"})
+		WriteJSON(
+			w,
+			http.StatusOK,
+			ollamaLine{
+				Model:      in.Model,
+				CreatedAt:  "2026-01-01T00:00:00Z",
+				Message:    ollamaMessage{Role: llm.RoleAssistant},
+				Done:       true,
+				DoneReason: "unload",
+			},
+		)
 		return
 	}
 	in.body = body

@@ -122,7 +122,10 @@ func (s *Server) URL() string { return s.url }
 // by panicking with [http.ErrAbortHandler], as net/http expects.
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) })
+	mux.HandleFunc(
+		"GET /{$}",
+		func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("Ollama is running")) },
+	)
 	s.routeOllama(mux)
 	for _, dialect := range s.more {
 		dialect(s, mux)

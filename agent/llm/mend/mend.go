@@ -261,7 +261,8 @@ func (r *reader) markAt(i int) bool { return r.marks != nil && r.marks.At(r.s, i
 // cutMark skips a mark that is cut off by the end of the text.
 func (r *reader) cutMark() bool {
 	rest := r.s[r.i:]
-	if r.peek() != '<' || r.marks != nil && !r.marks.Cut(r.s, r.i) || r.marks == nil && strings.ContainsAny(rest, ">![ \n") {
+	if r.peek() != '<' || r.marks != nil && !r.marks.Cut(r.s, r.i) ||
+		r.marks == nil && strings.ContainsAny(rest, ">![ \n") {
 		return false
 	}
 	r.i = len(r.s)

@@ -9,7 +9,10 @@ import (
 
 // IsShell reports whether code fences of a language contain shell commands.
 func IsShell(lang string) bool {
-	return slices.Contains([]string{"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "shellscript"}, lang)
+	return slices.Contains(
+		[]string{"bash", "sh", "shell", "zsh", "console", "terminal", "shell-session", "shellscript"},
+		lang,
+	)
 }
 
 // placeholder matches a name to be filled in by the reader.
@@ -29,5 +32,9 @@ func Commands(text string) (string, bool) {
 		}
 	}
 	here := strings.Contains(text, "<<")
-	return strings.Join(lines, "\n"), code > 0 && (prompts == 0 || prompts == code) && (here || !placeholder().MatchString(text))
+	return strings.Join(
+			lines,
+			"\n",
+		), code > 0 && (prompts == 0 || prompts == code) &&
+			(here || !placeholder().MatchString(text))
 }

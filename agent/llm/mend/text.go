@@ -129,12 +129,14 @@ func (r *reader) joins(i int) (int, bool) {
 // this quote: "a.go, "lines": ….
 func (r *reader) missedQuote(start int) bool {
 	text := r.s[start:r.i]
-	if len(text) > maxKey || len(r.stack) == 0 || r.stack[len(r.stack)-1] != '{' || strings.ContainsAny(text, "\"{}[]()\n\\") {
+	if len(text) > maxKey || len(r.stack) == 0 || r.stack[len(r.stack)-1] != '{' ||
+		strings.ContainsAny(text, "\"{}[]()\n\\") {
 		return false
 	}
 	plain := strings.TrimRight(text, " ")
 	to := r.i + 1 + r.nameLength(r.i+1)
-	if !strings.HasSuffix(plain, ",") || to == r.i+1 || to >= len(r.s) || r.s[to] != '"' || colonAt(r.s, skipBlank(r.s, to+1)) == 0 {
+	if !strings.HasSuffix(plain, ",") || to == r.i+1 || to >= len(r.s) || r.s[to] != '"' ||
+		colonAt(r.s, skipBlank(r.s, to+1)) == 0 {
 		return false
 	}
 	r.out = append(bytes.TrimSuffix(bytes.TrimRight(r.out, " "), []byte(",")), '"')
@@ -153,7 +155,8 @@ func (r *reader) unescapedJSON(q quoteMark, key bool) int {
 	}
 	r.embedded++
 	end := valueEnd(r.s[:min(len(r.s), r.i+2048)], r.i, 0)
-	if end < 0 || end >= len(r.s) || r.s[end] != '"' || strings.IndexByte(r.s[r.i:end], '"') < 0 || !r.follows(end+1, false) {
+	if end < 0 || end >= len(r.s) || r.s[end] != '"' || strings.IndexByte(r.s[r.i:end], '"') < 0 ||
+		!r.follows(end+1, false) {
 		return 0
 	}
 	return end
@@ -231,7 +234,8 @@ func (r *reader) escape() bool {
 // and \n in it are not escapes either.
 func (r *reader) backslashes(start, mark int) {
 	raw := r.s[start:r.i]
-	if len(raw) > 4096 || strings.ContainsAny(raw, " \t\n\r\"(){}[]<>|^$*+?") && !drive(raw) || strings.Contains(raw, `\\`) {
+	if len(raw) > 4096 || strings.ContainsAny(raw, " \t\n\r\"(){}[]<>|^$*+?") && !drive(raw) ||
+		strings.Contains(raw, `\\`) {
 		return
 	}
 	r.out = r.out[:mark]

@@ -45,7 +45,8 @@ func ParseHost(host string) (*url.URL, error) {
 	if path = strings.TrimRight(path, "/"); path != "" {
 		u.Path = "/" + path
 	}
-	if _, err := url.Parse(u.String()); err != nil || strings.ContainsAny(name, " \t\r\n\"'<>?#[]@\\") || strings.ContainsAny(path, "?#") {
+	if _, err := url.Parse(u.String()); err != nil || strings.ContainsAny(name, " \t\r\n\"'<>?#[]@\\") ||
+		strings.ContainsAny(path, "?#") {
 		return nil, errHost
 	}
 	return u, nil

@@ -83,7 +83,9 @@ func (m *Model) request(i info, req llm.Request) ([]byte, int, error) {
 		return nil, 0, &llm.Error{Kind: llm.Invalid, Public: "the request to the model could not be written", Err: err}
 	}
 	if estimate := textSize(req) / bytesPerToken; !i.truncates && estimate > numCtx {
-		return nil, 0, m.end.TooLong(fmt.Errorf("about %d tokens for a context of %d, on a server that would cut them silently", estimate, numCtx))
+		return nil, 0, m.end.TooLong(
+			fmt.Errorf("about %d tokens for a context of %d, on a server that would cut them silently", estimate, numCtx),
+		)
 	}
 	return body, numCtx, nil
 }

@@ -96,7 +96,14 @@ func (m *Model) ownWindow(ctx context.Context, made int) (tokens int, known bool
 	m.learned = true
 	if at >= 0 && running[at].ContextLength > ownDefault && running[at].ContextLength != made {
 		m.loaded = running[at].ContextLength
-		m.end.Log.InfoContext(ctx, "the model's window is that which its server gives it", "model", m.end.Model, "num_ctx", m.loaded)
+		m.end.Log.InfoContext(
+			ctx,
+			"the model's window is that which its server gives it",
+			"model",
+			m.end.Model,
+			"num_ctx",
+			m.loaded,
+		)
 	}
 	if err != nil {
 		m.end.Log.WarnContext(ctx, "model server does not list its loaded models", "model", m.end.Model, "err", err)
@@ -111,7 +118,11 @@ const loading = 10 * time.Minute
 func (m *Model) load(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, loading)
 	defer cancel()
-	err := m.api.Generate(ctx, &api.GenerateRequest{Model: m.end.Model, KeepAlive: m.keepAlive}, func(api.GenerateResponse) error { return nil })
+	err := m.api.Generate(
+		ctx,
+		&api.GenerateRequest{Model: m.end.Model, KeepAlive: m.keepAlive},
+		func(api.GenerateResponse) error { return nil },
+	)
 	if err != nil { // the first request will report details
 		m.end.Log.WarnContext(ctx, "the model was not loaded", "model", m.end.Model, "err", err)
 	}
@@ -146,13 +157,21 @@ func (m *Model) noMemory(ctx context.Context, cause error) error {
 			names = append(names, cmp.Or(r.Name, r.Model))
 		}
 		busy := wire.Busy(cause)
-		busy.Public = fmt.Sprintf("the model server has no memory for model %s beside %s", m.end.Model, strings.Join(names, ", "))
+		busy.Public = fmt.Sprintf(
+			"the model server has no memory for model %s beside %s",
+			m.end.Model,
+			strings.Join(names, ", "),
+		)
 		return busy
 	}
 	size, less := m.window.outgrown()
 	if less { //control:outgrown-memory
 		return m.end.TooLong(cause)
 	}
-	return &llm.Error{Kind: llm.Invalid, Err: cause, Public: fmt.Sprintf("the model server has too little memory for model %s with a window of %d tokens, "+
-		"and no other model is loaded that could make room; set a smaller model.context (num_ctx), or take a smaller model", m.end.Model, size)}
+	return &llm.Error{
+		Kind: llm.Invalid,
+		Err:  cause,
+		Public: fmt.Sprintf("the model server has too little memory for model %s with a window of %d tokens, "+
+			"and no other model is loaded that could make room; set a smaller model.context (num_ctx), or take a smaller model", m.end.Model, size),
+	}
 }

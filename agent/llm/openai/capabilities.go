@@ -137,8 +137,10 @@ const probeTool = "noop"
 func (m *Model) callsTools(ctx context.Context) (bool, error) {
 	zero := 0.0
 	req := llm.Request{
-		Messages:    []llm.Message{{Role: llm.RoleUser, Content: "Answer with the word ok."}},
-		Tools:       []llm.ToolSpec{{Name: probeTool, Description: "Does nothing.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Content: "Answer with the word ok."}},
+		Tools: []llm.ToolSpec{
+			{Name: probeTool, Description: "Does nothing.", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)},
+		},
 		MaxTokens:   16,
 		Temperature: &zero,
 	}

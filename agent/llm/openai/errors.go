@@ -107,7 +107,11 @@ func (m *Model) classify(p problem) *llm.Error {
 	}
 	switch p.status {
 	case http.StatusPaymentRequired:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server requires a payment; the operator must check the account", Err: p.err()}
+		return &llm.Error{
+			Kind:   llm.Refused,
+			Public: "the model server requires a payment; the operator must check the account",
+			Err:    p.err(),
+		}
 	case http.StatusNotFound:
 		return m.notCompatible(p.err())
 	case http.StatusRequestEntityTooLarge:
@@ -124,7 +128,11 @@ func (m *Model) known(p problem) *llm.Error {
 	}
 	switch {
 	case has("insufficient_quota", "exceeded your current quota", "insufficient balance", "insufficient credits"):
-		return &llm.Error{Kind: llm.Refused, Public: "the account at the model server is used up; the operator must check it", Err: p.err()}
+		return &llm.Error{
+			Kind:   llm.Refused,
+			Public: "the account at the model server is used up; the operator must check it",
+			Err:    p.err(),
+		}
 	case has("invalid_api_key", "incorrect api key"):
 		return wire.StatusFailure(http.StatusUnauthorized, p.err())
 	case has("context_length_exceeded", "maximum context length", "exceed_context_size", "exceeds the available context size",
@@ -135,7 +143,8 @@ func (m *Model) known(p problem) *llm.Error {
 		return m.end.Unsupported(llm.CallTools, p.err())
 	case has("image", "vision", "multimodal") && has("not support", "unsupported", "no endpoints found", "not a multimodal"):
 		return m.end.Unsupported(llm.SeeImages, p.err())
-	case has("model_not_found", "model not found"), has("model") && has("does not exist", "not found") && p.status == http.StatusNotFound:
+	case has("model_not_found", "model not found"),
+		has("model") && has("does not exist", "not found") && p.status == http.StatusNotFound:
 		return m.notFound(p.err())
 	case has("overloaded", "rate_limit", "rate limit", "too many requests"):
 		return wire.Busy(p.err())

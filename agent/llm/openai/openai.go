@@ -142,13 +142,26 @@ func (m *Model) send(ctx context.Context, req llm.Request) (*http.Response, erro
 		if !learned {
 			return nil, err
 		}
-		m.end.Log.InfoContext(ctx, "model server does not know a parameter; asking without", "model", m.end.Model, "err", known.Err)
+		m.end.Log.InfoContext(
+			ctx,
+			"model server does not know a parameter; asking without",
+			"model",
+			m.end.Model,
+			"err",
+			known.Err,
+		)
 		m.dialect.Store(&next)
 	}
 }
 
 func (m *Model) post(ctx context.Context, body []byte) (*http.Response, error) {
-	resp, err := wire.Post(ctx, m.end.HTTP, m.cfg.URL.JoinPath("chat", "completions").String(), m.header("text/event-stream, application/json"), body)
+	resp, err := wire.Post(
+		ctx,
+		m.end.HTTP,
+		m.cfg.URL.JoinPath("chat", "completions").String(),
+		m.header("text/event-stream, application/json"),
+		body,
+	)
 	if err != nil {
 		return nil, wire.Failure(ctx, err)
 	}

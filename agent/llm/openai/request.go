@@ -167,7 +167,13 @@ func content(msg llm.Message) any {
 	}
 	for _, img := range msg.Images {
 		u := "data:" + http.DetectContentType(img) + ";base64," + base64.StdEncoding.EncodeToString(img)
-		parts = append(parts, goopenai.ChatMessagePart{Type: goopenai.ChatMessagePartTypeImageURL, ImageURL: &goopenai.ChatMessageImageURL{URL: u}})
+		parts = append(
+			parts,
+			goopenai.ChatMessagePart{
+				Type:     goopenai.ChatMessagePartTypeImageURL,
+				ImageURL: &goopenai.ChatMessageImageURL{URL: u},
+			},
+		)
 	}
 	return parts
 }

@@ -163,7 +163,10 @@ func (m *Model) readEvents(ctx context.Context, resp *http.Response, yield func(
 			return err
 		}
 		if a.reason == "content_filter" { //control:filtered-is-said
-			return &llm.Error{Kind: llm.Invalid, Public: "the model server's content filter stopped the answer; put the task in other words, or use another model"}
+			return &llm.Error{
+				Kind:   llm.Invalid,
+				Public: "the model server's content filter stopped the answer; put the task in other words, or use another model",
+			}
 		}
 		if (p.Content != "" || p.Thinking != "") && !yield(p, nil) {
 			return nil

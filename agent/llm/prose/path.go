@@ -15,7 +15,9 @@ var extensions = map[string][]string{
 	"typescript": {".ts", ".tsx", ".mts"}, "ts": {".ts", ".tsx", ".mts"}, "tsx": {".tsx"}, "java": {".java"},
 	"kotlin": {".kt"}, "rust": {".rs"}, "rs": {".rs"}, "c": {".c", ".h"}, "cpp": {".cpp", ".cc", ".h", ".hpp"},
 	"c++": {".cpp", ".cc", ".h", ".hpp"}, "csharp": {".cs"}, "cs": {".cs"}, "php": {".php"}, "swift": {".swift"},
-	"json": {".json"}, "yaml": {".yml", ".yaml"}, "yml": {".yml", ".yaml"}, "toml": {".toml"}, "ini": {".ini", ".cfg", ".conf"},
+	"json": {
+		".json",
+	}, "yaml": {".yml", ".yaml"}, "yml": {".yml", ".yaml"}, "toml": {".toml"}, "ini": {".ini", ".cfg", ".conf"},
 	"html": {".html", ".htm"}, "css": {".css"}, "markdown": {".md"}, "md": {".md"}, "sql": {".sql"}, "xml": {".xml"},
 }
 
@@ -42,7 +44,17 @@ func fits(name, lang string) bool {
 var pathWord = pattern.Lazy(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+-]+)*$`)
 
 // plain lists names of files without an extension.
-var plain = []string{"makefile", "dockerfile", "rakefile", "gemfile", "readme", "license", "changelog", "procfile", "justfile"}
+var plain = []string{
+	"makefile",
+	"dockerfile",
+	"rakefile",
+	"gemfile",
+	"readme",
+	"license",
+	"changelog",
+	"procfile",
+	"justfile",
+}
 
 // looksLikePath reports whether a word can be the path of a file: it has an extension
 // that contains a letter, it is one of the usual names, or its name begins with a dot.
@@ -61,7 +73,9 @@ func looksLikePath(word string) bool {
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // labels match the words before the path in a line that only names a file.
-var labels = pattern.Lazy(`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`)
+var labels = pattern.Lazy(
+	`(?i)^(?:(?:updated|corrected|fixed|new|modified|full|complete)\s+)?(?:file(?:name)?|path|contents? of|in|code for|file path)\b\s*:?\s*`,
+)
 
 // afterPath matches the rest of such a line: "(already provided …)", "(4 lines)".
 var afterPath = pattern.Lazy(`^\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[:.]?\s*$`)
@@ -70,7 +84,8 @@ var afterPath = pattern.Lazy(`^\s*(?:\([^)]*\)|\[[^\]]*\])?\s*[:.]?\s*$`)
 func pathLike(line string) string {
 	s := strings.TrimSpace(line)
 	s = strings.TrimLeft(s, "#*->0123456789.) ")
-	if s0 := strings.TrimSpace(line); strings.HasPrefix(s0, ".") && !strings.HasPrefix(s0, ". ") || startsWithDigitPath(s0) {
+	if s0 := strings.TrimSpace(line); strings.HasPrefix(s0, ".") && !strings.HasPrefix(s0, ". ") ||
+		startsWithDigitPath(s0) {
 		s = s0
 	}
 	s = labels().ReplaceAllString(s, "")
@@ -192,7 +207,9 @@ func mentions(line, name string) bool {
 }
 
 // example matches the announcement of a block that is not the file itself.
-var example = pattern.Lazy(`(?i)\b(examples?|e\.g\.|for instance|usage|how (?:to|you can) (?:use|call|run|test)|you can (?:use|call|run|test)|would (?:look|print|output)|the output|sample)\b`)
+var example = pattern.Lazy(
+	`(?i)\b(examples?|e\.g\.|for instance|usage|how (?:to|you can) (?:use|call|run|test)|you can (?:use|call|run|test)|would (?:look|print|output)|the output|sample)\b`,
+)
 
 func isExample(line string) bool { return example().MatchString(line) }
 

@@ -216,7 +216,14 @@ func (r *reader) take(b block) {
 			name = first(p, pathLike(body[0]))
 		}
 		at := strings.Index(text, searchMark)
-		r.edit(Act{Kind: Blocks, Path: first(name, r.only(lang)), Text: text[at:], Cut: b.cut || !strings.Contains(text, replaceMark)})
+		r.edit(
+			Act{
+				Kind: Blocks,
+				Path: first(name, r.only(lang)),
+				Text: text[at:],
+				Cut:  b.cut || !strings.Contains(text, replaceMark),
+			},
+		)
 	case name == "" && isShell(lang):
 		r.command(body)
 	default:

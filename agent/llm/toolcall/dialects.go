@@ -24,27 +24,76 @@ type readFunc func(s *scanner, at int) (seg segment, ok bool)
 func dialects() []dialect {
 	region := region
 	return []dialect{
-		{name: "hermes, qwen, granite, glm", read: region, opens: []string{"<tool_call>", "<tool_calls>", "<toolcall>", "<toolcalls>"}},
-		{name: "function tags", read: region, opens: []string{"<function_call>", "<function_calls>", "<functioncall>", "<functioncalls>", "<multiplefunctions>"}},
-		{name: "code and use tags", read: region, opens: []string{"<tool_code>", "<tools>", "<tool_use>", "<use_tool>", "<call_tool>", "<tool_request>", "<toolcode>"}},
+		{
+			name:  "hermes, qwen, granite, glm",
+			read:  region,
+			opens: []string{"<tool_call>", "<tool_calls>", "<toolcall>", "<toolcalls>"},
+		},
+		{
+			name:  "function tags",
+			read:  region,
+			opens: []string{"<function_call>", "<function_calls>", "<functioncall>", "<functioncalls>", "<multiplefunctions>"},
+		},
+		{
+			name:  "code and use tags",
+			read:  region,
+			opens: []string{"<tool_code>", "<tools>", "<tool_use>", "<use_tool>", "<call_tool>", "<tool_request>", "<toolcode>"},
+		},
 		{name: "longcat", read: region, opens: []string{"<longcat_tool_call>"}},
 		{name: "named tags", read: region, opens: []string{"<function>", "<invoke>", "<tool>"}},
-		{name: "mistral", read: region, opens: []string{"[TOOL_CALLS]", "[TOOL_CALL]"}, inside: []string{"[ARGS]", "[CALL_ID]"}},
-		{name: "request brackets", read: region, opens: []string{"[TOOL_REQUEST]", "[FUNCTION_CALL]"}, closes: []string{"[END_TOOL_REQUEST]"}},
+		{
+			name:   "mistral",
+			read:   region,
+			opens:  []string{"[TOOL_CALLS]", "[TOOL_CALL]"},
+			inside: []string{"[ARGS]", "[CALL_ID]"},
+		},
+		{
+			name:   "request brackets",
+			read:   region,
+			opens:  []string{"[TOOL_REQUEST]", "[FUNCTION_CALL]"},
+			closes: []string{"[END_TOOL_REQUEST]"},
+		},
 		{name: "llama 3", read: region, opens: []string{"<|python_tag|>"}, closes: []string{"<|eom_id|>", "<|eot_id|>"}},
 		{name: "llama 4", read: region, opens: []string{"<|python_start|>"}, closes: []string{"<|python_end|>"}},
 		{name: "deepseek", read: region, opens: []string{"<|tool_calls_begin|>", "<|tool_call_begin|>"},
-			closes: []string{"<|tool_call_end|>", "<|tool_calls_end|>", "<|end_of_sentence|>"}, inside: []string{"<|tool_sep|>"}},
+			closes: []string{
+				"<|tool_call_end|>",
+				"<|tool_calls_end|>",
+				"<|end_of_sentence|>",
+			}, inside: []string{"<|tool_sep|>"}},
 		{name: "kimi k2", read: region, opens: []string{"<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"},
-			closes: []string{"<|tool_calls_section_end|>", "<|tool_call_section_end|>"}, inside: []string{"<|tool_call_argument_begin|>"}},
-		{name: "granite, phi", read: region, opens: []string{"<|tool_call|>", "<|tool_calls|>"}, closes: []string{"<|end_of_text|>"}},
+			closes: []string{
+				"<|tool_calls_section_end|>",
+				"<|tool_call_section_end|>",
+			}, inside: []string{"<|tool_call_argument_begin|>"}},
+		{
+			name:   "granite, phi",
+			read:   region,
+			opens:  []string{"<|tool_call|>", "<|tool_calls|>"},
+			closes: []string{"<|end_of_text|>"},
+		},
 		{name: "lfm2", read: region, opens: []string{"<|tool_call_start|>"}, closes: []string{"<|im_end|>"}},
 		{name: "command r", read: region, opens: []string{"<|start_action|>"}, closes: []string{"<|end_action|>"}},
-		{name: "internlm", read: region, opens: []string{"<|action_start|>"}, closes: []string{"<|action_end|>"}, inside: []string{"<|plugin|>", "<|interpreter|>"}},
+		{
+			name:   "internlm",
+			read:   region,
+			opens:  []string{"<|action_start|>"},
+			closes: []string{"<|action_end|>"},
+			inside: []string{"<|plugin|>", "<|interpreter|>"},
+		},
 		{name: "apertus", read: region, opens: []string{"<|tools_prefix|>"}, closes: []string{"<|tools_suffix|>"}},
-		{name: "function gemma", read: region, opens: []string{"<start_function_call>"}, closes: []string{"<end_function_call>"}},
+		{
+			name:   "function gemma",
+			read:   region,
+			opens:  []string{"<start_function_call>"},
+			closes: []string{"<end_function_call>"},
+		},
 		{name: "functionary 2", read: region, opens: []string{"<|recipient|>"}, inside: []string{"<|content|>"}},
-		{name: "function tokens", read: region, opens: []string{"<|function_call|>", "<|function_calls|>", "<|tool_use|>", "<|tool_code|>"}},
+		{
+			name:  "function tokens",
+			read:  region,
+			opens: []string{"<|function_call|>", "<|function_calls|>", "<|tool_use|>", "<|tool_code|>"},
+		},
 		{name: "harmony (gpt-oss)", read: channel, opens: []string{"<|channel|>", "<|start|>"},
 			closes: []string{"<|call|>", "<|end|>", "<|return|>"}, inside: []string{"<|constrain|>", "<|message|>"}},
 		{name: "harmony without its tokens", read: commentary, line: "c"},
@@ -63,12 +112,38 @@ const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 // thinkTags enclose thinking; calls inside do not count.
 var thinkTags = [...][2]string{
 	{"<think>", "</think>"}, {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"}, {"<reasoning>", "</reasoning>"},
-	{"<|START_THINKING|>", "<|END_THINKING|>"}, {"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
+	{
+		"<|START_THINKING|>",
+		"<|END_THINKING|>",
+	}, {"[THINK]", "[/THINK]"}, {"<seed:think>", "</seed:think>"}, {"◁think▷", "◁/think▷"},
 }
 
 // roleTokens begin a message of the assistant.
-var roleTokens = [...]string{"<|im_start|>assistant\n", "<|start_header_id|>assistant<|end_header_id|>", "<|header_start|>assistant<|header_end|>",
-	"<|start_of_role|>assistant<|end_of_role|>", "<|im_assistant|>assistant<|im_middle|>", "<|assistant|>", "<start_of_turn>model\n", "<｜Assistant｜>"}
+var roleTokens = [...]string{
+	"<|im_start|>assistant\n",
+	"<|start_header_id|>assistant<|end_header_id|>",
+	"<|header_start|>assistant<|header_end|>",
+	"<|start_of_role|>assistant<|end_of_role|>",
+	"<|im_assistant|>assistant<|im_middle|>",
+	"<|assistant|>",
+	"<start_of_turn>model\n",
+	"<｜Assistant｜>",
+}
 
 // stopWords end a message and are not prose.
-var stopWords = [...]string{"<|im_end|>", "</s>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|eot|>", "<|observation|>", "<|user|>", "<|stop|>", "<eos>", "<bot_end>", "<|endoftext|>", "<｜end▁of▁sentence｜>"}
+var stopWords = [...]string{
+	"<|im_end|>",
+	"</s>",
+	"<|eot_id|>",
+	"<|eom_id|>",
+	"<end_of_turn>",
+	"<|end|>",
+	"<|eot|>",
+	"<|observation|>",
+	"<|user|>",
+	"<|stop|>",
+	"<eos>",
+	"<bot_end>",
+	"<|endoftext|>",
+	"<｜end▁of▁sentence｜>",
+}

@@ -189,7 +189,15 @@ func (g *grammar) lineElement(m mark, name string) item {
 		return item{}
 	}
 	if m.named() && strings.Contains(value, "<param") {
-		return item{err: fmt.Sprintf("The parameters of %s could not be understood; send the call again.", name), next: m.next + len(value) + len(closing), ok: true}
+		return item{
+			err:  fmt.Sprintf("The parameters of %s could not be understood; send the call again.", name),
+			next: m.next + len(value) + len(closing),
+			ok:   true,
+		}
 	}
-	return g.oneCall(name, []mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}}, m.next+len(value)+len(closing))
+	return g.oneCall(
+		name,
+		[]mend.Field{{Key: only, Value: mend.Quote(strings.TrimSpace(value))}},
+		m.next+len(value)+len(closing),
+	)
 }

@@ -20,7 +20,12 @@ func (x *text) fenceAt(i int) (fence, bool) {
 	}
 	eol := lineEnd(x.s, i+n)
 	info := strings.ToLower(strings.TrimSpace(x.s[i+n : eol]))
-	f := fence{start: i, body: min(eol+1, len(x.s)), ticks: x.s[i : i+n], oneLine: x.s[i] == '`' && strings.Contains(info, "`")}
+	f := fence{
+		start:   i,
+		body:    min(eol+1, len(x.s)),
+		ticks:   x.s[i : i+n],
+		oneLine: x.s[i] == '`' && strings.Contains(info, "`"),
+	}
 	if f.oneLine {
 		f.info, _, _ = strings.Cut(info, "{")
 		f.info = strings.TrimSpace(f.info)
@@ -35,8 +40,18 @@ func (x *text) fenceAt(i int) (fence, bool) {
 
 // announces are the info strings that announce a call, codes those that permit one.
 var (
-	announces = [...]string{"tool_call", "tool_calls", "tool_code", "tool", "tool_use", "toolcall", "function_call", "function", "tool-call"}
-	codes     = [...]string{"", "json", "json5", "jsonc", "xml", "html", "python", "py", "text", "txt", "plaintext"}
+	announces = [...]string{
+		"tool_call",
+		"tool_calls",
+		"tool_code",
+		"tool",
+		"tool_use",
+		"toolcall",
+		"function_call",
+		"function",
+		"tool-call",
+	}
+	codes = [...]string{"", "json", "json5", "jsonc", "xml", "html", "python", "py", "text", "txt", "plaintext"}
 )
 
 func (f fence) announced() bool { return slices.Contains(announces[:], f.info) }
@@ -162,7 +177,8 @@ func (g *grammar) fencedCode(f fence, pos int) item {
 	name, k := g.word(pos)
 	k = g.indent(k)
 	assigned := g.is(k, '=') && f.announced()
-	called := g.known(name) != "" && !g.pastEnd(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 && (f.announced() || g.isProperName(name))
+	called := g.known(name) != "" && !g.pastEnd(k) && strings.IndexByte("{\n\r", g.s[k]) < 0 &&
+		(f.announced() || g.isProperName(name))
 	switch {
 	case assigned || called || name == "print":
 		return g.pythonCalls(pos, false)

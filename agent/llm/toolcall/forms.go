@@ -170,7 +170,8 @@ func formFence(s *scanner, i int) (segment, bool) {
 // commands accepts a shell block that only an announcement of an action may precede.
 func (s *scanner) commands(seg segment, text string) (segment, bool) {
 	line, ok := mend.Commands(text)
-	if !ok || !s.p.forms.may(s.p.forms.shell, line) || !s.p.forms.guess && !blank(s.before(seg.start, maxLine)) && !s.intends(seg.start) {
+	if !ok || !s.p.forms.may(s.p.forms.shell, line) ||
+		!s.p.forms.guess && !blank(s.before(seg.start, maxLine)) && !s.intends(seg.start) {
 		return segment{}, false
 	}
 	return s.form(seg, false, s.p.forms.shell, field("command", line))
@@ -184,7 +185,8 @@ func inlineJSON(s *scanner, i int) (segment, bool) {
 	lead := strings.TrimRight(s.before(i, maxLine), " \t")
 	lead = lead[strings.LastIndexByte(lead, '\n')+1:]
 	example, maybe := s.announced(i)
-	if example || maybe || lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 || strings.HasSuffix(lead, ":") && !s.intends(i) {
+	if example || maybe || lead == "" || lead[0] == '|' || strings.IndexByte(".!:", lead[len(lead)-1]) < 0 ||
+		strings.HasSuffix(lead, ":") && !s.intends(i) {
 		return segment{}, false
 	}
 	seg, ok := s.bareSegment(i, s.bareItem(i, false))

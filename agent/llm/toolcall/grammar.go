@@ -307,7 +307,11 @@ func (g *grammar) namedJSON(name string, i int) item {
 		if in.Ellipsis || !isName(name) {
 			return item{}
 		}
-		return item{err: fmt.Sprintf("The arguments of %s could not be understood: %s.", name, g.broken(in.Next)), next: max(in.Next, i+1), ok: true}
+		return item{
+			err:  fmt.Sprintf("The arguments of %s could not be understood: %s.", name, g.broken(in.Next)),
+			next: max(in.Next, i+1),
+			ok:   true,
+		}
 	}
 	n, _ := g.p.Canonical(name)
 	t := g.p.tools[n]
@@ -315,7 +319,9 @@ func (g *grammar) namedJSON(name string, i int) item {
 	if err != nil {
 		return item{err: fmt.Sprintf("The call to %s could not be understood: %v.", n, err), next: in.Next, ok: true}
 	}
-	if a, w := mend.Find(args, "arguments"), mend.Find(args, "name"); len(args) == 2 && a >= 0 && w >= 0 && !t.has("arguments") && !t.has("name") {
+	if a, w := mend.Find(args, "arguments"), mend.Find(args, "name"); len(args) == 2 && a >= 0 && w >= 0 &&
+		!t.has("arguments") &&
+		!t.has("name") {
 		same, _ := mend.Text(args[w].Value)
 		switch {
 		case t == nil:

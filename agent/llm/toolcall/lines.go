@@ -35,7 +35,8 @@ func (x *text) label(i int, words []string) (word string, next int) {
 			return "", 0
 		}
 	}
-	x.cut = len(x.s)-i < maxLabel && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, string(letters)) })
+	x.cut = len(x.s)-i < maxLabel &&
+		slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, string(letters)) })
 	return "", 0
 }
 

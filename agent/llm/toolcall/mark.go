@@ -245,7 +245,28 @@ func attributes(s string) []mend.Field {
 }
 
 // entities are the HTML entities for characters of markup.
-var entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&quot;", `"`, "&#34;", `"`, "&#39;", "'", "&apos;", "'", "&#x27;", "'", "&amp;", "&", "&#60;", "<", "&#62;", ">")
+var entities = strings.NewReplacer(
+	"&lt;",
+	"<",
+	"&gt;",
+	">",
+	"&quot;",
+	`"`,
+	"&#34;",
+	`"`,
+	"&#39;",
+	"'",
+	"&apos;",
+	"'",
+	"&#x27;",
+	"'",
+	"&amp;",
+	"&",
+	"&#60;",
+	"<",
+	"&#62;",
+	">",
+)
 
 func unescapeHTML(s string) string {
 	if strings.IndexByte(s, '&') < 0 {
@@ -315,7 +336,8 @@ func (m marks) Closing(s string, from, to int) int {
 		if m[l.name] != closes {
 			continue
 		}
-		if next := skipSpace(s[:min(len(s), l.next+maxMark)], l.next); to < 0 || next < to && m[lexMark(s, next).name] == opens {
+		if next := skipSpace(s[:min(len(s), l.next+maxMark)], l.next); to < 0 ||
+			next < to && m[lexMark(s, next).name] == opens {
 			return i
 		}
 	}

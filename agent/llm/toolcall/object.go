@@ -13,10 +13,45 @@ import (
 
 // Names of the parts of a call, the usual one first; case and separators are ignored.
 var (
-	nameFields  = [...]string{"name", "toolname", "tool", "function", "functionname", "recipientname", "action", "commandname"}
-	argFields   = [...]string{"arguments", "args", "params", "parameters", "input", "toolinput", "actioninput", "toolargs", "toolarguments", "kwargs", "functionargs", "inputs"}
-	metaFields  = [...]string{"id", "type", "index", "callid", "toolcallid", "tooluseid"}
-	wrapFields  = [...]string{"toolcalls", "toolcall", "functioncall", "function", "calls", "tooluses", "tooluse", "functioncalls", "actions", "tool", "command", "invoke"}
+	nameFields = [...]string{
+		"name",
+		"toolname",
+		"tool",
+		"function",
+		"functionname",
+		"recipientname",
+		"action",
+		"commandname",
+	}
+	argFields = [...]string{
+		"arguments",
+		"args",
+		"params",
+		"parameters",
+		"input",
+		"toolinput",
+		"actioninput",
+		"toolargs",
+		"toolarguments",
+		"kwargs",
+		"functionargs",
+		"inputs",
+	}
+	metaFields = [...]string{"id", "type", "index", "callid", "toolcallid", "tooluseid"}
+	wrapFields = [...]string{
+		"toolcalls",
+		"toolcall",
+		"functioncall",
+		"function",
+		"calls",
+		"tooluses",
+		"tooluse",
+		"functioncalls",
+		"actions",
+		"tool",
+		"command",
+		"invoke",
+	}
 	talkFields  = [...]string{"content", "role", "thought", "thoughts", "reasoning"}
 	emptyObject = json.RawMessage("{}")
 )
@@ -96,10 +131,12 @@ func (p *Parser) callObject(list []mend.Field, src source, depth int) valueCalls
 			continue
 		}
 		v := list[i].Value
-		if v[0] != '{' && v[0] != '[' || v[0] == '{' && w == "function" && hasAny(list, []string{"name", "tool_name", "tool"}) {
+		if v[0] != '{' && v[0] != '[' ||
+			v[0] == '{' && w == "function" && hasAny(list, []string{"name", "tool_name", "tool"}) {
 			continue
 		}
-		if f := p.callsIn(v, src.within(i == len(list)-1), depth+1); len(f.calls) > 0 || f.definition || f.err != "" && v[0] == '[' {
+		if f := p.callsIn(v, src.within(i == len(list)-1), depth+1); len(f.calls) > 0 || f.definition ||
+			f.err != "" && v[0] == '[' {
 			return f
 		}
 	}
@@ -179,7 +216,10 @@ func (p *Parser) keyed(list []mend.Field, src source) valueCalls {
 			break
 		}
 		args, _ := mend.Fields(f.Value)
-		out.calls = append(out.calls, Call{Name: name, Arguments: mend.Object(args), Repaired: src.Mended, Truncated: i == len(list)-1 && src.Open > 0})
+		out.calls = append(
+			out.calls,
+			Call{Name: name, Arguments: mend.Object(args), Repaired: src.Mended, Truncated: i == len(list)-1 && src.Open > 0},
+		)
 	}
 	switch {
 	case len(out.calls) > 0:
@@ -287,7 +327,8 @@ func arguments(v json.RawMessage, t *tool, cut bool) (args []mend.Field, mended 
 			if trimmed == "" {
 				return nil, mended, nil
 			}
-			if in := mend.Read(trimmed, 0, nil); in.OK && (strings.TrimSpace(trimmed[in.Next:]) == "" || cut) && strings.IndexByte("{[\"n", trimmed[0]) >= 0 {
+			if in := mend.Read(trimmed, 0, nil); in.OK && (strings.TrimSpace(trimmed[in.Next:]) == "" || cut) &&
+				strings.IndexByte("{[\"n", trimmed[0]) >= 0 {
 				v, mended = in.JSON, mended || in.Mended
 				continue
 			}

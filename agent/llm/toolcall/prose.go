@@ -55,8 +55,32 @@ func (x *text) proseAfter(i int) bool {
 }
 
 // textWords indicate that a sentence is about text.
-var textWords = [...]string{"write", "writes", "wrote", "written", "print", "prints", "printed", "emit", "emits", "emitted", "output", "outputs",
-	"send", "sends", "sent", "format", "syntax", "return", "returns", "contains", "means", "instead", "example", "e.g."}
+var textWords = [...]string{
+	"write",
+	"writes",
+	"wrote",
+	"written",
+	"print",
+	"prints",
+	"printed",
+	"emit",
+	"emits",
+	"emitted",
+	"output",
+	"outputs",
+	"send",
+	"sends",
+	"sent",
+	"format",
+	"syntax",
+	"return",
+	"returns",
+	"contains",
+	"means",
+	"instead",
+	"example",
+	"e.g.",
+}
 
 // speaksOfText reports whether before ends within a sentence about text.
 func speaksOfText(before string) bool {
@@ -100,12 +124,69 @@ func lastSentence(s string) string {
 // example words apply to calls without markup.
 var (
 	strongWords = []string{"for example", "for instance", "e.g.", "example:", "example call", "an example"}
-	showWords   = []string{"for example", "for instance", "e.g.", "example of", "you could", "you would", "you can call", "you can use", "the format", "the syntax",
-		"like so", "look like this", "looks like this", "call looks like", "call would"}
-	exampleWords = []string{"for example", "an example", "example:", "examples", "example of", "example call", "example usage", "# example", "for instance", "e.g.",
-		"looks like", "look like", "would be", "you would", "you could", "you can call", "the format", "the syntax", "like so:", "like this"}
-	actWords     = []string{" i'll ", " i will ", " let me ", " let's ", " i'm going to ", " i am going to ", " i need to ", " i should "}
-	explainWords = []string{"explain", "show", "describe", "format", "document", "tell", "say", "illustrate", "demonstrate", " you ", "if ", "would"}
+	showWords   = []string{
+		"for example",
+		"for instance",
+		"e.g.",
+		"example of",
+		"you could",
+		"you would",
+		"you can call",
+		"you can use",
+		"the format",
+		"the syntax",
+		"like so",
+		"look like this",
+		"looks like this",
+		"call looks like",
+		"call would",
+	}
+	exampleWords = []string{
+		"for example",
+		"an example",
+		"example:",
+		"examples",
+		"example of",
+		"example call",
+		"example usage",
+		"# example",
+		"for instance",
+		"e.g.",
+		"looks like",
+		"look like",
+		"would be",
+		"you would",
+		"you could",
+		"you can call",
+		"the format",
+		"the syntax",
+		"like so:",
+		"like this",
+	}
+	actWords = []string{
+		" i'll ",
+		" i will ",
+		" let me ",
+		" let's ",
+		" i'm going to ",
+		" i am going to ",
+		" i need to ",
+		" i should ",
+	}
+	explainWords = []string{
+		"explain",
+		"show",
+		"describe",
+		"format",
+		"document",
+		"tell",
+		"say",
+		"illustrate",
+		"demonstrate",
+		" you ",
+		"if ",
+		"would",
+	}
 )
 
 // announced reports whether the sentence before i introduces explicit markup as an
@@ -141,11 +222,24 @@ func (x *text) indentedCode(i int) bool {
 		j--
 	}
 	blanks := x.s[j:i]
-	return (len(blanks) >= 4 || strings.Contains(blanks, "\t")) && strings.HasSuffix(strings.ReplaceAll(x.s[max(0, j-4):j], "\r", ""), "\n\n")
+	return (len(blanks) >= 4 || strings.Contains(blanks, "\t")) &&
+		strings.HasSuffix(strings.ReplaceAll(x.s[max(0, j-4):j], "\r", ""), "\n\n")
 }
 
 // placeholderNames are names of tools in explanations.
-var placeholderNames = [...]string{"functionname", "toolname", "tool", "function", "name", "funcname", "yourtool", "mytool", "yourfunction", "myfunction", "methodname"}
+var placeholderNames = [...]string{
+	"functionname",
+	"toolname",
+	"tool",
+	"function",
+	"name",
+	"funcname",
+	"yourtool",
+	"mytool",
+	"yourfunction",
+	"myfunction",
+	"methodname",
+}
 
 // placeholders reports whether explicit markup only illustrates the format of a call.
 func (g *grammar) placeholders(i int, seg segment) bool {
@@ -153,5 +247,6 @@ func (g *grammar) placeholders(i int, seg segment) bool {
 		return false
 	}
 	name := fold(seg.calls[0].Name)
-	return slices.Contains(placeholderNames[:], name) || strings.HasPrefix(name, "example") || !g.ownLine(i) && g.proseAfter(seg.end)
+	return slices.Contains(placeholderNames[:], name) || strings.HasPrefix(name, "example") ||
+		!g.ownLine(i) && g.proseAfter(seg.end)
 }

@@ -144,7 +144,8 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	}
 	if s.pastEnd(pos) {
 		seg.end = len(s.s)
-		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 || !blank(s.s[s.segs[n-1].end:seg.start]) { // otherwise the mark replaces a closing mark
+		if n := len(s.segs); n == 0 || len(s.segs[n-1].calls) == 0 ||
+			!blank(s.s[s.segs[n-1].end:seg.start]) { // otherwise the mark replaces a closing mark
 			seg.errs = []string{fmt.Sprintf("The answer was cut off after %s, before the call; send the call again.", show)}
 		}
 		return seg, true
@@ -157,7 +158,12 @@ func (s *scanner) judge(seg segment, m mark, pos int, closed bool) (segment, boo
 	if seg.end = s.closingTag(m, m.next); seg.end < 0 || seg.end > near+maxMark {
 		return seg, false
 	}
-	seg.errs = []string{fmt.Sprintf("What follows %s could not be understood: it is not JSON. Send the call again as {\"name\": …, \"arguments\": {…}}.", show)}
+	seg.errs = []string{
+		fmt.Sprintf(
+			"What follows %s could not be understood: it is not JSON. Send the call again as {\"name\": …, \"arguments\": {…}}.",
+			show,
+		),
+	}
 	return seg, true
 }
 

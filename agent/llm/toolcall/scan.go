@@ -164,7 +164,13 @@ func toolTag(s *scanner, i int) (segment, bool) {
 func (s *scanner) cutTag(i int) int {
 	for _, tag := range [...]string{"<function=", "<invoke name="} {
 		if strings.HasPrefix(s.s[i:], tag) && s.ownLine(i) {
-			return s.take(segment{start: i, end: len(s.s), errs: []string{"The answer was cut off inside " + tag + "…>, before the call; send the call again."}})
+			return s.take(
+				segment{
+					start: i,
+					end:   len(s.s),
+					errs:  []string{"The answer was cut off inside " + tag + "…>, before the call; send the call again."},
+				},
+			)
 		}
 	}
 	return i + 1

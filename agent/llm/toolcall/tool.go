@@ -98,7 +98,8 @@ func (t *tool) typesOf(key string) []string {
 // text, so that the tool reports the error.
 func (t *tool) typed(key, value string) json.RawMessage {
 	types, trimmed := t.typesOf(key), strings.TrimSpace(value)
-	if len(types) == 0 || trimmed == "" || slices.Contains(types, "string") && (len(types) == 1 || strings.IndexByte("[{", trimmed[0]) < 0) {
+	if len(types) == 0 || trimmed == "" ||
+		slices.Contains(types, "string") && (len(types) == 1 || strings.IndexByte("[{", trimmed[0]) < 0) {
 		return mend.Quote(value)
 	}
 	for s, n := trimmed, 0; n < 2; n++ {
@@ -155,8 +156,32 @@ func pathKey(key string) bool {
 }
 
 // textKeys are arguments that are always text, regardless of their content.
-var textKeys = [...]string{"content", "contents", "code", "codeedit", "text", "filetext", "oldstring", "newstring", "oldstr", "newstr", "oldtext", "newtext",
-	"search", "replace", "replacement", "command", "message", "result", "regex", "pattern", "query", "question", "patch", "thought"}
+var textKeys = [...]string{
+	"content",
+	"contents",
+	"code",
+	"codeedit",
+	"text",
+	"filetext",
+	"oldstring",
+	"newstring",
+	"oldstr",
+	"newstr",
+	"oldtext",
+	"newtext",
+	"search",
+	"replace",
+	"replacement",
+	"command",
+	"message",
+	"result",
+	"regex",
+	"pattern",
+	"query",
+	"question",
+	"patch",
+	"thought",
+}
 
 func textKey(key string) bool { return slices.Contains(textKeys[:], fold(key)) }
 

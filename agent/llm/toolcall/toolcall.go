@@ -54,7 +54,13 @@ func New(specs []llm.ToolSpec, canonical func(string) string) *Parser {
 	if canonical == nil {
 		canonical = func(s string) string { return s }
 	}
-	p := &Parser{tools: map[string]*tool{}, folded: map[string]string{}, canonical: canonical, marks: marks{}, readers: map[string]readFunc{}}
+	p := &Parser{
+		tools:     map[string]*tool{},
+		folded:    map[string]string{},
+		canonical: canonical,
+		marks:     marks{},
+		readers:   map[string]readFunc{},
+	}
 	for _, s := range specs {
 		p.tools[s.Name] = newTool(s.Parameters)
 		p.folded[fold(s.Name)] = s.Name
@@ -109,11 +115,26 @@ func (p *Parser) Object(raw json.RawMessage) (args json.RawMessage, repaired boo
 			return mend.Object(list), in.Mended || mended, nil
 		}
 	}
-	return nil, false, errors.New(`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "PATH"}, or {} when there are none`)
+	return nil, false, errors.New(
+		`the arguments are not a JSON object; send an object with the arguments by name, such as {"path": "PATH"}, or {} when there are none`,
+	)
 }
 
 // namePrefixes are prefixes that some models add to the name of a tool.
-var namePrefixes = [...]string{"functions.", "function.", "functions:", "default_api.", "default_api:", "tools.", "tool.", "tool:", "namespace.", "call:", "multi_tool_use.", "api."}
+var namePrefixes = [...]string{
+	"functions.",
+	"function.",
+	"functions:",
+	"default_api.",
+	"default_api:",
+	"tools.",
+	"tool.",
+	"tool:",
+	"namespace.",
+	"call:",
+	"multi_tool_use.",
+	"api.",
+}
 
 // Canonical returns the name of a known tool for any of its spellings, and reports
 // whether there is such a tool.

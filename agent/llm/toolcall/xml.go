@@ -118,7 +118,8 @@ func (x *xml) params(m mark, in frame) params {
 		case m.closedBy(k):
 			out.next = k.next
 			return out
-		case x.p.marks[k.name] == closes, in.tool != nil && !in.tool.has(k.tag) && x.p.tools[k.tag] != nil: // the end of the call, or the next call
+		case x.p.marks[k.name] == closes,
+			in.tool != nil && !in.tool.has(k.tag) && x.p.tools[k.tag] != nil: // the end of the call, or the next call
 			out.repaired = true
 			return out
 		case !k.opening() && x.paramAfter(m, pos) > 0:
@@ -351,7 +352,16 @@ func (x *xml) insideCall(k mark, to int, in frame) bool {
 		return false
 	}
 	value := x.s[k.next:to]
-	return strings.Count(value, "<"+in.outer+"=")+strings.Count(value, "<"+in.outer+" ") > strings.Count(value, "</"+in.outer+">")
+	return strings.Count(
+		value,
+		"<"+in.outer+"=",
+	)+strings.Count(
+		value,
+		"<"+in.outer+" ",
+	) > strings.Count(
+		value,
+		"</"+in.outer+">",
+	)
 }
 
 // ends reports whether a value can end before i.

@@ -55,7 +55,11 @@ func (e Endpoint) Unsupported(c llm.Capability, err error) *llm.Error {
 
 // TooLong returns the error for a prompt that does not fit.
 func (e Endpoint) TooLong(err error) *llm.Error {
-	return &llm.Error{Kind: llm.TooLong, Public: fmt.Sprintf("the conversation is longer than model %s can hold", e.Model), Err: err}
+	return &llm.Error{
+		Kind:   llm.TooLong,
+		Public: fmt.Sprintf("the conversation is longer than model %s can hold", e.Model),
+		Err:    err,
+	}
 }
 
 // Died returns the error for an answer that broke off.

@@ -70,11 +70,22 @@ func unsupportedScheme(err error) bool {
 func StatusFailure(status int, err error) *llm.Error {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
-		return &llm.Error{Kind: llm.Refused, Public: "the model server refused access; the operator must check its key (HANDRAIL_API_KEY)", Err: err}
+		return &llm.Error{
+			Kind:   llm.Refused,
+			Public: "the model server refused access; the operator must check its key (HANDRAIL_API_KEY)",
+			Err:    err,
+		}
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable, status == 529:
 		return Busy(err)
-	case status == http.StatusRequestTimeout, status == http.StatusBadGateway, status == http.StatusGatewayTimeout, status >= 520 && status < 530:
-		return &llm.Error{Kind: llm.Unreachable, Public: "the model server does not answer; it may be starting or stopped", Err: err}
+	case status == http.StatusRequestTimeout,
+		status == http.StatusBadGateway,
+		status == http.StatusGatewayTimeout,
+		status >= 520 && status < 530:
+		return &llm.Error{
+			Kind:   llm.Unreachable,
+			Public: "the model server does not answer; it may be starting or stopped",
+			Err:    err,
+		}
 	}
 	if status >= 500 && status != http.StatusNotImplemented { //control:unknown-fault-is-tried-again
 		return &llm.Error{Kind: llm.Cut, Public: "the model server failed", Err: err}

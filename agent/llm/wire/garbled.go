@@ -26,8 +26,13 @@ func Garbled(text string) *llm.Error {
 	said := strings.ToLower(strings.TrimSpace(text))
 	undeclared := strings.HasPrefix(said, "tool '") && strings.HasSuffix(said, "' not found") ||
 		strings.HasSuffix(said, "is not declared") || strings.HasPrefix(said, "undeclared ")
-	if said != "eof" && !undeclared && !slices.ContainsFunc(badCalls, func(b string) bool { return strings.HasPrefix(said, b) }) {
+	if said != "eof" && !undeclared &&
+		!slices.ContainsFunc(badCalls, func(b string) bool { return strings.HasPrefix(said, b) }) {
 		return nil
 	}
-	return &llm.Error{Kind: llm.Garbled, Public: "the model server could not read the model's tool call", Err: fmt.Errorf("%.300s", text)}
+	return &llm.Error{
+		Kind:   llm.Garbled,
+		Public: "the model server could not read the model's tool call",
+		Err:    fmt.Errorf("%.300s", text),
+	}
 }

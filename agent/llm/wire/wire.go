@@ -61,7 +61,13 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 
 // Post sends body, which is JSON, and returns the answer with any status. The caller
 // closes the answer's body. header may be nil.
-func Post(ctx context.Context, client *http.Client, url string, header http.Header, body []byte) (*http.Response, error) {
+func Post(
+	ctx context.Context,
+	client *http.Client,
+	url string,
+	header http.Header,
+	body []byte,
+) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("build request: %w", err)

@@ -100,7 +100,11 @@ func outsideOf(text string, defs []definition) (out []string) {
 // of before. The error asks for the whole file.
 func Put(name, before, text string) (after string, replaced []string, err error) {
 	needWhole := func(why string) (string, []string, error) {
-		return "", nil, fmt.Errorf("this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block", name, why)
+		return "", nil, fmt.Errorf(
+			"this is only a part of %s, and %s: write the whole file, or a SEARCH/REPLACE block",
+			name,
+			why,
+		)
 	}
 	old, is := definitions(name, before), definitions(name, text)
 	if len(old) == 0 || len(is) == 0 {
@@ -267,10 +271,14 @@ func opensAgain(line string) bool {
 	return strings.HasSuffix(s, "{") || strings.HasSuffix(s, "(") || strings.HasSuffix(s, ":")
 }
 
-var importLine = pattern.Lazy(`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`)
+var importLine = pattern.Lazy(
+	`^(import\b|from\s+\S+\s+import\b|(const|let|var)\s.*=\s*require\(|require\b|require_relative\b|#include\b|use\s+\S+;|using\s+\S+;)`,
+)
 
 // header matches lines at the beginning of a file that a part of it may repeat.
-var header = pattern.Lazy(`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`)
+var header = pattern.Lazy(
+	`^(package\s+\w+|#!.*|['"]use strict['"];?|<\?php|# frozen_string_literal.*|# -\*- .*|namespace\s+\S+;?)\s*$`,
+)
 
 // between examines the lines of text outside its definitions. It returns the new
 // imports and the first other line that before lacks.

@@ -102,8 +102,10 @@ func language(name string) func(string) *fault {
 }
 
 // template matches the placeholders of texts that another program completes first.
-var template = pattern.Lazy(`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|` +
-	`\{%|<%|cookiecutter\.`)
+var template = pattern.Lazy(
+	`(?:^|[^$])\{\{-?\s*(?:[.$#/]|[\w.]+\s*[|}]|(?:if|range|end|define|include|template|with|toYaml)\b)|` +
+		`\{%|<%|cookiecutter\.`,
+)
 
 // goTemplate matches those in Go code, in which two brackets in a row are ordinary.
 var goTemplate = pattern.Lazy(`\{\{-?\s*\.|\{%|<%|cookiecutter\.`)

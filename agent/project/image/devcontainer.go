@@ -82,7 +82,12 @@ func parse(name string, data []byte) (*containerConfig, error) {
 	if err := json.Unmarshal(plain(data), &said); err != nil {
 		return nil, err
 	}
-	c := &containerConfig{Path: name, Image: said.Image, Compose: said.Compose != nil, Features: slices.Sorted(maps.Keys(said.Features))}
+	c := &containerConfig{
+		Path:     name,
+		Image:    said.Image,
+		Compose:  said.Compose != nil,
+		Features: slices.Sorted(maps.Keys(said.Features)),
+	}
 	if file := cmp.Or(said.Build.Dockerfile, said.DockerFile); file != "" {
 		words := []string{"-f", path.Join(path.Dir(name), file)}
 		if said.Build.Target != "" {

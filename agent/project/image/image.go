@@ -38,7 +38,10 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	out := session.Image{Guess: true}
 	take := func(name, why string) bool {
 		if !allows(name) {
-			out.Notes = append(out.Notes, fmt.Sprintf("%s, but the server does not let repositories choose the image %q (workspace.images)", why, name))
+			out.Notes = append(
+				out.Notes,
+				fmt.Sprintf("%s, but the server does not let repositories choose the image %q (workspace.images)", why, name),
+			)
 			return false
 		}
 		out.Name, out.Why = name, why
@@ -58,7 +61,13 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 	for i, f := range found {
 		if take(f.image, f.why) {
 			if more := found[i+1:]; len(more) > 0 {
-				out.Notes = append(out.Notes, fmt.Sprintf("there is also %s: for more than one language, name an image that has them, as workspace: {image: …}", more[0].manifest))
+				out.Notes = append(
+					out.Notes,
+					fmt.Sprintf(
+						"there is also %s: for more than one language, name an image that has them, as workspace: {image: …}",
+						more[0].manifest,
+					),
+				)
 			}
 			return out, nil
 		}
@@ -71,13 +80,33 @@ func Find(ctx context.Context, files project.Files, allows func(image string) bo
 func unsupported(dev containerConfig) (notes []string) {
 	switch {
 	case dev.Compose:
-		notes = append(notes, fmt.Sprintf("%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}", dev.Path))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"%s names containers of Docker Compose, which are not started: name one image as workspace: {image: …}",
+				dev.Path,
+			),
+		)
 	case dev.Build != "" && dev.Image == "":
-		notes = append(notes, fmt.Sprintf("%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine without approval. Build the image on the machine of the server's docker, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}", dev.Path, dev.Build))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"%s names a Dockerfile, which is not built here, since that would run its commands on the server's machine without approval. Build the image on the machine of the server's docker, in a clone of the repository: \"docker build -t acme/dev:1 %s\". Then name it in .github/agent.yml: workspace: {image: acme/dev:1}",
+				dev.Path,
+				dev.Build,
+			),
+		)
 	}
 	if len(dev.Features) > 0 {
 		names := dev.Features[:min(3, len(dev.Features))]
-		notes = append(notes, fmt.Sprintf("%s wants features (%s), which are left out: take an image that has them", dev.Path, strings.Join(names, ", ")))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"%s wants features (%s), which are left out: take an image that has them",
+				dev.Path,
+				strings.Join(names, ", "),
+			),
+		)
 	}
 	return notes
 }

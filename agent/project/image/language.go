@@ -26,18 +26,66 @@ type language struct {
 // used only for tools come last.
 var languages = [...]language{
 	{[]string{"go.mod"}, goVersion, minor("golang"), []string{"golang", "go"}, "Go"},
-	{[]string{"Cargo.toml"}, rustVersion, func(v string) string { return "rust:" + cmp.Or(v, "1") }, []string{"rust"}, "Rust"},
-	{[]string{"pom.xml"}, javaVersion, func(v string) string { return "maven:3-eclipse-temurin-" + jdk(v) }, []string{"java"}, "Java"},
-	{[]string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"}, javaVersion, func(v string) string { return "gradle:8-jdk" + jdk(v) }, []string{"java"}, "Java"},
-	{[]string{"global.json", "*.sln", "*.slnx", "*.csproj", "*.fsproj"}, dotnetVersion, func(v string) string { return "mcr.microsoft.com/dotnet/sdk:" + cmp.Or(parts(v, 2), "10.0") }, []string{"dotnet", "dotnet-core"}, ".NET"},
+	{
+		[]string{"Cargo.toml"},
+		rustVersion,
+		func(v string) string { return "rust:" + cmp.Or(v, "1") },
+		[]string{"rust"},
+		"Rust",
+	},
+	{
+		[]string{"pom.xml"},
+		javaVersion,
+		func(v string) string { return "maven:3-eclipse-temurin-" + jdk(v) },
+		[]string{"java"},
+		"Java",
+	},
+	{
+		[]string{"build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"},
+		javaVersion,
+		func(v string) string { return "gradle:8-jdk" + jdk(v) },
+		[]string{"java"},
+		"Java",
+	},
+	{
+		[]string{"global.json", "*.sln", "*.slnx", "*.csproj", "*.fsproj"},
+		dotnetVersion,
+		func(v string) string { return "mcr.microsoft.com/dotnet/sdk:" + cmp.Or(parts(v, 2), "10.0") },
+		[]string{"dotnet", "dotnet-core"},
+		".NET",
+	},
 	{[]string{"composer.json"}, phpVersion, phpImage, []string{"php"}, "PHP"},
-	{[]string{"Gemfile", ".ruby-version"}, rubyVersion, func(v string) string { return "ruby:" + cmp.Or(v, "3") }, []string{"ruby"}, "Ruby"},
+	{
+		[]string{"Gemfile", ".ruby-version"},
+		rubyVersion,
+		func(v string) string { return "ruby:" + cmp.Or(v, "3") },
+		[]string{"ruby"},
+		"Ruby",
+	},
 	{[]string{"mix.exs"}, unsaid, minor("elixir"), []string{"elixir"}, "Elixir"},
 	{[]string{"pubspec.yaml"}, unsaid, func(string) string { return "dart:stable" }, nil, "Dart"},
-	{[]string{"Package.swift"}, unsaid, func(v string) string { return "swift:" + cmp.Or(parts(v, 2), "latest") }, []string{"swift"}, "Swift"},
-	{[]string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", ".python-version"}, pythonVersion, func(v string) string { return "python:" + cmp.Or(parts(v, 2), "3") }, []string{"python"}, "Python"},
+	{
+		[]string{"Package.swift"},
+		unsaid,
+		func(v string) string { return "swift:" + cmp.Or(parts(v, 2), "latest") },
+		[]string{"swift"},
+		"Swift",
+	},
+	{
+		[]string{"pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", ".python-version"},
+		pythonVersion,
+		func(v string) string { return "python:" + cmp.Or(parts(v, 2), "3") },
+		[]string{"python"},
+		"Python",
+	},
 	{[]string{"deno.json", "deno.jsonc"}, unsaid, func(string) string { return "denoland/deno:debian" }, nil, "Deno"},
-	{[]string{"package.json", ".nvmrc", ".node-version"}, nodeVersion, func(v string) string { return "node:" + cmp.Or(v, "lts") }, []string{"nodejs", "node"}, "Node"},
+	{
+		[]string{"package.json", ".nvmrc", ".node-version"},
+		nodeVersion,
+		func(v string) string { return "node:" + cmp.Or(v, "lts") },
+		[]string{"nodejs", "node"},
+		"Node",
+	},
 }
 
 // fit is a detected language of a repository.
@@ -154,11 +202,24 @@ func pythonVersion(t tree) (string, string) {
 }
 
 func javaVersion(t tree) (string, string) {
-	return either(t, only(".java-version", ""),
-		in("pom.xml", `<(?:maven\.compiler\.release|java\.version|release|maven\.compiler\.target|maven\.compiler\.source)>\s*(?:1\.)?(\d+)\s*<`),
-		in("build.gradle", `JavaLanguageVersion\.of\(\s*["']?(\d+)`), in("build.gradle.kts", `(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*["']?(\d+)`),
-		in("build.gradle", `(?:sourceCompatibility|targetCompatibility)\s*=?\s*(?:JavaVersion\.VERSION_|["'])?(?:1[._])?(\d+)`),
-		in("build.gradle.kts", `(?:sourceCompatibility|targetCompatibility)\s*=\s*JavaVersion\.VERSION_(?:1_)?(\d+)`))
+	return either(
+		t,
+		only(".java-version", ""),
+		in(
+			"pom.xml",
+			`<(?:maven\.compiler\.release|java\.version|release|maven\.compiler\.target|maven\.compiler\.source)>\s*(?:1\.)?(\d+)\s*<`,
+		),
+		in(
+			"build.gradle",
+			`JavaLanguageVersion\.of\(\s*["']?(\d+)`,
+		),
+		in("build.gradle.kts", `(?:JavaLanguageVersion\.of|jvmToolchain)\(\s*["']?(\d+)`),
+		in(
+			"build.gradle",
+			`(?:sourceCompatibility|targetCompatibility)\s*=?\s*(?:JavaVersion\.VERSION_|["'])?(?:1[._])?(\d+)`,
+		),
+		in("build.gradle.kts", `(?:sourceCompatibility|targetCompatibility)\s*=\s*JavaVersion\.VERSION_(?:1_)?(\d+)`),
+	)
 }
 
 // jdk returns the first long-term support release that covers a Java version.
@@ -179,7 +240,10 @@ func dotnetVersion(t tree) (version, from string) {
 	if version, from = t.match("global.json", `"version"\s*:\s*"(\d+\.\d+)`); version != "" {
 		return version, from
 	}
-	return t.match(t.first([]string{"*.csproj", "*.fsproj", "Directory.Build.props"}), `<TargetFrameworks?>(?:[^<]*;)?net(\d+\.\d+)`)
+	return t.match(
+		t.first([]string{"*.csproj", "*.fsproj", "Directory.Build.props"}),
+		`<TargetFrameworks?>(?:[^<]*;)?net(\d+\.\d+)`,
+	)
 }
 
 func phpVersion(t tree) (string, string) {

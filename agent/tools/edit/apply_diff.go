@@ -215,8 +215,28 @@ func located(edits []patch.Edit, line int) []patch.Edit {
 
 // readPair reads search and replace, or start_line, end_line and the new text.
 func readPair(a tools.Args, f map[string]json.RawMessage) (patch.Edit, bool, error) {
-	search, hasSearch := pickText(f, "search", "old_string", "old_str", "old_text", "old", "search_text", "find", "oldText")
-	replace, hasReplace := pickText(f, "replace", "new_string", "new_str", "new_text", "new", "replacement", "replace_text", "content")
+	search, hasSearch := pickText(
+		f,
+		"search",
+		"old_string",
+		"old_str",
+		"old_text",
+		"old",
+		"search_text",
+		"find",
+		"oldText",
+	)
+	replace, hasReplace := pickText(
+		f,
+		"replace",
+		"new_string",
+		"new_str",
+		"new_text",
+		"new",
+		"replacement",
+		"replace_text",
+		"content",
+	)
 	from, to := lineOf(f, "start_line", "line", "from_line"), lineOf(f, "end_line", "to_line")
 	switch {
 	case hasSearch && !hasReplace:
@@ -228,7 +248,11 @@ func readPair(a tools.Args, f map[string]json.RawMessage) (patch.Edit, bool, err
 	case hasReplace && from > 0 && to >= from:
 		return patch.Lines(from, to, replace), true, nil
 	case hasReplace && (from > 0 || to > 0):
-		return patch.Edit{}, false, a.Wrong("a range needs %q and %q, the first not after the second", "start_line", "end_line")
+		return patch.Edit{}, false, a.Wrong(
+			"a range needs %q and %q, the first not after the second",
+			"start_line",
+			"end_line",
+		)
 	case hasReplace:
 		return patch.Edit{}, false, a.Wrong("missing argument %q", "search")
 	}

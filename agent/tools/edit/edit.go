@@ -94,8 +94,10 @@ func (c *change) guard() error {
 	}
 	const unread = "\uFFFD"
 	if !utf8.ValidString(c.before) && strings.Count(c.after, unread) > strings.Count(c.before, unread) {
-		return errors.New("nothing was changed, because the file has bytes that are no text, and \uFFFD stands for them in what was read; " +
-			"change only other lines, with edit_file or apply_diff")
+		return errors.New(
+			"nothing was changed, because the file has bytes that are no text, and \uFFFD stands for them in what was read; " +
+				"change only other lines, with edit_file or apply_diff",
+		)
 	}
 	if left := patch.LeftOver(c.path, c.before, c.after); left != "" {
 		c.notes = append(c.notes, left)

@@ -18,8 +18,22 @@ func editFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "edit_file", Doc: editFileDoc, Few: "Change a part of a file: `old_string`, which is in it exactly once, becomes `new_string`.", Kind: policy.Write, Essential: true, Edits: true,
-		Aliases: []string{"edit", "edit_existing_file", "str_replace", "string_replace", "replace_string_in_file", "replace", "multi_edit"},
+	s := tools.Sheet{
+		Name:      "edit_file",
+		Doc:       editFileDoc,
+		Few:       "Change a part of a file: `old_string`, which is in it exactly once, becomes `new_string`.",
+		Kind:      policy.Write,
+		Essential: true,
+		Edits:     true,
+		Aliases: []string{
+			"edit",
+			"edit_existing_file",
+			"str_replace",
+			"string_replace",
+			"replace_string_in_file",
+			"replace",
+			"multi_edit",
+		},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
 			{Name: "old_string", Asked: true, Doc: "Exact text.",
@@ -28,12 +42,18 @@ func editFile(k *tools.Kit) tools.Tool {
 				Aliases: []string{"new_str", "new_text", "new", "replace", "replacement", "replace_with"}},
 			{Name: "replace_all", Form: tools.Flag, Doc: "Every occurrence.", Aliases: []string{"all", "allow_multiple"}},
 			{Name: "expected_replacements", Form: tools.Number, Aliases: []string{"count", "expected_count"}},
-			{Name: "edits", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"}}}}`, Aliases: []string{"changes", "replacements"}},
+			{
+				Name:    "edits",
+				Form:    tools.Free,
+				Schema:  `{"type":"array","items":{"type":"object","properties":{"old_string":{"type":"string"},"new_string":{"type":"string"}}}}`,
+				Aliases: []string{"changes", "replacements"},
+			},
 			{Name: "code_edit",
 				Aliases: []string{"edit", "code", "content", "sketch", "code_edits", "changed_code"}},
 			{Name: "instructions", Aliases: []string{"instruction", "description"}},
 		},
-		Example: `{"path":"PATH","old_string":"old text","new_string":"new text"}`}
+		Example: `{"path":"PATH","old_string":"old text","new_string":"new text"}`,
+	}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
 		rel, err := k.Path(ctx, a)
 		if err != nil {
@@ -131,11 +151,21 @@ func (c *change) replaceAll(reps []replacement) error {
 			return fmt.Errorf("%s: %w", c.path, err)
 		}
 		if i > 0 && !r.all && n == 1 && strings.Count(c.before, r.old) > 1 {
-			return fmt.Errorf("%s: edit %d of %d: the text to replace was there %d times before the other edits; add lines before or after it so that it is there once (nothing was changed)",
-				c.path, i+1, len(reps), strings.Count(c.before, r.old))
+			return fmt.Errorf(
+				"%s: edit %d of %d: the text to replace was there %d times before the other edits; add lines before or after it so that it is there once (nothing was changed)",
+				c.path,
+				i+1,
+				len(reps),
+				strings.Count(c.before, r.old),
+			)
 		}
 		if r.times > 0 && n != r.times {
-			return fmt.Errorf("%s: the text is there %d times, not %d times as expected; nothing was changed", c.path, n, r.times)
+			return fmt.Errorf(
+				"%s: the text is there %d times, not %d times as expected; nothing was changed",
+				c.path,
+				n,
+				r.times,
+			)
 		}
 		if n > 1 {
 			c.notes = append(c.notes, fmt.Sprintf("Replaced %d occurrences.", n))

@@ -22,7 +22,12 @@ func insertContent(k *tools.Kit) tools.Tool {
 			tools.PathParam("File; a new one with line 0 or 1.", true),
 			{Name: "line", Form: tools.Number, Required: true, Doc: "1 is the first; 0 the end of the file.",
 				Aliases: []string{"line_number", "insert_line", "start_line", "position", "at_line"}},
-			{Name: "content", Required: true, Doc: "Lines to insert.", Aliases: []string{"text", "new_content", "insert_text", "code", "new_str"}},
+			{
+				Name:     "content",
+				Required: true,
+				Doc:      "Lines to insert.",
+				Aliases:  []string{"text", "new_content", "insert_text", "code", "new_str"},
+			},
 		},
 		Example: `{"path":"PATH","line":1,"content":"first line\n"}`}
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {

@@ -24,7 +24,13 @@ func putFile(k *tools.Kit) tools.Tool {
 	s := tools.Sheet{Name: "put_file", Doc: putFileDoc, Kind: policy.Write, Untold: true, Edits: true, Repeats: 20,
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
-			{Name: "content", Required: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "All of its text, or definitions of it."},
+			{
+				Name:     "content",
+				Required: true,
+				Form:     tools.Free,
+				Schema:   `{"type":"string"}`,
+				Doc:      "All of its text, or definitions of it.",
+			},
 			{Name: "unseen", Schema: `{"type":"boolean"}`, Doc: "The file was never shown to the model."},
 		},
 		Example: `{"path":"PATH","content":"TEXT"}`}
@@ -66,7 +72,11 @@ func (c *change) put(content string) error {
 	}
 	if c.existed {
 		if lost := fragment.Gone(c.path, c.before, content); len(lost) > 0 { //control:no-other-file
-			return fmt.Errorf("%s: nothing was written, because %s would be gone: keep everything else in the file", c.path, strings.Join(lost, ", "))
+			return fmt.Errorf(
+				"%s: nothing was written, because %s would be gone: keep everything else in the file",
+				c.path,
+				strings.Join(lost, ", "),
+			)
 		}
 	}
 	if !c.existed || !fragment.Is(c.path, c.before, content) {

@@ -23,7 +23,12 @@ func searchAndReplace(k *tools.Kit) tools.Tool {
 		Aliases: []string{"find_and_replace"},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
-			{Name: "search", Required: true, Doc: "Text or pattern.", Aliases: []string{"query", "pattern", "find", "old_string", "search_text"}},
+			{
+				Name:     "search",
+				Required: true,
+				Doc:      "Text or pattern.",
+				Aliases:  []string{"query", "pattern", "find", "old_string", "search_text"},
+			},
 			{Name: "replace", Required: true, Doc: "With use_regex $1 stands for the first group.",
 				Aliases: []string{"replacement", "replace_with", "new_string", "replace_text"}},
 			{Name: "use_regex", Form: tools.Flag, Doc: "RE2.", Aliases: []string{"is_regex", "regex", "regexp"}},
@@ -94,12 +99,20 @@ func readSubstitution(a tools.Args) (sub substitution, err error) {
 		flags = "(?mi)"
 	}
 	if sub.pattern, err = regexp.Compile(flags + expr); err != nil {
-		return sub, a.Wrong("argument %q is not a regular expression: %v (RE2: no look-around, no back-references)", "search", err)
+		return sub, a.Wrong(
+			"argument %q is not a regular expression: %v (RE2: no look-around, no back-references)",
+			"search",
+			err,
+		)
 	}
 	if useRegex {
 		var unknown string
 		if sub.with, unknown = convertGroups(sub.pattern, sub.with); unknown != "" {
-			return sub, a.Wrong("%s in %q means a group of the pattern, which has none like that; write $$ for a dollar sign", unknown, "replace")
+			return sub, a.Wrong(
+				"%s in %q means a group of the pattern, which has none like that; write $$ for a dollar sign",
+				unknown,
+				"replace",
+			)
 		}
 	}
 	return sub, nil
@@ -118,7 +131,8 @@ func convertGroups(pattern *regexp.Regexp, s string) (with, unknown string) {
 		}
 		m := refs.FindStringSubmatch(ref)
 		name := m[1] + m[2] + m[3] + m[4]
-		if n, err := strconv.Atoi(name); err == nil && n > pattern.NumSubexp() || err != nil && pattern.SubexpIndex(name) < 0 {
+		if n, err := strconv.Atoi(name); err == nil && n > pattern.NumSubexp() ||
+			err != nil && pattern.SubexpIndex(name) < 0 {
 			unknown = ref
 		}
 		return "${" + name + "}"
@@ -152,7 +166,13 @@ func (sub substitution) apply(c *change) error {
 	case n == 0:
 		return fmt.Errorf("%q was not found in %s; nothing was changed", sub.search, c.path)
 	case sub.expected >= 0 && n != sub.expected:
-		return fmt.Errorf("%q is in %s %d times, not %d times as expected; nothing was changed", sub.search, c.path, n, sub.expected)
+		return fmt.Errorf(
+			"%q is in %s %d times, not %d times as expected; nothing was changed",
+			sub.search,
+			c.path,
+			n,
+			sub.expected,
+		)
 	case sub.literal:
 		body = pattern.ReplaceAllLiteralString(body, with)
 	default:

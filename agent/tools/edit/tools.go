@@ -7,5 +7,13 @@ import "github.com/handrail-bot/handrail/agent/tools"
 // Tools returns the tools of the family in the order in which they are offered. A tool
 // without its prerequisites is nil.
 func Tools(k *tools.Kit) []tools.Tool {
-	return []tools.Tool{writeFile(k), applyDiff(k), editFile(k), insertContent(k), searchAndReplace(k), deleteFile(k), putFile(k)}
+	return []tools.Tool{
+		writeFile(k),
+		applyDiff(k),
+		editFile(k),
+		insertContent(k),
+		searchAndReplace(k),
+		deleteFile(k),
+		putFile(k),
+	}
 }

@@ -22,15 +22,32 @@ func writeFile(k *tools.Kit) tools.Tool {
 	if k.Files == nil {
 		return nil
 	}
-	s := tools.Sheet{Name: "write_file", Doc: writeFileDoc, Few: "Create a file, or replace all of its text. Send the complete text.", Kind: policy.Write, Essential: true,
-		Aliases: []string{"create_file", "write_to_file", "create_new_file", "save_file", "write", "overwrite_file", "file_write", "create", "new_file", "add_file"},
+	s := tools.Sheet{
+		Name:      "write_file",
+		Doc:       writeFileDoc,
+		Few:       "Create a file, or replace all of its text. Send the complete text.",
+		Kind:      policy.Write,
+		Essential: true,
+		Aliases: []string{
+			"create_file",
+			"write_to_file",
+			"create_new_file",
+			"save_file",
+			"write",
+			"overwrite_file",
+			"file_write",
+			"create",
+			"new_file",
+			"add_file",
+		},
 		Params: []tools.Param{
 			tools.PathParam("File.", true),
 			{Name: "content", Required: true, Doc: "All of its text.",
 				Aliases: []string{"contents", "text", "file_text", "code", "data", "file_content", "new_content", "body"}},
 			{Name: "line_count", Form: tools.Number},
 		},
-		Example: `{"path":"PATH","content":"all of its text\n"}`}
+		Example: `{"path":"PATH","content":"all of its text\n"}`,
+	}
 	s.Params[1].Form = tools.Free
 	s.Params[1].Schema = `{"type":"string"}`
 	return editor(k, s, func(ctx context.Context, a tools.Args) (plan, error) {
@@ -64,7 +81,11 @@ func checkLineCount(a tools.Args, content string) error {
 	if err != nil || has >= said-10 || has*5 >= said*4 {
 		return err
 	}
-	return a.Wrong("line_count is %d, but the content has %d lines; send the complete content, and leave line_count out", said, has)
+	return a.Wrong(
+		"line_count is %d, but the content has %d lines; send the complete content, and leave line_count out",
+		said,
+		has,
+	)
 }
 
 // readContent returns the text to write. The content of a .json file may also be JSON
@@ -108,11 +129,17 @@ func (c *change) replace(content string) error {
 	}
 	text := shown.after
 	if n, line := patch.Omission(c.path, old, text); n > 0 {
-		return fmt.Errorf("write_file: nothing was written, because line %d of the content, %q, stands for text that is left out, and the file would lose that text. "+
-			"Send the complete content, or change only a part of the file with apply_diff or edit_file", n, line)
+		return fmt.Errorf(
+			"write_file: nothing was written, because line %d of the content, %q, stands for text that is left out, and the file would lose that text. "+
+				"Send the complete content, or change only a part of the file with apply_diff or edit_file",
+			n,
+			line,
+		)
 	}
 	if c.existed && strings.TrimSpace(text) == "" && strings.TrimSpace(old) != "" && content != "" {
-		return errors.New("write_file: nothing was written, because the content is blank and the file is not; use delete_file to delete it, or send an empty string to empty it")
+		return errors.New(
+			"write_file: nothing was written, because the content is blank and the file is not; use delete_file to delete it, or send an empty string to empty it",
+		)
 	}
 	c.after = patch.MatchForm(old, text)
 	c.notes = append(c.notes, shown.notes...)

@@ -46,7 +46,11 @@ func (r reader) requests(ctx context.Context, a tools.Args) ([]request, error) {
 	case len(list) == 0:
 		return nil, a.Wrong("missing argument %q", "path")
 	case len(list) > maxFiles:
-		return nil, a.Wrong("%d files in one call; at most %d are read, so ask for the others in another call", len(list), maxFiles)
+		return nil, a.Wrong(
+			"%d files in one call; at most %d are read, so ask for the others in another call",
+			len(list),
+			maxFiles,
+		)
 	case len(common) > 0 && len(list) > 1:
 		return nil, a.Wrong("a range of lines for %d files; give each file its own lines in files", len(list))
 	case len(common) > 0 && len(list[0].ranges) == 0:
@@ -262,7 +266,26 @@ func rangeValue(raw json.RawMessage) ([]workspace.Range, bool) {
 func parseRanges(s string) ([]workspace.Range, bool) {
 	var out []workspace.Range
 	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' }) {
-		part = strings.NewReplacer("L", "", "l", "", "–", "-", "—", "-", "..", "-", ":", "-", " to ", "-", " ", "").Replace(strings.TrimSpace(part))
+		part = strings.NewReplacer(
+			"L",
+			"",
+			"l",
+			"",
+			"–",
+			"-",
+			"—",
+			"-",
+			"..",
+			"-",
+			":",
+			"-",
+			" to ",
+			"-",
+			" ",
+			"",
+		).Replace(
+			strings.TrimSpace(part),
+		)
 		a, b, two := strings.Cut(part, "-")
 		from, err := strconv.Atoi(a)
 		if err != nil || from < 0 {

@@ -55,7 +55,14 @@ func (r reader) binary(ctx context.Context, w request, f workspace.File, o *outp
 
 func (r reader) image(ctx context.Context, p string, f workspace.File, o *output) error {
 	if f.Size > maxImage || int(f.Size) > o.images {
-		fmt.Fprintf(&o.b, "File: %s\n[image, %d bytes: too large to attach; one may have %d bytes, all of a call together %d]\n", f.Path, f.Size, maxImage, maxImages)
+		fmt.Fprintf(
+			&o.b,
+			"File: %s\n[image, %d bytes: too large to attach; one may have %d bytes, all of a call together %d]\n",
+			f.Path,
+			f.Size,
+			maxImage,
+			maxImages,
+		)
 		return nil
 	}
 	data, _, err := r.Files.ReadAll(ctx, p, maxImage)
@@ -74,7 +81,13 @@ func (r reader) image(ctx context.Context, p string, f workspace.File, o *output
 }
 
 // document shows the text of a document as if it were a file.
-func (r reader) document(ctx context.Context, w request, f workspace.File, o *output, extract func(context.Context, string) (string, error)) error {
+func (r reader) document(
+	ctx context.Context,
+	w request,
+	f workspace.File,
+	o *output,
+	extract func(context.Context, string) (string, error),
+) error {
 	text, err := extract(ctx, w.path)
 	if errors.Is(err, workspace.ErrGone) || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err())

@@ -39,23 +39,64 @@ func readFile(k *tools.Kit) tools.Tool {
 	path := tools.PathParam("File.", false)
 	path.Form, path.Schema, path.Asked = tools.Free, `{"type":"string"}`, true
 	r := reader{k}
-	return tools.New(tools.Sheet{Name: "read_file", Doc: readFileDoc, Few: `Read a file. Lines have numbers ("12 | text"), which are not part of it.`, Kind: policy.Read, Essential: true,
-		Aliases: []string{"read", "view_file", "open_file", "cat_file", "read_files", "read_many_files", "get_file_contents", "cat", "view", "file_read", "open", "show_file"},
-		Params: []tools.Param{
-			path,
-			{Name: "files", Form: tools.Free, Schema: `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
-				Doc: "Several.", Aliases: []string{"paths", "file_paths", "filePaths", "filenames"}},
-			{Name: "lines", Few: true, Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50 or 1-50,100-150; all when absent.",
-				Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"}},
-			{Name: "start_line", Form: tools.Number, Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"}},
-			{Name: "column", Form: tools.Number, Aliases: []string{"start_column", "char_offset"}},
-			{Name: "end_line", Form: tools.Number, Aliases: []string{"to", "to_line", "end", "end_line_one_indexed"}},
-			{Name: "offset", Form: tools.Number, Aliases: []string{"line_offset"}},
-			{Name: "limit", Form: tools.Number, Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
-			{Name: "should_read_entire_file", Form: tools.Flag, Aliases: []string{"read_entire_file", "whole_file", "encoding"}},
+	return tools.New(
+		tools.Sheet{
+			Name:      "read_file",
+			Doc:       readFileDoc,
+			Few:       `Read a file. Lines have numbers ("12 | text"), which are not part of it.`,
+			Kind:      policy.Read,
+			Essential: true,
+			Aliases: []string{
+				"read",
+				"view_file",
+				"open_file",
+				"cat_file",
+				"read_files",
+				"read_many_files",
+				"get_file_contents",
+				"cat",
+				"view",
+				"file_read",
+				"open",
+				"show_file",
+			},
+			Params: []tools.Param{
+				path,
+				{
+					Name:    "files",
+					Form:    tools.Free,
+					Schema:  `{"type":"array","items":{"type":"object","properties":{"path":{"type":"string"},"lines":{"type":"string"}},"required":["path"]}}`,
+					Doc:     "Several.",
+					Aliases: []string{"paths", "file_paths", "filePaths", "filenames"},
+				},
+				{
+					Name:    "lines",
+					Few:     true,
+					Form:    tools.Free,
+					Schema:  `{"type":"string"}`,
+					Doc:     "Such as 1-50 or 1-50,100-150; all when absent.",
+					Aliases: []string{"line_range", "line_ranges", "range", "ranges", "view_range"},
+				},
+				{
+					Name:    "start_line",
+					Form:    tools.Number,
+					Aliases: []string{"from", "from_line", "start", "start_line_one_indexed", "line", "startline_number"},
+				},
+				{Name: "column", Form: tools.Number, Aliases: []string{"start_column", "char_offset"}},
+				{Name: "end_line", Form: tools.Number, Aliases: []string{"to", "to_line", "end", "end_line_one_indexed"}},
+				{Name: "offset", Form: tools.Number, Aliases: []string{"line_offset"}},
+				{Name: "limit", Form: tools.Number, Aliases: []string{"line_count", "max_lines", "num_lines", "line_limit"}},
+				{
+					Name:    "should_read_entire_file",
+					Form:    tools.Flag,
+					Aliases: []string{"read_entire_file", "whole_file", "encoding"},
+				},
+			},
+			Example: `{"path":"PATH","lines":"1-80"}`,
 		},
-		Example: `{"path":"PATH","lines":"1-80"}`},
-		r.intent, r.run)
+		r.intent,
+		r.run,
+	)
 }
 
 type reader struct{ *tools.Kit }
@@ -135,7 +176,11 @@ func (r reader) readOne(ctx context.Context, w request, o *output) error {
 			return err
 		}
 	}
-	from, to, err := w.show(f, o, func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) })
+	from, to, err := w.show(
+		f,
+		o,
+		func(lines workspace.Range) (workspace.File, error) { return r.Files.Read(ctx, f.Path, lines) },
+	)
 	if err != nil || from == 0 {
 		return err
 	}
@@ -145,7 +190,14 @@ func (r reader) readOne(ctx context.Context, w request, o *output) error {
 // writeRest names the omitted lines, outlines their content, and tells how to continue.
 func (r reader) writeRest(ctx context.Context, name string, left workspace.Range, o *output) error {
 	next := min(left.To, left.From+max(o.lines, chunkLines)-1)
-	fmt.Fprintf(&o.b, "[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"", left.From, left.To, left.From, next)
+	fmt.Fprintf(
+		&o.b,
+		"[cut: lines %d-%d are not shown; read on with \"lines\": \"%d-%d\"",
+		left.From,
+		left.To,
+		left.From,
+		next,
+	)
 	if r.Search == nil {
 		o.b.WriteString("]\n")
 		return nil
@@ -177,7 +229,8 @@ func (r reader) writeRest(ctx context.Context, name string, left workspace.Range
 
 // isPointer reports whether a file is a pointer of Git LFS.
 func isPointer(f workspace.File) bool {
-	return f.Size < 1024 && len(f.Chunks) > 0 && f.Chunks[0].From == 1 && f.Chunks[0].Lines[0] == "version https://git-lfs.github.com/spec/v1"
+	return f.Size < 1024 && len(f.Chunks) > 0 && f.Chunks[0].From == 1 &&
+		f.Chunks[0].Lines[0] == "version https://git-lfs.github.com/spec/v1"
 }
 
 // otherEncoding reports whether a file seems to have an encoding other than UTF-8.
@@ -258,7 +311,11 @@ func rangesText(ranges []workspace.Range, lines int) string {
 
 // show writes the numbered lines in chunks of 100. got has the first lines; read
 // fetches more. It returns the range that did not fit, or zeros.
-func (w request) show(got workspace.File, o *output, read func(workspace.Range) (workspace.File, error)) (from, to int, err error) {
+func (w request) show(
+	got workspace.File,
+	o *output,
+	read func(workspace.Range) (workspace.File, error),
+) (from, to int, err error) {
 	if shown := rangesText(w.ranges, got.Lines); shown != "" {
 		fmt.Fprintf(&o.b, "File: %s (lines %s of %d)\n", got.Path, shown, got.Lines)
 	} else if fmt.Fprintf(&o.b, "File: %s (%d line%s)\n", got.Path, got.Lines, tools.Plural(got.Lines)); got.Lines == 0 {
@@ -310,7 +367,12 @@ func (w request) show(got workspace.File, o *output, read func(workspace.Range) 
 
 // chunkOf returns the lines of a range. If got lacks them, it reads more, up to line
 // last.
-func chunkOf(got *workspace.File, want workspace.Range, last int, read func(workspace.Range) (workspace.File, error)) ([]string, error) {
+func chunkOf(
+	got *workspace.File,
+	want workspace.Range,
+	last int,
+	read func(workspace.Range) (workspace.File, error),
+) ([]string, error) {
 	cut := func() ([]string, bool) {
 		for _, c := range got.Chunks {
 			if c.From <= want.From && c.From+len(c.Lines) > want.To {
@@ -354,7 +416,13 @@ func (o *output) number(at workspace.Range, lines []string) int {
 		case part == s:
 			o.b.WriteString(s)
 		default:
-			fmt.Fprintf(&o.b, `%s… [line cut: for more, "lines": "%d", "column": %d]`, part, at.From+i, max(at.Column, 1)+utf8.RuneCountInString(part))
+			fmt.Fprintf(
+				&o.b,
+				`%s… [line cut: for more, "lines": "%d", "column": %d]`,
+				part,
+				at.From+i,
+				max(at.Column, 1)+utf8.RuneCountInString(part),
+			)
 		}
 		o.b.WriteByte('\n')
 		o.room -= o.b.Len() - n

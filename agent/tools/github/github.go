@@ -71,16 +71,49 @@ const (
 )
 
 // words are the names of the parts.
-var words = [...]string{Issue: "issue", Comments: "comments", PullRequest: "pull_request", Diff: "diff", ReviewThreads: "review_threads", Checks: "checks", JobLog: "job_log"}
+var words = [...]string{
+	Issue:         "issue",
+	Comments:      "comments",
+	PullRequest:   "pull_request",
+	Diff:          "diff",
+	ReviewThreads: "review_threads",
+	Checks:        "checks",
+	JobLog:        "job_log",
+}
 
 var (
-	what   = tools.Param{Name: "what", Required: true, Doc: "Which.", Enum: words[:], Aliases: []string{"part", "kind", "resource", "type"}}
+	what = tools.Param{
+		Name:     "what",
+		Required: true,
+		Doc:      "Which.",
+		Enum:     words[:],
+		Aliases:  []string{"part", "kind", "resource", "type"},
+	}
 	number = tools.Param{Name: "number", Form: tools.Number, Doc: "Issue or pull request; this thread's own when absent.",
 		Aliases: []string{"issue_number", "pull_number", "pr_number", "issue", "pull_request", "pr", "id"}}
-	path     = tools.Param{Name: "path", Doc: "For diff: only this file.", Aliases: []string{"file", "filename", "file_path"}}
-	job      = tools.Param{Name: "job", Form: tools.Number, Doc: "For job_log: its number, from checks.", Aliases: []string{"job_id"}}
-	before   = tools.Param{Name: "before", Form: tools.Number, Doc: "For what is older.", Aliases: []string{"cursor", "older_than"}}
-	after    = tools.Param{Name: "after", Form: tools.Number, Doc: "With path: from this line on.", Aliases: []string{"offset", "start_line"}}
+	path = tools.Param{
+		Name:    "path",
+		Doc:     "For diff: only this file.",
+		Aliases: []string{"file", "filename", "file_path"},
+	}
+	job = tools.Param{
+		Name:    "job",
+		Form:    tools.Number,
+		Doc:     "For job_log: its number, from checks.",
+		Aliases: []string{"job_id"},
+	}
+	before = tools.Param{
+		Name:    "before",
+		Form:    tools.Number,
+		Doc:     "For what is older.",
+		Aliases: []string{"cursor", "older_than"},
+	}
+	after = tools.Param{
+		Name:    "after",
+		Form:    tools.Number,
+		Doc:     "With path: from this line on.",
+		Aliases: []string{"offset", "start_line"},
+	}
 	maxParam = tools.Param{Name: "max", Form: tools.Number, Aliases: []string{"limit", "count", "per_page"}}
 )
 
@@ -95,14 +128,69 @@ func Tools(source Source, nonce string) []tools.Tool {
 	needed := job
 	needed.Required, needed.Aliases = true, []string{"job_id", "id"}
 	return []tools.Tool{
-		r.tool(0, tools.Sheet{Name: "github", Doc: doc, Aliases: []string{"github_read", "read_github"}, Example: `{"what":"checks"}`, Params: []tools.Param{what, number, path, job, before, after, maxParam}}),
-		r.tool(Issue, tools.Sheet{Name: "github_issue", Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}}),
-		r.tool(Comments, tools.Sheet{Name: "github_comments", Aliases: []string{"get_issue_comments", "read_comments", "list_comments"}, Params: []tools.Param{number, before, maxParam}}),
-		r.tool(PullRequest, tools.Sheet{Name: "github_pull_request", Aliases: []string{"get_pull_request", "read_pull_request"}, Params: []tools.Param{number}}),
-		r.tool(Diff, tools.Sheet{Name: "github_pull_request_diff", Aliases: []string{"get_pull_request_diff", "pull_request_diff"}, Params: []tools.Param{number, path, after}}),
-		r.tool(ReviewThreads, tools.Sheet{Name: "github_review_threads", Aliases: []string{"get_review_comments", "review_comments"}, Params: []tools.Param{number}}),
-		r.tool(Checks, tools.Sheet{Name: "github_checks", Aliases: []string{"get_checks", "check_runs", "list_checks"}, Params: []tools.Param{number}}),
-		r.tool(JobLog, tools.Sheet{Name: "github_job_log", Aliases: []string{"get_job_logs", "job_log", "read_job_log"}, Example: `{"job":4711}`, Params: []tools.Param{needed, before}}),
+		r.tool(
+			0,
+			tools.Sheet{
+				Name:    "github",
+				Doc:     doc,
+				Aliases: []string{"github_read", "read_github"},
+				Example: `{"what":"checks"}`,
+				Params:  []tools.Param{what, number, path, job, before, after, maxParam},
+			},
+		),
+		r.tool(
+			Issue,
+			tools.Sheet{Name: "github_issue", Aliases: []string{"get_issue", "read_issue"}, Params: []tools.Param{number}},
+		),
+		r.tool(
+			Comments,
+			tools.Sheet{
+				Name:    "github_comments",
+				Aliases: []string{"get_issue_comments", "read_comments", "list_comments"},
+				Params:  []tools.Param{number, before, maxParam},
+			},
+		),
+		r.tool(
+			PullRequest,
+			tools.Sheet{
+				Name:    "github_pull_request",
+				Aliases: []string{"get_pull_request", "read_pull_request"},
+				Params:  []tools.Param{number},
+			},
+		),
+		r.tool(
+			Diff,
+			tools.Sheet{
+				Name:    "github_pull_request_diff",
+				Aliases: []string{"get_pull_request_diff", "pull_request_diff"},
+				Params:  []tools.Param{number, path, after},
+			},
+		),
+		r.tool(
+			ReviewThreads,
+			tools.Sheet{
+				Name:    "github_review_threads",
+				Aliases: []string{"get_review_comments", "review_comments"},
+				Params:  []tools.Param{number},
+			},
+		),
+		r.tool(
+			Checks,
+			tools.Sheet{
+				Name:    "github_checks",
+				Aliases: []string{"get_checks", "check_runs", "list_checks"},
+				Params:  []tools.Param{number},
+			},
+		),
+		r.tool(
+			JobLog,
+			tools.Sheet{
+				Name:    "github_job_log",
+				Aliases: []string{"get_job_logs", "job_log", "read_job_log"},
+				Example: `{"job":4711}`,
+				Params:  []tools.Param{needed, before},
+			},
+		),
 	}
 }
 

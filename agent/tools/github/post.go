@@ -37,8 +37,10 @@ func Posts(on Board) []tools.Tool {
 	return []tools.Tool{
 		post(on, tools.Sheet{
 			Name: "add_issue_comment", Aliases: []string{"create_comment", "comment", "post_comment"},
-			Doc:     "Comment in this thread what people must know before the end. Your last words are posted anyway.",
-			Params:  []tools.Param{{Name: "body", Required: true, Doc: "Markdown.", Aliases: []string{"comment", "text", "content", "message"}}},
+			Doc: "Comment in this thread what people must know before the end. Your last words are posted anyway.",
+			Params: []tools.Param{
+				{Name: "body", Required: true, Doc: "Markdown.", Aliases: []string{"comment", "text", "content", "message"}},
+			},
 			Example: `{"body":"The test needs a database."}`,
 		}, func(a tools.Args) (Post, error) {
 			body, err := a.Need("body")
@@ -51,8 +53,20 @@ func Posts(on Board) []tools.Tool {
 			Name: "add_labels", Aliases: []string{"add_label", "label", "label_issue", "set_labels"},
 			Doc: "Label this thread, as the repository's labels are called.",
 			Params: []tools.Param{
-				{Name: "labels", Form: tools.Free, Doc: "To put on.", Schema: list, Aliases: []string{"label", "name", "names", "add"}},
-				{Name: "remove", Form: tools.Free, Doc: "To take off.", Schema: list, Aliases: []string{"remove_labels", "remove_label", "off"}},
+				{
+					Name:    "labels",
+					Form:    tools.Free,
+					Doc:     "To put on.",
+					Schema:  list,
+					Aliases: []string{"label", "name", "names", "add"},
+				},
+				{
+					Name:    "remove",
+					Form:    tools.Free,
+					Doc:     "To take off.",
+					Schema:  list,
+					Aliases: []string{"remove_labels", "remove_label", "off"},
+				},
 			},
 			Example: `{"labels":["bug"],"remove":["triage"]}`,
 		}, labels),
@@ -69,7 +83,8 @@ func labels(a tools.Args) (p Post, err error) {
 		}
 		list := len(a.Items(name)) > 1 // a label in a list may contain a comma
 		for label := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '\n' || r == ',' && !list }) {
-			if label = strings.TrimSpace(label); label != "" && !slices.ContainsFunc(*into, func(l string) bool { return strings.EqualFold(l, label) }) {
+			if label = strings.TrimSpace(label); label != "" &&
+				!slices.ContainsFunc(*into, func(l string) bool { return strings.EqualFold(l, label) }) {
 				*into = append(*into, label)
 			}
 		}
@@ -105,7 +120,10 @@ func post(on Board, s tools.Sheet, read func(tools.Args) (Post, error)) tools.To
 				return tools.Result{}, err
 			}
 			if p.Comment == "" {
-				return tools.Result{Content: "The labels of this thread are changed.", Title: untrusted.EscapeLine(p.labelChanges("Labelled ", "took off "))}, nil
+				return tools.Result{
+					Content: "The labels of this thread are changed.",
+					Title:   untrusted.EscapeLine(p.labelChanges("Labelled ", "took off ")),
+				}, nil
 			}
 			return tools.Result{Content: "The comment stands in this thread.", Title: "Commented"}, nil
 		})

@@ -12,7 +12,10 @@ import (
 // Otherwise the new lines must leave the same brackets open as the old ones.
 func lexical(c change) error {
 	name := c.name
-	hash := !strings.Contains(" .ts .tsx .js .jsx .mjs .cjs .java .c .h .cc .cpp .cs .rs .kt .swift .scala .go .php .css .scss ", " "+strings.ToLower(path.Ext(name))+" ")
+	hash := !strings.Contains(
+		" .ts .tsx .js .jsx .mjs .cjs .java .c .h .cc .cpp .cs .rs .kt .swift .scala .go .php .css .scss ",
+		" "+strings.ToLower(path.Ext(name))+" ",
+	)
 	if strings.HasSuffix(name, ".py") || strings.HasSuffix(name, ".pyi") {
 		if err := indents(c.old, c.with); err != nil {
 			return err
@@ -68,7 +71,8 @@ func nextCode(text string, i int, hash bool) int {
 		return skipString(text, i)
 	case !hash && strings.HasPrefix(text[i:], "/*"):
 		return skipPast(text, i+2, "*/")
-	case hash && c == '#' && (i == 0 || strings.IndexByte(" \t\n([{,;:)", text[i-1]) >= 0), !hash && strings.HasPrefix(text[i:], "//"):
+	case hash && c == '#' && (i == 0 || strings.IndexByte(" \t\n([{,;:)", text[i-1]) >= 0),
+		!hash && strings.HasPrefix(text[i:], "//"):
 		if n := skipPast(text, i, "\n"); n >= 0 {
 			return n
 		}

@@ -15,7 +15,11 @@ const maxFile = 4 << 20
 
 // place reads the location of a finding, and returns the text of its file. Removed
 // lines are in no file; they are looked up later in GitHub's diff.
-func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (text []string, notes []string, err error) {
+func (r reporter) place(
+	ctx context.Context,
+	a tools.Args,
+	f *session.Finding,
+) (text []string, notes []string, err error) {
 	if f.Path, err = r.Path(ctx, a); err != nil {
 		return nil, nil, err
 	}
@@ -31,7 +35,11 @@ func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (
 	case f.End != 0 && f.End < f.Line:
 		return nil, nil, a.Wrong("end_line %d is before line %d", f.End, f.Line)
 	case f.Last()-f.Line >= maxLines:
-		return nil, nil, a.Wrong("a finding about %s is about none of them: name the few that are wrong, at most %d", lines(f.Last()-f.Line+1), maxLines)
+		return nil, nil, a.Wrong(
+			"a finding about %s is about none of them: name the few that are wrong, at most %d",
+			lines(f.Last()-f.Line+1),
+			maxLines,
+		)
 	}
 	if f.End == f.Line {
 		f.End = 0
@@ -52,7 +60,12 @@ func (r reporter) place(ctx context.Context, a tools.Args, f *session.Finding) (
 		notes = append(notes, note)
 	}
 	if f.Last() > len(text) { //control:finding-in-the-file
-		return nil, nil, a.Wrong("%s has %s, so there is no line %d; read it again for the right number", f.Path, lines(len(text)), f.Last())
+		return nil, nil, a.Wrong(
+			"%s has %s, so there is no line %d; read it again for the right number",
+			f.Path,
+			lines(len(text)),
+			f.Last(),
+		)
 	}
 	return text, notes, nil
 }
@@ -87,15 +100,21 @@ func follow(f *session.Finding, text []string, quoted string) (note string) {
 }
 
 // definition matches the first line of a named declaration in the most common languages.
-var definition = pattern.Lazy(`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
-	`(?:func(?:\s*\([^)]*\))?|def|class|interface|trait|impl|struct|enum|fn|function\*?|module|namespace|type|object|record|sub|method)\s+([A-Za-z_$][\w$.]*)`)
+var definition = pattern.Lazy(
+	`^(?:export |default |public |private |protected |internal |static |abstract |final |async |override |virtual |pub(?:\([a-z]+\))? |unsafe |extern |inline |const fn |@\w+ )*` +
+		`(?:func(?:\s*\([^)]*\))?|def|class|interface|trait|impl|struct|enum|fn|function\*?|module|namespace|type|object|record|sub|method)\s+([A-Za-z_$][\w$.]*)`,
+)
 
 // assigned matches a function that is named by an assignment, and method one that is
 // named by its place in a class.
 var (
-	assigned = pattern.Lazy(`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`)
-	method   = pattern.Lazy(`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`)
-	keyword  = pattern.Lazy(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
+	assigned = pattern.Lazy(
+		`^(?:export )?(?:const|let|var)\s+([A-Za-z_$][\w$]*)\s*(?::[^=]+)?=\s*(?:async\s*)?(?:function\b|\(.*\)\s*(?::.*)?=>|[\w$]+\s*=>)`,
+	)
+	method = pattern.Lazy(
+		`^(?:(?:public|private|protected|static|async|override|readonly|get|set|final|virtual|[\w<>\[\],.?]+)\s+)*([A-Za-z_$][\w$]*)\s*\([^;]*\)[^;]*\{\s*$`,
+	)
+	keyword = pattern.Lazy(`^(?:if|for|while|switch|catch|return|else|do|try|with|match|loop|select)$`)
 )
 
 // enclosing returns the name of the definition around a line, by indentation: the

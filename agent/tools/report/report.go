@@ -40,21 +40,75 @@ func reportFinding(k *tools.Kit) tools.Tool {
 		return nil
 	}
 	r := reporter{k}
-	return tools.New(tools.Sheet{Name: "report_finding", Doc: reportFindingDoc, Kind: policy.Converse, Essential: true, Modes: []string{"review", "security"},
-		Aliases: []string{"add_finding", "report_issue", "report_bug", "add_review_comment", "review_comment", "add_comment", "finding"},
-		Params: []tools.Param{
-			tools.PathParam("File, relative to the workspace root.", true),
-			{Name: "line", Form: tools.Number, Required: true, Doc: "First wrong line.", Aliases: []string{"start_line", "line_start", "from_line", "from", "line_number", "lineno"}},
-			{Name: "end_line", Few: true, Form: tools.Number, Doc: "Last one, when there are several.", Aliases: []string{"line_end", "to_line", "to", "last_line"}},
-			{Name: "code", Doc: "The first of them, copied.", Aliases: []string{"quote", "snippet", "existing_code", "line_text"}},
-			{Name: "side", Doc: "old for removed lines.", Enum: []string{"new", "old"}},
-			{Name: "severity", Required: true, Doc: "high: wrong results, lost data, a hole.", Enum: []string{"high", "medium", "low"}, Aliases: []string{"level", "priority", "importance"}},
-			{Name: "claim", Required: true, Doc: "What is wrong, in one sentence.", Aliases: []string{"title", "summary", "message", "issue", "problem", "finding"}},
-			{Name: "why", Required: true, Doc: "An input or steps that show it, and what happens.", Aliases: []string{"reason", "explanation", "description", "details", "body", "evidence", "because"}},
-			{Name: "suggestion", Few: true, Doc: "What is to stand in place of these lines, complete and indented.", Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"}},
+	return tools.New(
+		tools.Sheet{
+			Name:      "report_finding",
+			Doc:       reportFindingDoc,
+			Kind:      policy.Converse,
+			Essential: true,
+			Modes:     []string{"review", "security"},
+			Aliases: []string{
+				"add_finding",
+				"report_issue",
+				"report_bug",
+				"add_review_comment",
+				"review_comment",
+				"add_comment",
+				"finding",
+			},
+			Params: []tools.Param{
+				tools.PathParam("File, relative to the workspace root.", true),
+				{
+					Name:     "line",
+					Form:     tools.Number,
+					Required: true,
+					Doc:      "First wrong line.",
+					Aliases:  []string{"start_line", "line_start", "from_line", "from", "line_number", "lineno"},
+				},
+				{
+					Name:    "end_line",
+					Few:     true,
+					Form:    tools.Number,
+					Doc:     "Last one, when there are several.",
+					Aliases: []string{"line_end", "to_line", "to", "last_line"},
+				},
+				{
+					Name:    "code",
+					Doc:     "The first of them, copied.",
+					Aliases: []string{"quote", "snippet", "existing_code", "line_text"},
+				},
+				{Name: "side", Doc: "old for removed lines.", Enum: []string{"new", "old"}},
+				{
+					Name:     "severity",
+					Required: true,
+					Doc:      "high: wrong results, lost data, a hole.",
+					Enum:     []string{"high", "medium", "low"},
+					Aliases:  []string{"level", "priority", "importance"},
+				},
+				{
+					Name:     "claim",
+					Required: true,
+					Doc:      "What is wrong, in one sentence.",
+					Aliases:  []string{"title", "summary", "message", "issue", "problem", "finding"},
+				},
+				{
+					Name:     "why",
+					Required: true,
+					Doc:      "An input or steps that show it, and what happens.",
+					Aliases:  []string{"reason", "explanation", "description", "details", "body", "evidence", "because"},
+				},
+				{
+					Name:    "suggestion",
+					Few:     true,
+					Doc:     "What is to stand in place of these lines, complete and indented.",
+					Aliases: []string{"replacement", "suggested_replacement", "fix", "suggested_fix", "new_code", "suggested_code"},
+				},
+			},
+			Example: `{"path":"PATH","line":12,"severity":"high","claim":"What is wrong.","why":"Steps that show it."}`,
 		},
-		Example: `{"path":"PATH","line":12,"severity":"high","claim":"What is wrong.","why":"Steps that show it."}`},
-		r.intent, r.run)
+		r.intent,
+		r.run,
+	)
 }
 
 func (r reporter) intent(ctx context.Context, a tools.Args) (policy.Action, error) {
@@ -81,7 +135,11 @@ func (r reporter) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 	if len(notes) > 0 {
 		text += " " + strings.Join(notes, " ")
 	}
-	return tools.Result{Content: text + " Go on with the review.", Title: "Found something in " + f.Where(), Finding: &f}, nil
+	return tools.Result{
+		Content: text + " Go on with the review.",
+		Title:   "Found something in " + f.Where(),
+		Finding: &f,
+	}, nil
 }
 
 // read reads a finding. It also returns notes on corrected input, and the code of the

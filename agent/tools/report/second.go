@@ -30,7 +30,14 @@ func (r reporter) look(ctx context.Context, f *session.Finding, text []string) {
 		window = caps.Window()
 	}
 	var said strings.Builder
-	for p, err := range r.Model.Stream(ctx, llm.Request{Messages: []llm.Message{{Role: llm.RoleUser, Content: question(f, text)}}, Context: window, MaxTokens: maxVerdict}) {
+	for p, err := range r.Model.Stream(ctx, llm.Request{
+		Messages: []llm.Message{{
+			Role:    llm.RoleUser,
+			Content: question(f, text),
+		}},
+		Context:   window,
+		MaxTokens: maxVerdict,
+	}) {
 		if err != nil {
 			f.Unsure = "nobody could take a second look, because the model did not answer."
 			return
@@ -67,7 +74,9 @@ func question(f *session.Finding, text []string) string {
 
 var (
 	thought = pattern.Lazy(`(?s)^.*</think(?:ing)?>`)
-	ruling  = pattern.Lazy(`(?i)^[\s*_#>"'` + "`" + `]*(?:verdict|answer)?[\s:*_]*(stands|refuted|unsure)\b[\s.:,*_'"—–` + "`" + `-]*`)
+	ruling  = pattern.Lazy(
+		`(?i)^[\s*_#>"'` + "`" + `]*(?:verdict|answer)?[\s:*_]*(stands|refuted|unsure)\b[\s.:,*_'"—–` + "`" + `-]*`,
+	)
 )
 
 // verdictOf parses the answer. The verdict is "" unless the answer begins with one.

@@ -22,7 +22,16 @@ func findFiles(k *tools.Kit) tools.Tool {
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path", "target_directory")
 	f := finder{k}
 	return tools.New(tools.Sheet{Name: "find_files", Doc: findFilesDoc, Kind: policy.Read,
-		Aliases: []string{"glob", "find_file", "file_search", "glob_search", "find", "find_by_name", "search_file_names", "find_path"},
+		Aliases: []string{
+			"glob",
+			"find_file",
+			"file_search",
+			"glob_search",
+			"find",
+			"find_by_name",
+			"search_file_names",
+			"find_path",
+		},
 		Params: []tools.Param{
 			{Name: "name", Doc: "Such as config, or a glob: **/*_test.go.",
 				Aliases: []string{"pattern", "glob_pattern", "query", "filename", "file_name", "glob", "q"}, Required: true},

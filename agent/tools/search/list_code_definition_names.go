@@ -36,7 +36,20 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 	at.Aliases = append(at.Aliases, "dir", "directory", "folder", "dir_path", "target_directory")
 	d := definer{k}
 	return tools.New(tools.Sheet{Name: "list_code_definition_names", Doc: definitionsDoc, Kind: policy.Read,
-		Aliases: []string{"list_code_definitions", "list_definitions", "get_outline", "file_outline", "outline", "code_outline", "get_file_outline", "list_symbols", "get_symbols_overview", "get_document_symbols", "document_symbols", "view_code_outline"},
+		Aliases: []string{
+			"list_code_definitions",
+			"list_definitions",
+			"get_outline",
+			"file_outline",
+			"outline",
+			"code_outline",
+			"get_file_outline",
+			"list_symbols",
+			"get_symbols_overview",
+			"get_document_symbols",
+			"document_symbols",
+			"view_code_outline",
+		},
 		Params: []tools.Param{
 			at,
 			{Name: "glob", Aliases: []string{"file_pattern", "pattern", "include", "file_glob"}},
@@ -127,7 +140,14 @@ func outlineText(o workspace.Outline, of string) string {
 		}
 	}
 	if o.More > 0 {
-		fmt.Fprintf(&b, "\n[%d more definitions in %d more file%s not shown: what others use comes first; ask for a file, or a directory below %s]\n", o.Left, o.More, tools.Plural(o.More), of)
+		fmt.Fprintf(
+			&b,
+			"\n[%d more definitions in %d more file%s not shown: what others use comes first; ask for a file, or a directory below %s]\n",
+			o.Left,
+			o.More,
+			tools.Plural(o.More),
+			of,
+		)
 	} else if o.Left > 0 && len(o.Files) == 1 {
 		b.WriteString("[search_workspace finds them by name]\n")
 	}
@@ -142,9 +162,17 @@ func outlineText(o workspace.Outline, of string) string {
 
 // others handles languages that the outline does not know. It uses universal-ctags if
 // the workspace has it.
-func (d definer) others(ctx context.Context, q workspace.OutlineQuery, o workspace.Outline, title string) (tools.Result, error) {
+func (d definer) others(
+	ctx context.Context,
+	q workspace.OutlineQuery,
+	o workspace.Outline,
+	title string,
+) (tools.Result, error) {
 	say := func(why string) (tools.Result, error) {
-		return tools.Result{Content: fmt.Sprintf("No outline of %s: %s. Use search_workspace, or read_file.", cmp.Or(q.Glob, q.Path), why), Title: title}, nil
+		return tools.Result{
+			Content: fmt.Sprintf("No outline of %s: %s. Use search_workspace, or read_file.", cmp.Or(q.Glob, q.Path), why),
+			Title:   title,
+		}, nil
 	}
 	known := "what is defined in " + strings.Join(o.Unknown, ", ") + " files is not known here"
 	if _, err := d.Files.List(ctx, q.Path, false, 1); err == nil {
@@ -173,7 +201,10 @@ func (d definer) tags(ctx context.Context, p string) ([]string, error) {
 	if d.Start == nil {
 		return nil, fs.ErrNotExist
 	}
-	prog, err := d.Start.Start(ctx, workspace.Program{Argv: []string{"ctags", "--options=NONE", "-x", "--_xformat=%n %K %N", "./" + p}})
+	prog, err := d.Start.Start(
+		ctx,
+		workspace.Program{Argv: []string{"ctags", "--options=NONE", "-x", "--_xformat=%n %K %N", "./" + p}},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -24,15 +24,18 @@ func listFiles(k *tools.Kit) tools.Tool {
 	dir.Few = true
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "target_directory", "relative_workspace_path")
 	l := lister{k}
-	return tools.New(tools.Sheet{Name: "list_files", Doc: listFilesDoc, Few: "List a directory.", Kind: policy.Read, Essential: true,
-		Aliases: []string{"list_dir", "list_directory", "ls", "list_folder"},
-		Params: []tools.Param{
-			dir,
-			{Name: "recursive", Form: tools.Flag, Doc: "With all that is below.", Aliases: []string{"recurse", "is_recursive"}},
-			{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results"}},
-		},
-		Example: `{"path":".","recursive":true}`},
-		l.intent, l.run)
+	return tools.New(
+		tools.Sheet{Name: "list_files", Doc: listFilesDoc, Few: "List a directory.", Kind: policy.Read, Essential: true,
+			Aliases: []string{"list_dir", "list_directory", "ls", "list_folder"},
+			Params: []tools.Param{
+				dir,
+				{Name: "recursive", Form: tools.Flag, Doc: "With all that is below.", Aliases: []string{"recurse", "is_recursive"}},
+				{Name: "max", Form: tools.Number, Aliases: []string{"limit", "max_results"}},
+			},
+			Example: `{"path":".","recursive":true}`},
+		l.intent,
+		l.run,
+	)
 }
 
 type lister struct{ *tools.Kit }

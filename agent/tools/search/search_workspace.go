@@ -30,26 +30,50 @@ func searchWorkspace(k *tools.Kit) tools.Tool {
 	dir.Few = true
 	dir.Aliases = append(dir.Aliases, "dir", "directory", "folder", "dir_path")
 	s := searcher{k}
-	return tools.New(tools.Sheet{Name: "search_workspace", Doc: searchWorkspaceDoc, Few: "Search the text of all files.", Kind: policy.Read, Essential: true,
-		Aliases: []string{"search_files", "grep", "grep_search", "search_file_content", "search_code", "ripgrep", "search", "search_in_files", "find_in_files", "search_text"},
-		Params: []tools.Param{
-			{Name: "query", Doc: "What to look for.",
-				Aliases: []string{"pattern", "search", "text", "search_term", "q"}, Asked: true},
-			{Name: "isRegex", Form: tools.Free, Schema: `{"type":"boolean"}`, Doc: "RE2.",
-				Aliases: []string{"regex", "use_regex", "is_regexp", "regexp"}},
-			dir,
-			{Name: "include", Doc: "Only files that match this glob, such as **/*.go.",
-				Aliases: []string{"glob", "file_pattern", "include_pattern", "includes", "file_glob", "include_glob"}},
-			{Name: "context", Form: tools.Number, Aliases: []string{"context_lines", "lines_of_context", "C"}},
-			{Name: "before", Form: tools.Number, Aliases: []string{"B", "before_context"}},
-			{Name: "after", Form: tools.Number, Aliases: []string{"A", "after_context"}},
-			{Name: "caseSensitive", Form: tools.Flag, Aliases: []string{"case_sensitive", "match_case"}},
-			{Name: "ignoreCase", Form: tools.Flag, Aliases: []string{"ignore_case", "i", "case_insensitive"}},
-			{Name: "n", Form: tools.Flag, Aliases: []string{"line_numbers", "show_line_numbers"}}, // line numbers are always shown
-			{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
+	return tools.New(
+		tools.Sheet{
+			Name:      "search_workspace",
+			Doc:       searchWorkspaceDoc,
+			Few:       "Search the text of all files.",
+			Kind:      policy.Read,
+			Essential: true,
+			Aliases: []string{
+				"search_files",
+				"grep",
+				"grep_search",
+				"search_file_content",
+				"search_code",
+				"ripgrep",
+				"search",
+				"search_in_files",
+				"find_in_files",
+				"search_text",
+			},
+			Params: []tools.Param{
+				{Name: "query", Doc: "What to look for.",
+					Aliases: []string{"pattern", "search", "text", "search_term", "q"}, Asked: true},
+				{Name: "isRegex", Form: tools.Free, Schema: `{"type":"boolean"}`, Doc: "RE2.",
+					Aliases: []string{"regex", "use_regex", "is_regexp", "regexp"}},
+				dir,
+				{Name: "include", Doc: "Only files that match this glob, such as **/*.go.",
+					Aliases: []string{"glob", "file_pattern", "include_pattern", "includes", "file_glob", "include_glob"}},
+				{Name: "context", Form: tools.Number, Aliases: []string{"context_lines", "lines_of_context", "C"}},
+				{Name: "before", Form: tools.Number, Aliases: []string{"B", "before_context"}},
+				{Name: "after", Form: tools.Number, Aliases: []string{"A", "after_context"}},
+				{Name: "caseSensitive", Form: tools.Flag, Aliases: []string{"case_sensitive", "match_case"}},
+				{Name: "ignoreCase", Form: tools.Flag, Aliases: []string{"ignore_case", "i", "case_insensitive"}},
+				{
+					Name:    "n",
+					Form:    tools.Flag,
+					Aliases: []string{"line_numbers", "show_line_numbers"},
+				}, // line numbers are always shown
+				{Name: "max_results", Form: tools.Number, Aliases: []string{"max", "limit", "head_limit"}},
+			},
+			Example: `{"query":"TEXT"}`,
 		},
-		Example: `{"query":"TEXT"}`},
-		s.intent, s.run)
+		s.intent,
+		s.run,
+	)
 }
 
 type searcher struct{ *tools.Kit }
@@ -155,7 +179,10 @@ func (s searcher) run(ctx context.Context, a tools.Args, _ tools.Progress) (tool
 		if q.Regex {
 			hint = "Try a simpler pattern."
 		}
-		return tools.Result{Content: fmt.Sprintf("No matches for %q in %s. %s", q.Pattern, place(q.Path), hint), Title: "Searched " + q.Pattern + " (0)"}, nil
+		return tools.Result{
+			Content: fmt.Sprintf("No matches for %q in %s. %s", q.Pattern, place(q.Path), hint),
+			Title:   "Searched " + q.Pattern + " (0)",
+		}, nil
 	}
 	return tools.Result{Content: text, Title: fmt.Sprintf("Searched %s (%d)", q.Pattern, hits+m.Left)}, nil
 }
@@ -191,7 +218,12 @@ func formatMatches(m workspace.Matches, most int) (string, int) {
 		hits += hitsOf(f)
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "\n[%d more match%s not shown; narrow the search]\n", left, map[bool]string{true: "", false: "es"}[left == 1])
+		fmt.Fprintf(
+			&b,
+			"\n[%d more match%s not shown; narrow the search]\n",
+			left,
+			map[bool]string{true: "", false: "es"}[left == 1],
+		)
 	}
 	return b.String(), hits
 }

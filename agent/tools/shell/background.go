@@ -86,7 +86,16 @@ func (j *jobs) News() (say []string) {
 		case b.how == "":
 			say = append(say, fmt.Sprintf("%s (%s) still runs in the background.", b.id, firstLine(b.line)))
 		case !b.told:
-			say = append(say, fmt.Sprintf("%s (%s) ended in the background: %s; read_output {\"id\":%q} shows what it printed.", b.id, firstLine(b.line), b.how, b.id))
+			say = append(
+				say,
+				fmt.Sprintf(
+					"%s (%s) ended in the background: %s; read_output {\"id\":%q} shows what it printed.",
+					b.id,
+					firstLine(b.line),
+					b.how,
+					b.id,
+				),
+			)
 			b.told = true
 		}
 		b.mu.Unlock()
@@ -111,7 +120,10 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 		return tools.Result{}, errors.New("no command runs in the background here")
 	}
 	if r.running() >= maxJobs { //control:bounded-jobs
-		return tools.Result{}, fmt.Errorf("%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}", maxJobs)
+		return tools.Result{}, fmt.Errorf(
+			"%d commands run in the background, which is the most: stop one with read_output {\"id\":…,\"stop\":true}",
+			maxJobs,
+		)
 	}
 	conn, err := r.Start.Start(ctx, workspace.Program{Argv: []string{"sh", "-c", launcher, cmd.Line}, Cwd: cmd.Cwd})
 	if err != nil {
@@ -122,8 +134,17 @@ func (r runner) detach(ctx context.Context, cmd workspace.Command) (tools.Result
 	r.list = append(r.list, b)
 	r.jobs.mu.Unlock()
 	go b.follow() // until the workspace ends, at the latest
-	say := fmt.Sprintf("[It runs in the background as %s. read_output {\"id\":%q,\"wait\":30} waits for its end, or with \"search\" for a line; \"stop\":true ends it. It ends with the workspace.]", b.id, b.id)
-	return tools.Result{Content: say, Title: "Started " + firstLine(cmd.Line) + " in the background", Handle: b.id, Dir: r.dir()}, nil
+	say := fmt.Sprintf(
+		"[It runs in the background as %s. read_output {\"id\":%q,\"wait\":30} waits for its end, or with \"search\" for a line; \"stop\":true ends it. It ends with the workspace.]",
+		b.id,
+		b.id,
+	)
+	return tools.Result{
+		Content: say,
+		Title:   "Started " + firstLine(cmd.Line) + " in the background",
+		Handle:  b.id,
+		Dir:     r.dir(),
+	}, nil
 }
 
 // follow reads the output of a command until it ends.

@@ -46,7 +46,10 @@ func (k *kept) keepAll(res *tools.Result, out string) {
 	}
 	k.mu.Unlock()
 	if full {
-		res.Content += fmt.Sprintf("\n[What is missing here is not kept: the session keeps at most %d MiB. Print less, or into a file.]", maxKept>>20)
+		res.Content += fmt.Sprintf(
+			"\n[What is missing here is not kept: the session keeps at most %d MiB. Print less, or into a file.]",
+			maxKept>>20,
+		)
 		return
 	}
 	res.Output, res.Handle = out, k.handle("o")
@@ -54,8 +57,15 @@ func (k *kept) keepAll(res *tools.Result, out string) {
 	if to < from {
 		from, to = 1, lines
 	}
-	res.Content += fmt.Sprintf("\n[All %d line%s are kept: read_output {\"id\":%q,\"lines\":\"%d-%d\"} or {\"id\":%q,\"search\":\"error\"}]",
-		lines, tools.Plural(lines), res.Handle, from, min(to, from+pageLines-1), res.Handle)
+	res.Content += fmt.Sprintf(
+		"\n[All %d line%s are kept: read_output {\"id\":%q,\"lines\":\"%d-%d\"} or {\"id\":%q,\"search\":\"error\"}]",
+		lines,
+		tools.Plural(lines),
+		res.Handle,
+		from,
+		min(to, from+pageLines-1),
+		res.Handle,
+	)
 }
 
 // noOutput returns the error for a handle without an output.

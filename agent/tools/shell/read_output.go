@@ -28,13 +28,47 @@ const (
 
 func readOutput(r runner) tools.Tool {
 	return tools.New(tools.Sheet{Name: "read_output", Doc: readOutputDoc, Kind: policy.Execute,
-		Aliases: []string{"bash_output", "get_output", "read_terminal_output", "get_terminal_output", "get_command_output", "command_output", "terminal_output"},
+		Aliases: []string{
+			"bash_output",
+			"get_output",
+			"read_terminal_output",
+			"get_terminal_output",
+			"get_command_output",
+			"command_output",
+			"terminal_output",
+		},
 		Params: []tools.Param{
-			{Name: "id", Required: true, Doc: "Such as o1.", Aliases: []string{"handle", "output_id", "bash_id", "shell_id", "task_id", "command_id", "terminal_id", "process_id"}},
-			{Name: "lines", Form: tools.Free, Schema: `{"type":"string"}`, Doc: "Such as 1-50.", Aliases: []string{"range", "line_range", "line", "from", "offset", "start_line"}},
+			{
+				Name:     "id",
+				Required: true,
+				Doc:      "Such as o1.",
+				Aliases: []string{
+					"handle",
+					"output_id",
+					"bash_id",
+					"shell_id",
+					"task_id",
+					"command_id",
+					"terminal_id",
+					"process_id",
+				},
+			},
+			{
+				Name:    "lines",
+				Form:    tools.Free,
+				Schema:  `{"type":"string"}`,
+				Doc:     "Such as 1-50.",
+				Aliases: []string{"range", "line_range", "line", "from", "offset", "start_line"},
+			},
 			{Name: "search", Doc: "RE2.", Aliases: []string{"query", "pattern", "regex", "grep", "filter"}},
 			{Name: "tail", Form: tools.Number, Aliases: []string{"n", "last", "limit", "max_lines"}},
-			{Name: "wait", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "Seconds.", Aliases: []string{"timeout", "wait_seconds"}},
+			{
+				Name:    "wait",
+				Form:    tools.Free,
+				Schema:  `{"type":"integer"}`,
+				Doc:     "Seconds.",
+				Aliases: []string{"timeout", "wait_seconds"},
+			},
 			{Name: "stop", Form: tools.Flag, Doc: "End it.", Aliases: []string{"kill", "terminate"}},
 			{Name: "context", Form: tools.Number, Aliases: []string{"C", "context_lines"}},
 		},
@@ -137,7 +171,10 @@ func (r runner) read(ctx context.Context, a tools.Args, _ tools.Progress) (tools
 	if !ok {
 		return tools.Result{}, noOutput(r.Shelled, id)
 	}
-	return tools.Result{Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")), Title: "Read output " + id}, nil
+	return tools.Result{
+		Content: v.show(id, strings.Split(strings.TrimRight(text, "\n"), "\n")),
+		Title:   "Read output " + id,
+	}, nil
 }
 
 // show formats the requested lines with their numbers.

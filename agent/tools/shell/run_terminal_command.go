@@ -35,21 +35,64 @@ func runTerminalCommand(r runner) tools.Tool {
 	if len(r.Tests) > 0 {
 		tests = r.Tests[0]
 	}
-	return tools.New(tools.Sheet{Name: "run_terminal_command", Doc: runTerminalCommandDoc, Few: "Run a command in the shell. It has no input.", Kind: policy.Execute, Essential: true,
-		Aliases: []string{"execute_command", "run_command", "run_in_terminal", "run_terminal_cmd", "bash", "shell", "terminal", "run_shell_command", "exec_command", "run_bash_command", "execute_bash", "bash_tool", "shell_exec", "container_exec", "terminal_run", "run_shell", "run_cmd", "execute_shell", "execute_shell_command", "execute", "exec", "run"},
-		Params: []tools.Param{
-			{Name: "command", Required: true, Doc: "Command line.", Aliases: []string{"cmd", "command_line", "script", "shell_command", "commands"}},
-			{Name: "cwd", Doc: "Directory, for this command only.",
-				Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
-			{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",
-				Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
-			{Name: "description"},
-			{Name: "background", Form: tools.Flag, Doc: "For servers.", Aliases: []string{"is_background", "run_in_background", "detach", "async"}},
-			{Name: "restart", Form: tools.Flag}, // not offered: a shell is replaced automatically
+	return tools.New(
+		tools.Sheet{
+			Name:      "run_terminal_command",
+			Doc:       runTerminalCommandDoc,
+			Few:       "Run a command in the shell. It has no input.",
+			Kind:      policy.Execute,
+			Essential: true,
+			Aliases: []string{
+				"execute_command",
+				"run_command",
+				"run_in_terminal",
+				"run_terminal_cmd",
+				"bash",
+				"shell",
+				"terminal",
+				"run_shell_command",
+				"exec_command",
+				"run_bash_command",
+				"execute_bash",
+				"bash_tool",
+				"shell_exec",
+				"container_exec",
+				"terminal_run",
+				"run_shell",
+				"run_cmd",
+				"execute_shell",
+				"execute_shell_command",
+				"execute",
+				"exec",
+				"run",
+			},
+			Params: []tools.Param{
+				{
+					Name:     "command",
+					Required: true,
+					Doc:      "Command line.",
+					Aliases:  []string{"cmd", "command_line", "script", "shell_command", "commands"},
+				},
+				{Name: "cwd", Doc: "Directory, for this command only.",
+					Aliases: []string{"working_directory", "workdir", "directory", "dir", "work_dir", "path"}},
+				{Name: "timeout", Form: tools.Free, Schema: `{"type":"integer"}`, Doc: "In seconds.",
+					Aliases: []string{"timeout_seconds", "timeout_sec", "timeout_s", "timeout_ms"}},
+				{Name: "description"},
+				{
+					Name:    "background",
+					Form:    tools.Flag,
+					Doc:     "For servers.",
+					Aliases: []string{"is_background", "run_in_background", "detach", "async"},
+				},
+				{Name: "restart", Form: tools.Flag}, // not offered: a shell is replaced automatically
+			},
+			Beside:  r.jobs,
+			Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`,
+			Tests:   tests,
 		},
-		Beside:  r.jobs,
-		Example: `{"command":` + string(mend.Quote(cmp.Or(tests, "ls"))) + `}`, Tests: tests},
-		r.intent, r.run)
+		r.intent,
+		r.run,
+	)
 }
 
 type runner struct {
@@ -104,11 +147,16 @@ func (r runner) command(ctx context.Context, a tools.Args) (workspace.Command, e
 // JSON in a string.
 func argvOf(a tools.Args) (string, bool) {
 	var list []string
-	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil || len(list) < 2 {
+	if raw := tools.Unwrap(a.Values["command"]); len(raw) == 0 || raw[0] != '[' || json.Unmarshal(raw, &list) != nil ||
+		len(list) < 2 {
 		return "", false
 	}
-	option := slices.ContainsFunc(list, func(word string) bool { return strings.HasPrefix(word, "-") }) // no line begins with "-"
-	if tools.FoldKey(a.Spelled("command")) == "commands" && !option || strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
+	option := slices.ContainsFunc(
+		list,
+		func(word string) bool { return strings.HasPrefix(word, "-") },
+	) // no line begins with "-"
+	if tools.FoldKey(a.Spelled("command")) == "commands" && !option ||
+		strings.ContainsAny(strings.TrimSpace(list[0]), " \t\n;&|") {
 		return "", false
 	}
 	for i, word := range list {
@@ -157,8 +205,34 @@ func seconds(a tools.Args, name string) (time.Duration, bool, error) {
 func (r runner) isSlow(line string) bool {
 	list := r.LongCommands
 	if list == nil {
-		list = []string{"npm ", "yarn", "pnpm ", "pip ", "pip3 ", "poetry ", "uv ", "cargo ", "go build", "go test", "go vet", "go install", "make",
-			"mvn ", "./mvnw", "gradle ", "./gradlew", "dotnet ", "docker build", "bundle ", "pytest", "tox", "bazel ", "cmake ", "apt-get ", "golangci-lint"}
+		list = []string{
+			"npm ",
+			"yarn",
+			"pnpm ",
+			"pip ",
+			"pip3 ",
+			"poetry ",
+			"uv ",
+			"cargo ",
+			"go build",
+			"go test",
+			"go vet",
+			"go install",
+			"make",
+			"mvn ",
+			"./mvnw",
+			"gradle ",
+			"./gradlew",
+			"dotnet ",
+			"docker build",
+			"bundle ",
+			"pytest",
+			"tox",
+			"bazel ",
+			"cmake ",
+			"apt-get ",
+			"golangci-lint",
+		}
 	}
 	for _, part := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("&|;\n(", r) }) {
 		part = strings.TrimSpace(part)
@@ -198,7 +272,11 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	}
 	anew, err := a.Flag("restart", false)
 	if anew && err == nil {
-		_, err = r.Shell.Run(ctx, workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout}, nil) // the workspace starts a new shell
+		_, err = r.Shell.Run(
+			ctx,
+			workspace.Command{Line: "exit", Cwd: ".", Timeout: r.CommandTimeout},
+			nil,
+		) // the workspace starts a new shell
 	}
 	if err != nil {
 		return tools.Result{}, err
@@ -211,7 +289,12 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
-	out := tools.Result{Content: said, Tests: testrun.Find(cmd.Line, res, r.Tests), Title: fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)), Dir: r.dir()}
+	out := tools.Result{
+		Content: said,
+		Tests:   testrun.Find(cmd.Line, res, r.Tests),
+		Title:   fmt.Sprintf("Ran %s (%s)", firstLine(cmd.Line), how(res, cmd)),
+		Dir:     r.dir(),
+	}
 	if t := out.Tests; t != nil && t.Says != "" { //control:model-hears-no-test-ran
 		out.Content += "\n[Tests: " + t.How() + ".]"
 	}
@@ -253,11 +336,20 @@ func report(cmd workspace.Command, res workspace.CommandResult, most int) string
 	case res.Ended != "":
 		fmt.Fprintf(&b, "[Everything that ran was ended after %s: %s.]", res.Duration.Round(time.Millisecond), res.Ended)
 	case res.TimedOut:
-		fmt.Fprintf(&b, "[Timed out: killed with everything it started after %s. Give a longer timeout, or run less.]", res.Duration.Round(time.Millisecond))
+		fmt.Fprintf(
+			&b,
+			"[Timed out: killed with everything it started after %s. Give a longer timeout, or run less.]",
+			res.Duration.Round(time.Millisecond),
+		)
 	case res.Exit < 0:
 		fmt.Fprintf(&b, "[Killed by a signal after %s]", res.Duration.Round(time.Millisecond))
 	case res.Exit == killed:
-		fmt.Fprintf(&b, "[Exit code %d, %s: it was killed, as the system does with what takes more memory than the workspace has. Run less at once, or in smaller parts.]", killed, res.Duration.Round(time.Millisecond))
+		fmt.Fprintf(
+			&b,
+			"[Exit code %d, %s: it was killed, as the system does with what takes more memory than the workspace has. Run less at once, or in smaller parts.]",
+			killed,
+			res.Duration.Round(time.Millisecond),
+		)
 	default:
 		fmt.Fprintf(&b, "[Exit code %d, %s]", res.Exit, res.Duration.Round(time.Millisecond))
 	}
@@ -310,7 +402,16 @@ func cutOutput(s string, lost int64, most int) string {
 	s = strings.Join(lines, "\n")
 	if len(s) > most {
 		head, tail := s[:most/6], s[len(s)-most*5/6:]
-		s = strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[%d characters truncated]\n", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
+		s = strings.ToValidUTF8(
+			head,
+			"",
+		) + fmt.Sprintf(
+			"\n[%d characters truncated]\n",
+			len(s)-len(head)-len(tail),
+		) + strings.ToValidUTF8(
+			tail,
+			"",
+		)
 	}
 	if lost > 0 {
 		s += fmt.Sprintf("\n[%d bytes in the middle of the output were too much to keep]", lost)

@@ -58,7 +58,10 @@ func (s *standing) update(cmd workspace.Command, res workspace.CommandResult) (s
 	case res.Dir == "" || res.Left == "" && res.Dir == path.Clean(cmd.Cwd):
 	case res.Left != "":
 		s.at = "." //control:directory-clamped
-		say += fmt.Sprintf("\n[The shell was left in %s, which is gone or outside the workspace. The next command begins in the root.]", tools.Shorten(res.Left, maxOutLine))
+		say += fmt.Sprintf(
+			"\n[The shell was left in %s, which is gone or outside the workspace. The next command begins in the root.]",
+			tools.Shorten(res.Left, maxOutLine),
+		)
 	default:
 		s.at = res.Dir
 	}

@@ -18,14 +18,25 @@ var askFollowupQuestionDoc string
 const maxChoices = 8
 
 func askFollowupQuestion(*tools.Kit) tools.Tool {
-	return tools.New(tools.Sheet{Name: "ask_followup_question", Doc: askFollowupQuestionDoc, Kind: policy.Converse, Outer: true,
-		Aliases: []string{"ask_question", "ask_user", "ask_followup", "ask_follow_up_question", "ask_user_question"},
-		Params: []tools.Param{
-			{Name: "question", Required: true, Doc: "With what the person needs to know to answer it.", Aliases: []string{"text", "message", "prompt", "query"}},
-			{Name: "choices", Form: tools.Free, Schema: `{"type":"array","items":{"type":"string"}}`, Doc: "Answers to choose from.",
-				Aliases: []string{"follow_up", "followup", "options", "suggestions", "answers", "suggest", "follow_ups"}},
-		},
-		Example: `{"question":"Which database should the example use?","choices":["SQLite","PostgreSQL"]}`},
+	return tools.New(
+		tools.Sheet{Name: "ask_followup_question", Doc: askFollowupQuestionDoc, Kind: policy.Converse, Outer: true,
+			Aliases: []string{"ask_question", "ask_user", "ask_followup", "ask_follow_up_question", "ask_user_question"},
+			Params: []tools.Param{
+				{
+					Name:     "question",
+					Required: true,
+					Doc:      "With what the person needs to know to answer it.",
+					Aliases:  []string{"text", "message", "prompt", "query"},
+				},
+				{
+					Name:    "choices",
+					Form:    tools.Free,
+					Schema:  `{"type":"array","items":{"type":"string"}}`,
+					Doc:     "Answers to choose from.",
+					Aliases: []string{"follow_up", "followup", "options", "suggestions", "answers", "suggest", "follow_ups"},
+				},
+			},
+			Example: `{"question":"Which database should the example use?","choices":["SQLite","PostgreSQL"]}`},
 		func(_ context.Context, a tools.Args) (policy.Action, error) {
 			q, err := readQuestion(a)
 			return policy.Action{Kind: policy.Converse, Display: q.Display}, err
@@ -36,7 +47,8 @@ func askFollowupQuestion(*tools.Kit) tools.Tool {
 				return tools.Result{}, err
 			}
 			return tools.Result{Content: "Asked: " + q.Display, Title: "Asked a question", Ask: &q}, nil
-		})
+		},
+	)
 }
 
 func readQuestion(a tools.Args) (session.Asked, error) {

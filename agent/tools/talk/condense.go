@@ -19,6 +19,10 @@ func condense(*tools.Kit) tools.Tool {
 			return policy.Action{Kind: policy.Converse}, nil
 		},
 		func(context.Context, tools.Args, tools.Progress) (tools.Result, error) {
-			return tools.Result{Content: "The conversation so far will be summarized before your next answer.", Title: "Condensing the conversation", Condense: true}, nil
+			return tools.Result{
+				Content:  "The conversation so far will be summarized before your next answer.",
+				Title:    "Condensing the conversation",
+				Condense: true,
+			}, nil
 		})
 }

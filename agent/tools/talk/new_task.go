@@ -20,7 +20,12 @@ func newTask(*tools.Kit) tools.Tool {
 	return tools.New(tools.Sheet{Name: "new_task", Doc: newTaskDoc, Kind: policy.Converse, Outer: true,
 		Aliases: []string{"task", "subtask", "sub_task", "delegate", "spawn_agent", "dispatch_agent"},
 		Params: []tools.Param{
-			{Name: "task", Required: true, Doc: "All that it must know.", Aliases: []string{"message", "prompt", "instructions", "description", "text", "content"}},
+			{
+				Name:     "task",
+				Required: true,
+				Doc:      "All that it must know.",
+				Aliases:  []string{"message", "prompt", "instructions", "description", "text", "content"},
+			},
 			{Name: "mode", Doc: "explore when absent.", Aliases: []string{"mode_slug", "agent", "subagent_type"}},
 			{Name: "turns", Form: tools.Number, Aliases: []string{"max_turns", "limit", "budget"}},
 		},

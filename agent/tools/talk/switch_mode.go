@@ -34,8 +34,11 @@ func switchMode(*tools.Kit) tools.Tool {
 			if err != nil {
 				return tools.Result{}, err
 			}
-			return tools.Result{Content: fmt.Sprintf("The mode is now %s. %s", m.Name, m.Description), Title: "Switched to " + m.Name + " mode",
-				State: &session.Update{Mode: m.Name}}, nil
+			return tools.Result{
+				Content: fmt.Sprintf("The mode is now %s. %s", m.Name, m.Description),
+				Title:   "Switched to " + m.Name + " mode",
+				State:   &session.Update{Mode: m.Name},
+			}, nil
 		})
 }
 

@@ -7,5 +7,12 @@ import "github.com/handrail-bot/handrail/agent/tools"
 // Tools returns the tools of the family in the order in which they are offered. A tool
 // without its prerequisites is nil.
 func Tools(k *tools.Kit) []tools.Tool {
-	return []tools.Tool{updateTodoList(k), attemptCompletion(k), askFollowupQuestion(k), switchMode(k), condense(k), newTask(k)}
+	return []tools.Tool{
+		updateTodoList(k),
+		attemptCompletion(k),
+		askFollowupQuestion(k),
+		switchMode(k),
+		condense(k),
+		newTask(k),
+	}
 }

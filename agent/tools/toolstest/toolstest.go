@@ -51,7 +51,10 @@ func Open(t testing.TB, files map[string]string) *Bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ws, err := engine.Open(t.Context(), workspace.Spec{Session: "test", Source: src, State: filepath.Join(t.TempDir(), "state"), Name: "demo-project"})
+	ws, err := engine.Open(
+		t.Context(),
+		workspace.Spec{Session: "test", Source: src, State: filepath.Join(t.TempDir(), "state"), Name: "demo-project"},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,11 +106,20 @@ func (e *Engine) open(ctx context.Context, r request) (*workspace.Workspace, err
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	return workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Egress: r.Spec.Egress, Log: e.log, Release: func(ctx context.Context) error {
-		// The other side hangs up after everything has ended.
-		conn.wait(ctx)
-		return errors.Join(conn.UnixConn.Close(), r.Spec.Release())
-	}})
+	return workspace.Connect(
+		ctx,
+		workspace.Config{
+			Engine: e.Name(),
+			Conn:   conn,
+			Egress: r.Spec.Egress,
+			Log:    e.log,
+			Release: func(ctx context.Context) error {
+				// The other side hangs up after everything has ended.
+				conn.wait(ctx)
+				return errors.Join(conn.UnixConn.Close(), r.Spec.Release())
+			},
+		},
+	)
 }
 
 // dial connects, and makes one request.
@@ -180,7 +189,8 @@ func (h *hangUp) Read(p []byte) (int, error) {
 
 // Close closes the write direction.
 func (h *hangUp) Close() error {
-	if err := h.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "not connected") {
+	if err := h.CloseWrite(); err != nil && !errors.Is(err, net.ErrClosed) &&
+		!strings.Contains(err.Error(), "not connected") {
 		return err
 	}
 	return nil
@@ -248,7 +258,11 @@ func (s served) serve(ctx context.Context) error {
 	}
 	answer := response{Bounds: s.sandboxes.Bounds(ctx)}
 	if r.Version != workspace.WireVersion {
-		answer.Error = fmt.Sprintf("the server speaks version %d, not %d: run the same handrail in both containers", r.Version, workspace.WireVersion)
+		answer.Error = fmt.Sprintf(
+			"the server speaks version %d, not %d: run the same handrail in both containers",
+			r.Version,
+			workspace.WireVersion,
+		)
 	}
 	if answer.Error == "" && r.Spec == nil {
 		var err error

@@ -113,7 +113,10 @@ func (e *Engine) Check(ctx context.Context) error {
 func (e *Engine) Bounds(context.Context) workspace.Bounds {
 	b := workspace.Bounds{How: "control groups hold each session to its limits"}
 	if !e.place.OK() {
-		b.How = fmt.Sprintf("each session's processes are added up, and ended when they are over a limit; memory that the kernel holds for their sockets and pipes is not counted (%v)", e.none)
+		b.How = fmt.Sprintf(
+			"each session's processes are added up, and ended when they are over a limit; memory that the kernel holds for their sockets and pipes is not counted (%v)",
+			e.none,
+		)
 	}
 	if _, err := seccomp.Wall(); err != nil {
 		b.Missing = append(b.Missing, "system calls")
@@ -141,7 +144,12 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	if len(e.lacks) > 0 {
 		return nil, e.Check(ctx)
 	}
-	return spec.Open(ctx, !e.cfg.Copy, e.cfg.Log, func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, spec, overlay) })
+	return spec.Open(
+		ctx,
+		!e.cfg.Copy,
+		e.cfg.Log,
+		func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, spec, overlay) },
+	)
 }
 
 func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*workspace.Workspace, error) {
@@ -149,7 +157,10 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 	if err != nil {
 		return nil, err
 	}
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: p, Egress: spec.Egress, Log: e.cfg.Log, Release: release})
+	ws, err := workspace.Connect(
+		ctx,
+		workspace.Config{Engine: e.Name(), Conn: p, Egress: spec.Egress, Log: e.cfg.Log, Release: release},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("open bwrap workspace: %w: %s", err, p.Complaint())
 	}
@@ -158,7 +169,11 @@ func (e *Engine) open(ctx context.Context, spec workspace.Spec, overlay bool) (*
 
 // Launch starts a sandbox and leaves the connection to its tool host to the caller.
 // release ends the sandbox and removes its files.
-func (e *Engine) Launch(ctx context.Context, spec workspace.Spec, overlay bool) (conn io.ReadWriteCloser, release func(context.Context) error, err error) {
+func (e *Engine) Launch(
+	ctx context.Context,
+	spec workspace.Spec,
+	overlay bool,
+) (conn io.ReadWriteCloser, release func(context.Context) error, err error) {
 	if err := spec.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -168,7 +183,11 @@ func (e *Engine) Launch(ctx context.Context, spec workspace.Spec, overlay bool) 
 	return e.launch(ctx, spec, overlay && !e.cfg.Copy)
 }
 
-func (e *Engine) launch(ctx context.Context, spec workspace.Spec, overlay bool) (*process, func(context.Context) error, error) {
+func (e *Engine) launch(
+	ctx context.Context,
+	spec workspace.Spec,
+	overlay bool,
+) (*process, func(context.Context) error, error) {
 	layers, err := workspace.Lay(ctx, spec, overlay)
 	if err == nil {
 		err = writeEtc(filepath.Join(spec.State, "etc"))

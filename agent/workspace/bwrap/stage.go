@@ -86,8 +86,26 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	args = append(args, tool["bwrap"])
 	if s.check {
 		args = append(args, s.filter...)
-		args = append(args, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/", "/",
-			"--proc", "/proc", "--dev", "/dev", "--", tool["bwrap"], "--version")
+		args = append(
+			args,
+			"--unshare-all",
+			"--unshare-user",
+			"--disable-userns",
+			"--die-with-parent",
+			"--new-session",
+			"--cap-drop",
+			"ALL",
+			"--ro-bind",
+			"/",
+			"/",
+			"--proc",
+			"/proc",
+			"--dev",
+			"/dev",
+			"--",
+			tool["bwrap"],
+			"--version",
+		)
 	} else {
 		args = append(args, s.sandbox(at)...)
 	}
@@ -148,11 +166,20 @@ func (s stage) binds(at string) string {
 	}
 	tmp, shm, varTmp := s.spec.Limits.Scratch()
 	scratch := func(name, options string, size int64) string {
-		return fmt.Sprintf("scratch %s/%s tmpfs nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d\n", at, name, options, size, workspace.ScratchFiles)
+		return fmt.Sprintf(
+			"scratch %s/%s tmpfs nosuid,nodev,mode=1777,%ssize=%d,nr_inodes=%d\n",
+			at,
+			name,
+			options,
+			size,
+			workspace.ScratchFiles,
+		)
 	}
 	table := quote(scratch("tmp", "", tmp) + scratch("shm", "noexec,", shm) + scratch("vartmp", "", varTmp))
 	lines := []string{
-		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
+		"printf %s " + table + " >" + quote(
+			at+"/fstab",
+		), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
 	if s.spec.Git != "" {
@@ -188,14 +215,32 @@ func (s stage) mountPoint() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("none of /mnt, /media, /srv, /opt and /home is free for the sandbox's mounts: make an empty /mnt")
+	return "", errors.New(
+		"none of /mnt, /media, /srv, /opt and /home is free for the sandbox's mounts: make an empty /mnt",
+	)
 }
 
 // sandbox returns the command line of bubblewrap.
 func (s stage) sandbox(at string) []string {
 	uid, gid := workspace.Owner()
-	a := append(slices.Clone(s.filter), "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session", "--as-pid-1",
-		"--cap-drop", "ALL", "--clearenv", "--hostname", "workspace", "--uid", itoa(int64(uid)), "--gid", itoa(int64(gid)))
+	a := append(
+		slices.Clone(s.filter),
+		"--unshare-all",
+		"--unshare-user",
+		"--disable-userns",
+		"--die-with-parent",
+		"--new-session",
+		"--as-pid-1",
+		"--cap-drop",
+		"ALL",
+		"--clearenv",
+		"--hostname",
+		"workspace",
+		"--uid",
+		itoa(int64(uid)),
+		"--gid",
+		itoa(int64(gid)),
+	)
 	if s.spec.Network {
 		a = append(a, "--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf")
 	}
@@ -213,9 +258,35 @@ func (s stage) sandbox(at string) []string {
 	for _, p := range []string{"passwd", "group", "hosts"} {
 		a = append(a, "--ro-bind", at+"/state/etc/"+p, "/etc/"+p)
 	}
-	a = append(a, "--proc", "/proc", "--dev", "/dev", "--bind", at+"/shm", "/dev/shm", "--remount-ro", "/dev",
-		"--bind", at+"/tmp", "/tmp", "--bind", at+"/vartmp", "/var/tmp", "--dir", "/run",
-		"--bind", at+"/tree", "/workspace", "--bind", at+s.cache(), workspace.CacheInside, "--ro-bind", at+"/handrail", "/handrail/handrail")
+	a = append(
+		a,
+		"--proc",
+		"/proc",
+		"--dev",
+		"/dev",
+		"--bind",
+		at+"/shm",
+		"/dev/shm",
+		"--remount-ro",
+		"/dev",
+		"--bind",
+		at+"/tmp",
+		"/tmp",
+		"--bind",
+		at+"/vartmp",
+		"/var/tmp",
+		"--dir",
+		"/run",
+		"--bind",
+		at+"/tree",
+		"/workspace",
+		"--bind",
+		at+s.cache(),
+		workspace.CacheInside,
+		"--ro-bind",
+		at+"/handrail",
+		"/handrail/handrail",
+	)
 	shown, hidden := s.visibleToolchains(), s.engine.cfg.Shows.Hidden
 	places := slices.Concat(shown, hidden)
 	slices.Sort(places) // parents first
@@ -230,7 +301,11 @@ func (s stage) sandbox(at string) []string {
 		a = append(a, "--remount-ro", dir)
 	}
 	// If set inside, the limit counts only the processes of this sandbox.
-	host := []string{s.engine.tools["prlimit"], "--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":", "/handrail/handrail"}
+	host := []string{
+		s.engine.tools["prlimit"],
+		"--nproc=" + itoa(s.spec.Limits.WithDefaults().Pids) + ":",
+		"/handrail/handrail",
+	}
 	host = append(host, s.spec.Toolhost(!s.engine.place.OK())...)
 	if s.layers.Base != "" {
 		a = append(a, "--ro-bind", at+"/base", "/handrail/base")

@@ -24,7 +24,11 @@ func (e *Engine) findToolchains() error {
 	e.toolchains = slices.Clone(e.cfg.Shows.Dirs)
 	for _, dir := range e.cfg.Toolchains {
 		if err := e.addToolchain(filepath.Clean(dir)); err != nil { //control:named-toolchain
-			return fmt.Errorf("show toolchain %s: %w: name the directory of one toolchain that only root can write and all users may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)", dir, err)
+			return fmt.Errorf(
+				"show toolchain %s: %w: name the directory of one toolchain that only root can write and all users may read, such as /opt/node-20 (chown -R root:root, chmod -R go-w,a+rX)",
+				dir,
+				err,
+			)
 		}
 	}
 	for _, dir := range filepath.SplitList(e.cfg.Path) {
@@ -120,5 +124,8 @@ func within(at, dir string) bool { return at == dir || strings.HasPrefix(at, dir
 
 // visibleToolchains returns the toolchains that contain no directory of this session.
 func (s stage) visibleToolchains() []string {
-	return slices.DeleteFunc(slices.Clone(s.engine.toolchains), func(dir string) bool { return within(s.spec.State, dir) || within(s.spec.Source, dir) })
+	return slices.DeleteFunc(
+		slices.Clone(s.engine.toolchains),
+		func(dir string) bool { return within(s.spec.State, dir) || within(s.spec.Source, dir) },
+	)
 }

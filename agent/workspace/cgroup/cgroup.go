@@ -183,7 +183,9 @@ func isChild(pid string) bool {
 // systemd returns the place offered by this user's systemd: a scope for each session.
 func (s System) systemd(ctx context.Context) (Place, bool) {
 	user := "user-" + strconv.Itoa(s.UID) + ".slice"
-	have, err := os.ReadFile(filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.UID)+".service", "cgroup.controllers"))
+	have, err := os.ReadFile(
+		filepath.Join(s.Mount, "user.slice", user, "user@"+strconv.Itoa(s.UID)+".service", "cgroup.controllers"),
+	)
 	if err != nil {
 		return Place{}, false
 	}
@@ -220,16 +222,27 @@ func (p Place) Make(name string, l workspace.Limits) (Group, error) {
 	quota := int64(l.CPUs * period)
 	memory, pids := strconv.FormatInt(l.MemoryBytes, 10), strconv.FormatInt(l.Pids+spare, 10)
 	if p.scope != nil {
-		return Group{scope: append(slices.Clone(p.scope), "-p", "MemoryMax="+memory, "-p", "MemorySwapMax=0", "-p", "TasksMax="+pids,
-			"-p", fmt.Sprintf("CPUQuota=%d%%", max(1, int64(l.CPUs*100))), "--")}, nil
+		return Group{
+			scope: append(slices.Clone(p.scope), "-p", "MemoryMax="+memory, "-p", "MemorySwapMax=0", "-p", "TasksMax="+pids,
+				"-p", fmt.Sprintf("CPUQuota=%d%%", max(1, int64(l.CPUs*100))), "--"),
+		}, nil
 	}
 	var g Group
 	files := [][3]string{
 		{"memory", "memory.limit_in_bytes", memory}, {"memory", "memory.memsw.limit_in_bytes", memory},
-		{"pids", "pids.max", pids}, {"cpu", "cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu", "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)},
+		{
+			"pids",
+			"pids.max",
+			pids,
+		}, {"cpu", "cpu.cfs_period_us", strconv.Itoa(period)}, {"cpu", "cpu.cfs_quota_us", strconv.FormatInt(quota, 10)},
 	}
 	if p.version == 2 {
-		files = [][3]string{{"", "memory.max", memory}, {"", "memory.swap.max", "0"}, {"", "pids.max", pids}, {"", "cpu.max", fmt.Sprintf("%d %d", quota, period)}}
+		files = [][3]string{
+			{"", "memory.max", memory},
+			{"", "memory.swap.max", "0"},
+			{"", "pids.max", pids},
+			{"", "cpu.max", fmt.Sprintf("%d %d", quota, period)},
+		}
 	}
 	for _, f := range files {
 		dir := filepath.Join(p.dir, f[0], name)
@@ -240,7 +253,8 @@ func (p Place) Make(name string, l workspace.Limits) (Group, error) {
 			}
 		}
 		err := write(filepath.Join(dir, f[1]), f[2])
-		if err != nil && (!strings.Contains(f[1], "sw") || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)) { // some kernels do not account for swap
+		if err != nil &&
+			(!strings.Contains(f[1], "sw") || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission)) { // some kernels do not account for swap
 			return g, errors.Join(err, g.Remove())
 		}
 	}

@@ -90,10 +90,16 @@ func (e *Engine) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	if _, err := e.docker.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
-		return fmt.Errorf("check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket", err)
+		return fmt.Errorf(
+			"check docker: %w: install docker.io (or Docker Engine), start its daemon, and let this user use its socket",
+			err,
+		)
 	}
 	if _, err := os.Stat(e.cfg.Binary); err != nil && runtime.GOOS != "linux" { // on Linux, Binary is this program
-		return fmt.Errorf("check docker: %w: containers run the Linux program: put the one of the release for Linux there", err)
+		return fmt.Errorf(
+			"check docker: %w: containers run the Linux program: put the one of the release for Linux there",
+			err,
+		)
 	}
 	on, lacks := e.base(ctx, e.cfg.Image)
 	if lacks == nil && on.image == "" {
@@ -231,14 +237,21 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 	}
 	on, err := e.resolve(ctx, spec)
 	if err == nil && on.image == "" {
-		err = errors.New("find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git")
+		err = errors.New(
+			"find image: none is configured: set the workspace's image, such as one with your toolchain, bash and git",
+		)
 	}
 	spec.Image = on.image
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w", err)
 	}
 	plan := plan{engine: e, spec: spec, image: on.env, shows: on.shows}
-	return spec.Open(ctx, e.Layers(), e.cfg.Log, func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, plan, overlay) })
+	return spec.Open(
+		ctx,
+		e.Layers(),
+		e.cfg.Log,
+		func(overlay bool) (*workspace.Workspace, error) { return e.open(ctx, plan, overlay) },
+	)
 }
 
 func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.Workspace, error) {
@@ -262,7 +275,10 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open docker workspace: %w", err), release(context.WithoutCancel(ctx)))
 	}
-	ws, err := workspace.Connect(ctx, workspace.Config{Engine: e.Name(), Conn: conn, Egress: spec.Egress, Release: release, Log: e.cfg.Log})
+	ws, err := workspace.Connect(
+		ctx,
+		workspace.Config{Engine: e.Name(), Conn: conn, Egress: spec.Egress, Release: release, Log: e.cfg.Log},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("open docker workspace: %w: %s", err, conn.complaint())
 	}
@@ -271,7 +287,11 @@ func (e *Engine) open(ctx context.Context, plan plan, overlay bool) (*workspace.
 
 // start starts a container. It attaches first, so that no output is lost.
 func (e *Engine) start(ctx context.Context, id string) (*stream, error) {
-	att, err := e.docker.ContainerAttach(ctx, id, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	att, err := e.docker.ContainerAttach(
+		ctx,
+		id,
+		client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("attach to container: %w", err)
 	}

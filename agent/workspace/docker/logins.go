@@ -80,7 +80,12 @@ func (l logins) credentials(ctx context.Context, host string) (*registry.AuthCon
 			return nil, fmt.Errorf("read docker's logins: that for %s is not in base64", name)
 		}
 		user, password, _ := strings.Cut(strings.TrimRight(string(plain), "\x00"), ":")
-		return &registry.AuthConfig{Username: user, Password: password, IdentityToken: at.IdentityToken, ServerAddress: name}, nil
+		return &registry.AuthConfig{
+			Username:      user,
+			Password:      password,
+			IdentityToken: at.IdentityToken,
+			ServerAddress: name,
+		}, nil
 	}
 	return nil, nil
 }
@@ -105,7 +110,12 @@ func askHelper(ctx context.Context, helper, name string) (*registry.AuthConfig, 
 		if strings.Contains(out.String()+errs.String(), "credentials not found") {
 			return nil, nil
 		}
-		return nil, fmt.Errorf("ask docker-credential-%s for the login of %s: %w", helper, name, err) // without its output, which may hold a secret
+		return nil, fmt.Errorf(
+			"ask docker-credential-%s for the login of %s: %w",
+			helper,
+			name,
+			err,
+		) // without its output, which may hold a secret
 	}
 	var got struct{ Username, Secret string }
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {

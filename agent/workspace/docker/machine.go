@@ -33,7 +33,10 @@ func (e *Engine) machineImage(ctx context.Context) (string, error) {
 	var errs []error
 	for _, dir := range roots {
 		if to, err := os.Readlink(dir); err == nil {
-			errs = append(errs, files.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: dir[1:], Linkname: to, Mode: 0o777}))
+			errs = append(
+				errs,
+				files.WriteHeader(&tar.Header{Typeflag: tar.TypeSymlink, Name: dir[1:], Linkname: to, Mode: 0o777}),
+			)
 		}
 	}
 	etc := workspace.EtcFiles()
@@ -50,7 +53,12 @@ func (e *Engine) machineImage(ctx context.Context) (string, error) {
 	if _, err := e.docker.ImageInspect(ctx, name); !errdefs.IsNotFound(err) {
 		return name, err
 	}
-	made, err := e.docker.ImageImport(ctx, client.ImageImportSource{Source: &data, SourceName: "-"}, name, client.ImageImportOptions{})
+	made, err := e.docker.ImageImport(
+		ctx,
+		client.ImageImportSource{Source: &data, SourceName: "-"},
+		name,
+		client.ImageImportOptions{},
+	)
 	if err == nil {
 		_, err = io.Copy(io.Discard, made)
 		err = errors.Join(err, made.Close())
@@ -116,7 +124,10 @@ func (e *Engine) checkMounts(ctx context.Context, image string, also ...mount.Mo
 		HostConfig: &container.HostConfig{Mounts: append(also, program)},
 	})
 	if err != nil {
-		return fmt.Errorf("check docker: its daemon does not see the files of this machine, because it runs on another one, or because this program is in a container of its own: %w", err)
+		return fmt.Errorf(
+			"check docker: its daemon does not see the files of this machine, because it runs on another one, or because this program is in a container of its own: %w",
+			err,
+		)
 	}
 	_, err = e.docker.ContainerRemove(ctx, made.ID, client.ContainerRemoveOptions{Force: true})
 	return err

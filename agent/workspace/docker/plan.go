@@ -109,7 +109,10 @@ func (p plan) mounts() []mount.Mount {
 	overlay := func(to, options string) mount.Mount {
 		return mount.Mount{Type: mount.TypeVolume, Target: to,
 			VolumeOptions: &mount.VolumeOptions{NoCopy: true, Labels: map[string]string{labelSession: p.spec.Session},
-				DriverConfig: &mount.Driver{Name: "local", Options: map[string]string{"type": "overlay", "device": "overlay", "o": options}}}}
+				DriverConfig: &mount.Driver{
+					Name:    "local",
+					Options: map[string]string{"type": "overlay", "device": "overlay", "o": options},
+				}}}
 	}
 	const alone = ",redirect_dir=off,metacopy=off"
 	lower := l.Base

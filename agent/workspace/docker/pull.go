@@ -54,7 +54,14 @@ func (e *Engine) get(ctx context.Context, image string, spec workspace.Spec) err
 	if spec.Patience > 0 {
 		defer time.AfterFunc(spec.Patience, func() {
 			if !p.answered.Load() {
-				giveUp(noImage{fmt.Errorf("its registry did not answer within %s: see that this machine reaches it, or name an image that is there", spec.Patience)})
+				giveUp(
+					noImage{
+						fmt.Errorf(
+							"its registry did not answer within %s: see that this machine reaches it, or name an image that is there",
+							spec.Patience,
+						),
+					},
+				)
 			}
 		}).Stop()
 	}
@@ -192,7 +199,10 @@ func remedy(image string, err error) string {
 		return "it is no longer needed"
 	case errdefs.IsUnauthorized(err), errdefs.IsPermissionDenied(err),
 		strings.Contains(text, "unauthorized"), strings.Contains(text, "denied"), strings.Contains(text, "no basic auth"), strings.Contains(text, "authentication required"):
-		return fmt.Sprintf("its registry does not give it to this machine, or has no such image: check the name, and run \"docker login %s\" as the user that runs Handrail", registryOf(image))
+		return fmt.Sprintf(
+			"its registry does not give it to this machine, or has no such image: check the name, and run \"docker login %s\" as the user that runs Handrail",
+			registryOf(image),
+		)
 	case errdefs.IsNotFound(err), strings.Contains(text, "not found"), strings.Contains(text, "manifest unknown"):
 		return "its registry does not have it: correct the name, or build it and name it so"
 	}
@@ -203,7 +213,10 @@ func remedy(image string, err error) string {
 func missingImage(image string) error {
 	do := fmt.Sprintf("run \"docker pull %s\", or build it", image)
 	if image == workspace.DefaultImage {
-		do = fmt.Sprintf("it is not published: make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image", image)
+		do = fmt.Sprintf(
+			"it is not published: make it once, from an image with your toolchain, bash and git: run \"echo FROM golang:1.26 | docker build -t %s -\", or name another image with \"policy: {workspace: {image: …}}\" or --image",
+			image,
+		)
 	}
 	return noImage{fmt.Errorf("find image %s: it is not on this machine: %s", image, do)}
 }

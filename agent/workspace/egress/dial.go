@@ -30,26 +30,35 @@ func (p *Proxy) dial(ctx context.Context, h head) (net.Conn, error) {
 	case !inside && strings.Contains(name, "."): // fully qualified, without the machine's search domains
 		name += "."
 	}
-	d := net.Dialer{Timeout: dialTime, Resolver: p.resolver, Control: func(network, address string, _ syscall.RawConn) error {
-		at, err := netip.ParseAddrPort(address)
-		a := at.Addr().Unmap()
-		switch {
-		case err != nil || network != "tcp4" && network != "tcp6":
-			return errInside
-		case inside && place.Contains(a) && !reach.Metadata(a): //control:egress-metadata
+	d := net.Dialer{
+		Timeout:  dialTime,
+		Resolver: p.resolver,
+		Control: func(network, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			a := at.Addr().Unmap()
+			switch {
+			case err != nil || network != "tcp4" && network != "tcp6":
+				return errInside
+			case inside && place.Contains(a) && !reach.Metadata(a): //control:egress-metadata
+				return nil
+			case inside || !reach.Public(a): //control:egress-dialed
+				return errInside
+			}
 			return nil
-		case inside || !reach.Public(a): //control:egress-dialed
-			return errInside
-		}
-		return nil
-	}}
+		},
+	}
 	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(name, strconv.Itoa(h.port)))
 	var unknown *net.DNSError
 	switch {
 	case err == nil:
 		return conn, nil
 	case errors.Is(err, errInside):
-		return nil, &refusal{status: http.StatusForbidden, at: h.at(), why: "because its address is inside a network", err: err}
+		return nil, &refusal{
+			status: http.StatusForbidden,
+			at:     h.at(),
+			why:    "because its address is inside a network",
+			err:    err,
+		}
 	case errors.As(err, &unknown):
 		return nil, &refusal{status: http.StatusBadGateway, at: h.at(), why: "its name was not found", err: err}
 	}

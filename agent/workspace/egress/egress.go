@@ -59,7 +59,14 @@ var _ workspace.Egress = (*Proxy)(nil)
 
 // New returns a proxy, or an error if its lists are invalid.
 func New(cfg Config) (*Proxy, error) {
-	p := &Proxy{key: cmp.Or(cfg.Key, "workspace.hosts"), hosts: slices.Clone(cfg.Hosts), inside: map[string]netip.Prefix{}, resolver: cfg.Resolver, log: cfg.Log, logged: map[string]bool{}}
+	p := &Proxy{
+		key:      cmp.Or(cfg.Key, "workspace.hosts"),
+		hosts:    slices.Clone(cfg.Hosts),
+		inside:   map[string]netip.Prefix{},
+		resolver: cfg.Resolver,
+		log:      cfg.Log,
+		logged:   map[string]bool{},
+	}
 	for _, h := range p.hosts {
 		if err := reach.Check(h); err != nil {
 			return nil, fmt.Errorf("make way out of workspace: %w", err)
@@ -69,7 +76,11 @@ func New(cfg Config) (*Proxy, error) {
 		name, ok := reach.Name(host)
 		place, err := reach.Place(at)
 		if !ok || err != nil {
-			return nil, fmt.Errorf("make way out of workspace: %q at %q: a name, and an address or a range of them, are needed", host, at)
+			return nil, fmt.Errorf(
+				"make way out of workspace: %q at %q: a name, and an address or a range of them, are needed",
+				host,
+				at,
+			)
 		}
 		p.inside[name] = place
 	}
@@ -140,8 +151,16 @@ func (c client) answer(r *refusal, key string) {
 		text += "Do without it. Where that cannot be, say so: a person can list a host under " + key + " in the configuration.\n"
 	}
 	_ = c.SetDeadline(time.Now().Add(headTime))
-	_, _ = c.Write([]byte("HTTP/1.1 " + strconv.Itoa(r.status) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
-		strconv.Itoa(len(text)) + "\r\n\r\n" + text)) // ignored: the client may have hung up
+	_, _ = c.Write(
+		[]byte(
+			"HTTP/1.1 " + strconv.Itoa(
+				r.status,
+			) + " " + r.Error() + "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\nContent-Length: " +
+				strconv.Itoa(
+					len(text),
+				) + "\r\n\r\n" + text,
+		),
+	) // ignored: the client may have hung up
 }
 
 // refusal is the error of a refused or failed request. Its text is one line.

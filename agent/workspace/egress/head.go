@@ -148,7 +148,9 @@ func (h head) checkFields(lines []string, usual string) error {
 	length, sized := seen["content-length"]
 	coding, chunked := seen["transfer-encoding"]
 	switch {
-	case sized && chunked, chunked && !strings.EqualFold(coding, "chunked"), sized && (length == "" || len(length) > 15 || strings.Trim(length, "0123456789") != ""):
+	case sized && chunked,
+		chunked && !strings.EqualFold(coding, "chunked"),
+		sized && (length == "" || len(length) > 15 || strings.Trim(length, "0123456789") != ""):
 		return malformed("the length of its body can be read in two ways")
 	case h.method == http.MethodConnect && (chunked || sized && length != "0"):
 		return malformed("CONNECT has no body")

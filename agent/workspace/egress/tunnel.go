@@ -39,7 +39,12 @@ func (p *Proxy) tunnel(ctx context.Context, c client, h head) error {
 	case err != nil: //control:egress-tls
 		return &refusal{at: h.at(), why: "because the traffic in it was no TLS", err: err, begun: true}
 	case n != h.host: //control:egress-sni
-		return &refusal{at: h.at(), why: "because the TLS that came through it was for " + quote(name) + ", another name", begun: true, last: unrecognized}
+		return &refusal{
+			at:    h.at(),
+			why:   "because the TLS that came through it was for " + quote(name) + ", another name",
+			begun: true,
+			last:  unrecognized,
+		}
 	}
 	if err := c.SetDeadline(time.Time{}); err != nil {
 		return err
@@ -87,10 +92,13 @@ func readHello(r io.Reader) (raw []byte, name string, err error) {
 	err = errors.New("no TLS")
 	var hidden bool
 	// The standard library parses the hello; the handshake ends before any answer.
-	handshake := tls.Server(readOnlyConn{r: io.TeeReader(r, &seen)}, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
-		name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
-		return nil, errHello
-	}}).Handshake()
+	handshake := tls.Server(
+		readOnlyConn{r: io.TeeReader(r, &seen)},
+		&tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(i *tls.ClientHelloInfo) (*tls.Config, error) {
+			name, hidden, err = i.ServerName, slices.Contains(i.Extensions, encryptedHello), nil
+			return nil, errHello
+		}},
+	).Handshake()
 	switch {
 	case err != nil && seen.Len() == 0:
 		return nil, "", errSilent

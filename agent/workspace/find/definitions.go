@@ -51,15 +51,44 @@ func (d *Definitions) Knows(name string) bool {
 	if IsSource(name) {
 		return true
 	}
-	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !dataExtensions[strings.ToLower(ext)] && len(d.unknown) < maxUnknown {
+	if ext := path.Ext(name); ext != "" && ext != path.Base(name) && !dataExtensions[strings.ToLower(ext)] &&
+		len(d.unknown) < maxUnknown {
 		d.unknown[ext] = true
 	}
 	return false
 }
 
 // dataExtensions has the extensions of files without definitions.
-var dataExtensions = map[string]bool{".md": true, ".txt": true, ".json": true, ".yml": true, ".yaml": true, ".toml": true, ".xml": true, ".html": true, ".css": true, ".scss": true,
-	".svg": true, ".png": true, ".jpg": true, ".gif": true, ".ico": true, ".lock": true, ".sum": true, ".mod": true, ".csv": true, ".golden": true, ".txtar": true, ".pdf": true, ".zip": true, ".gz": true, ".ini": true, ".cfg": true, ".snap": true, ".rst": true}
+var dataExtensions = map[string]bool{
+	".md":     true,
+	".txt":    true,
+	".json":   true,
+	".yml":    true,
+	".yaml":   true,
+	".toml":   true,
+	".xml":    true,
+	".html":   true,
+	".css":    true,
+	".scss":   true,
+	".svg":    true,
+	".png":    true,
+	".jpg":    true,
+	".gif":    true,
+	".ico":    true,
+	".lock":   true,
+	".sum":    true,
+	".mod":    true,
+	".csv":    true,
+	".golden": true,
+	".txtar":  true,
+	".pdf":    true,
+	".zip":    true,
+	".gz":     true,
+	".ini":    true,
+	".cfg":    true,
+	".snap":   true,
+	".rst":    true,
+}
 
 // Add adds the definitions of a file.
 func (d *Definitions) Add(name string, text []byte) {
@@ -122,7 +151,8 @@ func isTest(name string) bool {
 	for part := range strings.SplitSeq(strings.ToLower(name), "/") {
 		stem, _, _ := strings.Cut(part, ".")
 		if part == "test" || part == "tests" || part == "testdata" || part == "__tests__" || part == "spec" || strings.HasSuffix(stem, "_test") || strings.HasPrefix(stem, "test_") ||
-			strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") || strings.HasSuffix(stem, "_spec") || strings.HasSuffix(stem, "test") && strings.HasSuffix(part, ".java") {
+			strings.Contains(part, ".test.") || strings.Contains(part, ".spec.") || strings.HasSuffix(stem, "_spec") ||
+			strings.HasSuffix(stem, "test") && strings.HasSuffix(part, ".java") {
 			return true
 		}
 	}
@@ -139,8 +169,13 @@ func (d *Definitions) Outline(most, unread int) workspace.Outline {
 		}
 	}
 	slices.SortStableFunc(d.defs, func(a, b ranked) int {
-		return cmp.Or(cmp.Compare(min(a.below, 1), min(b.below, 1)), cmp.Compare(a.rank, b.rank), cmp.Compare(a.below, b.below),
-			strings.Compare(d.files[a.file].Path, d.files[b.file].Path), cmp.Compare(a.at, b.at))
+		return cmp.Or(
+			cmp.Compare(min(a.below, 1), min(b.below, 1)),
+			cmp.Compare(a.rank, b.rank),
+			cmp.Compare(a.below, b.below),
+			strings.Compare(d.files[a.file].Path, d.files[b.file].Path),
+			cmp.Compare(a.at, b.at),
+		)
 	})
 	keep := make([]map[int]bool, len(d.files))
 	full := false

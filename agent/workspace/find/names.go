@@ -111,7 +111,8 @@ func (f Finder) fitGlob(rel string, dir bool) Fit {
 // isNear reports whether a name is a few typing errors away.
 func isNear(name, asked string) bool {
 	few := min(3, 1+len(asked)/6)
-	if len(asked) < 3 || max(len(name), len(asked)) > maxCompared || len(name)-len(asked) > few || len(asked)-len(name) > few {
+	if len(asked) < 3 || max(len(name), len(asked)) > maxCompared || len(name)-len(asked) > few ||
+		len(asked)-len(name) > few {
 		return false
 	}
 	return typo.Errors(name, asked) <= few

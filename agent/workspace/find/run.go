@@ -101,7 +101,13 @@ func exactly(p places) part { return part{whole: true, begin: p, end: p, best: p
 // partOf analyzes an expression. Unknown operators may match anything.
 func partOf(re *syntax.Regexp) part {
 	switch re.Op {
-	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
+	case syntax.OpEmptyMatch,
+		syntax.OpBeginLine,
+		syntax.OpEndLine,
+		syntax.OpBeginText,
+		syntax.OpEndText,
+		syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary:
 		return exactly(nil)
 	case syntax.OpLiteral:
 		return literal(re)

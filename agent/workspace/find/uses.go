@@ -33,7 +33,8 @@ func (u *Uses) Add(name string, text []byte) {
 	if !isTest(name) {
 		defs, _, _ := outline.Of(name, text)
 		for _, d := range defs {
-			if d.Exported && d.Kind != "namespace" && d.Kind != "extension" && (d.Depth == 0 && d.Kind != "method" || d.Depth == 1 && d.IsType()) {
+			if d.Exported && d.Kind != "namespace" && d.Kind != "extension" &&
+				(d.Depth == 0 && d.Kind != "method" || d.Depth == 1 && d.IsType()) {
 				names = append(names, d.Name)
 			}
 		}

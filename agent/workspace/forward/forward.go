@@ -44,7 +44,10 @@ func Listen(ctx context.Context, conn *workspace.Conn) (*Forward, error) {
 	}
 	for _, i := range all {
 		if i.Flags&net.FlagLoopback == 0 && i.Flags&net.FlagUp != 0 { //control:egress-own-network
-			return nil, fmt.Errorf("this workspace has a network of its own (%s), so a list of hosts would be no wall: use docker or bwrap", i.Name)
+			return nil, fmt.Errorf(
+				"this workspace has a network of its own (%s), so a list of hosts would be no wall: use docker or bwrap",
+				i.Name,
+			)
 		}
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", workspace.ProxyAddress)

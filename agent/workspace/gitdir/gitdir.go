@@ -74,7 +74,10 @@ func (m *Maker) Before(ctx context.Context, line string, stamps func() (func(nam
 		err = m.write(index)
 	}
 	if err != nil {
-		err = errors.Join(fmt.Errorf("make repository: %w", err), m.Root.RemoveAll(".git")) // an incomplete repository is worse than none
+		err = errors.Join(
+			fmt.Errorf("make repository: %w", err),
+			m.Root.RemoveAll(".git"),
+		) // an incomplete repository is worse than none
 	}
 	return err
 }

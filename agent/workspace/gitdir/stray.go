@@ -108,15 +108,19 @@ func (r *repository) refs() map[string]string {
 	loose := func(name string) { add(name, strings.TrimSpace(string(r.read(path.Join(".git", name))))) }
 	loose("refs/stash")
 	seen := 0
-	_ = fs.WalkDir(r.root.FS(), ".git/refs/heads", func(name string, d fs.DirEntry, err error) error { // no directory: no branches
-		if seen++; err != nil || seen > 10*maxRefs {
-			return fs.SkipAll
-		}
-		if d.Type().IsRegular() {
-			loose(strings.TrimPrefix(name, ".git/"))
-		}
-		return nil
-	})
+	_ = fs.WalkDir(
+		r.root.FS(),
+		".git/refs/heads",
+		func(name string, d fs.DirEntry, err error) error { // no directory: no branches
+			if seen++; err != nil || seen > 10*maxRefs {
+				return fs.SkipAll
+			}
+			if d.Type().IsRegular() {
+				loose(strings.TrimPrefix(name, ".git/"))
+			}
+			return nil
+		},
+	)
 	return refs
 }
 

@@ -166,7 +166,13 @@ func (h *host) changes(ctx context.Context) ([]workspace.WireChange, error) {
 		}
 	}
 	if more > 0 {
-		out = append(out, workspace.WireChange{Path: []byte("."), Why: fmt.Sprintf("%d new files more than the %d changed ones that are kept at a time", more, maxListed)})
+		out = append(
+			out,
+			workspace.WireChange{
+				Path: []byte("."),
+				Why:  fmt.Sprintf("%d new files more than the %d changed ones that are kept at a time", more, maxListed),
+			},
+		)
 	}
 	slices.SortFunc(out, func(a, b workspace.WireChange) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out, nil
@@ -190,7 +196,10 @@ type diff struct {
 func (d *diff) shut(dir string) {
 	if !slices.Contains(d.closed, dir) { //control:closed-directory
 		d.closed = append(d.closed, dir)
-		d.out = append(d.out, workspace.WireChange{Path: []byte(dir), Mode: fs.ModeDir, Why: "a directory that cannot be read"})
+		d.out = append(
+			d.out,
+			workspace.WireChange{Path: []byte(dir), Mode: fs.ModeDir, Why: "a directory that cannot be read"},
+		)
 	}
 }
 

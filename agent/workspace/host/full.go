@@ -38,7 +38,12 @@ func (p place) String() string {
 	if p.inMemory {
 		more = "The operator of this server can make it larger with workspace.memory, of which it is a part"
 	}
-	return fmt.Sprintf("%s is full: it holds %s. Delete unneeded files there, or write to another directory. %s", p.at, what, more)
+	return fmt.Sprintf(
+		"%s is full: it holds %s. Delete unneeded files there, or write to another directory. %s",
+		p.at,
+		what,
+		more,
+	)
 }
 
 func bytesOf(n int64) string {
@@ -66,7 +71,10 @@ func (h *host) places() (out []place) {
 			continue
 		}
 		seen[st.Fsid] = true
-		out = append(out, place{dir, inMemory(&st), int64(st.Blocks) * block(&st), int64(st.Bavail) * block(&st), st.Files, st.Ffree})
+		out = append(
+			out,
+			place{dir, inMemory(&st), int64(st.Blocks) * block(&st), int64(st.Bavail) * block(&st), st.Files, st.Ffree},
+		)
 	}
 	return out
 }
@@ -75,12 +83,20 @@ func (h *host) places() (out []place) {
 func block(st *unix.Statfs_t) int64 { return int64(st.Bsize) }
 
 // noRoom are the system's messages and error names for a full disk.
-var noRoom = []string{"No space left on device", "no space left on device", "ENOSPC", "Disk quota exceeded", "disk quota exceeded", "EDQUOT"}
+var noRoom = []string{
+	"No space left on device",
+	"no space left on device",
+	"ENOSPC",
+	"Disk quota exceeded",
+	"disk quota exceeded",
+	"EDQUOT",
+}
 
 // fullPlaces returns a note on full places after a command. It mentions each when it
 // becomes full, and again if a failed command complains.
 func (h *host) fullPlaces(res workspace.CommandResult) string {
-	complains := res.Exit != 0 && slices.ContainsFunc(noRoom, func(w string) bool { return strings.Contains(res.Output, w) })
+	complains := res.Exit != 0 &&
+		slices.ContainsFunc(noRoom, func(w string) bool { return strings.Contains(res.Output, w) })
 	var say, room []string
 	was := h.wasFull
 	h.wasFull = nil
@@ -119,6 +135,11 @@ func (h *host) explainFull(err error, dir string) error {
 	if unix.Statfs(at, &st) != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the disk of %s, which holds %s, has %s left: delete unneeded files there; the operator of this server can give it more room",
-		err, at, bytesOf(int64(st.Blocks)*block(&st)), bytesOf(int64(st.Bavail)*block(&st)))
+	return fmt.Errorf(
+		"%w: the disk of %s, which holds %s, has %s left: delete unneeded files there; the operator of this server can give it more room",
+		err,
+		at,
+		bytesOf(int64(st.Blocks)*block(&st)),
+		bytesOf(int64(st.Bavail)*block(&st)),
+	)
 }

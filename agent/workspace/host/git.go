@@ -40,5 +40,12 @@ func gitStamp(h *host, name string) (gitdir.Stamp, bool) {
 	} else if err := unix.Lstat(filepath.Join(h.cfg.Base, name), &base); err != nil {
 		return gitdir.Stamp{}, false
 	}
-	return gitdir.Stamp{Size: now.Size, Mtime: now.Mtim.Nano(), Inode: now.Ino, UID: now.Uid, GID: now.Gid}, now.Size == base.Size && now.Mtim == base.Mtim
+	return gitdir.Stamp{
+			Size:  now.Size,
+			Mtime: now.Mtim.Nano(),
+			Inode: now.Ino,
+			UID:   now.Uid,
+			GID:   now.Gid,
+		}, now.Size == base.Size &&
+			now.Mtim == base.Mtim
 }

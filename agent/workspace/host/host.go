@@ -141,7 +141,16 @@ func newHost(cfg Config) (*host, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open workspace root: %w", err), root.Close())
 	}
-	h := &host{cfg: cfg, root: root, real: resolved, log: cfg.Log, stops: map[jsonrpc2.ID]context.CancelFunc{}, wrote: map[string]bool{}, moves: map[stamp]bool{}, found: map[string]bool{}}
+	h := &host{
+		cfg:   cfg,
+		root:  root,
+		real:  resolved,
+		log:   cfg.Log,
+		stops: map[jsonrpc2.ID]context.CancelFunc{},
+		wrote: map[string]bool{},
+		moves: map[stamp]bool{},
+		found: map[string]bool{},
+	}
 	if h.log == nil {
 		h.log = slog.New(slog.DiscardHandler)
 	}

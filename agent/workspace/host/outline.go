@@ -92,7 +92,12 @@ func (h survey) used(ctx context.Context, p workspace.UsedParams) ([]workspace.U
 
 // sources calls each for the files in parallel until the time is up, and returns the
 // number of files reached.
-func (h survey) sources(ctx context.Context, paths []string, within time.Duration, each func(path string, text []byte)) int {
+func (h survey) sources(
+	ctx context.Context,
+	paths []string,
+	within time.Duration,
+	each func(path string, text []byte),
+) int {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var next atomic.Int64
@@ -122,7 +127,13 @@ func (h survey) source(rel string) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > maxSource {
-		return nil, fmt.Errorf("outline of %s: %d bytes, at most %d are looked through: %w", rel, info.Size(), maxSource, workspace.ErrTooLarge)
+		return nil, fmt.Errorf(
+			"outline of %s: %d bytes, at most %d are looked through: %w",
+			rel,
+			info.Size(),
+			maxSource,
+			workspace.ErrTooLarge,
+		)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, maxSource))
 	if err != nil {

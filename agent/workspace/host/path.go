@@ -19,7 +19,12 @@ const maxPath = 4096
 // clean turns a path as models write it into one relative to the root.
 func (h *host) clean(p string) (string, error) {
 	if len(p) > maxPath {
-		return "", fmt.Errorf("use path %q…: it has %d bytes, and the longest that the system takes is %d", p[:60], len(p), maxPath)
+		return "", fmt.Errorf(
+			"use path %q…: it has %d bytes, and the longest that the system takes is %d",
+			p[:60],
+			len(p),
+			maxPath,
+		)
 	}
 	if strings.ContainsRune(p, 0) {
 		return "", fmt.Errorf("use path %q: %w", p, fs.ErrInvalid)
@@ -137,7 +142,11 @@ func rootError(err error) error {
 		return fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
 	if pe != nil && errors.Is(err, syscall.ELOOP) {
-		return fmt.Errorf("use %s: it is a symlink that leads back to itself, or on through too many others: %w", pe.Path, workspace.ErrNotFile)
+		return fmt.Errorf(
+			"use %s: it is a symlink that leads back to itself, or on through too many others: %w",
+			pe.Path,
+			workspace.ErrNotFile,
+		)
 	}
 	return err
 }

@@ -329,7 +329,12 @@ func (s *shell) run(ctx context.Context, c workspace.Command, dir string, out *s
 
 // await gives the command to the shell. It waits until the command ends, the shell
 // ends, the deadline comes or ctx ends.
-func (s *shell) await(ctx context.Context, l *liveShell, c workspace.Command, dir string) (workspace.CommandResult, error) {
+func (s *shell) await(
+	ctx context.Context,
+	l *liveShell,
+	c workspace.Command,
+	dir string,
+) (workspace.CommandResult, error) {
 	nonce := rand.Text()
 	line := c.Line
 	if l.bash && endsWhole(line) { //control:line-ends-whole

@@ -49,7 +49,10 @@ func (e *Engine) Check(context.Context) error {
 
 // Bounds reports that only the disk is limited.
 func (*Engine) Bounds(context.Context) workspace.Bounds {
-	return workspace.Bounds{How: "there is no wall", Missing: []string{"memory", "processes", "processors", "system calls"}}
+	return workspace.Bounds{
+		How:     "there is no wall",
+		Missing: []string{"memory", "processes", "processors", "system calls"},
+	}
 }
 
 // Open copies the source and serves the copy.
@@ -61,7 +64,9 @@ func (e *Engine) Open(ctx context.Context, spec workspace.Spec) (*workspace.Work
 		return nil, errors.New("open local workspace: without a wall nothing is set up once for all")
 	}
 	if spec.Egress != nil { //control:egress-not-local
-		return nil, errors.New("open local workspace: network: allowlist cannot be kept here, because a local workspace has no wall: use docker or bwrap, or take network and hosts out of the configuration where everything may be reached")
+		return nil, errors.New(
+			"open local workspace: network: allowlist cannot be kept here, because a local workspace has no wall: use docker or bwrap, or take network and hosts out of the configuration where everything may be reached",
+		)
 	}
 	cfg, err := e.prepare(ctx, spec)
 	if err != nil {

@@ -5,8 +5,10 @@ import "strings"
 // Words of C and C++ that may precede a bracket without naming a function, and words that
 // may follow the arguments of a function.
 var (
-	notFuncs = words(`if for while switch catch return sizeof alignof decltype noexcept typeof __attribute__ __declspec alignas defined static_assert _Static_assert
-		int char void long short float double bool unsigned signed const auto requires explicit throw new delete else do asm __asm__ using typedef static inline constexpr extern virtual`)
+	notFuncs = words(
+		`if for while switch catch return sizeof alignof decltype noexcept typeof __attribute__ __declspec alignas defined static_assert _Static_assert
+		int char void long short float double bool unsigned signed const auto requires explicit throw new delete else do asm __asm__ using typedef static inline constexpr extern virtual`,
+	)
 	afterArgs = words(`const noexcept override final volatile try requires throw __attribute__ mutable asm`)
 )
 
@@ -231,8 +233,10 @@ func (f *file) calledAt(k, from int) (name int, pointer bool) {
 // one a macro before it.
 func (f *file) secondIsFunc(first, second int) bool {
 	after := f.ends(f.argsAt(first))
-	return after <= second && f.isWord(after) && !afterArgs[f.tok(after)] && (after < second || !macroLike(f.toks[second].text)) ||
-		after < second && (f.tok(after) == "*" || f.tok(after) == "&" || f.tok(after) == "::" || f.tok(after) == "~" || f.tok(after) == "[")
+	return after <= second && f.isWord(after) && !afterArgs[f.tok(after)] &&
+		(after < second || !macroLike(f.toks[second].text)) ||
+		after < second &&
+			(f.tok(after) == "*" || f.tok(after) == "&" || f.tok(after) == "::" || f.tok(after) == "~" || f.tok(after) == "[")
 }
 
 // operator reads the name of an operator.

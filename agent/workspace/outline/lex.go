@@ -157,7 +157,8 @@ func (s *source) comment(i int) int {
 		return len(s.src)
 	}
 	for _, l := range s.rules.line {
-		if !s.begins(i, l) || l == "#" && s.lang == "php" && s.begins(i, "#[") || l == "#" && s.lang == "shell" && i > 0 && !strings.ContainsRune(" \t\n;(&|", rune(s.src[i-1])) {
+		if !s.begins(i, l) || l == "#" && s.lang == "php" && s.begins(i, "#[") ||
+			l == "#" && s.lang == "shell" && i > 0 && !strings.ContainsRune(" \t\n;(&|", rune(s.src[i-1])) {
 			continue
 		}
 		return s.lineEnd(i)

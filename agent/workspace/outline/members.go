@@ -3,9 +3,11 @@ package outline
 import "strings"
 
 // notNames are words of Java and C# that may precede a bracket without naming a method.
-var notNames = words(`if for while switch catch synchronized return throw new else do try using lock fixed foreach await yield when super this assert
+var notNames = words(
+	`if for while switch catch synchronized return throw new else do try using lock fixed foreach await yield when super this assert
 	public private protected internal static final abstract sealed virtual override async readonly extern unsafe default native in out ref params typeof nameof sizeof checked unchecked
-	operator is as case instanceof`)
+	operator is as case instanceof`,
+)
 
 func words(list string) map[string]bool {
 	out := map[string]bool{}
@@ -136,7 +138,8 @@ func (f *file) localFunc(at, i int) bool {
 		return false
 	}
 	for k := f.stmt; k < at; k++ {
-		if t := f.toks[k].text; notNames[t] && t != "static" && t != "async" && t != "unsafe" && t != "ref" || strings.Contains("=+-!&|", t) {
+		if t := f.toks[k].text; notNames[t] && t != "static" && t != "async" && t != "unsafe" && t != "ref" ||
+			strings.Contains("=+-!&|", t) {
 			return false
 		}
 	}

@@ -175,7 +175,10 @@ func exported(lang string, d Def, text string) bool {
 		return false
 	}
 	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(" "+text, " "+w+" ") || strings.HasPrefix(text, w+"(") })
+		return slices.ContainsFunc(
+			words,
+			func(w string) bool { return strings.Contains(" "+text, " "+w+" ") || strings.HasPrefix(text, w+"(") },
+		)
 	}
 	switch lang {
 	case "go":

@@ -265,7 +265,8 @@ func rustName(f *file, i int) (name string, at, n int) {
 		at++
 	}
 	name, n = f.qualified(at)
-	if after := f.tok(at + n); f.toks[i].text == "union" && after != "{" && after != "<" || f.toks[i].text == "type" && f.tok(i-1) == "=" {
+	if after := f.tok(at + n); f.toks[i].text == "union" && after != "{" && after != "<" ||
+		f.toks[i].text == "type" && f.tok(i-1) == "=" {
 		return "", at, 0
 	}
 	return name, at, n
@@ -285,7 +286,9 @@ func (f *file) assignedFunc(i int) int {
 }
 
 // rubyDef matches the name after "def" or "alias".
-var rubyDef = pattern.Lazy(`^[ \t]+:?(?:(?:self|[A-Za-z_]\w*)(?:\.|::))?([A-Za-z_\x80-\xff][\w\x80-\xff]*(?:[?!]|=(?:[ \t]*\(|[ \t]+[a-z]\w*[ \t]*$))?|\[\]=?|\*\*|<=>|===?|=~|!~|![=]?|<<|>>|<=|>=|[+\-~]@?|[*/%<>&|^` + "`" + `])`)
+var rubyDef = pattern.Lazy(
+	`^[ \t]+:?(?:(?:self|[A-Za-z_]\w*)(?:\.|::))?([A-Za-z_\x80-\xff][\w\x80-\xff]*(?:[?!]|=(?:[ \t]*\(|[ \t]+[a-z]\w*[ \t]*$))?|\[\]=?|\*\*|<=>|===?|=~|!~|![=]?|<<|>>|<=|>=|[+\-~]@?|[*/%<>&|^` + "`" + `])`,
+)
 
 func rubyName(f *file, i int) (name string, at, n int) {
 	t := f.toks[i]
@@ -403,7 +406,9 @@ func scalaName(f *file, i int) (name string, at, n int) {
 	}
 	if f.isWord(at) {
 		name = f.toks[at].text
-		if next := f.tok(at + 1); strings.HasSuffix(name, "_") && t.text == "def" && next != "(" && next != "[" && next != ":" && next != "=" { // unary_-
+		if next := f.tok(at + 1); strings.HasSuffix(name, "_") && t.text == "def" && next != "(" && next != "[" &&
+			next != ":" &&
+			next != "=" { // unary_-
 			return name + next, at, 2
 		}
 		return name, at, 1
@@ -435,12 +440,15 @@ func (f *file) shellFunc(i int) int {
 	if t.kind != aWord {
 		return 0
 	}
-	if t.text == "function" && f.isWord(i+1) && f.toks[i+1].line == t.line && (t.first || strings.Contains(";&|{(", f.tok(i-1))) {
+	if t.text == "function" && f.isWord(i+1) && f.toks[i+1].line == t.line &&
+		(t.first || strings.Contains(";&|{(", f.tok(i-1))) {
 		f.add("func", f.toks[i+1].text, t.line)
 		return 2
 	}
 	if (t.first || f.tok(i-1) == ";" || f.tok(i-1) == "{" || f.tok(i-1) == "&&" || f.tok(i-1) == "||" || f.tok(i-1) == "then" || f.tok(i-1) == "else") &&
-		f.tok(i+1) == "(" && f.tok(i+2) == ")" && f.lineOf(i+2) == t.line {
+		f.tok(i+1) == "(" &&
+		f.tok(i+2) == ")" &&
+		f.lineOf(i+2) == t.line {
 		f.add("func", t.text, t.line)
 		return 3
 	}

@@ -1,16 +1,22 @@
 package outline
 
 // notMembers are words of JavaScript that may precede a bracket, and are no members.
-var notMembers = words(`if for while switch catch with function return super await typeof new else do void delete yield in of case throw instanceof import`)
+var notMembers = words(
+	`if for while switch catch with function return super await typeof new else do void delete yield in of case throw instanceof import`,
+)
 
 // modifiers may precede the name of a member.
-var modifiers = words(`get set static async public private protected readonly abstract override declare accessor export default *`)
+var modifiers = words(
+	`get set static async public private protected readonly abstract override declare accessor export default *`,
+)
 
 // Tokens that may precede or follow a member, and tokens that precede a name in a type.
 var (
-	beforeMember = words(`get set static async public private protected readonly abstract override declare accessor export default * { , } ;`)
-	afterMember  = words(`{ : ; , }`)
-	inTypeOnly   = words(`= : | & => extends`)
+	beforeMember = words(
+		`get set static async public private protected readonly abstract override declare accessor export default * { , } ;`,
+	)
+	afterMember = words(`{ : ; , }`)
+	inTypeOnly  = words(`= : | & => extends`)
 )
 
 // script reads definitions of JavaScript and TypeScript.
@@ -165,7 +171,8 @@ func (f *file) isValue(i, colon int, top scope) bool {
 		case ";", "const", "let", "var", "function", "return", "}", ")":
 			return false
 		}
-		if top.in == inType && k > colon+1 && f.toks[k].first && f.tok(k-1) != "|" && f.toks[k].text != "|" && f.tok(k-1) != "=>" {
+		if top.in == inType && k > colon+1 && f.toks[k].first && f.tok(k-1) != "|" && f.toks[k].text != "|" &&
+			f.tok(k-1) != "=>" {
 			return false
 		}
 	}

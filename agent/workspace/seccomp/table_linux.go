@@ -16,14 +16,28 @@ func wallRules() []rule {
 	for _, nr := range slices.Concat(denied, deniedHere) {
 		rules = append(rules, always(nr, unix.EPERM))
 	}
-	return append(rules,
+	return append(
+		rules,
 		// clone3 has its flags in memory, which no filter can read. Programs fall back to clone
 		// if it is missing.
 		always(unix.SYS_CLONE3, unix.ENOSYS),
 		flagged(unix.SYS_CLONE, namespaces), //control:no-namespaces
-		rule{call: unix.SYS_PERSONALITY, errno: unix.EPERM, only: []uint32{0, 8, 0x20000, 0x20008, 0xffffffff}}, // only Linux, and queries
-		rule{call: unix.SYS_IOCTL, errno: unix.EPERM, arg: 1, values: []uint32{unix.TIOCSTI, unix.TIOCLINUX}},   // terminal input on behalf of the user
-		rule{call: unix.SYS_SOCKET, errno: unix.EAFNOSUPPORT, only: []uint32{unix.AF_UNSPEC, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}},
+		rule{
+			call:  unix.SYS_PERSONALITY,
+			errno: unix.EPERM,
+			only:  []uint32{0, 8, 0x20000, 0x20008, 0xffffffff},
+		}, // only Linux, and queries
+		rule{
+			call:   unix.SYS_IOCTL,
+			errno:  unix.EPERM,
+			arg:    1,
+			values: []uint32{unix.TIOCSTI, unix.TIOCLINUX},
+		}, // terminal input on behalf of the user
+		rule{
+			call:  unix.SYS_SOCKET,
+			errno: unix.EAFNOSUPPORT,
+			only:  []uint32{unix.AF_UNSPEC, unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK},
+		},
 	)
 }
 

@@ -86,7 +86,12 @@ func (d *disk) over(ctx context.Context, brief bool) string {
 	if allowed < d.limit {
 		what = "the disk is nearly full"
 	}
-	return fmt.Sprintf("the files of this session take %s on the server's disk; %s are allowed: %s", size(d.files), size(allowed), what)
+	return fmt.Sprintf(
+		"the files of this session take %s on the server's disk; %s are allowed: %s",
+		size(d.files),
+		size(allowed),
+		what,
+	)
 }
 
 // needed reports whether to scan the directories now. The figures of the file system do
@@ -97,7 +102,8 @@ func (d *disk) needed(allowed int64) bool {
 		return true
 	}
 	since := time.Since(d.when)
-	return since >= 10*d.scanTime && (suspect || d.due || since >= max(250*time.Millisecond, min(50*d.scanTime, time.Second)))
+	return since >= 10*d.scanTime &&
+		(suspect || d.due || since >= max(250*time.Millisecond, min(50*d.scanTime, time.Second)))
 }
 
 // wrote counts a written file until the next scan.
@@ -126,7 +132,10 @@ func (d *disk) full() string {
 	if d.floor == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the files of this session take %s on the server's disk, which is too much: delete what is not needed first", size(d.files))
+	return fmt.Sprintf(
+		"the files of this session take %s on the server's disk, which is too much: delete what is not needed first",
+		size(d.files),
+	)
 }
 
 // allowed returns the limit, or less if the file system is nearly full: a twentieth of

@@ -51,7 +51,10 @@ func (a Attempt) Try(ctx context.Context, proxy func(context.Context) (net.Conn,
 		}
 		return page(conn)
 	}
-	c := tls.Client(conn, &tls.Config{ServerName: name, InsecureSkipVerify: true}) //nolint:gosec // who answers is not the question
+	c := tls.Client(
+		conn,
+		&tls.Config{ServerName: name, InsecureSkipVerify: true},
+	) //nolint:gosec // who answers is not the question
 	if err := c.HandshakeContext(ctx); err != nil {
 		return "", err
 	}

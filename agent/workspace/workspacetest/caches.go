@@ -31,17 +31,28 @@ func caches(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 	}
-	begun, err := layer.Begin(t.Context(), filepath.Join(dir, "begun"), layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, SizeLimit: 1 << 20})
+	begun, err := layer.Begin(
+		t.Context(),
+		filepath.Join(dir, "begun"),
+		layer.Want{Older: older, Names: []string{"home/.npm", "pip", "yarn"}, SizeLimit: 1 << 20},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	state := filepath.Join(dir, "state")
-	ws, err := s.Engine.Open(t.Context(), workspace.Spec{Session: "caches", Source: source, Layer: begun, State: state, Keep: true, Image: s.Image})
+	ws, err := s.Engine.Open(
+		t.Context(),
+		workspace.Spec{Session: "caches", Source: source, Layer: begun, State: state, Keep: true, Image: s.Image},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustRun(t, ws, "(cd ~/.npm && cat same d/same l file dir/a /cache/pip/x && [ ! -e ~/.cargo ] && echo more >>changed && echo new >fresh && rm gone && rm -r all && rm -r again && mkdir again && echo new >again/new"+
-		" && rm file && mkdir file && echo in >file/in && rm -r dir && echo now >dir && chmod 700 mode && mv moved to && mkdir -p deep/er && echo x >deep/er/x && ln -s /etc/passwd out)")
+	mustRun(
+		t,
+		ws,
+		"(cd ~/.npm && cat same d/same l file dir/a /cache/pip/x && [ ! -e ~/.cargo ] && echo more >>changed && echo new >fresh && rm gone && rm -r all && rm -r again && mkdir again && echo new >again/new"+
+			" && rm file && mkdir file && echo in >file/in && rm -r dir && echo now >dir && chmod 700 mode && mv moved to && mkdir -p deep/er && echo x >deep/er/x && ln -s /etc/passwd out)",
+	)
 	const all = `(cd /cache && find home/.npm pip ! -type d -print | sort | while read -r f; do if [ -L "$f" ]; then echo "$f -> $(readlink "$f")"; else echo "$f $([ -x "$f" ] && echo x) $(cat "$f")"; fi; done)`
 	want := mustRun(t, ws, all)
 	if err := ws.Close(t.Context()); err != nil {
@@ -67,12 +78,17 @@ func caches(t *testing.T, s Subject) {
 	if got := mustRun(t, session, all); got != want || strings.Count(got, "\n") < 12 {
 		t.Errorf("a session has\n%s\nwant\n%s", got, want)
 	}
-	mustRun(t, session, "(cd ~/.npm && echo planted >>same && echo planted >d/same && rm changed && echo planted >new && chmod 600 mode && mv fresh other)")
+	mustRun(
+		t,
+		session,
+		"(cd ~/.npm && echo planted >>same && echo planted >d/same && rm changed && echo planted >new && chmod 600 mode && mv fresh other)",
+	)
 	if got := mustRun(t, OpenSpec(t, s, workspace.Spec{Session: "other", Source: source, Layer: next}), all); got != want {
 		t.Errorf("after a session that changed them another has\n%s\nwant\n%s", got, want)
 	}
 	for name, want := range had {
-		if data, err := os.ReadFile(filepath.Join(older, name)); name != "home/.npm/l" && (err != nil || string(data) != want) {
+		if data, err := os.ReadFile(filepath.Join(older, name)); name != "home/.npm/l" &&
+			(err != nil || string(data) != want) {
 			t.Errorf("the older caches were written to: %s is %q, %v", name, data, err)
 		}
 	}

@@ -29,16 +29,56 @@ func files(t *testing.T, s Subject) {
 		ranges []workspace.Range
 		want   workspace.File
 	}{
-		{"whole", "a.txt", nil, workspace.File{Path: "a.txt", Size: 14, Lines: 3, Chunks: []workspace.Chunk{{From: 1, Lines: []string{"one", "two", "three"}}}}},
-		{"no final newline", "crlf.txt", nil, workspace.File{Path: "crlf.txt", Size: 8, Lines: 2, Chunks: []workspace.Chunk{{From: 1, Lines: []string{"one", "two"}}}}},
+		{
+			"whole",
+			"a.txt",
+			nil,
+			workspace.File{
+				Path:   "a.txt",
+				Size:   14,
+				Lines:  3,
+				Chunks: []workspace.Chunk{{From: 1, Lines: []string{"one", "two", "three"}}},
+			},
+		},
+		{
+			"no final newline",
+			"crlf.txt",
+			nil,
+			workspace.File{
+				Path:   "crlf.txt",
+				Size:   8,
+				Lines:  2,
+				Chunks: []workspace.Chunk{{From: 1, Lines: []string{"one", "two"}}},
+			},
+		},
 		{"empty", "empty.txt", nil, workspace.File{Path: "empty.txt", Chunks: []workspace.Chunk{}}},
 		{"ranges out of order that touch", "big.txt", []workspace.Range{{From: 999}, {From: 2, To: 2}, {From: 3, To: 4}},
 			workspace.File{Path: "big.txt", Size: int64(big.Len()), Lines: 1000, Chunks: []workspace.Chunk{
 				{From: 2, Lines: []string{"line 2", "line 3", "line 4"}}, {From: 999, Lines: []string{"line 999", "line 1000"}}}}},
-		{"range behind the end", "a.txt", []workspace.Range{{From: 10, To: 20}}, workspace.File{Path: "a.txt", Size: 14, Lines: 3, Chunks: []workspace.Chunk{}}},
+		{
+			"range behind the end",
+			"a.txt",
+			[]workspace.Range{{From: 10, To: 20}},
+			workspace.File{Path: "a.txt", Size: 14, Lines: 3, Chunks: []workspace.Chunk{}},
+		},
 		{"binary", "bin.dat", nil, workspace.File{Path: "bin.dat", Size: 7, Binary: true, Chunks: []workspace.Chunk{}}},
-		{"not UTF-8", "latin.txt", nil, workspace.File{Path: "latin.txt", Size: 5, Lines: 1, Chunks: []workspace.Chunk{{From: 1, Lines: []string{"caf\uFFFD"}}}}},
-		{"absolute path", ws.Root() + "/sub/../sub/b.txt", nil, workspace.File{Path: "sub/b.txt", Size: 2, Lines: 1, Chunks: []workspace.Chunk{{From: 1, Lines: []string{"b"}}}}},
+		{
+			"not UTF-8",
+			"latin.txt",
+			nil,
+			workspace.File{
+				Path:   "latin.txt",
+				Size:   5,
+				Lines:  1,
+				Chunks: []workspace.Chunk{{From: 1, Lines: []string{"caf\uFFFD"}}},
+			},
+		},
+		{
+			"absolute path",
+			ws.Root() + "/sub/../sub/b.txt",
+			nil,
+			workspace.File{Path: "sub/b.txt", Size: 2, Lines: 1, Chunks: []workspace.Chunk{{From: 1, Lines: []string{"b"}}}},
+		},
 	}
 	for _, tt := range readTests {
 		t.Run("read "+tt.name, func(t *testing.T) {
@@ -57,7 +97,13 @@ func files(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 		if !f.Cut || f.Lines != 2 || len(f.Chunks[0].Lines[0]) > 5000 || f.Chunks[0].Lines[1] != "short" {
-			t.Errorf("cut %t, %d lines, first of %d bytes, second %q", f.Cut, f.Lines, len(f.Chunks[0].Lines[0]), f.Chunks[0].Lines[1])
+			t.Errorf(
+				"cut %t, %d lines, first of %d bytes, second %q",
+				f.Cut,
+				f.Lines,
+				len(f.Chunks[0].Lines[0]),
+				f.Chunks[0].Lines[1],
+			)
 		}
 	})
 	writing(t, ws)
@@ -144,7 +190,11 @@ func paths(t *testing.T, s Subject) {
 func bombs(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{"a.txt": "needle\n"})
 	ctx := t.Context()
-	mustRun(t, ws, "mkfifo fifo && truncate -s 1T sparse && { echo text; head -c 9000 /dev/zero | tr '\\0' x; echo; } > head && truncate -s 1T head")
+	mustRun(
+		t,
+		ws,
+		"mkfifo fifo && truncate -s 1T sparse && { echo text; head -c 9000 /dev/zero | tr '\\0' x; echo; } > head && truncate -s 1T head",
+	)
 	began := time.Now()
 	if _, err := ws.Read(ctx, "fifo"); !errors.Is(err, workspace.ErrNotFile) {
 		t.Errorf("read a fifo: %v, want ErrNotFile", err)
@@ -158,7 +208,8 @@ func bombs(t *testing.T, s Subject) {
 	if f, err := ws.Read(ctx, "sparse"); err != nil || !f.Binary || f.Size != 1<<40 {
 		t.Errorf("read a sparse file: %+v, %v", f, err)
 	}
-	if f, err := ws.Read(ctx, "head", workspace.Range{From: 1, To: 1}); err != nil || !f.Cut || f.Chunks[0].Lines[0] != "text" {
+	if f, err := ws.Read(ctx, "head", workspace.Range{From: 1, To: 1}); err != nil || !f.Cut ||
+		f.Chunks[0].Lines[0] != "text" {
 		t.Errorf("read the head of a sparse file: %v, %d lines, %v", f.Cut, f.Lines, err)
 	}
 	if _, _, err := ws.ReadAll(ctx, "sparse", 0); !errors.Is(err, workspace.ErrTooLarge) {

@@ -33,7 +33,11 @@ func git(t *testing.T, s Subject) {
 	}
 	ready := make(chan error, 1)
 	go func() { ready <- os.WriteFile(filepath.Join(past, workspace.GitReady), nil, 0o644) }()
-	out := mustRun(t, ws, "git log --format=%s && git diff --stat HEAD~1 && git diff | grep '^[-+][a-z]'; git status --short; git fsck && git stash -q && cat a.txt && git stash pop -q && git commit -qam mine && git log -1 --format=%s")
+	out := mustRun(
+		t,
+		ws,
+		"git log --format=%s && git diff --stat HEAD~1 && git diff | grep '^[-+][a-z]'; git status --short; git fsck && git stash -q && cat a.txt && git stash pop -q && git commit -qam mine && git log -1 --format=%s",
+	)
 	if err := <-ready; err != nil {
 		t.Fatal(err)
 	}
@@ -62,9 +66,14 @@ func git(t *testing.T, s Subject) {
 			}
 		}
 	}
-	mustRun(t, ws, "git checkout -qb other && echo o >other.txt && git add other.txt && git commit -qm other && git checkout -q -")
+	mustRun(
+		t,
+		ws,
+		"git checkout -qb other && echo o >other.txt && git add other.txt && git commit -qm other && git checkout -q -",
+	)
 	strays, err := ws.Strays(t.Context())
-	if diff := cmp.Diff([]workspace.Stray{{Ref: "refs/heads/other", Commits: 1, Paths: []string{"other.txt"}}}, strays); diff != "" || err != nil {
+	if diff := cmp.Diff([]workspace.Stray{{Ref: "refs/heads/other", Commits: 1, Paths: []string{"other.txt"}}}, strays); diff != "" ||
+		err != nil {
 		t.Errorf("strays (-want +got): %v\n%s", err, diff)
 	}
 	mustRun(t, ws, "git fsck && rm -rf .git")
@@ -91,7 +100,14 @@ func pastOf(t testing.TB, tree Tree) (source, past string) {
 	run := func(args ...string) {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = source
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + at, "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"}
+		cmd.Env = []string{
+			"PATH=" + os.Getenv("PATH"),
+			"HOME=" + at,
+			"GIT_AUTHOR_NAME=a",
+			"GIT_AUTHOR_EMAIL=a@example.com",
+			"GIT_COMMITTER_NAME=a",
+			"GIT_COMMITTER_EMAIL=a@example.com",
+		}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %q: %v\n%s", args, err, out)
 		}

@@ -16,7 +16,11 @@ func limits(t *testing.T, s Subject) {
 		t.Skip("NEEDS A BUILD WITHOUT -race: the detector's own memory is more than the limit; .ci/test runs this without")
 	}
 	ws := OpenSpec(t, s, workspace.Spec{Limits: workspace.Limits{Pids: 60, MemoryBytes: 512 << 20}})
-	res := run(t, ws, "sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0") // bash itself would retry for 15 s
+	res := run(
+		t,
+		ws,
+		"sh -c 'n=0; while [ $n -lt 200 ]; do sleep 98765 & n=$((n+1)); done; echo started $n'; exit 0",
+	) // bash itself would retry for 15 s
 	if strings.Contains(res.Output, "started 200\n") {
 		t.Errorf("200 processes with a limit of 60: exit %d, %.200q", res.Exit, res.Output)
 	}

@@ -8,7 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var notProbedHere = []uintptr{unix.SYS_FORK, unix.SYS_VFORK, unix.SYS_PAUSE, unix.SYS_ALARM, unix.SYS_RESTART_SYSCALL, unix.SYS_ARCH_PRCTL, 335, 336}
+var notProbedHere = []uintptr{
+	unix.SYS_FORK,
+	unix.SYS_VFORK,
+	unix.SYS_PAUSE,
+	unix.SYS_ALARM,
+	unix.SYS_RESTART_SYSCALL,
+	unix.SYS_ARCH_PRCTL,
+	335,
+	336,
+}
 
 // int80 makes a system call as a 32-bit program does.
 func int80(nr uint32) int32

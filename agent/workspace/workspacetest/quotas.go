@@ -76,7 +76,8 @@ func quotas(t *testing.T, s Subject) {
 		if name == "at once" { // detected only after it has ended
 			most *= 2
 		}
-		if !strings.Contains(res.Ended, "files of this session take") || strings.Contains(res.Output, "finished") || size > most {
+		if !strings.Contains(res.Ended, "files of this session take") || strings.Contains(res.Output, "finished") ||
+			size > most {
 			t.Fatalf("%s: %d MiB on the disk: %+v", name, size>>20, res)
 		}
 		checkRefused(t, ws, name)
@@ -87,7 +88,8 @@ func quotas(t *testing.T, s Subject) {
 		}
 	}
 	harmless(t, ws)
-	if res := run(t, ws, "fallocate -l 200M all 2>&1; ls -s all | cut -d' ' -f1"); s.Wall && strings.HasSuffix(res.Output, "00\n") {
+	if res := run(t, ws, "fallocate -l 200M all 2>&1; ls -s all | cut -d' ' -f1"); s.Wall &&
+		strings.HasSuffix(res.Output, "00\n") {
 		t.Errorf("200 MB at once: %q", res.Output)
 	}
 }
@@ -97,10 +99,12 @@ func checkRefused(t *testing.T, ws *workspace.Workspace, name string) {
 	if name == "a file without name" {
 		return // the file is gone with its process
 	}
-	if res, err := ws.Run(t.Context(), workspace.Command{Line: "cd; echo more >more"}, nil); err == nil || !strings.Contains(err.Error(), "delete what is not needed") {
+	if res, err := ws.Run(t.Context(), workspace.Command{Line: "cd; echo more >more"}, nil); err == nil ||
+		!strings.Contains(err.Error(), "delete what is not needed") {
 		t.Errorf("%s: a command while there is too much on the disk: %+v, %v", name, res, err)
 	}
-	if err := ws.Write(t.Context(), "more", []byte("more")); err == nil || !strings.Contains(err.Error(), "delete what is not needed") {
+	if err := ws.Write(t.Context(), "more", []byte("more")); err == nil ||
+		!strings.Contains(err.Error(), "delete what is not needed") {
 		t.Errorf("%s: a write while there is too much on the disk: %v", name, err)
 	}
 }
@@ -158,9 +162,14 @@ func together(t *testing.T, s Subject) {
 		}
 	}
 	segments(t, ws)
-	res := run(t, ws, "TIMEFORMAT='%R %U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)")
+	res := run(
+		t,
+		ws,
+		"TIMEFORMAT='%R %U %S'; time (for i in 1 2 3; do timeout 0.7 sh -c 'while :; do :; done' & done; wait)",
+	)
 	var took, user, sys float64 // a busy machine takes longer than 0.7 s
-	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f %f", &took, &user, &sys); err != nil || user+sys > took*1.5 {
+	if _, err := fmt.Sscanf(res.Output[strings.LastIndex(strings.TrimSpace(res.Output), "\n")+1:], "%f %f %f", &took, &user, &sys); err != nil ||
+		user+sys > took*1.5 {
 		t.Errorf("three busy programs on one processor: %v, %q", err, res.Output)
 	}
 	if out := run(t, ws, "cd /tmp; seq 1 120000 | xargs touch 2>/dev/null; ls | wc -l; rm -rf /tmp/*; true").Output; strings.Contains(out, "120000") {
@@ -170,7 +179,11 @@ func together(t *testing.T, s Subject) {
 
 // segments fills shared memory that outlives its processes.
 func segments(t *testing.T, ws *workspace.Workspace) {
-	res := run(t, ws, `perl -e 'for (1 .. 6) { my $id = shmget(0, 60 << 20, 0600 | 01000) // die "none\n"; shmwrite($id, "x" x (60 << 20), 0, 60 << 20) } sleep 2; print "finished\n"'`)
+	res := run(
+		t,
+		ws,
+		`perl -e 'for (1 .. 6) { my $id = shmget(0, 60 << 20, 0600 | 01000) // die "none\n"; shmwrite($id, "x" x (60 << 20), 0, 60 << 20) } sleep 2; print "finished\n"'`,
+	)
 	if res.Exit == 0 {
 		t.Errorf("360 MB of shared memory within 192 MiB: %+v", res)
 	}

@@ -18,7 +18,13 @@ func setUp(t *testing.T, s Subject) {
 		t.Skip("only walled workspaces are set up")
 	}
 	source, layer := t.TempDir(), t.TempDir()
-	base := Tree{"kept.txt": "kept\n", "both.txt": "of the base\n", "dir/a": "a\n", "file": "of the base\n", ".gitignore": "ignored/\n"}
+	base := Tree{
+		"kept.txt":   "kept\n",
+		"both.txt":   "of the base\n",
+		"dir/a":      "a\n",
+		"file":       "of the base\n",
+		".gitignore": "ignored/\n",
+	}
 	base.write(t, source)
 	for _, dir := range []string{source, layer} {
 		if err := errors.Join(os.Chmod(dir, 0o755), workspace.Give(t.Context(), dir)); err != nil {
@@ -26,7 +32,12 @@ func setUp(t *testing.T, s Subject) {
 		}
 	}
 	checkKept(t, s, source, "state")
-	checkKept(t, s, source, strings.Repeat(strings.Repeat("d", 200)+"/", 10)+"state") // too long for the mount options of an overlay
+	checkKept(
+		t,
+		s,
+		source,
+		strings.Repeat(strings.Repeat("d", 200)+"/", 10)+"state",
+	) // too long for the mount options of an overlay
 	made := Tree{
 		"tree/mods/a/index.js": "a\n", "tree/mods/b.js": "b\n", "tree/mods/c.js": "c\n", "tree/mods/l": "-> b.js", "tree/ignored/x": "x\n", "tree/dir/made": "made\n",
 		"tree/both.txt": "of the set-up\n", "tree/file/inside": "hidden by a file\n", "cache/home/.tool/config": "cached\n", "cache/go/mod/m": "mod\n",
@@ -51,7 +62,11 @@ func setUp(t *testing.T, s Subject) {
 		}
 		return out
 	}
-	mustRun(t, ws, "touch mods/a/index.js; echo a >mods/a/index.js; echo more >>ignored/x; rm mods/c.js; echo more >>~/.tool/config; rm /cache/go/mod/m")
+	mustRun(
+		t,
+		ws,
+		"touch mods/a/index.js; echo a >mods/a/index.js; echo more >>ignored/x; rm mods/c.js; echo more >>~/.tool/config; rm /cache/go/mod/m",
+	)
 	if cs := told(); len(cs) > 0 {
 		t.Errorf("what lies in the layer is a change: %q", cs)
 	}
@@ -63,7 +78,8 @@ func setUp(t *testing.T, s Subject) {
 		t.Error("the layer can be written to")
 	}
 	for name, want := range made {
-		if data, err := os.ReadFile(filepath.Join(layer, name)); name != "tree/mods/l" && (err != nil || string(data) != want) {
+		if data, err := os.ReadFile(filepath.Join(layer, name)); name != "tree/mods/l" &&
+			(err != nil || string(data) != want) {
 			t.Errorf("the layer was written to: %s is %q, %v", name, data, err)
 		}
 	}
@@ -73,7 +89,10 @@ func setUp(t *testing.T, s Subject) {
 func checkKept(t *testing.T, s Subject, source, at string) {
 	t.Helper()
 	state := filepath.Join(t.TempDir(), at)
-	ws, err := s.Engine.Open(t.Context(), workspace.Spec{Session: "kept", Source: source, State: state, Keep: true, Image: s.Image})
+	ws, err := s.Engine.Open(
+		t.Context(),
+		workspace.Spec{Session: "kept", Source: source, State: state, Keep: true, Image: s.Image},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,7 +37,13 @@ func shell(t *testing.T, s Subject) {
 		{"leaving the root", "cd /tmp && pwd", "", "/tmp\n", 0},
 		{"back in the root", "pwd", "", "[back in " + ws.Root() + "]\n" + ws.Root() + "\n", 0},
 		{"stdin is empty", "cat; read x; echo \"[$x]\"", "", "[]\n", 0},
-		{"no escapes", `printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`, "", "red x\n100%\nac\n", 0},
+		{
+			"no escapes",
+			`printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`,
+			"",
+			"red x\n100%\nac\n",
+			0,
+		},
 		{"syntax error", "if then 2>/dev/null", "", "", -2},
 		{"still there", "echo $BAR", "", "baz\n", 0},
 		{"no descriptors to forge with", "for n in 3 4; do { echo x >&$n; } 2>/dev/null && echo open; done; true", "", "", 0},
@@ -53,7 +59,15 @@ func shell(t *testing.T, s Subject) {
 				t.Errorf("%s: exit 0", tt.name)
 			}
 		case res.Exit != tt.exit || res.Output != tt.want || res.Restart || res.Duration <= 0:
-			t.Errorf("%s: exit %d, restart %t, output %q, want exit %d, %q", tt.name, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
+			t.Errorf(
+				"%s: exit %d, restart %t, output %q, want exit %d, %q",
+				tt.name,
+				res.Exit,
+				res.Restart,
+				res.Output,
+				tt.exit,
+				tt.want,
+			)
 		}
 	}
 	for line, want := range map[string]string{
@@ -77,7 +91,8 @@ func shell(t *testing.T, s Subject) {
 			t.Errorf("%q ended with %d %v (%v), want %s", line, res.Exit, res.Pipeline, err, want)
 		}
 	}
-	if res := run(t, ws, "set -x; true; declare -F"); bash && res.Output != "++ true\n++ declare -F\n" { // the bytes that were approved, and no others
+	if res := run(t, ws, "set -x; true; declare -F"); bash &&
+		res.Output != "++ true\n++ declare -F\n" { // the bytes that were approved, and no others
 		t.Errorf("a traced command shows %q", res.Output)
 	}
 	if res := run(t, ws, "true"); res.Output != "" {
@@ -106,13 +121,15 @@ func overriddenWords(t *testing.T, ws *workspace.Workspace) {
 		if strings.Contains(res.Output, ": readonly variable\n") && res.Restart { // the command did not run
 			res, err = ws.Run(t.Context(), cmd, nil)
 		}
-		if err != nil || !strings.HasSuffix(res.Output, ws.Root()+"\n") || strings.Contains(res.Output, "/sub") || res.Exit != 3 {
+		if err != nil || !strings.HasSuffix(res.Output, ws.Root()+"\n") || strings.Contains(res.Output, "/sub") ||
+			res.Exit != 3 {
 			t.Errorf("after %s: exit %d in %q, %v", line, res.Exit, res.Output, err)
 		}
 		run(t, ws, "kill -9 $$") // start over with a new shell
 	}
 	run(t, ws, "shopt -s expand_aliases 2>/dev/null; alias hi='echo hello'; f() { echo mine; }; set -f")
-	if res := run(t, ws, "alias hi >/dev/null && hi; f; echo *; set +f; echo \"${POSIXLY_CORRECT-none}\"; shopt -q inherit_errexit 2>/dev/null; echo $?"); res.Output != "hello\nmine\n*\nnone\n1\n" && res.Output != "hello\nmine\n*\nnone\n127\n" {
+	if res := run(t, ws, "alias hi >/dev/null && hi; f; echo *; set +f; echo \"${POSIXLY_CORRECT-none}\"; shopt -q inherit_errexit 2>/dev/null; echo $?"); res.Output != "hello\nmine\n*\nnone\n1\n" &&
+		res.Output != "hello\nmine\n*\nnone\n127\n" {
 		t.Errorf("what was set before is not there: %q", res.Output)
 	}
 	run(t, ws, "unalias hi; unset -f f")
@@ -132,7 +149,15 @@ func deaths(t *testing.T, ws *workspace.Workspace) {
 	} {
 		res := run(t, ws, tt.line)
 		if res.Exit != tt.exit || !res.Restart || res.Output != tt.want {
-			t.Errorf("%s: exit %d, restart %t, %q; want exit %d, a restart, %q", tt.line, res.Exit, res.Restart, res.Output, tt.exit, tt.want)
+			t.Errorf(
+				"%s: exit %d, restart %t, %q; want exit %d, a restart, %q",
+				tt.line,
+				res.Exit,
+				res.Restart,
+				res.Output,
+				tt.exit,
+				tt.want,
+			)
 		}
 		if res := run(t, ws, "echo \"[$BAR]\"; pwd"); res.Restart || res.Output != "[]\n"+ws.Root()+"\n" {
 			t.Errorf("after %s: restart %t, output %q", tt.line, res.Restart, res.Output)
@@ -182,7 +207,11 @@ func kill(t *testing.T, s Subject) {
 	// sees their processes. So each counts naps of a length of its own.
 	nap := fmt.Sprintf("sleep %d", 90_000_000+os.Getpid())
 	alive := func() string {
-		return run(t, ws, `n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"`+nap+`"*) n=$((n+1));; esac; done; echo $n`).Output
+		return run(
+			t,
+			ws,
+			`n=0; for f in /proc/[0-9]*/cmdline; do case "$(tr '\0' ' ' 2>/dev/null <"$f")" in *"`+nap+`"*) n=$((n+1));; esac; done; echo $n`,
+		).Output
 	}
 	for _, tt := range []struct{ name, line string }{
 		{"child", nap + "; echo not reached"},
@@ -220,7 +249,14 @@ func kill(t *testing.T, s Subject) {
 
 func programs(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{"sub/a.txt": "a\n"})
-	p, err := ws.Start(t.Context(), workspace.Program{Argv: []string{"sh", "-c", `echo "$V $PWD"; while read -r x; do echo "got $x"; done; exit 5`}, Cwd: "sub", Env: map[string]string{"V": "v"}})
+	p, err := ws.Start(
+		t.Context(),
+		workspace.Program{
+			Argv: []string{"sh", "-c", `echo "$V $PWD"; while read -r x; do echo "got $x"; done; exit 5`},
+			Cwd:  "sub",
+			Env:  map[string]string{"V": "v"},
+		},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -102,7 +102,14 @@ func list(t *testing.T, s Subject) {
 		left       int
 	}{
 		{"top", "", false, 0, []string{".gitignore", "a.txt", "sub/"}, 0},
-		{"recursive", ".", true, 0, []string{".gitignore", "a.txt", "sub/", "sub/.gitignore", "sub/build/", "sub/build/keep", "sub/keep.log"}, 0},
+		{
+			"recursive",
+			".",
+			true,
+			0,
+			[]string{".gitignore", "a.txt", "sub/", "sub/.gitignore", "sub/build/", "sub/build/keep", "sub/keep.log"},
+			0,
+		},
 		{"below", "sub", false, 0, []string{"sub/.gitignore", "sub/build/", "sub/keep.log"}, 0},
 		{"capped", ".", true, 2, []string{".gitignore", "a.txt"}, 5},
 	}
@@ -158,7 +165,17 @@ func find(t *testing.T, s Subject) {
 			t.Fatal(err)
 		}
 		if list := strings.Join(got.Paths, " "); list != tt.want || got.Left != tt.left || got.Near != tt.near {
-			t.Errorf("%s in %q: %s, %d left, near %t; want %s, %d, %t", tt.pattern, tt.path, list, got.Left, got.Near, tt.want, tt.left, tt.near)
+			t.Errorf(
+				"%s in %q: %s, %d left, near %t; want %s, %d, %t",
+				tt.pattern,
+				tt.path,
+				list,
+				got.Left,
+				got.Near,
+				tt.want,
+				tt.left,
+				tt.near,
+			)
 		}
 	}
 	for _, q := range []workspace.NameQuery{{Pattern: " / "}, {Pattern: "[a"}, {Pattern: "a", Path: "nowhere"}, {Pattern: "a", Path: "../"}} {
@@ -169,8 +186,22 @@ func find(t *testing.T, s Subject) {
 }
 
 func outline(t *testing.T, s Subject) {
-	ws := Open(t, s, Tree{"a.go": "package a\n\ntype Shop struct{}\n\nfunc (Shop) Open() {}\n", "b/b.py": "from a import Shop\n\nclass Till:\n    def count(self): pass\n", "b/c.py": "Shop, Till = 1, 2\n",
-		"d.rs": "fn x() { Shop }\n", ".agentignore": "hidden.py\n", "hidden.py": "class Shop: pass\n", "data.zig": "x\n", "link.py": "-> hidden.py", "out.py": "-> /etc/passwd", "bin.py": "\x00"})
+	ws := Open(
+		t,
+		s,
+		Tree{
+			"a.go":         "package a\n\ntype Shop struct{}\n\nfunc (Shop) Open() {}\n",
+			"b/b.py":       "from a import Shop\n\nclass Till:\n    def count(self): pass\n",
+			"b/c.py":       "Shop, Till = 1, 2\n",
+			"d.rs":         "fn x() { Shop }\n",
+			".agentignore": "hidden.py\n",
+			"hidden.py":    "class Shop: pass\n",
+			"data.zig":     "x\n",
+			"link.py":      "-> hidden.py",
+			"out.py":       "-> /etc/passwd",
+			"bin.py":       "\x00",
+		},
+	)
 	o, err := ws.Outline(t.Context(), workspace.OutlineQuery{})
 	if err != nil {
 		t.Fatal(err)
@@ -185,7 +216,9 @@ func outline(t *testing.T, s Subject) {
 	if list := strings.Join(got, ", "); list != want || strings.Join(o.Unknown, " ") != ".zig" {
 		t.Errorf("the outline is\n%s, unknown %v; want\n%s", list, o.Unknown, want)
 	}
-	if o, err = ws.Outline(t.Context(), workspace.OutlineQuery{Glob: "*.py", Max: 70}); err != nil || len(o.Files) != 1 || len(o.Files[0].Defs) != 1 || o.Left != 1 {
+	if o, err = ws.Outline(t.Context(), workspace.OutlineQuery{Glob: "*.py", Max: 70}); err != nil || len(o.Files) != 1 ||
+		len(o.Files[0].Defs) != 1 ||
+		o.Left != 1 {
 		t.Errorf("of some files, shortened, it is %+v, %v", o, err)
 	}
 	for _, q := range []workspace.OutlineQuery{{Path: "hidden.py"}, {Path: "link.py"}, {Path: "out.py"}, {Path: "../"}, {Path: "nowhere"}, {Path: "bin.py"}, {Glob: "[a"}} {
@@ -193,7 +226,12 @@ func outline(t *testing.T, s Subject) {
 			t.Errorf("%+v: no error but %+v", q, o)
 		}
 	}
-	used, err := ws.Used(t.Context(), []string{"a.go", "b/b.py", "b/c.py", "d.rs", "hidden.py", "link.py", "nowhere.py"}, time.Minute, 5)
+	used, err := ws.Used(
+		t.Context(),
+		[]string{"a.go", "b/b.py", "b/c.py", "d.rs", "hidden.py", "link.py", "nowhere.py"},
+		time.Minute,
+		5,
+	)
 	if err != nil || len(used) != 1 || used[0] != (workspace.Used{Path: "a.go", Name: "Shop", Files: 3}) {
 		t.Errorf("most used are %+v, %v", used, err)
 	}
@@ -243,11 +281,13 @@ func search(t *testing.T, s Subject) {
 		})
 	}
 	m, err := ws.Search(ctx, workspace.Query{Pattern: "common", Max: 31})
-	if err != nil || m.Left != 69 || len(m.Files) != 16 || m.Files[15].Path != "many/15.txt" || len(m.Files[15].Lines) != 1 {
+	if err != nil || m.Left != 69 || len(m.Files) != 16 || m.Files[15].Path != "many/15.txt" ||
+		len(m.Files[15].Lines) != 1 {
 		t.Errorf("capped search: %d files, %d left, %v", len(m.Files), m.Left, err)
 	}
 	m, err = ws.Search(ctx, workspace.Query{Pattern: "Needle", Glob: "min.js"})
-	if err != nil || len(m.Files) != 1 || len(m.Files[0].Lines[0].Text) > 1100 || !strings.Contains(m.Files[0].Lines[0].Text, "xNeedley") {
+	if err != nil || len(m.Files) != 1 || len(m.Files[0].Lines[0].Text) > 1100 ||
+		!strings.Contains(m.Files[0].Lines[0].Text, "xNeedley") {
 		t.Errorf("search in a long line: %+v, %v", m, err)
 	}
 	for _, q := range []workspace.Query{{Pattern: ""}, {Pattern: "(", Regex: true}, {Pattern: "x", Glob: "[a"}, {Pattern: "x", Path: "missing"}} {
@@ -265,9 +305,13 @@ func changes(t *testing.T, s Subject) {
 	if cs, err := ws.Changes(t.Context()); err != nil || len(cs) != 0 {
 		t.Fatalf("changes of a fresh workspace: %+v, %v", cs, err)
 	}
-	mustRun(t, ws, `echo newer > mod.txt; rm del.txt; touch touch.txt; chmod 755 mode.sh; ln -sfn same.txt link; rm -r dir; mv ren.txt "ren amed.txt"
+	mustRun(
+		t,
+		ws,
+		`echo newer > mod.txt; rm del.txt; touch touch.txt; chmod 755 mode.sh; ln -sfn same.txt link; rm -r dir; mv ren.txt "ren amed.txt"
 echo n > new.txt; echo o > ignored.o; echo changed > kept.o; mkfifo fifo; mkdir -p nested/.git && echo x > nested/.git/config && echo y > nested/y
-rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'bytes\n' > "$(printf 'caf\351')"; ln -s /etc/passwd newlink; mkdir empty; git init -q . 2>/dev/null; true`)
+rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'bytes\n' > "$(printf 'caf\351')"; ln -s /etc/passwd newlink; mkdir empty; git init -q . 2>/dev/null; true`,
+	)
 	cs, err := ws.Changes(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -305,7 +349,11 @@ rm -r tofile todir; echo f > tofile; mkdir todir; echo d > todir/d; printf 'byte
 // that an edit of an ignored file that a command made says why it is not kept.
 func written(t *testing.T, s Subject) {
 	ws := Open(t, s, Tree{".gitignore": "lib/\n*.log\n", "old.log": "base\n"})
-	mustRun(t, ws, "mkdir lib; echo made >lib/made.ts; echo made >lib/edited.ts; : >lib/empty.ts; echo x >gone.log; ln -s lib src")
+	mustRun(
+		t,
+		ws,
+		"mkdir lib; echo made >lib/made.ts; echo made >lib/edited.ts; : >lib/empty.ts; echo x >gone.log; ln -s lib src",
+	)
 	for _, name := range []string{"lib/new.ts", "lib/edited.ts", "lib/empty.ts", "lib/removed.ts", "lib/moved.ts", "src/linked.ts", "old.log", "plain.txt"} {
 		if err := ws.Write(t.Context(), name, []byte("written\n")); err != nil {
 			t.Fatal(err)
@@ -335,8 +383,29 @@ func written(t *testing.T, s Subject) {
 // layers checks that two stacked bases are seen as one, including deletions.
 func layers(t *testing.T, s Subject) {
 	below, over := t.TempDir(), t.TempDir()
-	Tree{"kept.txt": "kept\n", "old.txt": "old\n", "gone.txt": "gone\n", "d/gone.txt": "gone\n", "d/kept.txt": "kept\n", "all/a": "a", "was-dir/a": "a", "was-file": "a"}.write(t, below)
-	Tree{"old.txt": "new\n", "fresh/a.txt": "fresh\n", "d/l": "-> kept.txt", "was-dir": "file\n", "was-file/a": "a\n"}.write(t, over)
+	Tree{
+		"kept.txt":   "kept\n",
+		"old.txt":    "old\n",
+		"gone.txt":   "gone\n",
+		"d/gone.txt": "gone\n",
+		"d/kept.txt": "kept\n",
+		"all/a":      "a",
+		"was-dir/a":  "a",
+		"was-file":   "a",
+	}.write(
+		t,
+		below,
+	)
+	Tree{
+		"old.txt":     "new\n",
+		"fresh/a.txt": "fresh\n",
+		"d/l":         "-> kept.txt",
+		"was-dir":     "file\n",
+		"was-file/a":  "a\n",
+	}.write(
+		t,
+		over,
+	)
 	for _, name := range []string{"gone.txt", "d/gone.txt", "all"} {
 		if err := syscall.Mknod(filepath.Join(over, name), syscall.S_IFCHR, 0); err != nil {
 			t.Skipf("NEEDS mknod: %v", err)
@@ -348,7 +417,11 @@ func layers(t *testing.T, s Subject) {
 		}
 	}
 	ws := OpenSpec(t, s, workspace.Spec{Source: below, Over: over})
-	got := mustRun(t, ws, "find . -path ./.git -prune -o -type f -print -o -type l -print | sort; cat old.txt d/l was-dir was-file/a")
+	got := mustRun(
+		t,
+		ws,
+		"find . -path ./.git -prune -o -type f -print -o -type l -print | sort; cat old.txt d/l was-dir was-file/a",
+	)
 	if want := "./d/kept.txt\n./d/l\n./fresh/a.txt\n./kept.txt\n./old.txt\n./was-dir\n./was-file/a\nnew\nkept\nfile\na\n"; got != want {
 		t.Errorf("inside is\n%s\nwant\n%s", got, want)
 	}

@@ -138,7 +138,11 @@ func reach(t *testing.T, ws *workspace.Workspace) {
 		"169.254.169.254/80", "2852039166/80", "0xA9FEA9FE/80", "0251.0376.0251.0376/80", "169.254.43518/80", "::ffff:169.254.169.254/80", "fd00:ec2::254/80",
 		"169.254.170.2/80", "100.100.100.200/80", "1.1.1.1/53", "172.17.0.1/22", "127.0.0.1/" + port, "localhost/" + port, "2130706433/" + port, "0/" + port,
 	} {
-		res, err := ws.Run(t.Context(), workspace.Command{Line: "exec 3<>/dev/tcp/" + addr + " && echo connected", Timeout: 5 * time.Second}, nil)
+		res, err := ws.Run(
+			t.Context(),
+			workspace.Command{Line: "exec 3<>/dev/tcp/" + addr + " && echo connected", Timeout: 5 * time.Second},
+			nil,
+		)
 		if err != nil || strings.Contains(res.Output, "connected") || res.TimedOut {
 			t.Errorf("connect to %s: %+v, %v; want to be refused at once", addr, res, err)
 		}

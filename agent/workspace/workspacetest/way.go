@@ -145,14 +145,26 @@ func Attempts(s *Site, hostSocket string) []Attempt {
 		{Name: "another host, plain", Get: "http://evil.example/"},
 		{Name: "the Host line of another", Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: evil.example\r\n\r\n"},
 		{Name: "the Host line of another port", Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: plain.example\r\n\r\n"},
-		{Name: "two Host lines", Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\nHost: evil.example\r\n\r\n"},
-		{Name: "the Host line folded", Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\n evil.example\r\n\r\n"},
-		{Name: "the Host line of another in CONNECT", Send: "CONNECT " + good + " HTTP/1.1\r\nHost: evil.example:443\r\n\r\n"},
+		{
+			Name: "two Host lines",
+			Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\nHost: evil.example\r\n\r\n",
+		},
+		{
+			Name: "the Host line folded",
+			Send: "GET http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\n evil.example\r\n\r\n",
+		},
+		{
+			Name: "the Host line of another in CONNECT",
+			Send: "CONNECT " + good + " HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
+		},
 		{Name: "a line break in CONNECT", Send: "CONNECT " + good + "\r\nX: HTTP/1.1\r\n\r\n"},
 		{Name: "half a line break in CONNECT", Send: "CONNECT evil.example:443\nX:" + good + " HTTP/1.1\r\n\r\n"},
 		{Name: "a return in CONNECT", Send: "CONNECT evil.example:443\rX:" + good + " HTTP/1.1\r\n\r\n"},
 		{Name: "a null in CONNECT", Send: "CONNECT evil.example\x00." + good + " HTTP/1.1\r\n\r\n"},
-		{Name: "a body of two lengths", Send: "POST http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n"},
+		{
+			Name: "a body of two lengths",
+			Send: "POST http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /smuggled HTTP/1.1\r\n\r\n",
+		},
 		{Name: "a body with CONNECT", Send: "CONNECT " + good + " HTTP/1.1\r\nContent-Length: 9\r\n\r\nGET / HTT"},
 		{Name: "TRACE", Send: "TRACE http://" + plain + "/ HTTP/1.1\r\nHost: " + plain + "\r\n\r\n"},
 		{Name: "no host at all", Send: "GET / HTTP/1.1\r\nHost: " + plain + "\r\n\r\n"},
@@ -174,7 +186,11 @@ func Attempts(s *Site, hostSocket string) []Attempt {
 		"loop.example:443", "mapped.example:443", "metadata.example:80", "metadata.example:443", "private.example:443", "nat64.example:443", "shared.example:443", "both.example:443",
 		"credentials.example:80",
 	} {
-		out = append(out, Attempt{Name: "CONNECT " + at, Send: connect(at), Then: "tls allowed.example"}, Attempt{Name: "GET " + at, Send: get(at)})
+		out = append(
+			out,
+			Attempt{Name: "CONNECT " + at, Send: connect(at), Then: "tls allowed.example"},
+			Attempt{Name: "GET " + at, Send: get(at)},
+		)
 	}
 	return out
 }
@@ -184,12 +200,31 @@ func Attempts(s *Site, hostSocket string) []Attempt {
 func Proxy(t testing.TB, s *Site) *egress.Proxy {
 	t.Helper()
 	cfg := egress.Config{
-		Hosts: []string{"allowed.example:" + s.TLS, "plain.example:" + s.Plain, "loop.example", "mapped.example", "metadata.example", "private.example", "nat64.example", "shared.example", "both.example", "credentials.example"},
+		Hosts: []string{
+			"allowed.example:" + s.TLS,
+			"plain.example:" + s.Plain,
+			"loop.example",
+			"mapped.example",
+			"metadata.example",
+			"private.example",
+			"nat64.example",
+			"shared.example",
+			"both.example",
+			"credentials.example",
+		},
 		// The last one is a plausible mistake of an operator.
-		Inside: map[string]string{"allowed.example": "127.0.0.1", "plain.example": "127.0.0.0/8", "credentials.example": "169.254.0.0/16"},
+		Inside: map[string]string{
+			"allowed.example":     "127.0.0.1",
+			"plain.example":       "127.0.0.0/8",
+			"credentials.example": "169.254.0.0/16",
+		},
 		Resolver: Names(t, map[string][]string{
-			"plain.example": {"127.0.0.1"}, "loop.example": {"127.0.0.1"}, "mapped.example": {"::ffff:127.0.0.1"}, "metadata.example": {"169.254.169.254"}, "private.example": {"10.0.0.1"},
-			"nat64.example": {"64:ff9b::7f00:1"}, "shared.example": {"100.64.0.1"}, "both.example": {"127.0.0.1", "10.0.0.1"}, "credentials.example": {"169.254.169.254"},
+			"plain.example": {
+				"127.0.0.1",
+			}, "loop.example": {"127.0.0.1"}, "mapped.example": {"::ffff:127.0.0.1"}, "metadata.example": {"169.254.169.254"}, "private.example": {"10.0.0.1"},
+			"nat64.example": {
+				"64:ff9b::7f00:1",
+			}, "shared.example": {"100.64.0.1"}, "both.example": {"127.0.0.1", "10.0.0.1"}, "credentials.example": {"169.254.169.254"},
 		}),
 	}
 	p, err := egress.New(cfg)

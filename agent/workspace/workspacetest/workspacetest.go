@@ -131,7 +131,14 @@ func mustRun(t testing.TB, ws *workspace.Workspace, line string) string {
 	t.Helper()
 	res := run(t, ws, line)
 	if res.Exit != 0 || res.TimedOut || res.Restart {
-		t.Fatalf("run %q: exit %d, timed out %t, restart %t, output:\n%s", line, res.Exit, res.TimedOut, res.Restart, res.Output)
+		t.Fatalf(
+			"run %q: exit %d, timed out %t, restart %t, output:\n%s",
+			line,
+			res.Exit,
+			res.TimedOut,
+			res.Restart,
+			res.Output,
+		)
 	}
 	return res.Output
 }

@@ -34,7 +34,11 @@ func newGitHTTP(s *Server) (*gitHTTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find git-http-backend: %w", err)
 	}
-	return &gitHTTP{s: s, backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"), path: filepath.Dir(git)}, nil
+	return &gitHTTP{
+		s:       s,
+		backend: filepath.Join(strings.TrimSpace(string(out)), "git-http-backend"),
+		path:    filepath.Dir(git),
+	}, nil
 }
 
 var gitRE = pattern.Lazy(`^/([^/]+)/([^/]+?)(?:\.git)?/(info/refs|git-upload-pack|git-receive-pack)$`)

@@ -20,7 +20,9 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	defer s.mu.Unlock()
 	who, err := s.authenticate(r.Header.Get("Authorization"))
 	if err != nil || who.user == nil || r.Method != http.MethodPost {
-		return refuse(&hub.Refused{Status: http.StatusUnauthorized, Message: "This endpoint requires you to be authenticated."})
+		return refuse(
+			&hub.Refused{Status: http.StatusUnauthorized, Message: "This endpoint requires you to be authenticated."},
+		)
 	}
 	if s.query == nil {
 		return refuse(hub.NotFound())
@@ -32,5 +34,9 @@ func (s *Server) graphql(r *http.Request, body []byte) response {
 	if err != nil {
 		return refuse(&hub.Refused{Status: http.StatusBadRequest, Message: "Problems parsing JSON"})
 	}
-	return response{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body: out}
+	return response{
+		status: http.StatusOK,
+		header: http.Header{"Content-Type": {"application/json; charset=utf-8"}},
+		body:   out,
+	}
 }

@@ -22,7 +22,15 @@ type operation struct {
 
 // operations lists the supported operations.
 func operations() []operation {
-	return slices.Concat(appOperations(), repoOperations(), issueOperations(), reactionOperations(), pullOperations(), checkOperations(), gitOperations())
+	return slices.Concat(
+		appOperations(),
+		repoOperations(),
+		issueOperations(),
+		reactionOperations(),
+		pullOperations(),
+		checkOperations(),
+		gitOperations(),
+	)
 }
 
 // Routes returns the supported routes, such as "GET /repos/{owner}/{repo}", with the
@@ -109,14 +117,24 @@ func appOperations() []operation {
 		{route: "GET /rate_limit", run: getRateLimit},
 		{route: "GET /user", run: getSelf, need: "metadata:read"},
 		{route: "GET /users/{username}", run: getUser},
-		{route: "GET /orgs/{org}/teams/{team_slug}/memberships/{username}", run: getMembership, need: "members:read", role: "none"},
+		{
+			route: "GET /orgs/{org}/teams/{team_slug}/memberships/{username}",
+			run:   getMembership,
+			need:  "members:read",
+			role:  "none",
+		},
 	}
 }
 
 func repoOperations() []operation {
 	return []operation{
 		{route: "GET /repos/{owner}/{repo}", run: getRepo, need: "metadata:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/collaborators/{username}/permission", run: getPermission, need: "metadata:read", role: "read"},
+		{
+			route: "GET /repos/{owner}/{repo}/collaborators/{username}/permission",
+			run:   getPermission,
+			need:  "metadata:read",
+			role:  "read",
+		},
 		{route: "GET /repos/{owner}/{repo}/branches/{branch}", run: getBranch, need: "contents:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/commits/{ref}", run: getCommit, need: "contents:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/contents/{path}", run: getContent, need: "contents:read", role: "read"},
@@ -125,7 +143,12 @@ func repoOperations() []operation {
 		{route: "POST /repos/{owner}/{repo}/dispatches", run: dispatch, need: "contents:write", role: "write"},
 		{route: "POST /repos/{owner}/{repo}/statuses/{sha}", run: createStatus, need: "statuses:write", role: "write"},
 		{route: "GET /repos/{owner}/{repo}/commits/{ref}/status", run: combinedStatus, need: "statuses:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls", run: pullsOfCommit, need: "pull_requests:read", role: "read"},
+		{
+			route: "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls",
+			run:   pullsOfCommit,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
 	}
 }
 
@@ -133,31 +156,126 @@ func issueOperations() []operation {
 	return []operation{
 		{route: "GET /repos/{owner}/{repo}/issues", run: listIssues, need: "issues:read", role: "read"},
 		{route: "POST /repos/{owner}/{repo}/issues", run: createIssue, need: "issues:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}", run: getIssue, need: "issues|pull_requests:read", role: "read"},
-		{route: "PATCH /repos/{owner}/{repo}/issues/{issue_number}", run: updateIssue, need: "issues|pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments", run: listComments, need: "issues|pull_requests:read", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments", run: createComment, need: "issues|pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}", run: getComment, need: "issues|pull_requests:read", role: "read"},
-		{route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}", run: updateComment, need: "issues|pull_requests:write", role: "read"},
-		{route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}", run: deleteComment, need: "issues|pull_requests:write", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/labels", run: addLabels, need: "issues|pull_requests:write", role: "triage"},
-		{route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}", run: removeLabel, need: "issues|pull_requests:write", role: "triage"},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/{issue_number}",
+			run:   getIssue,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "PATCH /repos/{owner}/{repo}/issues/{issue_number}",
+			run:   updateIssue,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/comments",
+			run:   listComments,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/issues/{issue_number}/comments",
+			run:   createComment,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}",
+			run:   getComment,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "PATCH /repos/{owner}/{repo}/issues/comments/{comment_id}",
+			run:   updateComment,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}",
+			run:   deleteComment,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/issues/{issue_number}/labels",
+			run:   addLabels,
+			need:  "issues|pull_requests:write",
+			role:  "triage",
+		},
+		{
+			route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}",
+			run:   removeLabel,
+			need:  "issues|pull_requests:write",
+			role:  "triage",
+		},
 		{route: "GET /repos/{owner}/{repo}/labels", run: listLabels, need: "issues|pull_requests:read", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/assignees", run: addAssignees, need: "issues|pull_requests:write", role: "triage"},
-		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/timeline", run: timeline, need: "issues|pull_requests:read", role: "read"},
+		{
+			route: "POST /repos/{owner}/{repo}/issues/{issue_number}/assignees",
+			run:   addAssignees,
+			need:  "issues|pull_requests:write",
+			role:  "triage",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/timeline",
+			run:   timeline,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
 	}
 }
 
 func reactionOperations() []operation {
 	return []operation{
-		{route: "POST /repos/{owner}/{repo}/issues/{issue_number}/reactions", run: react, need: "issues|pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/issues/{issue_number}/reactions", run: listReactions, need: "issues|pull_requests:read", role: "read"},
-		{route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/reactions/{reaction_id}", run: unreact, need: "issues|pull_requests:write", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", run: react, need: "issues|pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions", run: listReactions, need: "issues|pull_requests:read", role: "read"},
-		{route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}", run: unreact, need: "issues|pull_requests:write", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", run: react, need: "pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions", run: listReactions, need: "pull_requests:read", role: "read"},
+		{
+			route: "POST /repos/{owner}/{repo}/issues/{issue_number}/reactions",
+			run:   react,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/{issue_number}/reactions",
+			run:   listReactions,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "DELETE /repos/{owner}/{repo}/issues/{issue_number}/reactions/{reaction_id}",
+			run:   unreact,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+			run:   react,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions",
+			run:   listReactions,
+			need:  "issues|pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "DELETE /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions/{reaction_id}",
+			run:   unreact,
+			need:  "issues|pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+			run:   react,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}/reactions",
+			run:   listReactions,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
 	}
 }
 
@@ -166,30 +284,110 @@ func pullOperations() []operation {
 		{route: "GET /repos/{owner}/{repo}/pulls", run: listPulls, need: "pull_requests:read", role: "read"},
 		{route: "POST /repos/{owner}/{repo}/pulls", run: createPull, need: "pull_requests:write", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}", run: getPull, need: "pull_requests:read", role: "read"},
-		{route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}", run: updatePull, need: "pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/files", run: listPullFiles, need: "pull_requests:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/commits", run: listPullCommits, need: "pull_requests:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews", run: listReviews, need: "pull_requests:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}", run: getReview, need: "pull_requests:read", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews", run: createReview, need: "pull_requests:write", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments", run: listReviewComments, need: "pull_requests:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/comments", run: listReviewComments, need: "pull_requests:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}", run: getComment, need: "pull_requests:read", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments", run: createReviewComment, need: "pull_requests:write", role: "read"},
-		{route: "PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}", run: updateComment, need: "pull_requests:write", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies", run: replyReviewComment, need: "pull_requests:write", role: "read"},
-		{route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", run: requestReviewers, need: "pull_requests:write", role: "write"},
-		{route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers", run: listRequestedReviewers, need: "pull_requests:read", role: "read"},
+		{
+			route: "PATCH /repos/{owner}/{repo}/pulls/{pull_number}",
+			run:   updatePull,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/files",
+			run:   listPullFiles,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/commits",
+			run:   listPullCommits,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+			run:   listReviews,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}",
+			run:   getReview,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/reviews",
+			run:   createReview,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews/{review_id}/comments",
+			run:   listReviewComments,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+			run:   listReviewComments,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/comments/{comment_id}",
+			run:   getComment,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments",
+			run:   createReviewComment,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "PATCH /repos/{owner}/{repo}/pulls/comments/{comment_id}",
+			run:   updateComment,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/comments/{comment_id}/replies",
+			run:   replyReviewComment,
+			need:  "pull_requests:write",
+			role:  "read",
+		},
+		{
+			route: "POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+			run:   requestReviewers,
+			need:  "pull_requests:write",
+			role:  "write",
+		},
+		{
+			route: "GET /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers",
+			run:   listRequestedReviewers,
+			need:  "pull_requests:read",
+			role:  "read",
+		},
 	}
 }
 
 func checkOperations() []operation {
 	return []operation{
 		{route: "POST /repos/{owner}/{repo}/check-runs", run: createCheck, need: "checks:write", role: "none"},
-		{route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}", run: updateCheck, need: "checks:write", role: "none"},
+		{
+			route: "PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}",
+			run:   updateCheck,
+			need:  "checks:write",
+			role:  "none",
+		},
 		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}", run: getCheck, need: "checks:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/commits/{ref}/check-runs", run: listChecks, need: "checks:read", role: "read"},
-		{route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations", run: listAnnotations, need: "checks:read", role: "read"},
+		{
+			route: "GET /repos/{owner}/{repo}/check-runs/{check_run_id}/annotations",
+			run:   listAnnotations,
+			need:  "checks:read",
+			role:  "read",
+		},
 		{route: "GET /repos/{owner}/{repo}/actions/runs/{run_id}", run: getRun, need: "actions:read", role: "read"},
 		{route: "GET /repos/{owner}/{repo}/actions/jobs/{job_id}/logs", run: jobLogs, need: "actions:read", role: "read"},
 	}

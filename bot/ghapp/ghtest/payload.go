@@ -10,10 +10,19 @@ import (
 func (s *shaper) payload(ev hub.Event) object {
 	switch ev.Kind {
 	case "issue_comment":
-		return addPreviousText(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue)), "comment": s.filled("issue-comment", s.commentShape(ev.Comment))})
+		return addPreviousText(
+			ev,
+			object{
+				"issue":   s.filled("issue", s.issueShape(ev.Issue)),
+				"comment": s.filled("issue-comment", s.commentShape(ev.Comment)),
+			},
+		)
 	case "pull_request_review_comment":
-		return addPreviousText(ev, object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
-			"pull_request": s.filled("pull-request-simple", s.pullShape(ev.Issue))})
+		return addPreviousText(
+			ev,
+			object{"comment": s.filled("pull-request-review-comment", s.reviewCommentShape(ev.Comment)),
+				"pull_request": s.filled("pull-request-simple", s.pullShape(ev.Issue))},
+		)
 	case "pull_request_review":
 		shape := s.filled("pull-request-review", s.reviewShape(ev.Issue, ev.Review)).(object)
 		shape["state"] = strings.ToLower(ev.Review.State)
@@ -21,7 +30,10 @@ func (s *shaper) payload(ev hub.Event) object {
 	case "issues":
 		return s.issueParts(ev, object{"issue": s.filled("issue", s.issueShape(ev.Issue))})
 	case "pull_request":
-		return s.issueParts(ev, object{"number": ev.Issue.Number, "pull_request": s.filled("pull-request", s.pullDetail(ev.Issue))})
+		return s.issueParts(
+			ev,
+			object{"number": ev.Issue.Number, "pull_request": s.filled("pull-request", s.pullDetail(ev.Issue))},
+		)
 	case "check_run":
 		run := s.filled("check-run", s.checkShape(ev.Check)).(object)
 		run["check_suite"] = s.suiteShape(ev.Check)
@@ -92,7 +104,9 @@ func (s *shaper) suiteShape(c *hub.CheckRun) object {
 	}
 	id := c.ID + suiteOffset
 	return object{"id": id, "node_id": "CS_" + itoa(id), "head_sha": c.SHA, "head_branch": branch, "status": c.Status,
-		"conclusion": nullable(c.Conclusion), "url": s.api(c.Repo, "/check-suites/"+itoa(id)), "before": c.SHA, "after": c.SHA,
+		"conclusion": nullable(
+			c.Conclusion,
+		), "url": s.api(c.Repo, "/check-suites/"+itoa(id)), "before": c.SHA, "after": c.SHA,
 		"pull_requests": s.pullsMinimal(c.Repo, c.SHA), "app": s.ciApp(c.ByApp),
 		"created_at": stamp(c.Started), "updated_at": stamp(c.Started)}
 }
@@ -114,9 +128,19 @@ func (s *shaper) headCommit(m hub.Move) any {
 			who.(object)["username"] = u.Login
 		}
 	}
-	out := object{"id": m.After, "tree_id": in["tree"].(object)["sha"], "message": in["message"], "timestamp": author["date"],
-		"url": v["html_url"], "author": author, "committer": in["committer"], "distinct": true,
-		"added": []string{}, "removed": []string{}, "modified": []string{}}
+	out := object{
+		"id":        m.After,
+		"tree_id":   in["tree"].(object)["sha"],
+		"message":   in["message"],
+		"timestamp": author["date"],
+		"url":       v["html_url"],
+		"author":    author,
+		"committer": in["committer"],
+		"distinct":  true,
+		"added":     []string{},
+		"removed":   []string{},
+		"modified":  []string{},
+	}
 	if m.Before == "" {
 		return out
 	}

@@ -163,10 +163,12 @@ func logins(users []*hub.User) []string {
 	return out
 }
 
-var pageTemplate = template.Must(template.New("thread").Parse(`<!doctype html><meta charset="utf-8"><title>{{.Title}}</title>
+var pageTemplate = template.Must(
+	template.New("thread").Parse(`<!doctype html><meta charset="utf-8"><title>{{.Title}}</title>
 <h1>{{.Title}} <small>{{.Ref}}</small></h1><p><b>{{.Author}}</b></p><pre>{{.Body}}</pre>
 {{range .Comments}}<hr><p id="issuecomment-{{.ID}}"><b>{{.Author}}</b>{{range .Reactions}} [{{.Content}}]{{end}}</p><pre>{{.Body}}</pre>
-{{end}}`))
+{{end}}`),
+)
 
 // servePage renders a thread for browsers, so that links in comments work in the demo.
 func (s *Server) servePage(w http.ResponseWriter, path string) {

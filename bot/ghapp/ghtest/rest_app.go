@@ -120,7 +120,10 @@ func (c *call) tokenScope(in *hub.Installation, names []string, ids []int64) (ma
 		}
 	}
 	if len(scope) != len(names)+len(ids) {
-		return nil, nil, &hub.Refused{Status: 422, Message: "There is at least one repository that does not exist or is not accessible to the parent installation."}
+		return nil, nil, &hub.Refused{
+			Status:  422,
+			Message: "There is at least one repository that does not exist or is not accessible to the parent installation.",
+		}
 	}
 	return scope, list, nil
 }

@@ -35,7 +35,14 @@ func createCheck(c *call) (int, any, error) {
 	if req.HeadSHA == nil || c.repo.Dir.Resolve(*req.HeadSHA) != *req.HeadSHA {
 		return 0, nil, &hub.Refused{Status: 422, Message: "No commit found for SHA: " + deref(req.HeadSHA)}
 	}
-	cr := &hub.CheckRun{ID: c.s.NextID(), Repo: c.repo, SHA: *req.HeadSHA, Status: "queued", Started: c.s.Now(), ByApp: true}
+	cr := &hub.CheckRun{
+		ID:      c.s.NextID(),
+		Repo:    c.repo,
+		SHA:     *req.HeadSHA,
+		Status:  "queued",
+		Started: c.s.Now(),
+		ByApp:   true,
+	}
 	c.repo.Checks = append(c.repo.Checks, cr)
 	req.apply(cr, c.s.Now())
 	c.s.Tell(hub.AboutCheck("check_run", "created", cr, c.who.user))
@@ -124,7 +131,13 @@ func getRun(c *call) (int, any, error) {
 	if !ok {
 		return 0, nil, hub.NotFound()
 	}
-	return 200, object{"id": c.number("run_id"), "status": run.Status, "run_attempt": run.Attempt, "actor": object{"id": run.Actor}, "updated_at": c.s.Now()}, nil
+	return 200, object{
+		"id":          c.number("run_id"),
+		"status":      run.Status,
+		"run_attempt": run.Attempt,
+		"actor":       object{"id": run.Actor},
+		"updated_at":  c.s.Now(),
+	}, nil
 }
 
 func jobLogs(c *call) (int, any, error) {

@@ -292,7 +292,13 @@ func verification(look func(string) (payload, signature string, valid bool), com
 	case !valid:
 		return object{"verified": false, "reason": "unknown_key", "signature": sig, "payload": payload, "verified_at": nil}
 	}
-	return object{"verified": true, "reason": "valid", "signature": sig, "payload": payload, "verified_at": "2026-01-01T00:00:00Z"}
+	return object{
+		"verified":    true,
+		"reason":      "valid",
+		"signature":   sig,
+		"payload":     payload,
+		"verified_at": "2026-01-01T00:00:00Z",
+	}
 }
 
 // noReply returns the noreply address of an account.

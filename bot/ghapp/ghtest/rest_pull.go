@@ -54,7 +54,10 @@ func getPull(c *call) (int, any, error) {
 	if strings.HasPrefix(c.r.Header.Get("Accept"), "application/vnd.github.diff") {
 		text, err := is.Repo.Dir.RunCached("diff", "-M", is.Pull.BaseSHA+"..."+is.Pull.HeadSHA)
 		if strings.Count(text, "\n") > 20_000 {
-			return 0, nil, &hub.Refused{Status: http.StatusNotAcceptable, Message: "Sorry, the diff exceeded the maximum number of lines (20000)"}
+			return 0, nil, &hub.Refused{
+				Status:  http.StatusNotAcceptable,
+				Message: "Sorry, the diff exceeded the maximum number of lines (20000)",
+			}
 		}
 		c.header.Set("Content-Type", diffType)
 		return 200, []byte(text), err
@@ -150,6 +153,18 @@ func listRequestedReviewers(c *call) (int, any, error) {
 func (s *shaper) teamShape(team string) object {
 	org, slug, _ := strings.Cut(team, "/")
 	page := s.url + "/orgs/" + org + "/teams/" + slug
-	return object{"id": 1, "node_id": "T_1", "name": slug, "slug": slug, "description": nil, "privacy": "closed", "permission": "push",
-		"url": page, "html_url": page, "members_url": page + "/members{/member}", "repositories_url": page + "/repos", "parent": nil}
+	return object{
+		"id":               1,
+		"node_id":          "T_1",
+		"name":             slug,
+		"slug":             slug,
+		"description":      nil,
+		"privacy":          "closed",
+		"permission":       "push",
+		"url":              page,
+		"html_url":         page,
+		"members_url":      page + "/members{/member}",
+		"repositories_url": page + "/repos",
+		"parent":           nil,
+	}
 }

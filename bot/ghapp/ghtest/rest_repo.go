@@ -15,7 +15,13 @@ func getRepo(c *call) (int, any, error) {
 	role := c.repo.RoleOn(c.who.user)
 	if c.who.inst() == nil && c.who.user != nil {
 		rank := hub.RoleRank[role]
-		v["permissions"] = object{"admin": rank >= 5, "maintain": rank >= 4, "push": rank >= 3, "triage": rank >= 2, "pull": true}
+		v["permissions"] = object{
+			"admin":    rank >= 5,
+			"maintain": rank >= 4,
+			"push":     rank >= 3,
+			"triage":   rank >= 2,
+			"pull":     true,
+		}
 	}
 	return 200, v, nil
 }
@@ -47,7 +53,12 @@ func getBranch(c *call) (int, any, error) {
 
 // commitShape reads one commit from git.
 func (s *shaper) commitShape(r *hub.Repo, sha string) (object, error) {
-	out, err := r.Dir.RunCached("show", "-s", "--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B", sha)
+	out, err := r.Dir.RunCached(
+		"show",
+		"-s",
+		"--format=%H%x00%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B",
+		sha,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +181,10 @@ func putContent(c *call) (int, any, error) {
 	if err != nil || len(list) != 1 {
 		return 0, nil, hub.NotFound()
 	}
-	return status, object{"content": c.s.contentShape(c.repo, list[0], name), "commit": object{"sha": sha, "message": req.Message}}, nil
+	return status, object{
+		"content": c.s.contentShape(c.repo, list[0], name),
+		"commit":  object{"sha": sha, "message": req.Message},
+	}, nil
 }
 
 func compare(c *call) (int, any, error) {
@@ -264,6 +278,8 @@ func dispatch(c *call) (int, any, error) {
 	if err := c.decode(&req); err != nil {
 		return 0, nil, err
 	}
-	c.s.Tell(hub.Event{Kind: "repository_dispatch", Action: req.EventType, By: c.who.user, Repo: c.repo, Payload: req.Payload})
+	c.s.Tell(
+		hub.Event{Kind: "repository_dispatch", Action: req.EventType, By: c.who.user, Repo: c.repo, Payload: req.Payload},
+	)
 	return 204, nil, nil
 }

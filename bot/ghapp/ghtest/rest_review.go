@@ -9,7 +9,10 @@ import (
 )
 
 func listReviews(c *call) (int, any, error) {
-	return 200, page(c, each(c.issue.Pull.Reviews, func(rv *hub.Review) object { return c.s.reviewShape(c.issue, rv) })), nil
+	return 200, page(
+		c,
+		each(c.issue.Pull.Reviews, func(rv *hub.Review) object { return c.s.reviewShape(c.issue, rv) }),
+	), nil
 }
 
 func getReview(c *call) (int, any, error) {
@@ -55,13 +58,21 @@ func createReviewComment(c *call) (int, any, error) {
 	var refused *hub.Refused
 	if errors.As(err, &refused) && len(refused.Errors) == 1 {
 		if words, ok := refused.Errors[0].(string); ok {
-			err = hub.Unresolved(object{"resource": "PullRequestReviewComment", "code": "custom", "field": "line", "message": words})
+			err = hub.Unresolved(
+				object{"resource": "PullRequestReviewComment", "code": "custom", "field": "line", "message": words},
+			)
 		}
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	rv := &hub.Review{ID: c.s.NextID(), Author: c.who.user, State: "COMMENTED", Commit: is.Pull.HeadSHA, Submitted: c.s.Now()}
+	rv := &hub.Review{
+		ID:        c.s.NextID(),
+		Author:    c.who.user,
+		State:     "COMMENTED",
+		Commit:    is.Pull.HeadSHA,
+		Submitted: c.s.Now(),
+	}
 	cm.Review = rv.ID
 	is.Pull.Reviews = append(is.Pull.Reviews, rv)
 	is.Pull.Comments = append(is.Pull.Comments, cm)

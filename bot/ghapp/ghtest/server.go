@@ -130,7 +130,13 @@ type Server struct {
 
 // New returns a server that does not listen yet; see [Server.Start].
 func New(cfg Config) (*Server, error) {
-	s := &Server{log: cfg.Log, addr: cfg.Addr, routers: routers(), changed: make(chan struct{}), closed: make(chan struct{})}
+	s := &Server{
+		log:     cfg.Log,
+		addr:    cfg.Addr,
+		routers: routers(),
+		changed: make(chan struct{}),
+		closed:  make(chan struct{}),
+	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -171,7 +177,12 @@ func (s *Server) settle(cfg Config) error {
 	if root, err = filepath.Abs(root); err != nil {
 		return fmt.Errorf("find directory: %w", err)
 	}
-	app := App{ID: 77, Slug: orElse(cfg.AppSlug, "handrail"), ClientID: "Iv1.ghtest", WebhookSecret: orElse(cfg.WebhookSecret, "ghtest-webhook-secret")}
+	app := App{
+		ID:            77,
+		Slug:          orElse(cfg.AppSlug, "handrail"),
+		ClientID:      "Iv1.ghtest",
+		WebhookSecret: orElse(cfg.WebhookSecret, "ghtest-webhook-secret"),
+	}
 	app.Login = app.Slug + "[bot]"
 	perms := cfg.Permissions
 	if perms == nil {
@@ -181,7 +192,14 @@ func (s *Server) settle(cfg Config) error {
 	if clock == nil {
 		clock = time.Now
 	}
-	s.shaper = shaper{Hub: hub.New(s.log, clock, root), app: app, perms: perms, description: cfg.Description, sign: cfg.Sign, signature: cfg.Signature}
+	s.shaper = shaper{
+		Hub:         hub.New(s.log, clock, root),
+		app:         app,
+		perms:       perms,
+		description: cfg.Description,
+		sign:        cfg.Sign,
+		signature:   cfg.Signature,
+	}
 	if s.description == nil {
 		s.description = undescribed{}
 	}

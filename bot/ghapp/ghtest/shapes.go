@@ -259,7 +259,11 @@ func (s *shaper) reviewCommentShape(c *hub.Comment) object {
 		"position": 1, "original_position": 1, "pull_request_review_id": c.Review, "url": url, "html_url": html,
 		"pull_request_url": pr, "created_at": stamp(c.Created), "updated_at": stamp(c.Updated),
 		"author_association": Association(r, c.Author),
-		"_links":             object{"self": object{"href": url}, "html": object{"href": html}, "pull_request": object{"href": pr}}}
+		"_links": object{
+			"self":         object{"href": url},
+			"html":         object{"href": html},
+			"pull_request": object{"href": pr},
+		}}
 	if c.StartLine > 0 {
 		v["start_line"], v["original_start_line"], v["start_side"] = c.StartLine, c.StartLine, c.Side
 	}
@@ -274,7 +278,9 @@ func (s *shaper) checkShape(c *hub.CheckRun) object {
 	v := object{"id": c.ID, "node_id": fmt.Sprintf("CR_%d", c.ID), "name": c.Name, "head_sha": c.SHA,
 		"status": c.Status, "conclusion": nullable(c.Conclusion), "external_id": c.ExternalID, "url": url,
 		"html_url": s.page(c.Repo, fmt.Sprintf("/runs/%d", c.ID)), "details_url": nullable(c.URL),
-		"started_at": stamp(c.Started), "completed_at": stampPtr(c.Completed), "check_suite": object{"id": c.ID + suiteOffset},
+		"started_at": stamp(
+			c.Started,
+		), "completed_at": stampPtr(c.Completed), "check_suite": object{"id": c.ID + suiteOffset},
 		"output": object{"title": nullable(c.Title), "summary": nullable(c.Summary), "text": nullable(c.Text),
 			"annotations_count": len(c.Annotations), "annotations_url": url + "/annotations"},
 		"app": s.ciApp(c.ByApp), "pull_requests": s.pullsMinimal(c.Repo, c.SHA)}

@@ -129,7 +129,9 @@ func (s *Server) enqueueEvent(ev hub.Event) {
 		s.log.Error("encode event", "err", err)
 		return
 	}
-	s.enqueue(&Delivery{GUID: guid(), Event: ev.Kind, Action: ev.Action, Payload: b, installation: in.ID, repository: ev.Repo.ID})
+	s.enqueue(
+		&Delivery{GUID: guid(), Event: ev.Kind, Action: ev.Action, Payload: b, installation: in.ID, repository: ev.Repo.ID},
+	)
 }
 
 func (h *hooks) deliverLoop() {

@@ -66,7 +66,10 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 	if cfg.API == "" {
 		cfg.API = "https://api.github.com/"
 	}
-	a := asker{api: strings.TrimRight(cfg.API, "/"), client: &http.Client{Transport: cfg.Transport, Timeout: 15 * time.Second}}
+	a := asker{
+		api:    strings.TrimRight(cfg.API, "/"),
+		client: &http.Client{Transport: cfg.Transport, Timeout: 15 * time.Second},
+	}
 	if cfg.Token != "" {
 		a.token = cfg.Token
 		var repo struct{ Permissions struct{ Push bool } }
@@ -85,7 +88,11 @@ func Ask(ctx context.Context, cfg Config) (Answer, error) {
 		Events      []string
 	}
 	err = a.get(ctx, "/app", &app)
-	out := Answer{Date: a.date, Name: app.Name, App: Grant{Permissions: app.Permissions, Events: app.Events, Page: app.HTMLURL}}
+	out := Answer{
+		Date: a.date,
+		Name: app.Name,
+		App:  Grant{Permissions: app.Permissions, Events: app.Events, Page: app.HTMLURL},
+	}
 	if err != nil {
 		return out, err
 	}
@@ -203,7 +210,11 @@ func asApp(cfg Config) (app *asker, of func(Grant) *asker, err error) {
 // noRedirects returns a client that follows no redirects, so that credentials go nowhere
 // else.
 func noRedirects(t http.RoundTripper) *http.Client {
-	return &http.Client{Transport: t, Timeout: 15 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{
+		Transport:     t,
+		Timeout:       15 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }
 
 // repositories reads at most the given number of pages of an installation's
@@ -258,7 +269,17 @@ func (a *asker) installationPages(ctx context.Context, pages int) (out []Grant, 
 			return out, false, err
 		}
 		for _, i := range list {
-			out = append(out, Grant{Account: i.Account.Login, Permissions: i.Permissions, Events: i.Events, Page: i.HTMLURL, Suspended: i.SuspendedAt != nil, id: i.ID})
+			out = append(
+				out,
+				Grant{
+					Account:     i.Account.Login,
+					Permissions: i.Permissions,
+					Events:      i.Events,
+					Page:        i.HTMLURL,
+					Suspended:   i.SuspendedAt != nil,
+					id:          i.ID,
+				},
+			)
 		}
 		if list == nil { // the answer was null
 			return out, false, &Refused{a.api, http.StatusOK}

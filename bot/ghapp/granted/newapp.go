@@ -42,7 +42,8 @@ func (c Choice) Check() error {
 	if c.Organization != "" && !organization().MatchString(c.Organization) {
 		return fmt.Errorf("%q is not the name of an organization", c.Organization)
 	}
-	if u, err := url.Parse(c.Webhook); c.Webhook != "" && (err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
+	if u, err := url.Parse(c.Webhook); c.Webhook != "" &&
+		(err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil) {
 		return errors.New("the address that GitHub calls must be like https://bot.example")
 	}
 	return nil
@@ -135,7 +136,9 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 	if !codeRE().MatchString(code) {
 		return App{}, errors.New("create App: GitHub sent no code that can be read")
 	}
-	gh := github.NewClient(&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }})
+	gh := github.NewClient(
+		&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	)
 	gh.UserAgent = "handrail"
 	if api := c.API(); api != "" {
 		u, err := url.Parse(api)
@@ -154,5 +157,10 @@ func (c Choice) Convert(ctx context.Context, code string) (App, error) {
 	if got.GetID() == 0 || got.GetPEM() == "" {
 		return App{}, errors.New("create App: GitHub's answer has no App in it")
 	}
-	return App{ID: got.GetID(), Page: got.GetHTMLURL(), Key: []byte(got.GetPEM()), WebhookSecret: secret.Value(got.GetWebhookSecret())}, nil
+	return App{
+		ID:            got.GetID(),
+		Page:          got.GetHTMLURL(),
+		Key:           []byte(got.GetPEM()),
+		WebhookSecret: secret.Value(got.GetWebhookSecret()),
+	}, nil
 }

@@ -34,7 +34,10 @@ type Check struct {
 
 // Failed reports whether the check ended without success.
 func (c Check) Failed() bool {
-	return slices.Contains([]string{"failure", "error", "timed_out", "cancelled", "action_required", "startup_failure"}, c.State)
+	return slices.Contains(
+		[]string{"failure", "error", "timed_out", "cancelled", "action_required", "startup_failure"},
+		c.State,
+	)
 }
 
 // Running reports whether the check is still running or queued.
@@ -75,9 +78,18 @@ func checks(ctx context.Context, c *ghapp.Client, sha, filter string) ([]Check, 
 				Updated                     time.Time `json:"updated_at"`
 			}
 		}
-		next, err = page(ctx, c, ghapp.Ask{Op: "read statuses", Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next)}, &got)
+		next, err = page(
+			ctx,
+			c,
+			ghapp.Ask{
+				Op:   "read statuses",
+				Path: fmt.Sprintf("commits/%s/status?per_page=%d&page=%d", url.PathEscape(sha), pageSize, next),
+			},
+			&got,
+		)
 		var e *ghapp.Error
-		if errors.As(err, &e) && e.Kind == ghapp.Permanent && e.Status == http.StatusForbidden { // many Apps lack this permission
+		if errors.As(err, &e) && e.Kind == ghapp.Permanent &&
+			e.Status == http.StatusForbidden { // many Apps lack this permission
 			out = append(out, Check{Name: "commit statuses", State: unreadable, Title: e.Err.Error()})
 			break
 		}
@@ -110,13 +122,38 @@ func checkRuns(ctx context.Context, c *ghapp.Client, sha, filter string) (out []
 				Output struct{ Title, Summary string }
 			} `json:"check_runs"`
 		}
-		next, err = page(ctx, c, ghapp.Ask{Op: "list check runs", Path: fmt.Sprintf("commits/%s/check-runs?filter=%s&per_page=%d&page=%d", url.PathEscape(sha), filter, pageSize, next)}, &got)
+		next, err = page(
+			ctx,
+			c,
+			ghapp.Ask{
+				Op: "list check runs",
+				Path: fmt.Sprintf(
+					"commits/%s/check-runs?filter=%s&per_page=%d&page=%d",
+					url.PathEscape(sha),
+					filter,
+					pageSize,
+					next,
+				),
+			},
+			&got,
+		)
 		if err != nil {
 			return nil, err
 		}
 		for _, r := range got.Runs {
-			k := Check{Name: r.Name, App: r.App.Slug, State: r.Status, Title: r.Output.Title, Summary: r.Output.Summary, URL: r.HTMLURL, Started: r.Started, Completed: r.Completed,
-				ID: r.ID, Suite: r.Suite.ID, AppID: r.App.ID}
+			k := Check{
+				Name:      r.Name,
+				App:       r.App.Slug,
+				State:     r.Status,
+				Title:     r.Output.Title,
+				Summary:   r.Output.Summary,
+				URL:       r.HTMLURL,
+				Started:   r.Started,
+				Completed: r.Completed,
+				ID:        r.ID,
+				Suite:     r.Suite.ID,
+				AppID:     r.App.ID,
+			}
 			if r.Status == "completed" {
 				k.State = r.Conclusion
 			}

@@ -66,7 +66,16 @@ func Files(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int) (File
 	for next := 1; next != 0 && len(out.List) < most; {
 		var list []apiFile
 		var err error
-		next, err = page(ctx, c, ghapp.Ask{Op: "list files", Thread: ref, Path: fmt.Sprintf("pulls/%d/files?per_page=%d&page=%d", ref.Number, pageSize, next)}, &list)
+		next, err = page(
+			ctx,
+			c,
+			ghapp.Ask{
+				Op:     "list files",
+				Thread: ref,
+				Path:   fmt.Sprintf("pulls/%d/files?per_page=%d&page=%d", ref.Number, pageSize, next),
+			},
+			&list,
+		)
 		if err != nil {
 			return FileList{}, err
 		}
@@ -95,7 +104,17 @@ type apiFile struct {
 
 func filesOf(list []apiFile) (out []File) {
 	for _, f := range list {
-		out = append(out, File{Path: f.Filename, Previous: f.Previous, Status: f.Status, Additions: f.Additions, Deletions: f.Deletions, Patch: f.Patch})
+		out = append(
+			out,
+			File{
+				Path:      f.Filename,
+				Previous:  f.Previous,
+				Status:    f.Status,
+				Additions: f.Additions,
+				Deletions: f.Deletions,
+				Patch:     f.Patch,
+			},
+		)
 	}
 	return out
 }
@@ -116,11 +135,27 @@ const (
 // PullDiff returns the diff of a pull request up to most bytes: whole files, or the
 // beginning of the first file if nothing else fits. hides selects the files to hide;
 // nil hides none.
-func PullDiff(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, hides func(path string) bool) (Diff, error) {
-	got, err := c.Ask(ctx, ghapp.Ask{Op: "read diff", Thread: ref, Path: fmt.Sprintf("pulls/%d", ref.Number), Accept: "application/vnd.github.diff", MaxBytes: maxDiff})
+func PullDiff(
+	ctx context.Context,
+	c *ghapp.Client,
+	ref thread.Ref,
+	most int,
+	hides func(path string) bool,
+) (Diff, error) {
+	got, err := c.Ask(
+		ctx,
+		ghapp.Ask{
+			Op:       "read diff",
+			Thread:   ref,
+			Path:     fmt.Sprintf("pulls/%d", ref.Number),
+			Accept:   "application/vnd.github.diff",
+			MaxBytes: maxDiff,
+		},
+	)
 	var e *ghapp.Error
 	switch {
-	case errors.As(err, &e) && e.Status == http.StatusNotAcceptable, err == nil && got.Cut: // too large for GitHub, or for us
+	case errors.As(err, &e) && e.Status == http.StatusNotAcceptable,
+		err == nil && got.Cut: // too large for GitHub, or for us
 		files, err := Files(ctx, c, ref, maxFiles)
 		return fit(files.List, most, hides), err
 	case err != nil:

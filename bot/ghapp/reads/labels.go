@@ -13,7 +13,12 @@ const labelPages = 10
 func Labels(ctx context.Context, c *ghapp.Client) (names []string, err error) {
 	for next, n := 1, 0; next > 0 && n < labelPages; n++ {
 		var got []struct{ Name string }
-		next, err = page(ctx, c, ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=%d&page=%d", pageSize, next)}, &got)
+		next, err = page(
+			ctx,
+			c,
+			ghapp.Ask{Op: "list labels", Path: fmt.Sprintf("labels?per_page=%d&page=%d", pageSize, next)},
+			&got,
+		)
 		if err != nil {
 			return nil, err
 		}

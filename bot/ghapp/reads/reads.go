@@ -118,8 +118,18 @@ func commentPage(ctx context.Context, c *ghapp.Client, ref thread.Ref, n int) (o
 	_, err = page(ctx, c, ghapp.Ask{Op: "list comments", Thread: ref, Accept: ghapp.FullText,
 		Path: fmt.Sprintf("issues/%d/comments?per_page=%d&page=%d", ref.Number, pageSize, n)}, &list)
 	for i, v := range list {
-		cm := Comment{Position: (n-1)*pageSize + i + 1, ID: v.ID, Author: v.User.Login, AuthorID: v.User.ID, Bot: v.User.Type == "Bot",
-			Relation: v.Relation, Body: v.Body, HTML: v.HTML, URL: v.HTMLURL, Created: v.Created}
+		cm := Comment{
+			Position: (n-1)*pageSize + i + 1,
+			ID:       v.ID,
+			Author:   v.User.Login,
+			AuthorID: v.User.ID,
+			Bot:      v.User.Type == "Bot",
+			Relation: v.Relation,
+			Body:     v.Body,
+			HTML:     v.HTML,
+			URL:      v.HTMLURL,
+			Created:  v.Created,
+		}
 		if v.App != nil {
 			cm.App = v.App.Slug
 		}

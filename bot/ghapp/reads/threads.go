@@ -80,7 +80,13 @@ func AllThreads(ctx context.Context, c *ghapp.Client, ref thread.Ref) ([]ReviewT
 	return got.List, err
 }
 
-func threads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, resolved bool) (out ReviewThreadList, err error) {
+func threads(
+	ctx context.Context,
+	c *ghapp.Client,
+	ref thread.Ref,
+	most int,
+	resolved bool,
+) (out ReviewThreadList, err error) {
 	vars := map[string]any{"first": threadPage, "after": nil}
 	seen := 0
 	for range threadPages {
@@ -118,7 +124,16 @@ func threads(ctx context.Context, c *ghapp.Client, ref thread.Ref, most int, res
 }
 
 func (t graphThread) read() ReviewThread {
-	out := ReviewThread{Path: t.Path, Line: t.Line, StartLine: t.StartLine, Left: t.DiffSide == "LEFT", Outdated: t.IsOutdated, Total: t.Opening.TotalCount, Talk: t.ID, Resolved: t.IsResolved}
+	out := ReviewThread{
+		Path:      t.Path,
+		Line:      t.Line,
+		StartLine: t.StartLine,
+		Left:      t.DiffSide == "LEFT",
+		Outdated:  t.IsOutdated,
+		Total:     t.Opening.TotalCount,
+		Talk:      t.ID,
+		Resolved:  t.IsResolved,
+	}
 	if t.ResolvedBy != nil {
 		out.ResolvedBy = t.ResolvedBy.Login
 	}
@@ -144,7 +159,14 @@ func (t graphThread) read() ReviewThread {
 }
 
 func (g graphComment) read(position int) Comment {
-	cm := Comment{Position: position, Relation: g.AuthorAssociation, Body: g.Body, HTML: g.BodyHTML, URL: g.URL, Created: g.CreatedAt}
+	cm := Comment{
+		Position: position,
+		Relation: g.AuthorAssociation,
+		Body:     g.Body,
+		HTML:     g.BodyHTML,
+		URL:      g.URL,
+		Created:  g.CreatedAt,
+	}
 	cm.ID, _ = strconv.ParseInt(g.ID, 10, 64) // 0 if the server returns no id
 	if g.Author != nil {                      // nil for a deleted account
 		cm.Author, cm.Bot = g.Author.Login, g.Author.Type == "Bot"

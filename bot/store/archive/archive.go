@@ -64,7 +64,10 @@ func Open(ctx context.Context, cfg Config, address string) (*Repository, error) 
 	given := address
 	address, id, _ := strings.Cut(strings.TrimPrefix(address, Prefix), "#")
 	if address == "" {
-		return nil, misuse("%s names no repository: want git:https://host/owner/name or git:PATH, with #SESSION for one of them", given)
+		return nil, misuse(
+			"%s names no repository: want git:https://host/owner/name or git:PATH, with #SESSION for one of them",
+			given,
+		)
 	}
 	r := &Repository{session: id, address: Prefix + address, key: cfg.Key}
 	if !strings.Contains(address, "://") {

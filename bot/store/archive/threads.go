@@ -62,15 +62,20 @@ func (r *Repository) Sessions(ctx context.Context) (out []Stored, err error) {
 			found = []Stored{{Err: err, ref: ref}}
 		}
 		for _, s := range found {
-			if in, id, both := strings.Cut(r.session, "/"); r.session == "" || s.ref == in && (!both || s.Row.ID == id) || s.Row.ID == r.session {
+			if in, id, both := strings.Cut(r.session, "/"); r.session == "" || s.ref == in && (!both || s.Row.ID == id) ||
+				s.Row.ID == r.session {
 				out = append(out, s)
 			}
 		}
 	}
 	switch {
 	case len(all) == 0:
-		return nil, misuse("%s holds no sessions: there is nothing below %s%s", r.address, gitref.Prefix,
-			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` fetches them into a clone"}[!strings.Contains(r.address, "://")])
+		return nil, misuse(
+			"%s holds no sessions: there is nothing below %s%s",
+			r.address,
+			gitref.Prefix,
+			map[bool]string{true: ". `git fetch origin '+refs/agent/*:refs/agent/*'` fetches them into a clone"}[!strings.Contains(r.address, "://")],
+		)
 	case len(out) == 0 && r.session != "":
 		return nil, misuse("%s holds no session %s", r.address, r.session)
 	}
@@ -88,7 +93,9 @@ func (r *Repository) stored(ctx context.Context, ref string) (out []Stored, err 
 		if err != nil {
 			return nil, err
 		}
-		return []Stored{{ref: ref, Row: store.Session{ID: ref, Thread: v.Task.Thread, State: v.Phase, Created: events[0].Time}}}, nil
+		return []Stored{
+			{ref: ref, Row: store.Session{ID: ref, Thread: v.Task.Thread, State: v.Phase, Created: events[0].Time}},
+		}, nil
 	}
 	kept, err := r.thread(ctx, ref)
 	if err != nil {

@@ -106,7 +106,12 @@ func connect(c Config) (write, read *sql.DB, err error) {
 		options.Add("_pragma", "max_page_count("+strconv.Itoa(c.MaxPages)+")")
 	}
 	name := func(more url.Values) string {
-		u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: options.Encode() + "&" + more.Encode()}
+		u := url.URL{
+			Scheme:   "file",
+			OmitHost: true,
+			Path:     filepath.ToSlash(path),
+			RawQuery: options.Encode() + "&" + more.Encode(),
+		}
 		return u.String()
 	}
 	write, err = sql.Open("sqlite", name(url.Values{"_txlock": {"immediate"}}))

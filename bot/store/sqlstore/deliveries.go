@@ -89,7 +89,13 @@ func doneDeliveries(ctx context.Context, q query, note string, ids []string) (do
 	note = strings.ReplaceAll(strings.ToValidUTF8(note, "?"), "\x00", "?")
 	for _, id := range ids {
 		// The payload is dropped; id and key stay to detect duplicates.
-		n, err := q.exec(ctx, `UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`, micros(q.stamp()), note, id)
+		n, err := q.exec(
+			ctx,
+			`UPDATE deliveries SET done = ?, note = ?, payload = NULL WHERE id = ? AND done IS NULL`,
+			micros(q.stamp()),
+			note,
+			id,
+		)
 		if err != nil {
 			return done, err
 		}

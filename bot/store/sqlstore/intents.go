@@ -77,7 +77,12 @@ func readIntent(ctx context.Context, q query, key string) (*store.Intent, error)
 }
 
 // change lets fn modify a stored intent.
-func (s *intents) change(ctx context.Context, f store.Fence, key string, fn func(*store.Intent) error) (store.Intent, error) {
+func (s *intents) change(
+	ctx context.Context,
+	f store.Fence,
+	key string,
+	fn func(*store.Intent) error,
+) (store.Intent, error) {
 	var in store.Intent
 	err := s.write(ctx, func(q query) error {
 		var owner string
@@ -201,7 +206,12 @@ func (s *meta) Set(ctx context.Context, key string, value []byte) error {
 	err := store.CheckName("key", key)
 	if err == nil {
 		err = s.write(ctx, func(q query) error {
-			_, err := q.exec(ctx, `INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, notNil(value))
+			_, err := q.exec(
+				ctx,
+				`INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+				key,
+				notNil(value),
+			)
 			return err
 		})
 	}

@@ -30,8 +30,17 @@ func writeLease(ctx context.Context, q query, l store.Lease) error {
 	if l.Wanted {
 		wanted = 1
 	}
-	_, err := q.exec(ctx, `UPDATE leases SET owner = ?, epoch = ?, until = ?, not_before = ?, attempts = ?, wanted = ? WHERE key = ?`,
-		l.Owner, l.Epoch, micros(l.Until), micros(l.NotBefore), l.Attempts, wanted, l.Key)
+	_, err := q.exec(
+		ctx,
+		`UPDATE leases SET owner = ?, epoch = ?, until = ?, not_before = ?, attempts = ?, wanted = ? WHERE key = ?`,
+		l.Owner,
+		l.Epoch,
+		micros(l.Until),
+		micros(l.NotBefore),
+		l.Attempts,
+		wanted,
+		l.Key,
+	)
 	return err
 }
 
@@ -58,7 +67,11 @@ func (s *leases) Acquire(ctx context.Context, key, owner string, ttl time.Durati
 		}
 	}
 	err := s.write(ctx, func(q query) (err error) {
-		_, err = q.exec(ctx, `INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted) VALUES (?, '', 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`, key)
+		_, err = q.exec(
+			ctx,
+			`INSERT INTO leases (key, owner, epoch, until, not_before, attempts, wanted) VALUES (?, '', 0, 0, 0, 0, 0) ON CONFLICT DO NOTHING`,
+			key,
+		)
 		if err != nil {
 			return err
 		}

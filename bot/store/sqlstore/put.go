@@ -204,7 +204,10 @@ func (w *wakeSet) add(d *store.Delivery) {
 			Args:       store.Wake{Thread: d.Thread, Sender: d.Sender},
 			InsertOpts: &river.InsertOpts{Priority: d.Priority},
 		})
-		w.waiting = append(w.waiting, store.Waiting{Thread: d.Thread, Sender: d.Sender, Priority: d.Priority, Since: d.Received})
+		w.waiting = append(
+			w.waiting,
+			store.Waiting{Thread: d.Thread, Sender: d.Sender, Priority: d.Priority, Since: d.Received},
+		)
 		return
 	}
 	if d.Priority < w.waiting[i].Priority {

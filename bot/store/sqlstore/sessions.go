@@ -146,8 +146,20 @@ func updateSession(ctx context.Context, q query, row *store.Session) error {
 	if err != nil {
 		return err
 	}
-	n, err := q.exec(ctx, `UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, pull = ?, branch = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
-		row.Thread, row.Repo, row.Requester, row.State, row.Pull, row.Branch, row.Version, doc, row.ID, old)
+	n, err := q.exec(
+		ctx,
+		`UPDATE sessions SET thread = ?, repo = ?, requester = ?, state = ?, pull = ?, branch = ?, version = ?, doc = ? WHERE id = ? AND version = ?`,
+		row.Thread,
+		row.Repo,
+		row.Requester,
+		row.State,
+		row.Pull,
+		row.Branch,
+		row.Version,
+		doc,
+		row.ID,
+		old,
+	)
 	if err != nil || n == 1 {
 		return err
 	}

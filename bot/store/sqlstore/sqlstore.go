@@ -142,7 +142,8 @@ func (b *base) transact(ctx context.Context, fn func(q query) error) error {
 // rolledBack rolls back and returns only unexpected errors.
 func rolledBack(tx Tx) error {
 	err := tx.Rollback()
-	if err == nil || errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || errors.Is(err, sql.ErrTxDone) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	if strings.Contains(err.Error(), "no transaction is active") {

@@ -44,7 +44,13 @@ func Bench(b *testing.B, open func() store.Store) {
 		must(b, err)
 		log := s.Logs.Log(l.Fence())
 		for b.Loop() {
-			must(b, log.Append(b.Context(), session.NewEvent(session.TypeNote, 1, session.Note{Kind: "reminder", Text: "the turn limit is near"})))
+			must(
+				b,
+				log.Append(
+					b.Context(),
+					session.NewEvent(session.TypeNote, 1, session.Note{Kind: "reminder", Text: "the turn limit is near"}),
+				),
+			)
 		}
 	})
 	b.Run("lease", func(b *testing.B) {

@@ -78,12 +78,32 @@ func Fill(t testing.TB, s store.Store) {
 	must(t, err)
 	_, err = Import(ctx, bytes.NewReader(data), s.Logs)
 	must(t, err)
-	must(t, s.Sessions.Create(ctx, &store.Session{ID: goldenSession, Thread: thread, Repo: "octo/hello", Requester: "octocat", State: "running", Data: []byte(`{"x":1}`)}))
+	must(
+		t,
+		s.Sessions.Create(
+			ctx,
+			&store.Session{
+				ID:        goldenSession,
+				Thread:    thread,
+				Repo:      "octo/hello",
+				Requester: "octocat",
+				State:     "running",
+				Data:      []byte(`{"x":1}`),
+			},
+		),
+	)
 	l, err := s.Leases.Acquire(ctx, goldenSession, "me", time.Minute)
 	must(t, err)
 	must(t, s.Logs.Log(l.Fence()).Append(ctx, note(9, "after the import")))
 	for _, key := range []string{"i1", "i2"} {
-		must(t, s.Intents.Intend(ctx, l.Fence(), &store.Intent{Key: key, Session: goldenSession, Kind: "comment", Payload: []byte("{}")}))
+		must(
+			t,
+			s.Intents.Intend(
+				ctx,
+				l.Fence(),
+				&store.Intent{Key: key, Session: goldenSession, Kind: "comment", Payload: []byte("{}")},
+			),
+		)
 	}
 	must(t, s.Intents.Done(ctx, l.Fence(), "i1", "42"))
 	own, err := s.Leases.Acquire(ctx, thread, "me", time.Minute)
@@ -132,7 +152,8 @@ func filledSession(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	row, err := s.Sessions.ByThread(ctx, thread)
 	must(t, err)
-	if row.ID != goldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" || row.Epoch != 1 {
+	if row.ID != goldenSession || row.State != "running" || string(row.Data) != `{"x":1}` || row.Owner != "me" ||
+		row.Epoch != 1 {
 		t.Errorf("the session is %+v", row)
 	}
 	n, err := store.Verify(ctx, s.Logs, func(_ store.Head, _ []session.Event, err error) { must(t, err) })

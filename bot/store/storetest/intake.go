@@ -18,7 +18,16 @@ const thread = "octo/hello#1"
 // sends for one comment if both an App hook and a repository hook see it.
 func deliveriesOnce(t *testing.T, e *env) {
 	make3 := func(run int) []*store.Delivery {
-		app, hook, again := delivery(fmt.Sprint("app", run), thread), delivery(fmt.Sprint("hook", run), thread), delivery(fmt.Sprint("app", run), thread)
+		app, hook, again := delivery(
+			fmt.Sprint("app", run),
+			thread,
+		), delivery(
+			fmt.Sprint("hook", run),
+			thread,
+		), delivery(
+			fmt.Sprint("app", run),
+			thread,
+		)
 		for _, d := range []*store.Delivery{app, hook, again} {
 			d.Key = fmt.Sprint("comment ", run, " 2026-03-04T05:06:07Z")
 		}
@@ -72,7 +81,11 @@ func deliveriesOrder(t *testing.T, e *env) {
 			name := fmt.Sprintf("octo/hello#%d%03d", n, run)
 			var sent []*store.Delivery
 			for _, i := range order {
-				sent = append(sent, delivery(fmt.Sprint(name, " ", i), name), delivery(fmt.Sprint(name, " other ", i), "octo/other#1"))
+				sent = append(
+					sent,
+					delivery(fmt.Sprint(name, " ", i), name),
+					delivery(fmt.Sprint(name, " other ", i), "octo/other#1"),
+				)
 			}
 			_, err := e.Deliveries.Put(t.Context(), sent...)
 			must(t, err)

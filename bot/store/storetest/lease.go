@@ -120,7 +120,10 @@ func leaseBehind(t *testing.T, e *env) {
 	ctx := t.Context()
 	must(t, e.Sessions.Create(ctx, &store.Session{ID: "s1", Thread: thread}))
 	for _, id := range []string{"d", "later"} {
-		_, err := e.Deliveries.Put(ctx, &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Payload: []byte("{}")})
+		_, err := e.Deliveries.Put(
+			ctx,
+			&store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Payload: []byte("{}")},
+		)
 		must(t, err)
 	}
 	cur := e.hold(t, "s1", "two")
@@ -202,7 +205,8 @@ func leaseBackoff(t *testing.T, e *env) {
 		want(t, "acquire while it backs off", err, store.ErrPutOff)
 		row, err := e.Leases.Lease(ctx, thread)
 		must(t, err)
-		if until := e.clock.Now().Add(time.Minute); !row.NotBefore.Equal(until) || row.Attempts != attempt+1 || row.Owner != "" {
+		if until := e.clock.Now().Add(time.Minute); !row.NotBefore.Equal(until) || row.Attempts != attempt+1 ||
+			row.Owner != "" {
 			t.Errorf("while it backs off until %s the lease is %+v", until, row)
 		}
 		e.clock.Add(time.Minute)

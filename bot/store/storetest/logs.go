@@ -65,7 +65,14 @@ func logOutput(t *testing.T, e *env) {
 	f := e.hold(t, "s1", "me").Fence()
 	l := e.Logs.Log(f)
 	out := strings.Repeat("ünïcode \"<&>\"\n", (8<<20)/len("ünïcode \"<&>\"\n"))
-	must(t, l.Append(ctx, note(0, "before"), session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", Handle: "o1", Output: out})))
+	must(
+		t,
+		l.Append(
+			ctx,
+			note(0, "before"),
+			session.NewEvent(session.TypeResult, 1, session.Result{Call: "c1", Handle: "o1", Output: out}),
+		),
+	)
 	got, ok, err := session.OutputOf(ctx, l, "o1")
 	must(t, err)
 	if !ok || got != out {
@@ -102,7 +109,12 @@ func logContention(t *testing.T, e *env) {
 
 func logFenced(t *testing.T, e *env) {
 	ctx := t.Context()
-	want(t, "append without a lease", e.Logs.Log(store.Fence{Key: "s1", Epoch: 1}).Append(ctx, note(0, "x")), session.ErrFenced)
+	want(
+		t,
+		"append without a lease",
+		e.Logs.Log(store.Fence{Key: "s1", Epoch: 1}).Append(ctx, note(0, "x")),
+		session.ErrFenced,
+	)
 	want(t, "append to a log for reading", e.Logs.Log(store.Fence{Key: "s1"}).Append(ctx, note(0, "x")), session.ErrFenced)
 	l := e.hold(t, "s1", "me")
 	want(t, "append with epoch 0", e.Logs.Log(store.Fence{Key: "s1"}).Append(ctx, note(0, "x")), session.ErrFenced)
@@ -129,7 +141,8 @@ func logImport(t *testing.T, e *env) {
 	if e.Logs.Import(ctx, "s1", forged) == nil {
 		t.Error("imported a forged log")
 	}
-	if e.Logs.Import(ctx, "s1", events[1:]) == nil || e.Logs.Import(ctx, "s1", nil) == nil || e.Logs.Import(ctx, "", events) == nil {
+	if e.Logs.Import(ctx, "s1", events[1:]) == nil || e.Logs.Import(ctx, "s1", nil) == nil ||
+		e.Logs.Import(ctx, "", events) == nil {
 		t.Error("imported a log that is not whole")
 	}
 	must(t, e.Logs.Import(ctx, "s1", events))

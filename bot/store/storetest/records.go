@@ -107,7 +107,12 @@ func sessionsUpdate(t *testing.T, e *env) {
 		t.Errorf("session is %+v", got)
 	}
 	l = e.hold(t, "nosuch", "me")
-	want(t, "update of no session", e.Sessions.Update(ctx, l.Fence(), &store.Session{ID: "nosuch", Thread: thread}), store.ErrNotFound)
+	want(
+		t,
+		"update of no session",
+		e.Sessions.Update(ctx, l.Fence(), &store.Session{ID: "nosuch", Thread: thread}),
+		store.ErrNotFound,
+	)
 }
 
 func intentLife(t *testing.T, e *env) {

@@ -94,7 +94,12 @@ func deleteWhole(t *testing.T, r *retired) {
 	if len(events) > 0 || len(heads) != 1 {
 		t.Errorf("%d events are left, and the logs %v", len(events), heads)
 	}
-	want(t, "a write of who held it", r.Logs.Log(store.Fence{Key: "s1", Epoch: 1}).Append(ctx, note(2, "c")), session.ErrFenced)
+	want(
+		t,
+		"a write of who held it",
+		r.Logs.Log(store.Fence{Key: "s1", Epoch: 1}).Append(ctx, note(2, "c")),
+		session.ErrFenced,
+	)
 	r.kept(t, "s2")
 	r.left(t, *first)
 	must(t, r.Delete(ctx, second))

@@ -113,7 +113,13 @@ func want(t *testing.T, what string, err, target error) {
 
 // delivery returns a delivery with an id, for a thread.
 func delivery(id, thread string) *store.Delivery {
-	return &store.Delivery{ID: id, Event: "issue_comment", Thread: thread, Sender: "octocat", Payload: []byte(`{"id":"` + id + `"}`)}
+	return &store.Delivery{
+		ID:      id,
+		Event:   "issue_comment",
+		Thread:  thread,
+		Sender:  "octocat",
+		Payload: []byte(`{"id":"` + id + `"}`),
+	}
 }
 
 // note returns an event with a text.

@@ -85,7 +85,13 @@ var ErrSealed = errors.New("it is sealed: the key that it was sealed with is nee
 
 func newBook() *book {
 	return &book{records: records{
-		Form: form, Known: map[string]known{}, Sessions: map[string]store.Session{}, Leases: map[string]store.Lease{}, Intents: map[string]store.Intent{}, Values: map[string][]byte{}, Heads: map[string]store.Head{},
+		Form:     form,
+		Known:    map[string]known{},
+		Sessions: map[string]store.Session{},
+		Leases:   map[string]store.Lease{},
+		Intents:  map[string]store.Intent{},
+		Values:   map[string][]byte{},
+		Heads:    map[string]store.Head{},
 	}, logs: map[string]*chain{}, files: map[string][]byte{}}
 }
 
@@ -280,7 +286,12 @@ func decode(files map[string][]byte, u unpacker) (*book, error) {
 		return nil, fmt.Errorf("%s: %w", stateFile, err)
 	}
 	if b.Form != form {
-		return nil, fmt.Errorf("%s has the form %d: another version of handrail wrote it, this one reads %d", stateFile, b.Form, form)
+		return nil, fmt.Errorf(
+			"%s has the form %d: another version of handrail wrote it, this one reads %d",
+			stateFile,
+			b.Form,
+			form,
+		)
 	}
 	if err := b.mend(); err != nil {
 		return nil, fmt.Errorf("%s: %w", stateFile, err)

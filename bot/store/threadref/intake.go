@@ -174,7 +174,12 @@ func (s *Store) clearWake(thread string) {
 func (s wakes) Nudges() <-chan store.Waiting { return s.nudges }
 
 // Urgent implements [store.Wakes].
-func (s wakes) Urgent(ctx context.Context, thread string, priority int, after int64) (out []*store.Delivery, err error) {
+func (s wakes) Urgent(
+	ctx context.Context,
+	thread string,
+	priority int,
+	after int64,
+) (out []*store.Delivery, err error) {
 	err = s.read(ctx, func(b *book) error {
 		for _, d := range b.undone(thread) {
 			if d.Seq > after && d.Priority <= priority && len(out) < 200 {

@@ -15,7 +15,14 @@ type logs struct{ *Store }
 // soft are events without effects outside of the workspace, which ends with the run; if
 // they are lost, the model is asked again. All other events, and the start of an approved
 // call, are in the ref before they take effect.
-var soft = []session.Type{session.TypeAnswer, session.TypeStarted, session.TypeResult, session.TypeNote, session.TypeState, session.TypePrompt}
+var soft = []session.Type{
+	session.TypeAnswer,
+	session.TypeStarted,
+	session.TypeResult,
+	session.TypeNote,
+	session.TypeState,
+	session.TypePrompt,
+}
 
 // Log implements [store.Logs].
 func (s logs) Log(f store.Fence) session.Log { return &log{s, f} }
@@ -46,7 +53,8 @@ func (l *log) Events(ctx context.Context, after int64) (out []session.Event, err
 // Apply implements [store.Logs].
 func (s logs) Apply(ctx context.Context, f store.Fence, c store.Change) error {
 	d := soon
-	if len(c.Intents) > 0 || len(c.Done) > 0 || slices.ContainsFunc(c.Events, func(e *session.Event) bool { return !slices.Contains(soft, e.Type) }) {
+	if len(c.Intents) > 0 || len(c.Done) > 0 ||
+		slices.ContainsFunc(c.Events, func(e *session.Event) bool { return !slices.Contains(soft, e.Type) }) {
 		d = sure //control:events-are-in-the-ref
 	}
 	if asked, err := s.allowed(ctx, f.Key, c.Events); err != nil {
@@ -186,7 +194,13 @@ func (s logs) Import(ctx context.Context, id string, events []session.Event) err
 			return fmt.Errorf("import log of session %s: %w", id, store.ErrExists)
 		}
 		last := events[len(events)-1]
-		b.logs[id], b.Heads[id] = &chain{events: slices.Clone(events)}, store.Head{Session: id, Seq: last.Seq, Hash: last.Hash}
+		b.logs[id], b.Heads[id] = &chain{
+			events: slices.Clone(events),
+		}, store.Head{
+			Session: id,
+			Seq:     last.Seq,
+			Hash:    last.Hash,
+		}
 		return nil
 	})
 }

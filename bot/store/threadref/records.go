@@ -132,7 +132,8 @@ func (s sessions) List(ctx context.Context, q store.Query) (out []*store.Session
 			}
 			if len(q.Pulls)+len(q.Branches) > 0 && (row.Pull == 0 || !slices.Contains(q.Pulls, row.Pull)) && (row.Branch == "" || !slices.Contains(q.Branches, row.Branch)) ||
 				q.Repo != "" && row.Repo != q.Repo || q.Requester != "" && row.Requester != q.Requester ||
-				len(q.States) > 0 && !slices.Contains(q.States, row.State) || !q.Before.IsZero() && !row.Created.Before(q.Before) {
+				len(q.States) > 0 && !slices.Contains(q.States, row.State) ||
+				!q.Before.IsZero() && !row.Created.Before(q.Before) {
 				continue
 			}
 			if out = append(out, row); len(out) == cmp.Or(q.Limit, 100) {
@@ -190,7 +191,13 @@ func (b *book) fenceIntent(f store.Fence, id string) error {
 }
 
 // settle lets fn modify a stored intent.
-func (s intents) settle(ctx context.Context, d depth, f store.Fence, key string, fn func(*store.Intent) error) (in store.Intent, err error) {
+func (s intents) settle(
+	ctx context.Context,
+	d depth,
+	f store.Fence,
+	key string,
+	fn func(*store.Intent) error,
+) (in store.Intent, err error) {
 	err = s.change(ctx, d, func(b *book) error {
 		var ok bool
 		if in, ok = b.Intents[key]; !ok {

@@ -82,13 +82,28 @@ func New(c Config) *Store {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
-	return &Store{Config: c, me: session.NewID(), nudges: make(chan store.Waiting, 64), due: map[string]time.Time{}, asked: map[string]holderState{}}
+	return &Store{
+		Config: c,
+		me:     session.NewID(),
+		nudges: make(chan store.Waiting, 64),
+		due:    map[string]time.Time{},
+		asked:  map[string]holderState{},
+	}
 }
 
 // Store returns the store of all kinds of records.
 func (s *Store) Store() store.Store {
 	return store.Store{
-		Deliveries: deliveries{s}, Wakes: wakes{s}, Leases: leases{s}, Sessions: sessions{s}, Logs: logs{s}, Intents: intents{s}, Effects: intents{s}, Meta: meta{s},
+		Deliveries: deliveries{
+			s,
+		},
+		Wakes:    wakes{s},
+		Leases:   leases{s},
+		Sessions: sessions{s},
+		Logs:     logs{s},
+		Intents:  intents{s},
+		Effects:  intents{s},
+		Meta:     meta{s},
 	}
 }
 

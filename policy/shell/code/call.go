@@ -164,7 +164,10 @@ func (r *reader) recordKnown(n string, e entry, on value, args []value) value {
 // relevantArgs returns the relevant arguments of a call.
 func (r *reader) relevantArgs(c *Call, s shape, on value, args, flat []value) []value {
 	if c.Kind == Delete && slices.ContainsFunc(flat, func(v value) bool { return v.name == "recursive" }) {
-		flat = slices.DeleteFunc(flat, func(v value) bool { return v.name == "recursive" || v.name == "force" || v.name == "true" })
+		flat = slices.DeleteFunc(
+			flat,
+			func(v value) bool { return v.name == "recursive" || v.name == "force" || v.name == "true" },
+		)
 		c.Kind = DeleteTree
 	}
 	if c.Kind == Shell && s == first && len(args) > 0 && args[0].list != nil { // a list of words
@@ -213,7 +216,13 @@ func (r *reader) opens(c *Call, args []value) []value {
 	if r.sigils != "" && r.bare && !r.folds && r.fill == "$" { // Perl: a handle, a mode and a file
 		how, file = text(1), text(2)
 		if len(args) == 2 {
-			how.text, file.text = strings.Trim(how.text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_- "), strings.TrimLeft(how.text, "<>+| ")
+			how.text, file.text = strings.Trim(
+				how.text,
+				"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./_- ",
+			), strings.TrimLeft(
+				how.text,
+				"<>+| ",
+			)
 			if cmd, ok := strings.CutSuffix(file.text, "|"); ok {
 				how.text, file.text = "|", cmd
 			}

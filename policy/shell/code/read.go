@@ -123,8 +123,14 @@ var (
 	defining = strings.Fields("def sub fun func function fn defn defun defmacro lambda async class proc define")
 	loops    = strings.Fields("while for loop until")
 	enders   = strings.Fields("and or if elsif elif else unless while until when then do end in is for foreach")
-	skipped  = append(strings.Fields("new await return yield not typeof delete my our local const let var void begin case with assert raise throw async try finally except rescue BEGIN END script"), enders...)
-	voids    = strings.Fields("if for while switch catch elif and or not in return lambda function func def sub fn class except elsif unless until foreach with assert when case async range super self this None True False")
+	skipped  = append(
+		strings.Fields(
+			"new await return yield not typeof delete my our local const let var void begin case with assert raise throw async try finally except rescue BEGIN END script",
+		),
+		enders...)
+	voids = strings.Fields(
+		"if for while switch catch elif and or not in return lambda function func def sub fn class except elsif unless until foreach with assert when case async range super self this None True False",
+	)
 )
 
 func endless(t token) bool {
@@ -391,7 +397,8 @@ func (r *reader) named(n string) value {
 
 // behind reads the suffixes of a value: a method, an index, or a call.
 func (r *reader) behind(v value) value {
-	if r.is(".", "->", "::", "?.") && r.token(r.at).solid && r.token(r.at+1).kind == name && (r.join != "." || r.token(r.at).s != ".") {
+	if r.is(".", "->", "::", "?.") && r.token(r.at).solid && r.token(r.at+1).kind == name &&
+		(r.join != "." || r.token(r.at).s != ".") {
 		n := r.token(r.at + 1).s
 		r.at += 2
 		return r.chain(v.name+"."+n, v)
@@ -482,7 +489,9 @@ func (r *reader) callsBare(n string) bool {
 		return false
 	}
 	t := r.token(r.at)
-	return t.kind == literal || t.kind == number || t.kind == name && !slices.Contains(enders, t.s) || r.is("[", "$", "%", "@", "\\", "<", "*", "-") || r.is("(") && !t.solid
+	return t.kind == literal || t.kind == number || t.kind == name && !slices.Contains(enders, t.s) ||
+		r.is("[", "$", "%", "@", "\\", "<", "*", "-") ||
+		r.is("(") && !t.solid
 }
 
 func (r *reader) tabled(n string) bool {

@@ -256,7 +256,10 @@ func (s *scanner) expectsValue() bool {
 	case sign:
 		return !strings.Contains(")]}", t.s)
 	case name:
-		return slices.Contains([]string{"if", "unless", "and", "or", "not", "return", "split", "grep", "print", "when", "while"}, t.s)
+		return slices.Contains(
+			[]string{"if", "unless", "and", "or", "not", "return", "split", "grep", "print", "when", "while"},
+			t.s,
+		)
 	}
 	return s.out[i].kind == newline
 }
@@ -361,7 +364,8 @@ func (s *scanner) delimiter() byte {
 var signs = strings.Fields("=== !== <=> ... == != <= >= => -> :: ?. && || := << >> ++ += -= .= ?? .. <> ~= =~ |>")
 
 func (s *scanner) sign() {
-	if w := s.peek(1); s.fill == "#{" && s.peek(0) == '%' && (strings.IndexByte("wWiqQxr", w) >= 0 && strings.IndexByte("([{<|/!", s.peek(2)) >= 0 || w == '(' && s.expectsValue()) {
+	if w := s.peek(1); s.fill == "#{" && s.peek(0) == '%' &&
+		(strings.IndexByte("wWiqQxr", w) >= 0 && strings.IndexByte("([{<|/!", s.peek(2)) >= 0 || w == '(' && s.expectsValue()) {
 		op := string(w)
 		if s.at += 2; w == '(' {
 			op = "Q"

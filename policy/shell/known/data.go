@@ -85,8 +85,20 @@ func Words(list string) []string { return Tables().words[list] }
 
 func readTables() *Knowledge {
 	k := &Knowledge{
-		Rules: map[string]Rule{}, Subs: map[string][]SubRule{}, Finds: map[string][]Finds{}, Reads: map[string][]string{}, Setup: map[string][]string{}, Tasks: map[string][]string{}, Wraps: map[string]Wrap{},
-		Options: map[string][]NamingOption{}, Edits: map[string]Edits{}, Takes: map[string][]string{}, Code: map[string][]string{}, Lists: map[string]map[string]bool{}, within: map[string][]string{}, words: map[string][]string{},
+		Rules:   map[string]Rule{},
+		Subs:    map[string][]SubRule{},
+		Finds:   map[string][]Finds{},
+		Reads:   map[string][]string{},
+		Setup:   map[string][]string{},
+		Tasks:   map[string][]string{},
+		Wraps:   map[string]Wrap{},
+		Options: map[string][]NamingOption{},
+		Edits:   map[string]Edits{},
+		Takes:   map[string][]string{},
+		Code:    map[string][]string{},
+		Lists:   map[string]map[string]bool{},
+		within:  map[string][]string{},
+		words:   map[string][]string{},
 	}
 	for line := range strings.SplitSeq(rulesText, "\n") {
 		if f := strings.Split(line, "\t"); len(f) == 5 {

@@ -94,9 +94,16 @@ func Start(t testing.TB, required string) *Judge {
 	t.Helper()
 	if out, err := exec.Command("ruby", "-e", "require 'commonmarker'; require 'sanitize'; require 'html/pipeline'").CombinedOutput(); err != nil {
 		if slices.Contains(strings.Split(required, ","), "renderer") {
-			t.Fatalf("GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v\n%s", err, out)
+			t.Fatalf(
+				"GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v\n%s",
+				err,
+				out,
+			)
 		}
-		t.Skipf("SKIPPED: GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v", err)
+		t.Skipf(
+			"SKIPPED: GitHub's renderer is not installed (apt-get install cmark-gfm ruby-html-pipeline ruby-commonmarker ruby-sanitize): %v",
+			err,
+		)
 	}
 	j := &Judge{free: make(chan *process, processes)}
 	for range processes {
@@ -188,7 +195,9 @@ func (p *process) show(texts []string, into []Shown) error {
 var (
 	issue = `(?:(?:[\w.-]+/[\w.-]+)?#\d+|\bGH-\d+|(?:https?://|\bwww\.)[^\s/]+/[\w.-]+/[\w.-]+/(?:issues|pull|discussions)/\d+)`
 	// closing matches closing references in a commit message, in which nothing is code.
-	closing = regexp.MustCompile(`(?i)(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)[\s\p{Z}]*:?[\s\p{Z}]*` + issue)
+	closing = regexp.MustCompile(
+		`(?i)(?:\b|_)(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?)(?:\b|_+)[\s\p{Z}]*:?[\s\p{Z}]*` + issue,
+	)
 	runner  = regexp.MustCompile(`(?:^|[\n\r\v\f\x{85}\x{2028}\x{2029}])[\s\p{Z}\x{feff}]*::|##\[`)
 	mention = regexp.MustCompile(`(?i)(?:^|[^\w])@[a-z0-9][a-z0-9-]*`)
 )

@@ -98,9 +98,18 @@ var angle = []form{
 	{expr: pattern.Lazy(`^([＜‹⟨〈])\\?/?[\w:.-]*[_▁][\w:.▁-]*\\?[>＞›⟩〉]`)},
 	{expr: pattern.Lazy(`^(<)</?[A-Z]+>>`)},
 	{expr: pattern.Lazy(`^(<)\\?/?([A-Za-z▁][\w:.▁-]*[_▁][\w:.▁-]*|▁[\w:.-]+|_[A-Za-z][\w:.▁-]*)\\?>`), skips: isType},
-	{expr: pattern.Lazy(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|eot|eom|eod|eoh|eoa|think|thinking|escape|image|step|human|bot|user|assistant|` +
-		`system|developer|role|reponame|results|documents|unused\d+|reserved\d+|0x[0-9a-f]{2})\\?>`)},
-	{expr: pattern.Lazy(`(?i)^(<)\\?/?(?:[a-z]+:)?(?:tool|tools|toolcall|function|functions|parameter|invoke)(?:\\?>|=| name=)`), call: true},
+	{
+		expr: pattern.Lazy(
+			`(?i)^(<)\\?/?(?:[a-z]+:)?(?:s|bos|eos|pad|unk|mask(?::\d+)?|sep|cls|sop|eop|eot|eom|eod|eoh|eoa|think|thinking|escape|image|step|human|bot|user|assistant|` +
+				`system|developer|role|reponame|results|documents|unused\d+|reserved\d+|0x[0-9a-f]{2})\\?>`,
+		),
+	},
+	{
+		expr: pattern.Lazy(
+			`(?i)^(<)\\?/?(?:[a-z]+:)?(?:tool|tools|toolcall|function|functions|parameter|invoke)(?:\\?>|=| name=)`,
+		),
+		call: true,
+	},
 }
 
 // square are forms that begin with a square bracket.
@@ -130,8 +139,11 @@ func isType(name string) bool {
 // isLabel reports whether a word in square brackets is a label in logs or lists, not a
 // mark.
 func isLabel(name string) bool {
-	return strings.Contains(" INFO WARN WARNING ERROR DEBUG TRACE FATAL NOTICE SEVERE FAIL FAILED FAILURE PASS PASSED SKIP SKIPPED RUN DONE TODO WIP "+
-		"FIXME NOTE TIP IMPORTANT CAUTION TASK_COMPLETE ", " "+name+" ")
+	return strings.Contains(
+		" INFO WARN WARNING ERROR DEBUG TRACE FATAL NOTICE SEVERE FAIL FAILED FAILURE PASS PASSED SKIP SKIPPED RUN DONE TODO WIP "+
+			"FIXME NOTE TIP IMPORTANT CAUTION TASK_COMPLETE ",
+		" "+name+" ",
+	)
 }
 
 // callMarks matches the marks by which models call tools.

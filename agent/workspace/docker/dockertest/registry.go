@@ -69,7 +69,12 @@ func (r *Registry) Login(user, password string) {
 // Hold delays all blobs until Release is called.
 func (r *Registry) Hold() *Held {
 	on := make(chan struct{})
-	h := &Held{Came: make(chan struct{}, 64), Gone: make(chan struct{}, 64), Release: sync.OnceFunc(func() { close(on) }), on: on}
+	h := &Held{
+		Came:    make(chan struct{}, 64),
+		Gone:    make(chan struct{}, 64),
+		Release: sync.OnceFunc(func() { close(on) }),
+		on:      on,
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held = h

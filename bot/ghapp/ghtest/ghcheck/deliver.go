@@ -13,8 +13,16 @@ import (
 
 // Ping sends GitHub's event for a newly configured webhook.
 func (s *Server) Ping(ctx context.Context) (ghtest.Delivery, error) {
-	return s.Deliver(ctx, "ping", fmt.Appendf(nil, `{"zen":"Keep it logically awesome.","hook_id":42,"hook":{"type":"App","id":42,"app_id":%d,"active":true,"events":["*"],"created_at":%q}}`,
-		s.App().ID, s.Clock().UTC().Format(time.RFC3339)))
+	return s.Deliver(
+		ctx,
+		"ping",
+		fmt.Appendf(
+			nil,
+			`{"zen":"Keep it logically awesome.","hook_id":42,"hook":{"type":"App","id":42,"app_id":%d,"active":true,"events":["*"],"created_at":%q}}`,
+			s.App().ID,
+			s.Clock().UTC().Format(time.RFC3339),
+		),
+	)
 }
 
 // Deliver signs and sends an arbitrary payload as a new event, waits for the answer and

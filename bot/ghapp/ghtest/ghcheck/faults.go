@@ -114,8 +114,11 @@ func (f *faulty) secondary(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", strconv.Itoa(max(1, int(after/time.Second))))
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusForbidden)
-	fmt.Fprint(w, `{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","status":"403",
-"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`)
+	fmt.Fprint(
+		w,
+		`{"message":"You have exceeded a secondary rate limit. Please wait a few minutes before you try again.","status":"403",
+"documentation_url":"https://docs.github.com/rest/overview/rate-limits-for-the-rest-api#about-secondary-rate-limits"}`,
+	)
 }
 
 // later carries out a write after its connection was dropped.

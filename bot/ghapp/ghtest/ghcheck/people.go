@@ -199,7 +199,16 @@ func (s *Server) Merge(ref thread.Ref, by string) error {
 		if err != nil {
 			return fmt.Errorf("merge %s: %w", ref, err)
 		}
-		sha, err := is.Repo.Dir.Line("commit-tree", tree, "-p", base, "-p", p.HeadSHA, "-m", fmt.Sprintf("Merge pull request #%d", is.Number))
+		sha, err := is.Repo.Dir.Line(
+			"commit-tree",
+			tree,
+			"-p",
+			base,
+			"-p",
+			p.HeadSHA,
+			"-m",
+			fmt.Sprintf("Merge pull request #%d", is.Number),
+		)
 		if err != nil {
 			return err
 		}
@@ -223,8 +232,17 @@ func (s *Server) RunCheck(repoName, sha string, res Result) (int64, error) {
 	var id int64
 	err := s.As("", repoName, func(r *hub.Repo, _ *hub.User) error {
 		now := s.Now()
-		cr := &hub.CheckRun{ID: s.NextID(), Repo: r, Name: res.Name, SHA: sha, Status: "completed", Conclusion: res.Conclusion,
-			Started: now, Completed: &now, Text: res.Log}
+		cr := &hub.CheckRun{
+			ID:         s.NextID(),
+			Repo:       r,
+			Name:       res.Name,
+			SHA:        sha,
+			Status:     "completed",
+			Conclusion: res.Conclusion,
+			Started:    now,
+			Completed:  &now,
+			Text:       res.Log,
+		}
 		r.Checks = append(r.Checks, cr)
 		id = cr.ID
 		by := s.EnsureUser("github-actions[bot]", "Bot")

@@ -106,7 +106,8 @@ func (sp *spec) Request(req ghtest.Request) (string, error) {
 		return "", nil
 	}
 	text := err.Error()
-	if !strings.Contains(text, "is unsupported") && !strings.Contains(text, "parameter ") && strings.Contains(text, "request body") {
+	if !strings.Contains(text, "is unsupported") && !strings.Contains(text, "parameter ") &&
+		strings.Contains(text, "request body") {
 		text, _, _ = strings.Cut(text, "\n")
 		return text, nil
 	}

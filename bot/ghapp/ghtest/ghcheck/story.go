@@ -40,7 +40,11 @@ func (s *Server) UserID(login string) int64 {
 // Fork forks a repository to another owner.
 func (s *Server) Fork(name, owner string) error {
 	return s.As("", name, func(parent *hub.Repo, _ *hub.User) error {
-		f, err := s.MakeRepo(owner, parent.Name, hub.Source{Path: parent.Dir.Path, Branch: parent.DefaultBranch, Private: parent.Private})
+		f, err := s.MakeRepo(
+			owner,
+			parent.Name,
+			hub.Source{Path: parent.Dir.Path, Branch: parent.DefaultBranch, Private: parent.Private},
+		)
 		if err == nil {
 			f.Parent = parent
 		}

@@ -47,19 +47,23 @@ func (v view) repository(args object) (any, error) {
 	if r == nil || !v.Sees(r) {
 		return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a Repository with the name '%s/%s'.", owner, name)}
 	}
-	return object{"__typename": "Repository", "nameWithOwner": r.FullName(), "pullRequest": resolver(func(args object) (any, error) {
-		if !v.May("pull_requests:read") {
-			return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
-		}
-		n, _ := args["number"].(float64)
-		is := r.Issues[int(n)]
-		if is == nil || is.Pull == nil {
-			return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a PullRequest with the number of %d.", int(n))}
-		}
-		return object{"__typename": "PullRequest", "number": is.Number,
-			"reviewThreads":           connection("PullRequestReviewThread", v.threads(is)),
-			"closingIssuesReferences": v.closing(is)}, nil
-	})}, nil
+	return object{
+		"__typename":    "Repository",
+		"nameWithOwner": r.FullName(),
+		"pullRequest": resolver(func(args object) (any, error) {
+			if !v.May("pull_requests:read") {
+				return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
+			}
+			n, _ := args["number"].(float64)
+			is := r.Issues[int(n)]
+			if is == nil || is.Pull == nil {
+				return nil, problem{"NOT_FOUND", fmt.Sprintf("Could not resolve to a PullRequest with the number of %d.", int(n))}
+			}
+			return object{"__typename": "PullRequest", "number": is.Number,
+				"reviewThreads":           connection("PullRequestReviewThread", v.threads(is)),
+				"closingIssuesReferences": v.closing(is)}, nil
+		}),
+	}, nil
 }
 
 // connection returns a paginated list.
@@ -69,9 +73,15 @@ func connection(of string, list []object) resolver {
 		last, hasLast := args["last"].(float64)
 		switch n := int(max(first, last)); {
 		case !hasFirst && !hasLast:
-			return nil, problem{"MISSING_PAGINATION_BOUNDARIES", "You must provide a `first` or `last` value to properly paginate the connection."}
+			return nil, problem{
+				"MISSING_PAGINATION_BOUNDARIES",
+				"You must provide a `first` or `last` value to properly paginate the connection.",
+			}
 		case n > 100:
-			return nil, problem{"EXCESSIVE_PAGINATION", fmt.Sprintf("Requesting %d records on the connection exceeds the `first` limit of 100 records.", n)}
+			return nil, problem{
+				"EXCESSIVE_PAGINATION",
+				fmt.Sprintf("Requesting %d records on the connection exceeds the `first` limit of 100 records.", n),
+			}
 		}
 		from, to := 0, len(list)
 		if after, ok := args["after"].(string); ok {
@@ -104,9 +114,20 @@ func (v view) threads(is *hub.Issue) []object {
 			comments = append(comments, v.comment(cm))
 		}
 		outdated := hasChanged(is, root)
-		t := object{"__typename": "PullRequestReviewThread", "id": talkID(root), "isResolved": root.Resolved, "resolvedBy": nil, "isOutdated": outdated, "path": root.Path,
-			"line": root.Line, "startLine": nil, "originalLine": root.Line, "originalStartLine": nil, "diffSide": root.Side,
-			"comments": connection("PullRequestReviewComment", comments)}
+		t := object{
+			"__typename":        "PullRequestReviewThread",
+			"id":                talkID(root),
+			"isResolved":        root.Resolved,
+			"resolvedBy":        nil,
+			"isOutdated":        outdated,
+			"path":              root.Path,
+			"line":              root.Line,
+			"startLine":         nil,
+			"originalLine":      root.Line,
+			"originalStartLine": nil,
+			"diffSide":          root.Side,
+			"comments":          connection("PullRequestReviewComment", comments),
+		}
 		if root.ResolvedBy != nil {
 			t["resolvedBy"] = object{"__typename": "User", "login": root.ResolvedBy.Login}
 		}
@@ -141,7 +162,10 @@ func (v view) resolveThread(args object) (any, error) {
 					return nil, problem{"FORBIDDEN", "Resource not accessible by integration"}
 				}
 				cm.Resolved = true
-				return object{"__typename": "ResolveReviewThreadPayload", "thread": object{"__typename": "PullRequestReviewThread", "id": id, "isResolved": true}}, nil
+				return object{
+					"__typename": "ResolveReviewThreadPayload",
+					"thread":     object{"__typename": "PullRequestReviewThread", "id": id, "isResolved": true},
+				}, nil
 			}
 		}
 	}
@@ -176,9 +200,15 @@ func hasChanged(is *hub.Issue, cm *hub.Comment) bool {
 }
 
 func (v view) comment(cm *hub.Comment) object {
-	author := object{"__typename": cm.Author.Kind, "login": strings.TrimSuffix(cm.Author.Login, "[bot]")} // in GraphQL the login of a bot is its slug
+	author := object{
+		"__typename": cm.Author.Kind,
+		"login":      strings.TrimSuffix(cm.Author.Login, "[bot]"),
+	} // in GraphQL the login of a bot is its slug
 	c := object{"__typename": "PullRequestReviewComment", "fullDatabaseId": strconv.FormatInt(cm.ID, 10), "author": author,
-		"authorAssociation": ghtest.Association(cm.Issue.Repo, cm.Author), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
+		"authorAssociation": ghtest.Association(
+			cm.Issue.Repo,
+			cm.Author,
+		), "body": cm.Body, "bodyHTML": untrusted.Page(cm.Body), "diffHunk": cm.Hunk,
 		"url":       fmt.Sprintf("%s/%s/pull/%d#discussion_r%d", v.URL, cm.Issue.Repo.FullName(), cm.Issue.Number, cm.ID),
 		"createdAt": cm.Created.Format(time.RFC3339), "lastEditedAt": nil}
 	c["reactions"] = resolver(func(args object) (any, error) {
@@ -207,7 +237,8 @@ func (v view) closing(is *hub.Issue) resolver {
 	list, seen := []object{}, map[string]bool{}
 	for _, m := range closingRE().FindAllStringSubmatch(is.Body, -1) {
 		n, _ := strconv.Atoi(m[1])
-		if other := is.Repo.Issues[n]; other != nil && other.Pull == nil && !seen[m[1]] && is.Pull.BaseRef == is.Repo.DefaultBranch {
+		if other := is.Repo.Issues[n]; other != nil && other.Pull == nil && !seen[m[1]] &&
+			is.Pull.BaseRef == is.Repo.DefaultBranch {
 			seen[m[1]] = true
 			list = append(list, object{"__typename": "Issue", "number": n,
 				"repository": object{"__typename": "Repository", "nameWithOwner": is.Repo.FullName()}})

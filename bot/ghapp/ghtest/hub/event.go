@@ -62,5 +62,8 @@ func Attempts(list []*CheckRun, filter string) []*CheckRun {
 	for _, c := range list {
 		latest[key{c.Name, c.SHA, c.ByApp}] = c
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(c *CheckRun) bool { return latest[key{c.Name, c.SHA, c.ByApp}] != c })
+	return slices.DeleteFunc(
+		slices.Clone(list),
+		func(c *CheckRun) bool { return latest[key{c.Name, c.SHA, c.ByApp}] != c },
+	)
 }

@@ -125,7 +125,10 @@ func (h *Hub) MakeRepo(owner, name string, src Source) (*Repo, error) {
 			return nil, err
 		}
 	case len(src.Files) > 0:
-		_, err := dir.Commit(bare.Change{Branch: src.Branch, Author: owner, Message: "Initial commit\n", Files: src.Files}, h.Now().Unix())
+		_, err := dir.Commit(
+			bare.Change{Branch: src.Branch, Author: owner, Message: "Initial commit\n", Files: src.Files},
+			h.Now().Unix(),
+		)
 		if err != nil {
 			return nil, err
 		}

@@ -32,8 +32,12 @@ func (h *Hub) OpenPull(r *Repo, author *User, req NewPull) (*Issue, error) {
 		return nil, Invalid("PullRequest", "head", "invalid", "")
 	}
 	for _, other := range r.Issues {
-		if p := other.Pull; p != nil && other.State == "open" && p.HeadRepo == headRepo && p.HeadRef == headRef && p.BaseRef == req.Base {
-			return nil, custom("PullRequest", fmt.Sprintf("A pull request already exists for %s:%s.", headRepo.Owner.Login, headRef))
+		if p := other.Pull; p != nil && other.State == "open" && p.HeadRepo == headRepo && p.HeadRef == headRef &&
+			p.BaseRef == req.Base {
+			return nil, custom(
+				"PullRequest",
+				fmt.Sprintf("A pull request already exists for %s:%s.", headRepo.Owner.Login, headRef),
+			)
 		}
 	}
 	headSHA, err := h.importHead(r, headRepo, headRef, r.lastNumber+1)

@@ -43,7 +43,12 @@ func Unresolved(what any) error {
 // CheckText refuses texts over GitHub's length limit.
 func CheckText(resource, text string) error {
 	if n := utf8.RuneCountInString(text); n > maxCommentRunes {
-		return Invalid(resource, "body", "too_long", fmt.Sprintf("body is too long (maximum is %d characters)", maxCommentRunes))
+		return Invalid(
+			resource,
+			"body",
+			"too_long",
+			fmt.Sprintf("body is too long (maximum is %d characters)", maxCommentRunes),
+		)
 	}
 	return nil
 }

@@ -156,7 +156,10 @@ func hunkAt(patch string, line int, left bool) string {
 
 // RequestReview requests a review from users and teams of the organization.
 func (h *Hub) RequestReview(is *Issue, by *User, logins, slugs []string) error {
-	outside := &Refused{Status: http.StatusUnprocessableEntity, Message: "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the " + is.Repo.FullName() + " repository."}
+	outside := &Refused{
+		Status:  http.StatusUnprocessableEntity,
+		Message: "Reviews may only be requested from collaborators. One or more of the users or teams you specified is not a collaborator of the " + is.Repo.FullName() + " repository.",
+	}
 	for _, slug := range slugs {
 		team := strings.ToLower(is.Repo.Owner.Login + "/" + slug)
 		if h.Teams[team] == nil {
@@ -175,7 +178,10 @@ func (h *Hub) RequestReview(is *Issue, by *User, logins, slugs []string) error {
 		case u == nil, !is.Repo.Explicit(u) && is.Repo.Owner != u:
 			return outside
 		case u == is.Author:
-			return &Refused{Status: http.StatusUnprocessableEntity, Message: "Review cannot be requested from pull request author."}
+			return &Refused{
+				Status:  http.StatusUnprocessableEntity,
+				Message: "Review cannot be requested from pull request author.",
+			}
 		}
 		if !slices.Contains(is.Pull.Reviewers, u) {
 			is.Pull.Reviewers = append(is.Pull.Reviewers, u)

@@ -41,7 +41,12 @@ func valid(commit, signature string) bool {
 	if err != nil {
 		return false
 	}
-	_, err = openpgp.CheckArmoredDetachedSignature(openpgp.EntityList{k}, strings.NewReader(commit), strings.NewReader(signature), nil)
+	_, err = openpgp.CheckArmoredDetachedSignature(
+		openpgp.EntityList{k},
+		strings.NewReader(commit),
+		strings.NewReader(signature),
+		nil,
+	)
 	return err == nil
 }
 
