@@ -198,7 +198,8 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	begin := r.now()
 	res, err := r.gate.carryOut(tools.WithRoom(ctx, r.shrinker.share()), c.Call, ru)
 	if err != nil &&
-		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) || ctx.Err() != nil) {
+		(errors.Is(err, workspace.ErrGone) || errors.Is(err, workspace.ErrFull) || errors.As(err, new(*session.Away)) ||
+			ctx.Err() != nil) {
 		return nil, fmt.Errorf(
 			"run %s: %w",
 			c.Name,
@@ -290,7 +291,8 @@ func (r *callRunner) outcome(
 	r.nameLeftOut(&out, saved.LeftOut)
 	events := []*session.Event{session.NewEvent(session.TypeResult, c.Turn, out)}
 	if len(saved.Foreign) > 0 {
-		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder, Call: c.ID,
+		events = append(events, session.NewEvent(session.TypeNote, c.Turn, session.Note{Kind: session.NoteReminder,
+			Call: c.ID,
 			Text: fmt.Sprintf("%s is a submodule, that is another repository: what changes inside it is not kept and does not reach the branch.", strings.Join(saved.Foreign, ", "))}))
 	}
 	if len(saved.LFS) > 0 {

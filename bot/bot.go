@@ -103,9 +103,10 @@ type Config struct {
 	Policy   policy.Config                                // the server's; repositories can only narrow it
 	Model    string                                       // for requests without one
 	Sees     func(ctx context.Context, model string) bool // reports whether a model sees pictures; nil means always
-	Room     func(ctx context.Context, model string) int  // maximum bytes of context for a model; nil means those of a small model
-	More     func(thread string) <-chan struct{}          // signals new deliveries while a thread is worked on; may be nil
-	Owner    string                                       // name of this worker in leases
+	// maximum bytes of context for a model; nil means those of a small model
+	Room  func(ctx context.Context, model string) int
+	More  func(thread string) <-chan struct{} // signals new deliveries while a thread is worked on; may be nil
+	Owner string                              // name of this worker in leases
 
 	Repositories []string      // served repositories: owner/name, or owner/* for all of an owner; empty means all
 	Apps         []int64       // Apps through which users may write

@@ -230,7 +230,8 @@ func stricter(server, repo string, builtin Verdict) string {
 
 func mergeApprovals(server, repo Approvals) Approvals {
 	out := Approvals{
-		By:           cmp.Or(server.By, repo.By), // review pushes unapproved edits to a branch of their own: the server can rule that out
+		// review pushes unapproved edits to a branch of their own: the server can rule that out
+		By:           cmp.Or(server.By, repo.By),
 		Deadline:     minLimit(server.Deadline, repo.Deadline),
 		NotRequester: either(server.NotRequester, repo.NotRequester),
 		Approvers:    slices.Clone(repo.Approvers),

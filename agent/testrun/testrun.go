@@ -412,7 +412,9 @@ func runs(words []string) (sureness, string) {
 			return never, ""
 		case slices.Contains(testers[:], name), isScript(w, i > 0):
 			return surely, name
-		case slices.Contains(builders[:], name) && slices.ContainsFunc(rest, func(t string) bool { return isTarget(t) || slices.Contains(also[name], t) }):
+		case slices.Contains(builders[:], name) && slices.ContainsFunc(rest, func(t string) bool {
+			return isTarget(t) || slices.Contains(also[name], t)
+		}):
 			return surely, name
 		case !slices.Contains(launchers[:], name):
 			if len(rest) > 0 && slices.Contains([]string{"test", "check", "verify"}, rest[0]) {

@@ -352,7 +352,9 @@ func commandsFor(verb string, open []session.Asked) string {
 // DidYouMean asks back about a mistyped command, or about a mistyped answer to the open
 // requests. If ids names open requests, only those are offered.
 func DidYouMean(verb string, open []session.Asked, ids ...string) string {
-	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool { return !slices.Contains(ids, a.ID) }); len(named) > 0 {
+	if named := slices.DeleteFunc(slices.Clone(open), func(a session.Asked) bool {
+		return !slices.Contains(ids, a.ID)
+	}); len(named) > 0 {
 		open = named
 	}
 	switch {

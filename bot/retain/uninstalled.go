@@ -155,8 +155,9 @@ func (u *Uninstalled) Look(ctx context.Context) error {
 		}
 		for repo, a := range k.Gone {
 			kept[repo] = true
-			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween) // each server had time to delete its own data
-			if is.has(repo) || forgotten {                                             //control:installed-again
+			// each server had time to delete its own data
+			forgotten := !a.Done.IsZero() && now.Sub(a.Done) > max(u.Keep, maxBetween)
+			if is.has(repo) || forgotten { //control:installed-again
 				delete(kept, repo)
 				delete(k.Gone, repo)
 			}

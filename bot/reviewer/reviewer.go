@@ -35,7 +35,8 @@ type Session struct {
 	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
 	Keyed       func(body string) string                        // returns the key that a text claims to have
 	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
-	Later       func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
+	// reports whether a write is retried in the background
+	Later func(ctx context.Context, kind string, err error) bool
 }
 
 // maxDiff is the maximum size of a diff, in bytes.
@@ -104,7 +105,8 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 	for _, t := range talks {
 		again := slices.ContainsFunc(in.Findings, func(f session.Finding) bool {
 			return f.Refuted == "" &&
-				(review.Mark(f) == t.mark || slices.ContainsFunc(in.Said, func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
+				(review.Mark(f) == t.mark || slices.ContainsFunc(in.Said,
+					func(e session.Finding) bool { return review.Mark(e) == t.mark && review.Same(e, f) }))
 		})
 		if !t.gone || t.isNo || t.Resolved || again || !s.State.Finished() { //control:threads-that-stay
 			continue

@@ -117,7 +117,9 @@ func act(ctx context.Context, w *console, run action.Run) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, a.closeParts()) }()
-	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) { return action.Away(ctx, a.Client, owner) }); err != nil {
+	if a.state, err = run.State(func(ctx context.Context, owner string) (bool, error) {
+		return action.Away(ctx, a.Client, owner)
+	}); err != nil {
 		return err
 	}
 	kept := a.state.Store()

@@ -83,7 +83,8 @@ func (s *server) note(ctx context.Context, key string, err error) {
 	switch {
 	case err == nil:
 		s.watch.Note(ctx, part, nil)
-	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden && refused.RetryAfter == 0:
+	case errors.As(err, &refused) && refused.Kind == ghapp.Temporary && refused.Status == http.StatusForbidden &&
+		refused.RetryAfter == 0:
 		s.watch.Note(ctx, part, fmt.Errorf("GitHub gives the App no access; it may be suspended (%w)", refused.Err))
 	case fault.Temporary(err):
 		s.watch.Soon()

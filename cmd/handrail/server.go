@@ -66,9 +66,10 @@ type serverOptions struct {
 	login     string                        // of the bot, if GitHub cannot be asked for it
 	owner     string                        // of leases; empty generates a unique name
 	shown     func(session.Event)           // receives the events of sessions
-	fault     func(error)                   // receives faults of configurations and workspaces; nil makes workspaces required
-	machine   *workspace.Machine            // the runner's parts that workspaces see
-	spare     *workspace.Machine            // this machine's parts that containers see if their image is missing
+	// receives faults of configurations and workspaces; nil makes workspaces required
+	fault   func(error)
+	machine *workspace.Machine // the runner's parts that workspaces see
+	spare   *workspace.Machine // this machine's parts that containers see if their image is missing
 }
 
 // server is the whole bot in one process.

@@ -110,7 +110,9 @@ func startsWithDigitPath(s string) bool {
 
 // infoPath returns the path in an info string, or "".
 func infoPath(info string) string {
-	for _, word := range strings.FieldsFunc(info, func(c rune) bool { return c == ' ' || c == '{' || c == '}' || c == ',' }) {
+	for _, word := range strings.FieldsFunc(info, func(c rune) bool {
+		return c == ' ' || c == '{' || c == '}' || c == ','
+	}) {
 		if _, value, ok := strings.Cut(word, "="); ok {
 			word = value
 		}

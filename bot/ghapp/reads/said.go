@@ -101,7 +101,8 @@ func (l *listing) read(ctx context.Context, path string, into any) error {
 const opSaid = "list texts"
 
 // list calls each for every entry of a list, on all pages.
-func (l *listing) list(ctx context.Context, path string, query url.Values, each func(context.Context, json.RawMessage, written) error) error {
+func (l *listing) list(ctx context.Context, path string, query url.Values,
+	each func(context.Context, json.RawMessage, written) error) error {
 	query.Set("per_page", "100")
 	for page := 1; ; page++ {
 		query.Set("page", strconv.Itoa(page))

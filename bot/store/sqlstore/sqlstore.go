@@ -40,10 +40,12 @@ type Engine struct {
 	Insert  func(ctx context.Context, tx Tx, wakes []river.InsertManyParams) error // inserts jobs
 	Jobs    func(config *river.Config) (store.Jobs, error)                         // returns a runner of jobs
 	Dollars bool                                                                   // arguments are $1, $2 …
-	Lock    string                                                                 // suffix of a SELECT that locks its rows
-	Order   string                                                                 // statement that makes deliveries commit in the order of their numbers
-	Full    func(error) bool                                                       // reports whether no space is left
-	Close   func() error
+	// suffix of a SELECT that locks its rows
+	Lock string
+	// statement that makes deliveries commit in the order of their numbers
+	Order string
+	Full  func(error) bool // reports whether no space is left
+	Close func() error
 	// Lane serializes writes, except the intake of deliveries: a delivery then waits for at
 	// most one other write. A database with concurrent writes leaves it nil.
 	Lane chan struct{}

@@ -109,7 +109,8 @@ func deliveriesOrder(t *testing.T, e *env) {
 // deliveriesUrgent looks ahead for urgent deliveries. The order of work stays.
 func deliveriesUrgent(t *testing.T, e *env) {
 	ctx := t.Context()
-	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer, store.PriorityStop} {
+	for i, p := range []int{store.PriorityWork, store.PriorityStop, store.PriorityIdle, store.PriorityAnswer,
+		store.PriorityStop} {
 		d := delivery(fmt.Sprint("d", i), thread)
 		d.Priority = p
 		_, err := e.Deliveries.Put(ctx, d)
