@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape
+.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -18,6 +18,24 @@ test:
 # All cases of what the tests sample otherwise.
 long:
 	HANDRAIL_LONG=1 GOGC=400 $(GO) test -parallel 8 -timeout 1h ./...
+
+# Every story on GitHub and every test of what meets, with the race detector.
+RACE = -race -gcflags=modernc.org/...=-race=false -gcflags=github.com/yuin/goldmark/...=-race=false -gcflags=mvdan.cc/sh/...=-race=false
+race:
+	$(GO) test $(RACE) -count=1 -timeout 2h -run '^(TestScripts|TestDrain|TestDrainWaits|TestPushIsRejected)$$' ./cmd/handrail
+
+# Workflows of the Action and of this repository run in act. Needs Docker.
+workflows:
+	@./.ci/setup --workflows && ./.ci/workspace-image
+	@PATH=$$PATH:$$($(GO) env GOPATH)/bin HANDRAIL_REQUIRE_ENGINES=act $(GO) test ./cmd/handrail -count=1 -run '^TestAct$$' -v -parallel 4 -timeout 1h $(QUIET)
+
+# The files of a release are checked, and built for this machine.
+release-check:
+	@./.ci/release --brief
+
+# Known vulnerabilities in the functions that the program calls.
+vuln:
+	@./.ci/vuln
 
 # SIGKILL at every step of a story, and at random in one with a further wish.
 # Ends with: crash: kills N, lost 0, duplicates 0
