@@ -154,6 +154,8 @@ var controlsOfBot = []control{
 	{"events-are-in-the-ref", "drop", "./bot/store/threadref", "TestWhatIsInTheRef"},
 	{"state-has-no-history", "value object.Commit{TreeHash: tree, ParentHashes: []plumbing.Hash{tree}}", "./gitops", "TestRefFilesHaveNoHistory"},
 	{"parts-are-sent-once", "false", "./gitops", "TestRefFilesHaveNoHistory"},
+	{"set-back-clock", "false", "./bot/sweep", "TestClockSetBack"},
+	{"unfinished-are-not-forgotten", "false", "./bot/store/threadref", "TestUnfinishedSessionsStay"},
 	{"old-sessions-are-forgotten", "false", "./bot/store/threadref", "TestOldSessions"},
 	{"inbox-is-read-again", "drop", "./cmd/handrail", "TestScripts/serve_action_inbox"},
 	{"sender-is-the-author", "false", "./cmd/handrail", "TestScripts/serve_action_inbox"},
