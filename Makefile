@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape
+.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -52,6 +52,11 @@ crash:
 # Workflow runs of the Action that are killed at random, each followed by the next run.
 crash-action:
 	@HANDRAIL_LONG=1 $(GO) test ./cmd/handrail -count=1 -run '^TestCrashAction$$' -v -parallel 8 -timeout 2h -args -crash.random=350 $(QUIET)
+
+# Each story once with each kind of broken answer of GitHub's on each route that it uses:
+# hours. STORIES=pattern tells some; FUZZ=n tells n of them with random ones, SEED=n others.
+bad-github:
+	@$(GO) test ./cmd/handrail -count=1 -run '^TestBadGitHub$$' -v -parallel 8 -timeout 24h -args -bad.all -bad.stories='$(STORIES)' -bad.fuzz=$(or $(FUZZ),0) -bad.seed=$(or $(SEED),1) $(QUIET)
 
 # The server's disk is full at every page that a story writes. Needs the right to mount.
 disk:

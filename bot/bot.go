@@ -344,6 +344,6 @@ func (b *Bot) wake(ctx context.Context, q store.Query) error {
 		if len(list) < q.Limit {
 			return nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

@@ -53,7 +53,7 @@ func commands() []row {
 		},
 		{
 			Spec:     command.Spec{Name: "stop", Usage: "stop", Args: command.TakesText},
-			right:    policy.Steer,
+			right:    policy.Stop,
 			priority: store.PriorityStop,
 			handle:   stop,
 		},

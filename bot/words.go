@@ -17,6 +17,7 @@ import (
 	"github.com/handrail-bot/handrail/bot/outbox"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/bot/thread"
+	"github.com/handrail-bot/handrail/policy"
 )
 
 // userMessage is a text that may hold commands, and its place. Its author is the one that
@@ -81,6 +82,11 @@ func dispatchedTask(inputs json.RawMessage) (body, why string) {
 		}
 	}
 	return "/agent" + flags + " task:\n\n" + command.InertFor(in.Task), in.Why //control:one-task
+}
+
+// unverified returns the author as the event names it. GitHub was not asked for its rights.
+func (s userMessage) unverified() policy.Actor {
+	return policy.Actor{ID: s.author.ID, Login: s.author.Login, Bot: s.author.Bot, Lookup: policy.Failed}
 }
 
 // wroteID returns the number of the text as recorded for a write of the bot.

@@ -205,9 +205,9 @@ const maxReached = 8
 func networkWords(engine string, w policy.Workspace) string {
 	hosts := w.Reaches()
 	switch {
-	case isWalled(engine, w.Network):
+	case isWalled(engine, w.Network), w.Network == "allowlist" && len(hosts) == 0:
 		return "The workspace has no network: nothing can be downloaded or installed." //control:network-is-told
-	case w.Network != "allowlist" || len(hosts) == 0:
+	case w.Network != "allowlist":
 		return ""
 	case len(hosts) > maxReached:
 		hosts = append(hosts[:maxReached:maxReached], fmt.Sprintf("%d more", len(hosts)-maxReached))

@@ -282,7 +282,7 @@ func (c *Client) Actor(ctx context.Context, login string) (policy.Actor, error) 
 	case err != nil:
 		return out, err
 	case got.User == nil || !strings.EqualFold(got.User.GetLogin(), login):
-		return out, &Error{Op: op, Err: errors.New("the answer is about another account")}
+		return out, &Error{Op: op, Kind: Temporary, Err: errors.New("the answer is about another account")}
 	}
 	out = policy.Actor{
 		Login: got.User.GetLogin(), ID: got.User.GetID(), Bot: got.User.GetType() == "Bot",

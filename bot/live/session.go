@@ -290,7 +290,7 @@ const maxEarlier = 20
 
 // earlier returns the states of the thread's sessions before s, newest first.
 func (c *Config) earlier(ctx context.Context, s *store.Session) (out []*session.State, err error) {
-	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Before: s.Created, Limit: maxSessions})
+	list, err := c.Store.Sessions.List(ctx, store.Query{Repo: s.Repo, Below: s.Seq, Limit: maxSessions})
 	for _, e := range list {
 		if e.Thread != s.Thread || len(out) == maxEarlier {
 			continue

@@ -188,6 +188,7 @@ func everything() map[string][]string {
 		"CheckSummary": {CheckSummary(done, ""), CheckSummary(none, "sam may not ask here")},
 		"CheckTitle":   {CheckTitle(done), CheckTitle(sample(session.PhaseRunning, 1, 1)), CheckTitle(none)},
 		"Conclusion":   {Conclusion(session.PhaseDone), Conclusion(session.PhaseNoChanges)},
+		"GitHubAway":   {GitHubAway(""), GitHubAway("GitHub's answer (status 200) lacks user.login")}, "GivenUp": {GivenUp(errSample)},
 		"CouldNotGoOn": {CouldNotGoOn(errSample)}, "CouldNotStart": {CouldNotStart(errSample)},
 		"Detail":     {Detail("exit status 1")},
 		"DidYouMean": {DidYouMean("approve", asked[:1]), DidYouMean("approve", asked), DidYouMean("deny", nil), DidYouMean("stop", nil)},
@@ -232,7 +233,7 @@ func everything() map[string][]string {
 		"WhichModel": {WhichModel("m:7b", nil), WhichModel("m:7b", []string{"m:7b", "n"})}, "ModelNotAllowed": {ModelNotAllowed("x", "m:7b", []string{"m:7b", "n"})},
 		"OtherModel": {OtherModel("m:7b", "n")}, "SameModel": {SameModel("m:7b")}, "ModelIs": {ModelIs("n", true), ModelIs("n", false)}, "ClearedBy": {ClearedBy("kim")}, "Cleared": {Cleared(true, "agent/1-fix"), Cleared(false, "")},
 		"Config": {posted(Config(Layers{}, nil)), posted(Config(Layers{}, done)), posted(Config(Layers{Image: session.Image{Name: "golang:1.26", Why: "go.mod says 1.26", Notes: []string{"there is also package.json"}}}, nil))}, "WhyNoSigningKey": {WhyNoSigningKey("ssh")},
-		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, GitHubAway, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
+		"Constants": {EditedIn, NoSession, NothingToStop, NoCheckpoint, NothingAsked, UnknownAuthor, CheckIsRunning, CheckMovedTitle, RepositoryGone, ForkMovesOn, NotSigned, WhyNotSigned, NoApprover, ReviewDependencies},
 	}
 }
 

@@ -22,11 +22,24 @@ const (
 	CheckMovedTitle = "moved on"
 	RepositoryGone  = "The repository is gone, or the App was uninstalled from it."
 
-	GitHubAway = "Noted. GitHub does not serve the code or the pull request at the moment; I start by myself as soon as it does."
-	NotSigned  = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."
+	NotSigned = "`commits.sign` is `api`, but this GitHub does not sign the commits that it makes, so the commits here are not signed. Nothing else changes. To silence this notice, set `commits.sign` to `none`, or to `ssh` or `gpg` if the server has a key."
 
 	RepositoryArchived = "The repository was archived, so it is read-only."
 )
+
+// GitHubAway says that a request waits for GitHub. why is the fault of its last answer, ""
+// if it gave none.
+func GitHubAway(why string) string {
+	if why == "" {
+		why = "GitHub does not serve the code or the pull request at the moment"
+	} else {
+		why = "At the moment " + clean(why)
+	}
+	return "Noted. " + why + "; I ask again, and start by myself as soon as it does."
+}
+
+// GivenUp says that a request cannot be carried out.
+func GivenUp(err error) string { return sentence("I could not do this: " + clean(err.Error())) }
 
 // sentence adds a full stop unless s already ends a sentence.
 func sentence(s string) string {

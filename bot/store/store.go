@@ -212,7 +212,8 @@ type Sessions interface {
 type Query struct {
 	Repo, Requester string
 	States          []session.Phase
-	Before          time.Time // created before
+	Before          time.Time // created before, by the clock of then
+	Below           int64     // with a smaller [Session.Seq]: the next page of a list; 0 means the first one
 	Limit           int
 
 	Pulls    []int    // sessions with one of these pull requests,
@@ -234,6 +235,7 @@ type Session struct {
 	Status    session.Status `json:"status,omitempty"` // outcome of the last run
 	Pull      int            `json:"pull,omitempty"`   // number of its pull request
 	Data      []byte         `json:"data,omitempty"`   // opaque JSON of the row's owner
+	Seq       int64          `json:"seq,omitempty"`    // increases with each session, whatever the clock says; read only
 	Created   time.Time      `json:"created"`
 	Updated   time.Time      `json:"updated"`
 	Version   int64          `json:"version"`

@@ -27,8 +27,9 @@ var arrows = map[string][]string{
 	"cmd/...":           {"*"},
 	"bot":               {"bot/*", "agent/session", "policy", "policy/*"},
 	"bot/...":           {"bot/thread", "bot/store", "agent/session", "policy", "policy/*"},
-	"bot/ghapp":         {"bot/quota", "bot/thread", "policy", "policy/*"},
-	"bot/ghapp/granted": {"policy/secret"},
+	"bot/ghapp":         {"bot/ghapp/answer", "bot/quota", "bot/thread", "policy", "policy/*"},
+	"bot/ghapp/answer":  {},
+	"bot/ghapp/granted": {"bot/ghapp/answer", "policy/secret"},
 	"bot/poll":          {"bot/ghapp", "bot/ghapp/reads", "bot/store", "bot/thread"},
 	"bot/ghapp/reads":   {"bot/ghapp", "bot/thread"},
 	"bot/quota":         {},
@@ -144,7 +145,7 @@ var arrows = map[string][]string{
 var homes = map[string][]string{
 	"github.com/ollama/ollama":          {"agent/llm/ollama", "agent/prompt", "agent"}, // in the last two tests ask the server's own code for prompts
 	"github.com/sashabaranov/go-openai": {"agent/llm/openai"},
-	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/granted", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
+	"github.com/google/go-github":       {"bot/ghapp", "bot/ghapp/answer", "bot/ghapp/granted", "bot/ghapp/ghtest/ghcheck", "bot/webhook"},
 	"github.com/compose-spec":           {"cmd/handrail"}, // a test reads docs/deploy
 	"github.com/bradleyfalzon":          {"bot/ghapp", "bot/ghapp/granted"},
 	"github.com/golang-jwt/jwt":         {"bot/ghapp", "bot/ghapp/ghtest", "bot/ghapp/ghtest/ghcheck"},

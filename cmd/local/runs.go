@@ -272,14 +272,30 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// Delete deletes the log of a session that is not running.
-func (r *StoredRun) Delete() error {
-	lock, err := tryLock(r.File)
-	if err != nil {
+// DeleteRuns deletes the logs of sessions, all or none: it keeps them from starting, and
+// deletes none if one is running or if first fails.
+func DeleteRuns(list []*StoredRun, first func() error) (err error) {
+	var locks []*os.File
+	defer func() {
+		for _, f := range locks {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	for _, r := range list {
+		lock, err := tryLock(r.File)
+		if err != nil {
+			return err
+		}
+		if lock == nil {
+			return door.Usage("session %s is running: interrupt it first", r.ID)
+		}
+		locks = append(locks, lock)
+	}
+	if err := first(); err != nil {
 		return err
 	}
-	if lock == nil {
-		return door.Usage("session %s is running: interrupt it first", r.ID)
+	for i, r := range list {
+		err = errors.Join(err, r.setApplied(""), os.Remove(r.File), os.Remove(locks[i].Name()))
 	}
-	return errors.Join(r.setApplied(""), os.Remove(r.File), lock.Close(), os.Remove(lock.Name()))
+	return err
 }
