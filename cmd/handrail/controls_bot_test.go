@@ -209,6 +209,7 @@ var controlsOfBot = []control{
 	{"other-times-missed-nothing", "value false", "./bot/schedule", "TestOtherTimes"},
 	{"unread-is-read-again", "false", "./bot", "TestScheduleUnread"},
 	{"runs-do-not-overlap", "false", "./bot", "TestScheduleOverlap"},
+	{"interrupted-is-not-held", "true", "./gitops/flock", "TestInterrupted"},
 	{"skipped-is-right-after", "false", "./bot/schedule", "TestSkippedTimes"},
 	{"jobs-do-not-wait", "false", "./cmd/action", "TestModelWait"},
 	{"strangers-write-no-ref", "false", "./cmd/handrail", "TestScripts/serve_action_stranger"},
