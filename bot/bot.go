@@ -106,7 +106,7 @@ type Config struct {
 	// maximum bytes of context for a model; nil means those of a small model
 	Room  func(ctx context.Context, model string) int
 	More  func(thread string) <-chan struct{} // signals new deliveries while a thread is worked on; may be nil
-	Owner string                              // name of this worker in leases
+	Owner string                              // unique name of this process in leases; default random
 
 	Repositories []string      // served repositories: owner/name, or owner/* for all of an owner; empty means all
 	Apps         []int64       // Apps through which users may write
@@ -167,6 +167,7 @@ func New(cfg Config) (*Bot, error) {
 		Policy:   cfg.Policy,
 		Approves: b.approves,
 		Lets:     b.lets,
+		Owner:    cfg.Owner,
 		Every:    cfg.Every,
 		Now:      cfg.Now,
 		Log:      cfg.Log,

@@ -261,7 +261,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	cancel(nil)
 	<-watched
 	p.End()
-	w.running, l.Data.Deaths = "", 0
+	w.running, l.Data.Begun = "", nil
 	err = errors.Join(err, use.Count(ctx))
 	var away *session.Away
 	switch {
@@ -325,7 +325,7 @@ func (w *worker) markInterrupted(ctx context.Context) error {
 	if err := l.Reload(ctx); err != nil {
 		return err
 	}
-	l.State.Phase, l.Data.Deaths = session.PhaseQueued, 0
+	l.State.Phase, l.Data.Begun = session.PhaseQueued, nil
 	p, err := l.Follow(ctx)
 	if err != nil {
 		return err

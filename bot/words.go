@@ -37,6 +37,25 @@ type userMessage struct {
 	why    string // origin of a task that no user wrote in the thread
 }
 
+// TurnsAway returns the author of an event's text and the reason that they get no part in
+// a thread, or "" if they may. It changes nothing.
+func (b *Bot) TurnsAway(ctx context.Context, at thread.Ref, event string, payload []byte) (who, why string, err error) {
+	ev, err := ghapp.ParseEvent(event, payload)
+	if err != nil {
+		return "", "", fmt.Errorf("%w: %w", store.ErrUnparsable, err)
+	}
+	s, ok := messageOf(ev)
+	if !ok || s.author.Bot {
+		return "", "", nil
+	}
+	w := b.worker(at)
+	if err := w.at.Reach(ctx, b.cfg.GitHub, ev.Installation); err != nil {
+		return "", "", err
+	}
+	_, why, err = w.admit(ctx, s)
+	return s.author.Login, why, err
+}
+
 // messageOf returns the text of an event that can hold a command. Edits do not count: the
 // first version was acted on, and an approval in an edited comment is rejected when it is
 // used. Texts that were moved here, or with an author that did not cause the event, do

@@ -96,7 +96,7 @@ func CheckRepositoryFile(name string, data []byte) (policy.Config, *strict.Docum
 func cronFaults(cfg policy.Config) error {
 	var bad strict.Faults
 	for i, s := range cfg.Schedules {
-		if text := schedule.CronFaultOf(s); text != "" {
+		if text := schedule.CronFault(s); text != "" {
 			bad = append(bad, strict.At(strings.TrimPrefix(text, "cron: "), "schedules", i, "cron"))
 		}
 	}

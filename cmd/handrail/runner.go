@@ -227,9 +227,13 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		err = fault.UserError{Text: render.NoImage(err.Error())} //control:no-image-is-told
 	}
 	away := &session.Away{}
-	if w.Task.Model == r.cfg.Model.Name && errors.As(err, &away) &&
-		away.For == session.PhaseWaitingModel { // the watch asks for this model only
-		r.watch.NoteOutage(ctx, "model", err)
+	if errors.As(err, &away) && away.For == session.PhaseWaitingModel {
+		if w.Task.Model == r.cfg.Model.Name { // the watch asks for this model only
+			r.watch.NoteOutage(ctx, "model", err)
+		}
+		if r.opt.away != nil {
+			r.opt.away(away.Err)
+		}
 	}
 	return out, err
 }

@@ -66,6 +66,7 @@ type serverOptions struct {
 	login     string                        // of the bot, if GitHub cannot be asked for it
 	owner     string                        // of leases; empty generates a unique name
 	shown     func(session.Event)           // receives the events of sessions
+	away      func(error)                   // receives each failure to reach a session's model; may be nil
 	// receives faults of configurations and workspaces; nil makes workspaces required
 	fault   func(error)
 	machine *workspace.Machine // the runner's parts that workspaces see

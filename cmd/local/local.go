@@ -337,6 +337,9 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 		return s.end, err
 	}
 	s.published, s.Task.Branch = state.Published, state.Branch
+	if s.end.Status == session.StatusInterrupted { // it recorded no end
+		s.end.Files, s.end.Commit = state.Files, state.Published
+	}
 	s.term.LeftOut(state.LeftOut)
 	s.term.Outcome(s.Task, s.end)
 	return s.end, nil
