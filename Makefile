@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github
+.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -133,6 +133,15 @@ models-bad:
 # fault and without one; it says what was found, what nobody planted, and what was unsure.
 review-eval:
 	@$(GO) test ./bot/reviewer -count=1 -run '^TestReviewEval$$' -v -timeout 48h -args -eval.model='$(MODEL)' -eval.cases=$(or $(CASES),0) $(QUIET)
+
+# MCP servers of others, from npm and the Go proxy: they are listed and called through the
+# tool host. They are installed beside Go's build cache.
+MCP = $(shell dirname "$$($(GO) env GOCACHE)")/handrail/mcp
+mcp:
+	@mkdir -p $(MCP)
+	@cd $(MCP) && npm install --silent --no-fund --no-audit --prefix . @modelcontextprotocol/server-everything@2026.8.31 @modelcontextprotocol/server-filesystem@2026.8.31
+	@GOBIN=$(MCP) $(GO) install golang.org/x/tools/gopls@v0.23.0
+	@$(GO) test ./agent/tools/served -count=1 -run '^TestRealServers$$' -v -args -mcp.servers='$(MCP)' $(QUIET)
 
 # Each control of docs/safety.md taken out of the program, one after the other.
 mutations:

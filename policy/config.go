@@ -23,7 +23,7 @@ type Config struct {
 
 	Commands       Commands        `yaml:"commands,omitempty" json:"commands,omitzero"`
 	Defaults       Defaults        `yaml:"defaults,omitempty" json:"defaults,omitzero"`
-	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post"`
+	AlwaysAsk      []string        `yaml:"always_ask,omitempty" json:"always_ask,omitempty" jsonschema:"description=Kinds of operation that always need approval.,enum=read,enum=write,enum=delete,enum=execute,enum=network,enum=post,enum=mcp"`
 	SensitiveFiles []SensitiveFile `yaml:"sensitive_files,omitempty" json:"sensitive_files,omitempty" jsonschema:"description=Ordered globs on top of the built-in ones; the last match wins."`
 
 	Approvals   Approvals   `yaml:"approvals,omitempty" json:"approvals,omitzero"`
@@ -31,6 +31,7 @@ type Config struct {
 	Workspace   Workspace   `yaml:"workspace,omitempty" json:"workspace,omitzero"`
 	Budget      Budget      `yaml:"budget,omitempty" json:"budget,omitzero"`
 	PullRequest PullRequest `yaml:"pull_request,omitempty" json:"pull_request,omitzero"`
+	MCP         Servers     `yaml:"mcp,omitempty" json:"mcp,omitzero"`
 	Delivery    `yaml:",inline"`
 	Watch       `yaml:",inline"`
 	Running     `yaml:",inline"`

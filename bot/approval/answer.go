@@ -68,7 +68,7 @@ func (s Session) approval(ctx context.Context, asked session.Asked, yes session.
 	if asked.Kind == session.AskPlan { // bound to its text and the session; its steps are checked one by one
 		return yes, nil
 	}
-	if asked.Tool == session.SetUpTool { // bound to its digest alone, which identifies it
+	if asked.OfRepository() { // bound to its digest alone, which identifies it
 		return yes, nil
 	}
 	now, err := s.Bound(ctx)

@@ -44,6 +44,9 @@ type Server struct {
 
 	Workspace string `yaml:"workspace" jsonschema:"description=Where tools run: docker\\, bwrap\\, local\\, unix:SOCKET\\, or auto.,default=auto"`
 
+	// ServerHeaders are the headers of MCP servers at URLs with their values, by server.
+	ServerHeaders map[string]map[string]secret.Value `yaml:"-"`
+
 	source source // of each value
 
 	LogKey secret.Value `yaml:"-"` // seals and signs logs; the webhook's secret if unset

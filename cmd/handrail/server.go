@@ -322,6 +322,7 @@ func (s *server) openEngine(ctx context.Context, w *console) error {
 		maxTokens: s.cfg.Model.MaxTokens,
 		longest:   time.Duration(s.cfg.Model.AnswerTime),
 		rules:     s.cfg.Policy,
+		headers:   s.cfg.ServerHeaders,
 		secrets:   s.secrets,
 		log:       w.log,
 		form:      s.cfg.Model.Answers(),

@@ -176,6 +176,10 @@ func purposeOf(a session.Asked) string {
 	switch {
 	case a.Tool == session.SetUpTool:
 		return "the repository wants to run its set-up, once for all sessions"
+	case a.Tool == session.ProposedServer:
+		return "the repository wants to use the MCP server " + untrusted.EscapeLine(a.Server) + ", in all sessions"
+	case a.Server != "":
+		return "the agent wants to use the MCP server " + untrusted.EscapeLine(a.Server)
 	case strings.HasPrefix(a.Display, a.Tool+" {"):
 		return "the agent wants to use " + a.Tool
 	case len(a.Paths) == 0:
