@@ -36,6 +36,7 @@ func Run(t *testing.T, open Open, orders int) {
 		"sessions are listed":                       sessionsListed,
 		"session updates do not overwrite":          sessionsUpdate,
 		"a log is a chain":                          logChain,
+		"a log has pages":                           logPages,
 		"a log under contention":                    logContention,
 		"a log holds a long output":                 logOutput,
 		"a log refuses without a lease":             logFenced,
