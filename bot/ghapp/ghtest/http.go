@@ -52,6 +52,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.git.serve(w, r, repo, rest)
 		return
 	}
+	if s.serveLogin(w, r) {
+		return
+	}
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.servePage(w, path)

@@ -117,6 +117,7 @@ type Server struct {
 	routers table
 	rest    http.Handler
 	gitAway func(*http.Request) bool
+	grants  sync.Map // logins that wait for the exchange of their code
 	query   func(Viewer, []byte) ([]byte, error)
 
 	http   *http.Server

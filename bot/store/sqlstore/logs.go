@@ -147,7 +147,13 @@ func appendEvents(ctx context.Context, q query, id string, events []*session.Eve
 		return fmt.Errorf("read head: %w", err)
 	}
 	session.Chain(seq, prev, events)
-	return insertEvents(ctx, q, id, events)
+	if err := insertEvents(ctx, q, id, events); err != nil || q.Announce == "" {
+		return err
+	}
+	if _, err := q.exec(ctx, q.Announce, id); err != nil {
+		return fmt.Errorf("announce events: %w", err)
+	}
+	return nil
 }
 
 func insertEvents(ctx context.Context, q query, id string, events []*session.Event) error {
