@@ -7,7 +7,7 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp
+.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
@@ -170,3 +170,10 @@ bench-prefix:
 # How large the rooms, packages and types are, and how the comments read. Nothing asserts it.
 shape:
 	@$(GO) test ./cmd/handrail -count=1 -run '^TestShape$$' -v -args -shape $(QUIET)
+
+# Every page of the dashboard in Chromium, in both themes at 390 and 1,280 pixels, with
+# axe-core, the keyboard alone and without script; the pictures go to OUT. MODULES is a
+# node_modules with playwright-core 1.65 and axe-core 4.14; Debian's chromium-headless-shell
+# is the browser.
+dashboard-shots:
+	@$(GO) test ./bot/dashboard -count=1 -run '^TestBrowser$$' -v -timeout 10m -args -dashboard.modules='$(abspath $(MODULES))' -dashboard.out='$(abspath $(OUT))' $(QUIET)

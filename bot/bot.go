@@ -15,6 +15,7 @@
 //	setup.go     the model, the configuration, and clearing a session
 //	own.go       commands of the repository's own
 //	limits.go    mode, model and turns of a session
+//	order.go     texts of the dashboard
 //	given.go     the context of a request: pictures, code
 //	steer.go     status, stop, resume, retry and budget
 //	approvals.go answers to requests, see bot/approval

@@ -312,6 +312,9 @@ func (w *worker) carryOut(
 			cmds = nil
 		}
 	}
+	if wrong != nil || !onlyAnswers(cmds) {
+		c.tellDashboard(s)
+	}
 	if err := w.tellWrong(ctx, c, s, wrong); err != nil {
 		return err
 	}
@@ -423,6 +426,7 @@ func readAside(ctx context.Context, w *worker, s userMessage) (a aside, err erro
 // the model.
 func takeAside(ctx context.Context, w *worker, c *change, s userMessage, a aside) error {
 	c.Done = append(c.Done, s.id)
+	c.tellDashboard(s)
 	sess, err := w.session(ctx)
 	if err != nil {
 		return err

@@ -78,6 +78,8 @@ func messageOf(ev ghapp.Event) (userMessage, bool) {
 		if ev.Moved { //control:moved-text
 			return s, false
 		}
+	case ev.Kind == ghapp.Dashboard:
+		s.body, s.author = ev.Comment.Body, ev.Sender
 	case ev.Kind == "workflow_dispatch": // GitHub's own event has no thread; that of a workflow run has one
 		s.body, s.why = dispatchedTask(ev.Payload)
 		s.author = ev.Sender
@@ -163,6 +165,9 @@ func textsIn(ev ghapp.Event) string {
 // served, from the bot itself, from a bot that is not allowed, or from an author without
 // rights that floods a repository.
 func (b *Bot) Source(ctx context.Context, event string, payload []byte) (store.Delivery, bool, error) {
+	if event == ghapp.Dashboard { //control:dashboard-not-by-webhook
+		return store.Delivery{}, false, nil
+	}
 	ev, err := ghapp.ParseEvent(event, payload)
 	if err == nil {
 		err = b.repositoryChanged(ctx, ev)

@@ -301,6 +301,17 @@ func AnswerTaken(id, who, where string) string {
 	return fmt.Sprintf("`%s`: approved by %s in %s.", id, who, where)
 }
 
+// DeniedIn says where a request was denied, and by whom.
+func DeniedIn(id, who, where string) string {
+	return fmt.Sprintf("`%s`: denied by %s in %s.", id, who, where)
+}
+
+// InDashboard tells the thread what an account wrote in the dashboard. The text is quoted.
+func InDashboard(who, text string) string {
+	text = limit(strings.TrimSpace(text), maxBody/2)
+	return fmt.Sprintf("%s wrote in the dashboard:\n\n> %s", clean(who), strings.ReplaceAll(clean(text), "\n", "\n> "))
+}
+
 // SettledAs reports the result of an answer to one of several requests.
 func SettledAs(r session.Resolved) string {
 	return fmt.Sprintf("`%s`: %s.", r.ID, strings.ToLower(answers[r.Verdict]))

@@ -250,6 +250,9 @@ type Logs interface {
 	// Log returns the log of session f.Key. Appending needs the fence of a
 	// lease that is still held; a log with epoch 0 can only be read.
 	Log(f Fence) session.Log
+	// Page returns at most limit events of a session with Seq > after, in order. It returns
+	// fewer if their data exceeds [PageBytes]; a single event of any size is a page.
+	Page(ctx context.Context, id string, after int64, limit int) ([]session.Event, error)
 	// Apply makes a change completely or not at all.
 	Apply(ctx context.Context, f Fence, c Change) error
 	// Heads returns the end of each session's log, ordered by session.
@@ -258,6 +261,9 @@ type Logs interface {
 	// events keep their hashes, which are verified.
 	Import(ctx context.Context, id string, events []session.Event) error
 }
+
+// PageBytes limits the data of the events in one [Logs.Page].
+const PageBytes = 1 << 20
 
 // Change is a set of writes in one transaction, all for the fence's session.
 type Change struct {

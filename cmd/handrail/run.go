@@ -32,6 +32,8 @@ type localFlags struct {
 	Image     string `help:"Container image for docker."`
 	modelFlags
 	tuneFlags
+
+	watched bool // show the session in a browser
 }
 
 // beginFlags are the flags of a new session.
@@ -45,6 +47,7 @@ type runCmd struct {
 	Task    string   `short:"t" help:"The task; - reads standard input."`
 	Picture []string `type:"path" sep:"none" help:"Picture for a model that can see; may be given several times."`
 	Session string   `help:"Continue a session, as handrail resume does."`
+	Watch   bool     `help:"Show the session in a browser, with buttons: prints an address that works once."`
 	beginFlags
 	localFlags
 }
@@ -94,6 +97,7 @@ func (c *runCmd) Run(ctx context.Context, w *console) error {
 	if wish.Images, err = local.Pictures(c.Picture); err != nil {
 		return err
 	}
+	c.watched = c.Watch
 	return c.work(ctx, w, wish)
 }
 
@@ -184,6 +188,14 @@ func (c *localFlags) work(ctx context.Context, w *console, wish local.Wish) (err
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
+	if c.watched {
+		var page *watched
+		ctx, page, err = watch(ctx, w, s)
+		defer func() { err = errors.Join(err, page.close(context.WithoutCancel(ctx))) }()
+		if err != nil {
+			return err
+		}
+	}
 	out, err := s.Work(ctx, e)
 	if err == nil && !local.Succeeded(out) {
 		err = door.ErrFailed

@@ -215,6 +215,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		Inbox:        w.Inbox,
 		Shown: work.Shown{
 			OnEvent:  w.OnEvent,
+			OnLive:   r.pages.live(w.Task.Session),
 			OnOutput: w.OnOutput,
 			OnSetup:  w.OnSetup,
 		},

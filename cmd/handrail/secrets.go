@@ -40,6 +40,7 @@ func serverSecrets(c config.Server) (*secrets, error) {
 		c.GitHub.Token,
 		c.Model.Key,
 		c.LogKey,
+		c.Dashboard.Secret,
 		secret.Value(c.GitHub.Key),
 	)
 	list = append(list, slices.Collect(maps.Values(c.Model.Sent))...)

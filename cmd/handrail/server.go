@@ -97,6 +97,7 @@ type server struct {
 	opt           serverOptions
 	bot           *bot.Bot
 	redactedStore store.Store
+	pages         *board // the dashboard; nil without one
 }
 
 // newServer connects the parts. Nothing runs before start.
@@ -117,7 +118,10 @@ func newServer(ctx context.Context, w *console, cfg config.Server, opt serverOpt
 	if err != nil {
 		return s, err
 	}
-	return s, s.newQueue(r, s.store.River)
+	if err := s.newQueue(r, s.store.River); err != nil {
+		return s, err
+	}
+	return s, s.newPages()
 }
 
 // newParts returns a server without a store. Its console logs no secrets.
@@ -167,6 +171,9 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	}
 	s.redactedStore = kept
 	s.redactedStore.Logs = redactedLogs{anchor.Logs{Logs: kept.Logs, Meta: kept.Meta, Key: known.signing}, known.Redactor}
+	if s.cfg.Dashboard.Listen != "" {
+		s.redactedStore.Logs = watchedLogs{s.redactedStore.Logs, func(id string) { s.pages.grown(id) }}
+	}
 	if s.opt.wrap != nil {
 		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
@@ -378,13 +385,14 @@ func (s *server) start(ctx context.Context) error {
 		}
 	})
 	s.startLoops(ctx, keeper)
-	return nil
+	return s.startPages()
 }
 
 // startLoops starts the loops that run beside the queue.
 func (s *server) startLoops(ctx context.Context, keeper *records.Keeper) {
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wait.Go(func() { s.watch.Run(ctx) })
+	s.wait.Go(func() { s.follow(ctx) })
 	s.wait.Go(func() {
 		if err := watchers.Read(ctx, s.redactedStore, s.cfg.GitHub.Served()...); err != nil && ctx.Err() == nil {
 			s.log.ErrorContext(ctx, "schedules are not read", "err", err)
@@ -463,7 +471,7 @@ func (s *server) close(ctx context.Context) error {
 		if s.stop != nil {
 			s.stop()
 		}
-		errs = append(errs, s.http.Shutdown(ctx), s.queue.Drain(ctx))
+		errs = append(errs, s.pages.close(ctx), s.http.Shutdown(ctx), s.queue.Drain(ctx))
 		s.wait.Wait()
 	}
 	return errors.Join(append(errs, s.closeParts())...)

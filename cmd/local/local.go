@@ -2,6 +2,7 @@
 // how its result is used. The caller supplies the engine.
 //
 //	local.go   begin or continue, and work; start reading here
+//	watch.go   answers that come from a browser
 //	branch.go  the branch for the result
 //	files.go   the user's checked out files
 //	result.go  the verbs for the result: diff and apply
@@ -16,6 +17,7 @@ import (
 	"os/user"
 	"path/filepath"
 
+	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -43,6 +45,14 @@ type Wish struct {
 	TakeBack *session.TakeBack
 }
 
+// Watch shows a session in a browser while it runs.
+type Watch struct {
+	Desk  *Desk
+	Alone bool // the terminal has no user to ask
+	Live  func(agent.Live)
+	Event func()
+}
+
 // Session is a session that this process works on. The caller must close it.
 type Session struct {
 	Task  session.Task
@@ -56,6 +66,8 @@ type Session struct {
 
 	begun bool
 	idle  bool // the session is done, and the wish adds nothing
+
+	watch *Watch // nil without a browser
 
 	published string // last commit of a session that goes on; "" for a new one
 }
@@ -293,6 +305,26 @@ type Engine struct {
 	Workspace string
 }
 
+// Show shows the session in a browser from now on.
+func (s *Session) Show(w *Watch) { s.watch = w }
+
+// Log returns the session's log.
+func (s *Session) Log() session.Log { return s.log }
+
+// shown returns the places that show the session.
+func (s *Session) shown() (agent.Approver, work.Shown) {
+	to := work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup}
+	if s.watch == nil {
+		return s.term, to
+	}
+	to.OnEvent = func(e session.Event) { s.term.Event(e); s.watch.Event() }
+	to.OnLive = func(l agent.Live) { s.term.Live(l); s.watch.Live(l) }
+	if s.watch.Alone {
+		return both{nil, s.watch.Desk}, to
+	}
+	return both{s.term, s.watch.Desk}, to
+}
+
 // Work runs the session until it ends or parks, prints its events, and returns its
 // outcome.
 func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
@@ -306,15 +338,16 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 	s.begun = true
 	s.term.Begin(before)
 	defer s.term.End()
+	approver, shown := s.shown()
 	s.end, err = e.Run(ctx, work.Job{
 		Task:     s.Task,
 		RulesAt:  s.Task.Base,
 		Log:      s.log,
 		Repo:     s.repo,
 		Name:     filepath.Base(s.Task.Clone.Path),
-		Approver: s.term,
+		Approver: approver,
 		Commits:  work.Commits{Author: agentFor(s.by), Committer: s.by},
-		Shown:    work.Shown{OnEvent: s.term.Event, OnLive: s.term.Live, OnOutput: s.term.Printed, OnSetup: s.term.Setup},
+		Shown:    shown,
 	})
 	s.term.End()
 	if err != nil {

@@ -49,6 +49,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.git.ServeHTTP(w, r)
 		return
 	}
+	if s.serveLogin(w, r) {
+		return
+	}
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		s.servePage(w, path)

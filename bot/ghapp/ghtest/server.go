@@ -114,6 +114,7 @@ type Server struct {
 	addr    string
 	routers table
 	rest    http.Handler
+	grants  sync.Map // logins that wait for the exchange of their code
 	query   func(Viewer, []byte) ([]byte, error)
 
 	http   *http.Server

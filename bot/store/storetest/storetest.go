@@ -37,6 +37,7 @@ func Run(t *testing.T, open Open, orders int) {
 		"sessions are paged whatever the clock says": sessionsPaged,
 		"session updates do not overwrite":           sessionsUpdate,
 		"a log is a chain":                           logChain,
+		"a log has pages":                            logPages,
 		"a log under contention":                     logContention,
 		"a log holds a long output":                  logOutput,
 		"a log refuses without a lease":              logFenced,
