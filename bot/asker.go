@@ -168,9 +168,13 @@ func tell(ctx context.Context, w *worker, wr ghapp.Write) bool {
 // session; others get the one sign of the thread.
 func tellAway(ctx context.Context, w *worker, d *store.Delivery, s userMessage, cause error) {
 	late := w.cfg.Now().Sub(d.Received) > tellAwayAfter*w.cfg.Every
-	if !fault.OfGitHub(cause) || ctx.Err() != nil || !late { //control:github-away-is-told
-		return
+	if fault.OfGitHub(cause) && ctx.Err() == nil && late { //control:github-away-is-told
+		w.signAway(ctx, s, cause)
 	}
+}
+
+// signAway gives the author of a text that waits for GitHub the notice, or the sign.
+func (w *worker) signAway(ctx context.Context, s userMessage, cause error) {
 	if w.getsReplies || w.knows(ctx, s) {
 		wr := ghapp.Write{
 			Key:  "away-" + ghapp.Digest(s.key),
