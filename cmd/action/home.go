@@ -161,11 +161,15 @@ func (r Run) Park(
 	case why == nil:
 		said = "The agent waits for a server that does not answer, so the workflow run ended here."
 	case errors.As(why, &none):
-		said = fmt.Sprintf("The model's server did not answer for %s, so the workflow run ended here.", none.For.Round(time.Second))
+		said = fmt.Sprintf(
+			"The model's server did not answer for %s, so the workflow run ended here.",
+			none.For.Round(time.Second),
+		)
 	case errors.Is(why, ErrTime):
 		said = "The time of the workflow's job is nearly over, so the agent stopped here."
 	}
-	said += " " + savedWork(v) + " The next run in this thread continues the session: comment `/agent status` to start one, or `/agent stop` to end it."
+	said += " " + savedWork(v) +
+		" The next run in this thread continues the session: comment `/agent status` to start one, or `/agent stop` to end it."
 	_, err = c.Perform(
 		ctx,
 		ghapp.Write{Key: "parked-" + r.Owner(), Kind: ghapp.WriteComment, Thread: at, Body: said, First: true},

@@ -49,7 +49,10 @@ func (c *actionCmd) Run(ctx context.Context, w *console) error {
 	var untold error
 	if errors.As(err, &nothing) {
 		action.Notice.Print(w.raw, nothing.Error())
-		err, untold = nil, errors.Join(run.Write(action.Outputs{State: "none"}), run.Summarize("Nothing was done. "+nothing.Error()))
+		err, untold = nil, errors.Join(
+			run.Write(action.Outputs{State: "none"}),
+			run.Summarize("Nothing was done. "+nothing.Error()),
+		)
 	} else {
 		untold = run.Ended(err)
 	}
