@@ -3,6 +3,7 @@ package bot
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/handrail-bot/handrail/agent/session"
 	"github.com/handrail-bot/handrail/bot/approval"
@@ -134,5 +135,22 @@ func TestForgedApprovals(t *testing.T) {
 				t.Errorf("%q, %v; want it to count: %t", why, err, tt.counts)
 			}
 		})
+	}
+}
+
+// TestDashboardEventsComeFromInside: no webhook brings a text in the name of the
+// dashboard.
+func TestDashboardEventsComeFromInside(t *testing.T) {
+	t.Parallel()
+	c := newCourt(t, policy.DefaultConfig(), nil)
+	payload, err := ghapp.FromDashboard(c.w.at.Ref, 1, ghapp.User{ID: 1, Login: "kim"}, "/agent stop", time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ev, err := ghapp.ParseEvent(ghapp.Dashboard, payload); err != nil || ev.Comment.Body != "/agent stop" || ev.Sender.Login != "kim" {
+		t.Errorf("the event is %+v, %v", ev, err)
+	}
+	if d, wanted, err := c.w.Source(t.Context(), ghapp.Dashboard, payload); wanted || err != nil {
+		t.Errorf("taken as %+v, %v", d, err)
 	}
 }

@@ -22,7 +22,7 @@ var controlsOfBot = []control{
 	{"dashboard-neutral", "drop", "./bot/dashboard", "TestHostileSession"},
 	{"dashboard-exact", "value s", "./bot/dashboard", "TestHostileSession"},
 	{"dashboard-address-needs-login", "drop", "./cmd/config", "TestDashboard"},
-	{"dashboard-not-by-webhook", "false", "./cmd/handrail", "TestDashboardEventsComeFromInside"},
+	{"dashboard-not-by-webhook", "false", "./bot", "TestDashboardEventsComeFromInside"},
 	{"dashboard-answer-was-told", `value "", nil`, "./bot", "TestForgedApprovals"},
 	{"permission-in-words", "value refused", "./bot/fault", "TestInWords"},
 	{"line-answer-alone", "value false", "./cmd/handrail", "TestScripts/serve_line_comment"},

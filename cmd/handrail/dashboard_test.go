@@ -18,7 +18,6 @@ import (
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
 	"github.com/handrail-bot/handrail/agent/session"
-	"github.com/handrail-bot/handrail/bot/ghapp"
 	"github.com/handrail-bot/handrail/bot/ghapp/ghtest"
 	"github.com/handrail-bot/handrail/bot/store"
 	"github.com/handrail-bot/handrail/cmd/config"
@@ -126,14 +125,14 @@ func TestDashboardActs(t *testing.T) {
 	}
 	you.do(http.MethodPost, link[1]+"/command", url.Values{"do": {"deny " + second}, "text": {"we need the rest"}})
 	s.until("`" + second + "`: denied by you in the dashboard.")
-	s.over(s.issue, "Done so far")
+	s.until("**done**", "Done so far")
 	for _, text := range []string{"Done so far", "rm -rf build", "we need the rest"} {
 		if !strings.Contains(you.get(link[1]), text) {
 			t.Errorf("the story lacks %q", text)
 		}
 	}
 	you.do(http.MethodPost, link[1]+"/command", url.Values{"text": {"/agent status"}})
-	s.until("you wrote in the dashboard", "> /agent status")
+	s.until("you wrote in the dashboard", "agent status")
 	s.stop()
 	s.look(func(st store.Store) {
 		row, err := st.Sessions.ByThread(t.Context(), s.issue.Key())
@@ -165,20 +164,6 @@ func bodies(list []ghtest.Comment) (out []string) {
 		out = append(out, c.Body)
 	}
 	return out
-}
-
-// TestDashboardEventsComeFromInside: no webhook brings a text in the name of the
-// dashboard.
-func TestDashboardEventsComeFromInside(t *testing.T) {
-	t.Parallel()
-	s := newStory(t, greeting, fixGreeting)
-	payload, err := ghapp.FromDashboard(s.issue, 1, ghapp.User{ID: 1, Login: "you"}, "/agent stop", time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, wanted, err := s.srv.bot.Source(context.WithoutCancel(t.Context()), ghapp.Dashboard, payload); wanted || err != nil {
-		t.Errorf("taken as %+v, %v", d, err)
-	}
 }
 
 // TestRunWatch: the page of a local session shows it while it runs, and its buttons answer
