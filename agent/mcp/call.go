@@ -99,23 +99,24 @@ func (h *Hub) Call(ctx context.Context, c Call) (Result, error) {
 	return res, nil
 }
 
-// ready connects, and compares the tools again if the server says that they changed. l.mu
-// is held.
+// ready connects, and compares the tools of a connection that is there already: a server
+// may change them at any time, and need not say so. l.mu is held.
 func (l *link) ready(ctx context.Context) error {
-	if err := l.connect(ctx); err != nil {
-		return err
-	}
-	if !l.changed.Load() {
-		return nil
+	if l.cs == nil {
+		return l.connect(ctx)
 	}
 	within, cancel := context.WithTimeout(ctx, l.Patience)
 	defer cancel()
 	err := l.freeze(within) //control:mcp-rug-pull
-	if errors.Is(err, errChanged) {
-		l.end()
-		l.starts = maxStarts
+	if err == nil || ctx.Err() != nil {
+		return err
 	}
-	return err
+	l.end()
+	if errors.Is(err, errChanged) {
+		l.starts = maxStarts
+		return err
+	}
+	return l.connect(ctx) // it ended since the last call
 }
 
 // failed words the error of a call. The connection ends unless the server itself answered

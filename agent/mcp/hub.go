@@ -174,10 +174,9 @@ func (h *Hub) link(name string) *link {
 // link is one server with its connection.
 type link struct {
 	Server
-	log     *slog.Logger
-	ran     atomic.Bool // a program ran since the last query of Busy
-	runs    atomic.Bool
-	changed atomic.Bool // the server says that its tools changed
+	log  *slog.Logger
+	ran  atomic.Bool // a program ran since the last query of Busy
+	runs atomic.Bool
 
 	mu     sync.Mutex
 	cs     *mcp.ClientSession // nil without a connection
@@ -266,7 +265,6 @@ func (l *link) client() *mcp.Client {
 		Logger:                      slog.New(slog.DiscardHandler), // a server's own log
 		Capabilities:                &mcp.ClientCapabilities{},
 		ElicitationHandler:          l.elicit,
-		ToolListChangedHandler:      func(context.Context, *mcp.ToolListChangedRequest) { l.changed.Store(true) },
 		ProgressNotificationHandler: l.progress,
 		MultiRoundTrip:              &mcp.MultiRoundTripOptions{Disabled: true},
 	})

@@ -37,7 +37,6 @@ var errChanged = errors.New(
 // freeze lists the tools, and freezes them or compares them with the frozen ones. l.mu is
 // held.
 func (l *link) freeze(ctx context.Context) error {
-	l.changed.Store(false)
 	l.meter.n.Store(0)
 	raw, err := l.tools(ctx)
 	if err != nil {

@@ -126,6 +126,10 @@ func TestHonestServer(t *testing.T) {
 	if res, err = h.Call(t.Context(), Call{Server: "honest", URI: "docs://a"}); err != nil || !strings.Contains(res.Text, "page a") {
 		t.Errorf("read: %+v, %v", res, err)
 	}
+	h.links[0].drop()
+	if res, err = h.Call(t.Context(), Call{Server: "honest", URI: "docs://a"}); err != nil || !strings.Contains(res.Text, "page a") {
+		t.Errorf("after it ended: %+v, %v", res, err)
+	}
 	again := hub(t, Server{Name: "honest", Start: honest(t, s), Frozen: &list[0]})
 	if _, err := again.Call(t.Context(), Call{Server: "honest", Tool: "greet", Arguments: json.RawMessage(`{"name":"kim"}`)}); err != nil {
 		t.Errorf("in the next run: %v", err)
@@ -256,7 +260,7 @@ func TestNeverAnswers(t *testing.T) {
 
 // TestFloodInACall: a server that floods during a call is stopped.
 func TestFloodInACall(t *testing.T) {
-	h := hub(t, Server{Name: "flood", Wait: 5 * time.Second, Start: line(func(conn net.Conn, method string, _ json.RawMessage) any {
+	h := hub(t, Server{Name: "flood", Wait: 40 * time.Second, Start: line(func(conn net.Conn, method string, _ json.RawMessage) any {
 		if method == "tools/list" {
 			return listOf(toolNamed("pour", ""))
 		}
