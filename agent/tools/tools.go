@@ -86,12 +86,16 @@ type Config struct {
 	Root string // absolute path of the workspace for commands; "/workspace" also works
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
-	CommandTimeout time.Duration       // default of a command; 0 means 2 minutes
-	MaxTimeout     time.Duration       // maximum that a command may request; 0 means the default limit
-	LongCommands   []string            // prefixes of commands that get MaxTimeout by default; nil means the built-in list
-	Tests          []string            // prefixes of the project's test commands, besides the well-known ones
-	Shelled        session.Shell       // state of the shell when the session was last active
-	Redact         func(string) string // removes secrets from a text before it is split; nil disables it
+	CommandTimeout time.Duration // default of a command; 0 means 2 minutes
+	MaxTimeout     time.Duration // maximum that a command may request; 0 means the default limit
+	LongCommands   []string      // prefixes of commands that get MaxTimeout by default; nil means the built-in list
+	Tests          []string      // prefixes of the project's test commands, besides the well-known ones
+	Shelled        session.Shell // state of the shell when the session was last active
+	// Refuse returns why a command cannot succeed in this workspace, and Lacks a line about
+	// the packages that a command did not find, "" if there is no such thing. Either may be nil.
+	Refuse func(command string) string
+	Lacks  func(workspace.CommandResult) string
+	Redact func(string) string // removes secrets from a text before it is split; nil disables it
 	// Output returns the whole output stored under a handle in the session. nil means
 	// that none is stored.
 	Output func(ctx context.Context, handle string) (text string, ok bool, err error)
