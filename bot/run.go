@@ -213,6 +213,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	if err := l.Checks().Start(ctx, check); err != nil {
 		return false, err
 	}
+	w.cfg.Log.InfoContext(ctx, "session runs", "session", l.Row.ID, "thread", w.key, "mode", l.State.ModeName(), "model", l.State.ModelName())
 	w.running, w.halt = l.Row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -274,7 +275,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	}
 	w.cfg.Log.InfoContext(
 		ctx,
-		"session ran",
+		"session stopped running",
 		"session",
 		l.Row.ID,
 		"thread",

@@ -66,6 +66,7 @@ type Clone struct {
 	Image     string `json:"image,omitempty"`     // for docker
 	CAFile    string `json:"ca_file,omitempty"`   // absolute path of a CA certificate for the model's server
 	Provider  string `json:"provider,omitempty"`  // kind of the model's server, if given
+	Deps      string `json:"deps,omitempty"`      // source of packages: clone, setup or none; "" if unset
 	Server    string `json:"server,omitempty"`    // address of the model's server; "" means the environment's
 }
 

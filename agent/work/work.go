@@ -84,10 +84,14 @@ type Need struct {
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
 	Shell     session.Shell
-	Output    func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
-	Servers   *mcp.Hub                                                       // MCP servers; may be nil
-	Nonce     string                                                         // in the fences around untrusted text
-	Answered  func(ctx context.Context, call session.Call, question string) (string, bool, error)
+	// Refuse returns why a command cannot succeed here, Lacks a line about the packages that
+	// a failed one did not find; "" means nothing of the kind.
+	Refuse   func(command string) string
+	Lacks    func(workspace.CommandResult) string
+	Output   func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
+	Servers  *mcp.Hub                                                       // MCP servers; may be nil
+	Nonce    string                                                         // in the fences around untrusted text
+	Answered func(ctx context.Context, call session.Call, question string) (string, bool, error)
 }
 
 // Engine works on sessions: it connects the model, policy and git with a workspace. It
@@ -266,6 +270,10 @@ func (e *Engine) agent(
 	if err != nil {
 		return nil, err
 	}
+	lacking, err := e.needsOf(ctx, ws, j.image)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := e.cfg.Agent(
 		Need{
 			Model:     at.ModelName(),
@@ -274,6 +282,8 @@ func (e *Engine) agent(
 			Rules:     e.cfg.Rules,
 			Tests:     facts.Tests(),
 			Shell:     at.Shell,
+			Refuse:    lacking.refuse,
+			Lacks:     lacking.lacks,
 			Output: func(ctx context.Context, handle string) (string, bool, error) {
 				return session.OutputOf(ctx, j.Log, handle)
 			},

@@ -91,7 +91,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	ws := need.Workspace
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
-	kit.Output = need.Output
+	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/handrail-bot/handrail/agent/layer"
 	"github.com/handrail-bot/handrail/agent/llm"
 	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/work"
 	"github.com/handrail-bot/handrail/cmd/action"
 	"github.com/handrail-bot/handrail/cmd/config"
 	"github.com/handrail-bot/handrail/cmd/door"
@@ -30,6 +32,7 @@ type localFlags struct {
 	Turns     *int   `help:"Turn limit; the mode's own otherwise. For a resumed session, additional turns."`
 	Workspace string `enum:",auto,docker,bwrap,local" default:"" help:"Where tools run: docker, bwrap, or local (no wall). auto, which a new session takes, is docker, then bwrap."`
 	Image     string `help:"Container image for docker."`
+	Deps      string `enum:",clone,setup,none" default:"" help:"Packages that the repository needs: clone shows those of the clone, read-only; setup installs them for sessions, after an approval; none. On a terminal it asks, once."`
 	modelFlags
 	tuneFlags
 
@@ -53,14 +56,14 @@ type runCmd struct {
 }
 
 type resumeCmd struct {
-	Session string `arg:"" help:"Session to continue."`
+	Session string `arg:"" optional:"" help:"Session to continue; the last one otherwise."`
 	Task    string `short:"t" help:"A further task; - reads standard input."`
 	Mode    string `help:"Mode for --task."`
 	localFlags
 }
 
 type undoCmd struct {
-	Session string `arg:"" help:"Session of handrail run."`
+	Session string `arg:"" optional:"" help:"Session of handrail run; the last one otherwise."`
 	Steps   int    `default:"1" help:"Number of the session's last steps to undo on its branch."`
 	Redo    bool   `help:"Redo them."`
 	Applied bool   `help:"Undo handrail apply in your files; the branch stays."`
@@ -68,9 +71,12 @@ type undoCmd struct {
 }
 
 // Run undoes the last steps of a session, or its application to the files.
-func (c *undoCmd) Run(ctx context.Context, w *console) error {
+func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 	if c.Applied {
 		return local.Unapply(ctx, w.out, c.Session, c.Repo)
+	}
+	if c.Session, err = local.OrLast(c.Session); err != nil {
+		return err
 	}
 	wish := c.wish(w, beginFlags{})
 	wish.Session, wish.TakeBack = c.Session, &session.TakeBack{Do: session.Undo, N: c.Steps}
@@ -107,6 +113,9 @@ func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
+	if c.Session, err = local.OrLast(c.Session); err != nil {
+		return err
+	}
 	wish := c.wish(w, beginFlags{Mode: c.Mode})
 	wish.Session, wish.Text = c.Session, task
 	return c.work(ctx, w, wish)
@@ -137,6 +146,7 @@ func (c *localFlags) wish(w *console, b beginFlags) local.Wish {
 		Include: b.IncludeChanges,
 		Person:  terminal.IsPerson(w.in) && !c.Yes,
 		Check:   c.hasModel(w),
+		Models:  c.served(w),
 		Clone: session.Clone{
 			Workspace: c.Workspace,
 			Image:     c.Image,
@@ -261,6 +271,9 @@ func (c *localFlags) engine(
 	if err != nil {
 		return out, nil, errors.Join(err, end())
 	}
+	if set, err = s.Packages(ctx, c.Deps, ws.Name(), set, assemblerOf(set)); err != nil {
+		return out, nil, errors.Join(err, end())
+	}
 	out.Workspace = ws.Name()
 	out.Engine, err = newEngine(engineParts{
 		dir: filepath.Join(
@@ -286,6 +299,14 @@ func (c *localFlags) engine(
 		err = errors.Join(err, end())
 	}
 	return out, end, err
+}
+
+// assemblerOf returns the function that makes a layer of directories.
+func assemblerOf(set work.SetUps) func(context.Context, []layer.Part) (string, func(), error) {
+	if s, ok := set.Layers.(*layer.Store); ok {
+		return s.Assemble
+	}
+	return nil
 }
 
 // basesDir returns the user's cache directory for the files of commits, or one below

@@ -98,6 +98,9 @@ type server struct {
 	bot           *bot.Bot
 	redactedStore store.Store
 	pages         *board // the dashboard; nil without one
+	told          *deliveryLog
+	version       string
+	since         time.Time // of the start
 }
 
 // newServer connects the parts. Nothing runs before start.
@@ -133,7 +136,14 @@ func newParts(w *console, cfg config.Server, opt serverOptions) (*server, *conso
 	inner := *w
 	inner.options = opt
 	inner.log = secret.Logger(w.log, known.Redactor)
-	return &server{cfg: cfg, log: inner.log, secrets: known, failed: make(chan error, 1), opt: opt}, &inner, nil
+	return &server{
+		cfg:     cfg,
+		log:     inner.log,
+		secrets: known,
+		failed:  make(chan error, 1),
+		opt:     opt,
+		version: w.version,
+	}, &inner, nil
 }
 
 // build makes all parts that need the store.
@@ -177,6 +187,8 @@ func (s *server) build(ctx context.Context, w *console, kept store.Store) (*serv
 	if s.opt.wrap != nil {
 		s.redactedStore = s.opt.wrap(s.redactedStore)
 	}
+	s.told = newDeliveryLog(w.log)
+	s.redactedStore = s.told.of(s.redactedStore)
 	r := &serveRunner{server: s, clients: map[string]*ghapp.Client{}}
 	if s.git, err = gitops.New(gitops.Config{Dir: filepath.Join(cfg.Data, "mirrors"), Partial: cfg.GitHub.PartialClone == nil || *cfg.GitHub.PartialClone, Auth: r.auth, Log: w.log, HTTP: outbox.Fenced{Next: s.transport(0)}}); err != nil {
 		return nil, err
@@ -362,11 +374,12 @@ func (s *server) start(ctx context.Context) error {
 	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
 	mux.HandleFunc("/readyz", s.readyz)
 	mux.HandleFunc("/readyz/deliveries", s.readyz)
+	mux.HandleFunc("/status", s.status)
 	l, err := net.Listen("tcp", s.cfg.Listen)
 	if err != nil {
 		return fmt.Errorf("listen on %s: %w", s.cfg.Listen, err)
 	}
-	s.addr = l.Addr()
+	s.addr, s.since = l.Addr(), time.Now()
 	s.http = &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,

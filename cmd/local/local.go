@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strings"
 
 	"github.com/handrail-bot/handrail/agent"
 	"github.com/handrail-bot/handrail/agent/session"
@@ -25,6 +26,7 @@ import (
 	"github.com/handrail-bot/handrail/cmd/worktree"
 	"github.com/handrail-bot/handrail/gitops"
 	"github.com/handrail-bot/handrail/policy"
+	"github.com/handrail-bot/handrail/policy/untrusted"
 )
 
 // Wish is a request from the command line.
@@ -41,6 +43,9 @@ type Wish struct {
 	Person  bool          // the user can answer questions
 	// Check returns an error if a new session cannot use the model; nil skips the check.
 	Check func(ctx context.Context, model string) error
+	// Models returns the models of the server, for a request that names none; nil if the
+	// server cannot be asked.
+	Models func(ctx context.Context) []string
 	// TakeBack undoes or redoes checkpoints of the session; nil leaves them.
 	TakeBack *session.TakeBack
 }
@@ -64,8 +69,9 @@ type Session struct {
 	term *terminal.Terminal
 	end  session.Outcome // of the last run
 
-	begun bool
-	idle  bool // the session is done, and the wish adds nothing
+	begun  bool
+	person bool // there is a user to ask
+	idle   bool // the session is done, and the wish adds nothing
 
 	watch *Watch // nil without a browser
 
@@ -75,7 +81,8 @@ type Session struct {
 // Open begins a session, or continues one.
 func Open(ctx context.Context, term *terminal.Terminal, w Wish) (s *Session, err error) {
 	s = &Session{
-		term: term,
+		person: w.Person,
+		term:   term,
 		Task: session.Task{
 			Session: w.Session,
 			Text:    w.Text,
@@ -180,6 +187,15 @@ func (s *Session) begin(ctx context.Context, w Wish, tree worktree.Tree) error {
 	}
 	if s.Rules, err = s.rules(ctx, head); err != nil {
 		return err
+	}
+	if w.With.Model == "" && s.Rules.Model == "" && w.Models != nil {
+		switch list := w.Models(ctx); {
+		case len(list) == 1:
+			w.With.Model = list[0]
+			s.term.Say("The only model of the server is taken: %s", untrusted.EscapeLine(list[0]))
+		case len(list) > 1:
+			return door.Usage("name a model with --model: the server has %s", untrusted.EscapeLine(strings.Join(list, ", ")))
+		}
 	}
 	with, note, err := door.Choose(s.Rules, w.With)
 	if err != nil {
@@ -299,6 +315,9 @@ func (s *Session) adopt(ctx context.Context, state *session.State, asked string)
 	return s.log.Append(ctx, events...)
 }
 
+// maxShown is the size in bytes of a change up to which it is shown.
+const maxShown = 256 << 10
+
 // Engine is an engine with the name of its workspace.
 type Engine struct {
 	*work.Engine
@@ -336,6 +355,13 @@ func (s *Session) Work(ctx context.Context, e Engine) (session.Outcome, error) {
 		s.term.Header(s.Task, e.Workspace)
 	}
 	s.begun = true
+	s.term.Patches(func(commit, parent string) string {
+		text, _, err := s.repo.Diff(ctx, parent, commit, gitops.DiffOptions{MaxBytes: maxShown})
+		if err != nil {
+			return "" // only a picture: the branch has the change
+		}
+		return text
+	})
 	s.term.Begin(before)
 	defer s.term.End()
 	approver, shown := s.shown()

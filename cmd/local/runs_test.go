@@ -87,7 +87,7 @@ func TestList(t *testing.T) {
 			t.Errorf("no %q in %q", want, words)
 		}
 	}
-	if strings.Contains(words, "s4") || strings.Contains(words, "\x1b") || Words("mode") != nil {
+	if strings.Contains(words, "s4") || strings.Contains(words, "\x1b") || Words("file") != nil || len(Words("mode")) == 0 {
 		t.Errorf("words are %q", words)
 	}
 	dir, err := Dir()

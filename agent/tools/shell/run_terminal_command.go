@@ -5,6 +5,7 @@ import (
 	"context"
 	_ "embed" // the description
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -241,6 +242,11 @@ func (r runner) intent(ctx context.Context, a tools.Args) (policy.Action, error)
 	if err != nil {
 		return policy.Action{}, err
 	}
+	if r.Refuse != nil {
+		if why := r.Refuse(cmd.Line); why != "" {
+			return policy.Action{}, errors.New(why)
+		}
+	}
 	display := cmd.Line
 	if detached, err := a.Flag("background", false); err != nil {
 		return policy.Action{}, err
@@ -277,6 +283,11 @@ func (r runner) run(ctx context.Context, a tools.Args, emit tools.Progress) (too
 		return r.missing(cmd, err)
 	}
 	said := report(cmd, res, tools.Room(ctx, tools.MaxOutBytes)) + r.update(cmd, res)
+	if r.Lacks != nil {
+		if line := r.Lacks(res); line != "" {
+			said += "\n" + line //control:missing-packages-are-told
+		}
+	}
 	if anew {
 		said += "\n[This is a new shell: variables, functions and background jobs of before are lost.]"
 	}
