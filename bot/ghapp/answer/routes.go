@@ -60,6 +60,7 @@ func appRoutes() []route {
 		{"GET", "installation/repositories", of[github.ListRepositories]("total_count* repositories[].full_name")},
 		{"GET", "meta", shape{members: "verifiable_password_authentication"}},
 		{"GET", "user", of[github.User]("id login type")},
+		{"GET", "user/*", of[github.User]("id login type")},
 		{"GET", "users/*", of[github.User]("id login type")},
 		{"GET", "orgs/*/teams/*/memberships/*", of[github.Membership]("state")},
 	}
