@@ -221,7 +221,6 @@ func TestDeadlySession(t *testing.T) {
 type loses struct {
 	*world
 	runs, until int
-	lost        context.CancelCauseFunc
 }
 
 // Run implements bot.Runner.

@@ -90,13 +90,13 @@ func TestFindLack(t *testing.T) {
 		manager, rest, _ := strings.Cut(f.Name, "/")
 		_, want, _ := strings.Cut(rest, ": ")
 		got, ok := FindLack(of(manager), string(f.Data))
-		switch {
-		case want == "none":
+		switch want {
+		case "none":
 			if ok {
 				t.Errorf("%s: %q of %s", f.Name, got.Package, got.Manager.Name)
 			}
 			continue
-		case want == "network":
+		case "network":
 			if !IsRefused(string(f.Data)) {
 				t.Errorf("%s: not refused", f.Name)
 			}

@@ -445,7 +445,7 @@ func TestURL(t *testing.T) {
 	}))
 	defer eve.Close()
 	s := mcp.NewServer(&mcp.Implementation{Name: "web", Version: "1"}, nil)
-	mcp.AddTool(s, &mcp.Tool{Name: "look"}, func(_ context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
+	mcp.AddTool(s, &mcp.Tool{Name: "look"}, func(_ context.Context, _ *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, any, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "seen"}}}, nil, nil
 	})
 	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil)

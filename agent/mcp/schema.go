@@ -18,7 +18,7 @@ import (
 type noLoader struct{}
 
 // Load implements [jsonschema.URLLoader].
-func (noLoader) Load(url string) (any, error) {
+func (noLoader) Load(string) (any, error) {
 	return nil, errors.New("a schema may refer only to itself") //control:mcp-local-references
 }
 

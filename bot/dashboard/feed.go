@@ -35,7 +35,6 @@ type feed struct {
 	sides   int       // number of the state
 	live    []byte    // text that still grows
 	lives   int
-	ended   error
 }
 
 // piece is a rendered event.

@@ -204,7 +204,7 @@ func TestStreamFollowsTheRight(t *testing.T) {
 	w.rights[7] = map[string]string{"team/app": "read"}
 	c, at, _ := loggedIn(t, w, func(cfg *Config) { cfg.Beat = 20 * time.Millisecond })
 	get(t, c, at+"/login")
-	from := listen(t, t.Context(), c, at+"/s/sample/events?after=0", "")
+	from := listen(t.Context(), t, c, at+"/s/sample/events?after=0", "")
 	<-from
 	w.mu.Lock()
 	w.rights[7], w.now = nil, w.now.Add(2*time.Minute)

@@ -199,6 +199,7 @@ func (s *Server) sheetPage(w http.ResponseWriter, r *http.Request, v viewer) err
 }
 
 func (s *Server) showSheet(w http.ResponseWriter, r *http.Request, v viewer, d sheetData) (err error) {
+	//nolint:contextcheck // the context is the request's
 	reads := func(repository string) (bool, error) { return s.reads(r.Context(), v, repository) }
 	d.Tables, err = d.Sheet.Tables(r.Context(), reads)
 	if err != nil {

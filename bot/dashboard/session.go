@@ -218,7 +218,8 @@ const (
 func (s *Server) sideOf(x *store.Session, state *session.State, may bool) sideData {
 	at := s.rowOf(x)
 	phase := state.Phase
-	if x.State == session.PhaseWaitingModel || x.State == session.PhaseWaitingGitHub || x.State == session.PhaseWaitingChecks {
+	if x.State == session.PhaseWaitingModel || x.State == session.PhaseWaitingGitHub ||
+		x.State == session.PhaseWaitingChecks {
 		phase = x.State
 	}
 	d := sideData{

@@ -81,7 +81,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, v viewer) error 
 	}
 	end := state.Seq
 	done()
-	f, leave := s.feeds.join(x.ID, end)
+	f, leave := s.feeds.join(x.ID, end) //nolint:contextcheck // a feed outlives the viewer that began it
 	defer leave()
 	after = min(after, end)
 	p := pipe{server: s, feed: f, out: w, ctl: http.NewResponseController(w), row: x, viewer: v, last: after}

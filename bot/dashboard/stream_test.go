@@ -21,7 +21,7 @@ type message struct {
 }
 
 // listen opens a stream and returns its messages. The channel ends with the stream.
-func listen(t *testing.T, ctx context.Context, c *http.Client, address, last string) <-chan message {
+func listen(ctx context.Context, t *testing.T, c *http.Client, address, last string) <-chan message {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -109,7 +109,7 @@ func TestStream(t *testing.T) {
 		"far behind":         {"0", "5", upTo(6, 3001)},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
-		from := listen(t, ctx, web.Client(), web.URL+"/s/hostile/events?after="+tt.after, tt.last)
+		from := listen(ctx, t, web.Client(), web.URL+"/s/hostile/events?after="+tt.after, tt.last)
 		if got := ids(t, from, 3001); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %d ids, from %d", name, len(got), got[0])
 		}
@@ -128,7 +128,7 @@ func TestStreamStateAndLive(t *testing.T) {
 	s, web := start(t, cfg)
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
-	from := listen(t, ctx, web.Client(), web.URL+"/s/sample/events?after=19", "")
+	from := listen(ctx, t, web.Client(), web.URL+"/s/sample/events?after=19", "")
 	var state, live, beat bool
 	for m := range from {
 		switch m.kind {
@@ -169,7 +169,7 @@ func TestStreamsAreLimited(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for range 3 {
-		<-listen(t, ctx, web.Client(), web.URL+"/s/sample/events?after=0", "")
+		<-listen(ctx, t, web.Client(), web.URL+"/s/sample/events?after=0", "")
 	}
 	status, body := get(t, web.Client(), web.URL+"/s/sample/events?after=0")
 	if status != http.StatusServiceUnavailable {
@@ -197,7 +197,7 @@ func TestViewersShareTheWork(t *testing.T) {
 	defer stop()
 	var all []<-chan message
 	for range maxEach {
-		from := listen(t, ctx, &http.Client{Transport: &http.Transport{}}, web.URL+"/s/sample/events?after=19", "")
+		from := listen(ctx, t, &http.Client{Transport: &http.Transport{}}, web.URL+"/s/sample/events?after=19", "")
 		for m := range from {
 			if m.kind == "state" {
 				break

@@ -19,7 +19,7 @@ func TestModelWait(t *testing.T) {
 		defer giveUp(nil)
 		m, refused := &action.ModelWait{For: 2 * time.Minute, GiveUp: giveUp}, errors.New("connection refused")
 		wait := func(d time.Duration) {
-			time.Sleep(d) // of the bubble
+			time.Sleep(d) //nolint:forbidigo // of the bubble
 			m.Failed(refused)
 		}
 		m.Failed(refused)

@@ -110,7 +110,9 @@ func (c *Server) readHeaders(getenv func(string) string, bad *problems) {
 	}
 }
 
-func readHeaders(headers map[string]string, key string, getenv func(string) string, bad *problems) map[string]secret.Value {
+func readHeaders(
+	headers map[string]string, key string, getenv func(string) string, bad *problems,
+) map[string]secret.Value {
 	sent := map[string]secret.Value{}
 	for name, variable := range headers {
 		if !variableName().MatchString(variable) {

@@ -48,7 +48,7 @@ func throughProxy(way workspace.Egress) http.RoundTripper {
 		Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: workspace.ProxyAddress}),
 		DialContext: func(context.Context, string, string) (net.Conn, error) {
 			near, far := net.Pipe()
-			go way.Serve(context.Background(), far) // until either end is closed
+			go way.Serve(context.Background(), far) //nolint:contextcheck // it lasts until either end is closed
 			return near, nil
 		},
 		DisableKeepAlives:      true,

@@ -75,7 +75,7 @@ func (c *undoCmd) Run(ctx context.Context, w *console) (err error) {
 	if c.Applied {
 		return local.Unapply(ctx, w.out, c.Session, c.Repo)
 	}
-	if c.Session, err = local.OrLast(c.Session); err != nil {
+	if c.Session, err = local.OrLast(ctx, c.Session); err != nil {
 		return err
 	}
 	wish := c.wish(w, beginFlags{})
@@ -113,7 +113,7 @@ func (c *resumeCmd) Run(ctx context.Context, w *console) error {
 	if err != nil {
 		return err
 	}
-	if c.Session, err = local.OrLast(c.Session); err != nil {
+	if c.Session, err = local.OrLast(ctx, c.Session); err != nil {
 		return err
 	}
 	wish := c.wish(w, beginFlags{Mode: c.Mode})

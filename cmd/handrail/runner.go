@@ -174,10 +174,7 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 	if err != nil {
 		return session.Outcome{}, err
 	}
-	seat := r.seats.Run(func(before int) {
-		r.log.InfoContext(ctx, "session waits for the model", "session", w.Task.Session, "before", before)
-		w.Waiting(before)
-	})
+	seat := r.seats.Run(func(before int) { r.queued(ctx, w, before) })
 	defer seat.Leave() //control:seat-given-back
 	onto := standard
 	if w.Thread.Pull != nil {
@@ -232,6 +229,12 @@ func (r *serveRunner) Run(ctx context.Context, w bot.Work) (session.Outcome, err
 		}
 	}
 	return out, err
+}
+
+// queued tells how many sessions are before this one at the model.
+func (r *serveRunner) queued(ctx context.Context, w bot.Work, before int) {
+	r.log.InfoContext(ctx, "session waits for the model", "session", w.Task.Session, "before", before)
+	w.Waiting(before)
 }
 
 // approvalFacts returns the current facts outside of the workspace that an approval

@@ -68,7 +68,7 @@ func (l *deliveryLog) done(ctx context.Context, note string, ids ...string) {
 		if how != outcomeDone {
 			args = append(args, "why", note)
 		}
-		l.log.InfoContext(ctx, how, args...)
+		l.log.InfoContext(ctx, how, args...) //nolint:sloglint // one of four outcomes
 	}
 }
 

@@ -94,7 +94,8 @@ func (s *Session) askPackages(
 		return depsNone, err
 	}
 	choice := map[string]string{"y": depsClone, "n": depsNone, "s": depsSetup}[line]
-	return choice, answers.Keep(ctx, s.Task.Clone.Path, answerName, session.Resolved{Verdict: policy.Answered, Reason: choice})
+	answer := session.Resolved{Verdict: policy.Answered, Reason: choice}
+	return choice, answers.Keep(ctx, s.Task.Clone.Path, answerName, answer)
 }
 
 // packagesOf returns the directories with packages that a clone and the user's home

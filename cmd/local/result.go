@@ -60,7 +60,7 @@ type result struct {
 }
 
 func withResult(ctx context.Context, id, repo string, do func(*result) error) error {
-	id, err := OrLast(id)
+	id, err := OrLast(ctx, id)
 	if err != nil {
 		return err
 	}

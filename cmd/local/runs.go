@@ -88,7 +88,7 @@ func Read(id string) (*StoredRun, error) {
 
 // OrLast returns id, and without one the session of this machine that was worked on last;
 // those of the clone around the current directory come first.
-func OrLast(id string) (string, error) {
+func OrLast(ctx context.Context, id string) (string, error) {
 	if id != "" {
 		return id, nil
 	}
@@ -96,7 +96,7 @@ func OrLast(id string) (string, error) {
 	if len(list) == 0 {
 		return "", errors.Join(door.Usage("there is no session on this machine yet: `handrail run` begins one"), err)
 	}
-	if tree, err := worktree.Of(context.Background(), "."); err == nil {
+	if tree, err := worktree.Of(ctx, "."); err == nil {
 		for _, r := range list {
 			if r.State.Task.Clone.Path == tree.Dir() {
 				return r.ID, nil

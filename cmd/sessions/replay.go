@@ -69,7 +69,7 @@ func (c *Replay) Run(ctx context.Context, w *door.Console) error {
 
 func (c *Replay) read(ctx context.Context, w *door.Console) (events []session.Event, err error) {
 	if c.Session == "" && c.Unset() {
-		if c.Session, err = local.OrLast(""); err != nil {
+		if c.Session, err = local.OrLast(ctx, ""); err != nil {
 			return nil, err
 		}
 	}

@@ -17,6 +17,7 @@ import (
 // Tools returns the tools that cfg supports, in the order in which they are offered.
 func Tools(cfg tools.Config) []tools.Tool {
 	k := tools.NewKit(cfg)
-	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), shell.Tools(k), talk.Tools(k), report.Tools(k), served.Tools(k))
+	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), shell.Tools(k), talk.Tools(k),
+		report.Tools(k), served.Tools(k))
 	return slices.DeleteFunc(all, func(t tools.Tool) bool { return t == nil })
 }

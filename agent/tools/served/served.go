@@ -214,11 +214,8 @@ func (f family) lookup(server, tool string) (session.ServerTool, error) {
 		for _, s := range f.servers {
 			names = append(names, s.Name)
 		}
-		return session.ServerTool{}, fmt.Errorf(
-			"There is no MCP server %q; servers are: %s.",
-			tools.Shorten(server, 60),
-			strings.Join(names, ", "),
-		) //nolint:staticcheck // a sentence for the model
+		known := strings.Join(names, ", ")
+		return session.ServerTool{}, fmt.Errorf("there is no MCP server %q; servers are: %s", tools.Shorten(server, 60), known)
 	}
 	var names []string
 	for _, t := range f.servers[at].Tools {
@@ -233,12 +230,7 @@ func (f family) lookup(server, tool string) (session.ServerTool, error) {
 	} else if len(names) <= 20 {
 		hint = " Its tools are: " + strings.Join(names, ", ") + "."
 	}
-	return session.ServerTool{}, fmt.Errorf(
-		"Server %q has no tool %q.%s",
-		server,
-		tools.Shorten(tool, 60),
-		hint,
-	) //nolint:staticcheck // likewise
+	return session.ServerTool{}, fmt.Errorf("server %q has no tool %q.%s", server, tools.Shorten(tool, 60), hint)
 }
 
 // canonical returns arguments as they are shown and sent: one object, its members in

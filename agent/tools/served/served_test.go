@@ -143,10 +143,10 @@ func TestWrongCalls(t *testing.T) {
 		{"tickets__create", `{"title":7}`, `title: got number, want string`},
 		{"tickets__create", `[1]`, `not a JSON object`},
 		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"create"}`, `{"name":"use_mcp_tool","arguments":{"server_name":"tickets","tool_name":"create","arguments":{"title":"TEXT"}}}`},
-		{"use_mcp_tool", `{"server_name":"ticket","tool_name":"create"}`, `There is no MCP server "ticket"; servers are: tickets.`},
-		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"creat"}`, `Server "tickets" has no tool "creat". Did you mean "create"?`},
+		{"use_mcp_tool", `{"server_name":"ticket","tool_name":"create"}`, `there is no MCP server "ticket"; servers are: tickets`},
+		{"use_mcp_tool", `{"server_name":"tickets","tool_name":"creat"}`, `server "tickets" has no tool "creat". Did you mean "create"?`},
 		{"use_mcp_tool", `{"tool_name":"create"}`, `missing argument "server_name"`},
-		{"access_mcp_resource", `{"server_name":"x","uri":"docs://guide"}`, `There is no MCP server "x"`},
+		{"access_mcp_resource", `{"server_name":"x","uri":"docs://guide"}`, `there is no MCP server "x"`},
 	} {
 		if a, err := intent(t, r, c.name, c.args); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s %s: %+v, %v, want %q", c.name, c.args, a, err, c.says)

@@ -127,7 +127,7 @@ func judgeStream(resp *http.Response) (why string, err error) {
 		io.Closer
 	}{body, resp.Body}
 	begin, err := body.Peek(len(page))
-	if err != nil && err != io.EOF { //nolint:errorlint // readers return io.EOF itself
+	if err != nil && err != io.EOF {
 		return "", err
 	}
 	return raw.text(begin), nil
