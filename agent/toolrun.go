@@ -210,15 +210,13 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 		return r.tasks.run(ctx, c, *res.Task)
 	}
 	out := session.Result{
-		Call:    c.ID,
-		OK:      err == nil,
-		Content: res.Content,
-		Title:   res.Title,
-		Changes: res.Changes,
-		Images:  res.Images,
-		Millis: r.now().Sub(
-			begin,
-		).Milliseconds(),
+		Call:     c.ID,
+		OK:       err == nil,
+		Content:  res.Content,
+		Title:    res.Title,
+		Changes:  res.Changes,
+		Images:   res.Images,
+		Millis:   r.now().Sub(begin).Milliseconds(),
 		Complete: res.Complete,
 		NoChange: res.NoChange,
 		Tests:    res.Tests,

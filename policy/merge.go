@@ -75,22 +75,14 @@ func Merge(server, repo Config) Config {
 	}
 	out.Push.Hold = stricterHold(server.Push.Hold, repo.Push.Hold) //control:hold-tightens
 	out.PullRequest = PullRequest{
-		Draft: cmp.Or(
-			repo.PullRequest.Draft,
-			server.PullRequest.Draft,
-		), Branch: cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
-		Title: cmp.Or(
-			repo.PullRequest.Title,
-			server.PullRequest.Title,
-		), Body: cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
-		Base: cmp.Or(
-			repo.PullRequest.Base,
-			server.PullRequest.Base,
-		), Labels: orList(repo.PullRequest.Labels, server.PullRequest.Labels),
-		Reviewers: orList(
-			repo.PullRequest.Reviewers,
-			server.PullRequest.Reviewers,
-		), TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
+		Draft:         cmp.Or(repo.PullRequest.Draft, server.PullRequest.Draft),
+		Branch:        cmp.Or(repo.PullRequest.Branch, server.PullRequest.Branch),
+		Title:         cmp.Or(repo.PullRequest.Title, server.PullRequest.Title),
+		Body:          cmp.Or(repo.PullRequest.Body, server.PullRequest.Body),
+		Base:          cmp.Or(repo.PullRequest.Base, server.PullRequest.Base),
+		Labels:        orList(repo.PullRequest.Labels, server.PullRequest.Labels),
+		Reviewers:     orList(repo.PullRequest.Reviewers, server.PullRequest.Reviewers),
+		TeamReviewers: orList(repo.PullRequest.TeamReviewers, server.PullRequest.TeamReviewers),
 	}
 	out.Watch = mergeWatch(server.Watch, repo.Watch)
 	out.Test = orList(repo.Test, server.Test)
@@ -261,13 +253,8 @@ func mergeWorkspace(server, repo Workspace) Workspace {
 	if repo.Image != "" && imageAllowed(server.Images, repo.Image) {
 		out.Image = repo.Image
 	}
-	out.Images, out.Hosts, out.Presets = slices.Clone(
-		server.Images,
-	), slices.Clone(
-		server.Hosts,
-	), slices.Clone(
-		server.Presets,
-	)
+	out.Images, out.Hosts = slices.Clone(server.Images), slices.Clone(server.Hosts)
+	out.Presets = slices.Clone(server.Presets)
 	out.Toolchains = slices.Clone(server.Toolchains)
 	names := networkNames()
 	have, want := max(0, slices.Index(names, server.Network)), slices.Index(names, repo.Network)

@@ -468,11 +468,8 @@ type ground struct {
 // Artifacts that the file already had, or that its kind may well have, are
 // legitimate.
 func Foreign(name, before, after string) error {
-	old, add := texts(
-		splitText(strings.TrimPrefix(before, byteOrderMark)),
-	), texts(
-		splitText(strings.TrimPrefix(after, byteOrderMark)),
-	)
+	old := texts(splitText(strings.TrimPrefix(before, byteOrderMark)))
+	add := texts(splitText(strings.TrimPrefix(after, byteOrderMark)))
 	g := grounds(old)
 	a := addition{name: name, file: g, quoted: fencedLines(add)}
 	at, gone := 0, 0 // lines of the new text so far, and of the old

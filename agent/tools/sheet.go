@@ -324,14 +324,7 @@ func (s *Sheet) wrapped(fields map[string]json.RawMessage) (json.RawMessage, boo
 // copy.
 func (s *Sheet) wrong(given map[string]json.RawMessage, format string, values ...any) error {
 	say := fmt.Sprintf(format, values...)
-	return errors.New(
-		s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(
-			s.Name,
-		) + ",\"arguments\":" + s.template(
-			given,
-			say,
-		) + "}",
-	)
+	return errors.New(s.Name + ": " + say + ".\nA correct call: {\"name\":" + quote(s.Name) + ",\"arguments\":" + s.template(given, say) + "}")
 }
 
 func (s *Sheet) names() string {

@@ -165,13 +165,8 @@ func (e *Engine) commands(ctx context.Context, j Job) (lines []string, from stri
 // setUp completes the set-up of the repository. All inputs come from the base branch:
 // the author of a pull request must not decide which commands run for others.
 func (e *Engine) setUp(ctx context.Context, j Job, s setUp) (setUp, error) {
-	s.commit, s.engine, s.image = cmp.Or(
-		j.RulesAt,
-		j.Task.Base,
-	), e.cfg.Workspace.Name(), cmp.Or(
-		j.image.Name,
-		e.cfg.Rules.Workspace.Image,
-	)
+	s.commit, s.engine = cmp.Or(j.RulesAt, j.Task.Base), e.cfg.Workspace.Name()
+	s.image = cmp.Or(j.image.Name, e.cfg.Rules.Workspace.Image)
 	s.repo, _, _ = strings.Cut(j.Task.Thread, "#")
 	s.repo = cmp.Or(s.repo, j.Task.Clone.Path, j.Name)
 	s.reach = s.Reach(e.cfg.Rules.Workspace.Inside)

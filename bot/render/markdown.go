@@ -38,11 +38,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	var b strings.Builder
 	phase, icon := string(s.Phase), icons[s.Phase]
 	if l.Before > 0 {
-		phase, icon = fmt.Sprintf(
-			"%s: %s ahead",
-			session.PhaseWaitingModel,
-			plural(l.Before, "run"),
-		), icons[session.PhaseWaitingModel]
+		phase, icon = fmt.Sprintf("%s: %s ahead", session.PhaseWaitingModel, plural(l.Before, "run")), icons[session.PhaseWaitingModel]
 	}
 	fmt.Fprintf(&b, "%s **%s**%s\n\n", icon, phase, headline(s))
 	b.WriteString(whyItBegan(s)) //control:why-it-started

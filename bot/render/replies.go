@@ -267,9 +267,7 @@ func CouldNotGoOn(err error) string {
 
 // Fault replies to a text that caused an internal error.
 func Fault(err error) string {
-	return sentence(
-		"I could not do this: "+clean(err.Error()),
-	) + " I do not try again by myself; put it in other words, or ask the operator of this server."
+	return sentence("I could not do this: "+clean(err.Error())) + " I do not try again by myself; put it in other words, or ask the operator of this server."
 }
 
 // Ended is the minimal report of a session's end, if nothing else of it can be shown.

@@ -251,15 +251,8 @@ func (a *actor) deliver(ctx context.Context, w *console, d *store.Delivery) erro
 	}
 	all := threadref.Watch{Owner: a.run.Owner(), Within: actionWait, Look: actionPoll, Log: a.log}
 	written := a.lister()
-	written.Said, written.Every = a.run.Follow(
-		ctx,
-		a.Client,
-		a.redactedStore.Sessions,
-		a.at,
-	), min(
-		actionPoll,
-		10*a.opt.sweep,
-	)
+	written.Said = a.run.Follow(ctx, a.Client, a.redactedStore.Sessions, a.at)
+	written.Every = min(actionPoll, 10*a.opt.sweep)
 	while, stop := context.WithCancel(ctx)
 	var beside sync.WaitGroup
 	beside.Go(func() { written.Follow(while) })

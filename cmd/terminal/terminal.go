@@ -89,16 +89,7 @@ func (t *Terminal) Say(format string, args ...any) {
 // Header prints the id, the settings and the branch of the session.
 func (t *Terminal) Header(task session.Task, engine string) {
 	l := t.screen.look
-	t.Say(
-		"%s",
-		l.in(
-			bold,
-			"session "+task.Session,
-		)+l.in(
-			dim,
-			fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine),
-		),
-	)
+	t.Say("%s", l.in(bold, "session "+task.Session)+l.in(dim, fmt.Sprintf(" · %s mode · %s · workspace %s", task.Mode, untrusted.EscapeLine(task.Model), engine)))
 	t.Say("%s\n", l.in(dim, fmt.Sprintf("from %s to branch %s", short(task.Base), task.Branch)))
 }
 

@@ -100,14 +100,7 @@ func looksRandom(value string) bool {
 func hasWords(value string) bool {
 	inWords := 0
 	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("-_./+=", r) }) {
-		lower, upper, number := strings.ToLower(
-			part,
-		) == part, strings.ToUpper(
-			part,
-		) == part, strings.ContainsAny(
-			part,
-			"0123456789",
-		)
+		lower, upper, number := strings.ToLower(part) == part, strings.ToUpper(part) == part, strings.ContainsAny(part, "0123456789")
 		if !number && (lower || upper || part[1:] == strings.ToLower(part[1:])) || len(part) <= 3 {
 			inWords += len(part) + 1
 		}

@@ -348,24 +348,7 @@ func gitReads(sub string, g *command) bool {
 	}
 	switch sub {
 	case "branch":
-		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 &&
-			!g.has(
-				"d",
-				"D",
-				"m",
-				"M",
-				"c",
-				"C",
-				"f",
-				"delete",
-				"move",
-				"copy",
-				"edit-description",
-				"set-upstream-to",
-				"u",
-				"unset-upstream",
-			) ||
-			g.has("list", "l", "contains", "merged")
+		return len(g.operandsAfter("contains", "no-contains", "merged", "no-merged", "points-at", "sort", "format")) == 0 && !g.has("d", "D", "m", "M", "c", "C", "f", "delete", "move", "copy", "edit-description", "set-upstream-to", "u", "unset-upstream") || g.has("list", "l", "contains", "merged")
 	case "config":
 		return g.exactly("--get", "--get-all", "--get-regexp", "get") ||
 			len(g.operandsAfter()) == 1 && !g.has("unset", "edit", "e")

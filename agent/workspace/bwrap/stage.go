@@ -177,9 +177,7 @@ func (s stage) binds(at string) string {
 	}
 	table := quote(scratch("tmp", "", tmp) + scratch("shm", "noexec,", shm) + scratch("vartmp", "", varTmp))
 	lines := []string{
-		"printf %s " + table + " >" + quote(
-			at+"/fstab",
-		), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
+		"printf %s " + table + " >" + quote(at+"/fstab"), "mount -a -T " + quote(at+"/fstab"), // one call: each start of mount costs milliseconds
 		": >" + quote(at+"/handrail"), "mount --bind " + quote(s.engine.cfg.Binary) + " " + quote(at+"/handrail"),
 	}
 	if s.spec.Git != "" {
