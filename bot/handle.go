@@ -68,15 +68,7 @@ func (w *worker) handle(ctx context.Context, d *store.Delivery) error {
 	if why, err := w.notFromUser(ctx, s); err != nil || why != "" {
 		if why != "" {
 			w.cfg.Log.InfoContext(
-				ctx,
-				"text is no request of a user",
-				"delivery",
-				d.ID,
-				"thread",
-				w.key,
-				"author",
-				s.author.Login,
-				"why",
+				ctx, "text is no request of a user", "delivery", d.ID, "thread", w.key, "author", s.author.Login, "why",
 				why,
 			)
 			err = w.cfg.Store.Deliveries.Done(ctx, why, d.ID)

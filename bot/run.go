@@ -87,14 +87,8 @@ func (w *worker) unreachable(ctx context.Context, row *store.Session, cause erro
 		return false, nil
 	}
 	l.Log.ErrorContext(
-		ctx,
-		"session ends: its repository is gone, or the App was uninstalled from it",
-		"session",
-		row.ID,
-		"thread",
-		w.key,
-		"err",
-		cause,
+		ctx, "session ends: its repository is gone, or the App was uninstalled from it", "session", row.ID, "thread",
+		w.key, "err", cause,
 	)
 	return false, l.EndWith(ctx, session.StatusFailed, render.RepositoryGone)
 }
@@ -240,12 +234,8 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 			Waiting:     func(before int) { use.Waiting(before); p.Waiting(before) },
 			Unsigned: func(ctx context.Context) error {
 				w.cfg.Log.WarnContext(
-					ctx,
-					"GitHub does not sign the commits that it makes, and commits.sign is api",
-					"session",
-					l.Row.ID,
-					"thread",
-					w.key,
+					ctx, "GitHub does not sign the commits that it makes, and commits.sign is api", "session", l.Row.ID,
+					"thread", w.key,
 				)
 				return l.Try(ctx, ghapp.Write{Key: "unsigned-" + l.Row.ID, Kind: ghapp.WriteComment, Body: render.NotSigned})
 			},
@@ -274,13 +264,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 		again, err = true, l.Failed(ctx, err)
 	}
 	w.cfg.Log.InfoContext(
-		ctx,
-		"session stopped running",
-		"session",
-		l.Row.ID,
-		"thread",
-		w.key,
-		"status",
+		ctx, "session stopped running", "session", l.Row.ID, "thread", w.key, "status",
 		string(out.Status),
 		"err",
 		err,

@@ -44,26 +44,8 @@ func (f *Facts) SetTests(lines []string) {
 
 // programs are checked for so that a model need not guess their presence.
 var programs = [...]string{
-	"bash",
-	"git",
-	"rg",
-	"python3",
-	"python",
-	"pip",
-	"pytest",
-	"go",
-	"node",
-	"npm",
-	"cargo",
-	"java",
-	"mvn",
-	"gcc",
-	"make",
-	"ruby",
-	"php",
-	"dotnet",
-	"curl",
-	"jq",
+	"bash", "git", "rg", "python3", "python", "pip", "pytest", "go", "node", "npm", "cargo", "java", "mvn", "gcc",
+	"make", "ruby", "php", "dotnet", "curl", "jq",
 }
 
 // maxTryTime limits the time to examine the machine.

@@ -44,14 +44,7 @@ type Param struct {
 func PathParam(doc string, required bool) Param {
 	return Param{Name: "path", Required: required, Doc: doc,
 		Aliases: []string{
-			"file",
-			"filePath",
-			"file_path",
-			"filename",
-			"target_file",
-			"absolute_path",
-			"relative_path",
-			"uri",
+			"file", "filePath", "file_path", "filename", "target_file", "absolute_path", "relative_path", "uri",
 		}}
 }
 
@@ -177,14 +170,7 @@ func FoldKey(s string) string {
 func ignored(folded string) bool {
 	switch folded {
 	case "explanation",
-		"reason",
-		"reasoning",
-		"thought",
-		"thoughts",
-		"rationale",
-		"requiresapproval",
-		"taskprogress",
-		"purpose",
+		"reason", "reasoning", "thought", "thoughts", "rationale", "requiresapproval", "taskprogress", "purpose",
 		"summary":
 		return true
 	}

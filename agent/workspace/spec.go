@@ -65,11 +65,7 @@ func (s Spec) Release() error {
 func (s Spec) Toolhost(hold bool) []string {
 	l := s.Limits.WithDefaults()
 	args := []string{
-		"toolhost",
-		"--init",
-		"--name",
-		s.Name,
-		"--command",
+		"toolhost", "--init", "--name", s.Name, "--command",
 		l.Command.String(),
 		"--disk",
 		strconv.FormatInt(l.DiskBytes, 10),

@@ -65,13 +65,7 @@ const maxWait = time.Minute
 // comment has changed since the last wait.
 func (l *Session) Wait(ctx context.Context, away *session.Away, went bool) error {
 	l.Log.WarnContext(
-		ctx,
-		"session waits",
-		"session",
-		l.Row.ID,
-		"thread",
-		l.Row.Thread,
-		"for",
+		ctx, "session waits", "session", l.Row.ID, "thread", l.Row.Thread, "for",
 		string(away.For),
 		"err",
 		away.Err,

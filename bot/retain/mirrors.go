@@ -22,13 +22,7 @@ func (k Keeper) Mirrors(ctx context.Context, git *gitops.Store, keep time.Durati
 	gone, kept, err := git.RemoveUnused(ctx, limit, k.needs)
 	if gone+kept > 0 {
 		k.Log.InfoContext(
-			ctx,
-			"removed mirrors that were not used for long",
-			"removed",
-			gone,
-			"kept",
-			kept,
-			"before",
+			ctx, "removed mirrors that were not used for long", "removed", gone, "kept", kept, "before",
 			limit.UTC().Format(time.RFC3339),
 		)
 	}

@@ -64,13 +64,7 @@ func (k Keeper) Logs(ctx context.Context, keep time.Duration) error {
 		}
 	}
 	k.Log.InfoContext(
-		ctx,
-		"deleted sessions that ended long ago",
-		"deleted",
-		deleted,
-		"kept",
-		kept,
-		"before",
+		ctx, "deleted sessions that ended long ago", "deleted", deleted, "kept", kept, "before",
 		limit.UTC().Format(time.RFC3339),
 	)
 	return nil

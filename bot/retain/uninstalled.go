@@ -114,11 +114,8 @@ func (u *Uninstalled) reportLost(ctx context.Context, repos []string) {
 		return
 	}
 	u.Log.WarnContext(
-		ctx,
-		"the App is no longer installed on repositories: their data goes when its time is over",
-		"repositories",
-		repos,
-		"keep",
+		ctx, "the App is no longer installed on repositories: their data goes when its time is over", "repositories",
+		repos, "keep",
 		u.Keep.String(),
 	)
 	u.EndSessions(ctx, repos)
@@ -271,13 +268,7 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 		}
 		if len(list) < page {
 			u.Log.InfoContext(
-				ctx,
-				"deleted the data of a repository without the App",
-				"repository",
-				repo,
-				"sessions",
-				deleted,
-				"left",
+				ctx, "deleted the data of a repository without the App", "repository", repo, "sessions", deleted, "left",
 				left,
 			)
 			return left, nil

@@ -108,12 +108,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case errors.As(err, &refused):
 		status, text = refused.status, refused.text
 		h.refusals.warn(
-			ctx,
-			"status",
-			status,
-			"reason",
-			text,
-			"delivery",
+			ctx, "status", status, "reason", text, "delivery",
 			clip(r.Header.Get("X-GitHub-Delivery")),
 			"remote",
 			r.RemoteAddr,

@@ -16,11 +16,7 @@ import (
 // deliveryEvents are the events that are read like a server's deliveries. With the input task,
 // those without a comment bring a task.
 var deliveryEvents = []string{
-	"issue_comment",
-	"issues",
-	"pull_request",
-	"pull_request_target",
-	"pull_request_review",
+	"issue_comment", "issues", "pull_request", "pull_request_target", "pull_request_review",
 	"pull_request_review_comment",
 }
 

@@ -165,11 +165,8 @@ func (c *Config) unanswered(ctx context.Context, err error, clock []Finding) Fin
 		}
 		if g.AppID == 0 {
 			return wrong(
-				"GitHub",
-				"Can the token see it? github.repository is owner/name.",
-				"there is no repository %s for the token (%v)",
-				g.Repository,
-				err,
+				"GitHub", "Can the token see it? github.repository is owner/name.",
+				"there is no repository %s for the token (%v)", g.Repository, err,
 			)
 		}
 		return wrong(

@@ -143,13 +143,7 @@ func (s *server) logUnmet(ctx context.Context) {
 	for _, f := range d.Quick(ctx) {
 		if !f.OK && ctx.Err() == nil {
 			s.log.WarnContext(
-				ctx,
-				"something that the server needs is not as it should be",
-				"what",
-				f.Name,
-				"is",
-				f.Detail,
-				"remedy",
+				ctx, "something that the server needs is not as it should be", "what", f.Name, "is", f.Detail, "remedy",
 				f.Remedy,
 			)
 		}

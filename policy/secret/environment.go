@@ -16,19 +16,7 @@ var secretWords = []string{
 // placeWords are final words in the names of variables that hold locations or
 // identifiers.
 var placeWords = []string{
-	"FILE",
-	"PATH",
-	"DIR",
-	"SOCK",
-	"SOCKET",
-	"URL",
-	"URI",
-	"HOST",
-	"ID",
-	"NAME",
-	"USER",
-	"TYPE",
-	"ALGORITHM",
+	"FILE", "PATH", "DIR", "SOCK", "SOCKET", "URL", "URI", "HOST", "ID", "NAME", "USER", "TYPE", "ALGORITHM",
 }
 
 // FromEnvironment returns the values that look like credentials: because of a word in the

@@ -220,24 +220,8 @@ func gitDownload(g *command) string {
 	}
 	g.hit("git-fetch")
 	ops := g.operandsAfter(
-		"b",
-		"o",
-		"u",
-		"c",
-		"depth",
-		"branch",
-		"origin",
-		"config",
-		"reference",
-		"separate-git-dir",
-		"jobs",
-		"j",
-		"filter",
-		"template",
-		"upload-pack",
-		"shallow-since",
-		"s",
-		"X",
+		"b", "o", "u", "c", "depth", "branch", "origin", "config", "reference", "separate-git-dir", "jobs", "j",
+		"filter", "template", "upload-pack", "shallow-since", "s", "X",
 	)
 	switch {
 	case sub == "fetch" || sub == "pull":

@@ -45,15 +45,7 @@ var pathWord = pattern.Lazy(`^(?:\.{0,2}/)?[\p{L}\p{N}_.@+-]+(?:/[\p{L}\p{N}_.@+
 
 // plain lists names of files without an extension.
 var plain = []string{
-	"makefile",
-	"dockerfile",
-	"rakefile",
-	"gemfile",
-	"readme",
-	"license",
-	"changelog",
-	"procfile",
-	"justfile",
+	"makefile", "dockerfile", "rakefile", "gemfile", "readme", "license", "changelog", "procfile", "justfile",
 }
 
 // looksLikePath reports whether a word can be the path of a file: it has an extension

@@ -29,13 +29,8 @@ const (
 func readOutput(r runner) tools.Tool {
 	return tools.New(tools.Sheet{Name: "read_output", Doc: readOutputDoc, Kind: policy.Execute,
 		Aliases: []string{
-			"bash_output",
-			"get_output",
-			"read_terminal_output",
-			"get_terminal_output",
-			"get_command_output",
-			"command_output",
-			"terminal_output",
+			"bash_output", "get_output", "read_terminal_output", "get_terminal_output", "get_command_output",
+			"command_output", "terminal_output",
 		},
 		Params: []tools.Param{
 			{
@@ -43,14 +38,7 @@ func readOutput(r runner) tools.Tool {
 				Required: true,
 				Doc:      "Such as o1.",
 				Aliases: []string{
-					"handle",
-					"output_id",
-					"bash_id",
-					"shell_id",
-					"task_id",
-					"command_id",
-					"terminal_id",
-					"process_id",
+					"handle", "output_id", "bash_id", "shell_id", "task_id", "command_id", "terminal_id", "process_id",
 				},
 			},
 			{

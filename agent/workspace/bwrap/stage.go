@@ -87,22 +87,8 @@ func (s stage) command(ctx context.Context) (*exec.Cmd, error) {
 	if s.check {
 		args = append(args, s.filter...)
 		args = append(
-			args,
-			"--unshare-all",
-			"--unshare-user",
-			"--disable-userns",
-			"--die-with-parent",
-			"--new-session",
-			"--cap-drop",
-			"ALL",
-			"--ro-bind",
-			"/",
-			"/",
-			"--proc",
-			"/proc",
-			"--dev",
-			"/dev",
-			"--",
+			args, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
+			"--cap-drop", "ALL", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--",
 			tool["bwrap"],
 			"--version",
 		)

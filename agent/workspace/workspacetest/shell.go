@@ -38,11 +38,8 @@ func shell(t *testing.T, s Subject) {
 		{"back in the root", "pwd", "", "[back in " + ws.Root() + "]\n" + ws.Root() + "\n", 0},
 		{"stdin is empty", "cat; read x; echo \"[$x]\"", "", "[]\n", 0},
 		{
-			"no escapes",
-			`printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`,
-			"",
-			"red x\n100%\nac\n",
-			0,
+			"no escapes", `printf '\033[31mred\033[0m \033]0;title\007x\n'; printf '10%%\r50%%\r100%%\nab\bc\n'`, "",
+			"red x\n100%\nac\n", 0,
 		},
 		{"syntax error", "if then 2>/dev/null", "", "", -2},
 		{"still there", "echo $BAR", "", "baz\n", 0},
