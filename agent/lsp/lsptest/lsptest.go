@@ -1,6 +1,6 @@
 // Package lsptest is a language server small enough for tests. It finds definitions by the words
-// "func" and "def", references by whole words, and an error in each line with the word BROKEN. It
-// can be told to lie in the ways in which real servers do.
+// "func" and "def", references by whole words, and an error in each line with the word BROKEN, all in files that end in .x. It can
+// be told to lie in the ways of real servers.
 package lsptest
 
 import (
@@ -179,7 +179,7 @@ func (s *Server) begin(ctx context.Context) {
 func (s *Server) look() {
 	s.known = map[string]string{}
 	_ = filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
+		if err == nil && d.Type().IsRegular() && filepath.Ext(path) == ".x" {
 			data, _ := os.ReadFile(path)
 			s.known[path] = string(data)
 		}
