@@ -31,7 +31,7 @@ func (t *toolset) offered() []llm.ToolSpec {
 	out := make([]llm.ToolSpec, 0, len(t.Specs()))
 	small, reads := t.small(), !t.mode.Writes()
 	for _, s := range t.Specs() {
-		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
+		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && (small || !s.Small) && s.In(t.mode.Name)
 		if offer && s.Description != "" && !s.Untold { //control:untold-tools
 			out = append(out, s.Told(small, reads))
 		}

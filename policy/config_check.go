@@ -76,6 +76,7 @@ func (c Config) Validate() error {
 	c.checkApprovals(&p)
 	c.checkWorkspace(&p)
 	c.checkSetUp(&p)
+	c.checkLanguageServers(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)
 	c.checkWatch(&p)

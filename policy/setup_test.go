@@ -74,3 +74,13 @@ func TestSetUpIsChecked(t *testing.T) {
 		}
 	}
 }
+
+// TestLanguageServers: the server alone names programs that begin by themselves.
+func TestLanguageServers(t *testing.T) {
+	mine, theirs := LanguageServer{Name: "mine", Command: []string{"a"}}, LanguageServer{Name: "theirs", Command: []string{"b"}}
+	got := Merge(Config{Running: Running{LanguageServers: []LanguageServer{mine}}},
+		Config{Running: Running{LanguageServers: []LanguageServer{theirs}}}).LanguageServers
+	if len(got) != 1 || got[0].Name != "mine" {
+		t.Errorf("in force are %+v", got)
+	}
+}

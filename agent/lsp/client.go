@@ -237,8 +237,8 @@ func (c *Client) answer(ctx context.Context, id jsonrpc2.ID, method string, para
 		result = c.configuration(params)
 	case "client/registerCapability":
 		c.register(params)
-	case "workspace/applyEdit": //control:servers-edit-nothing
-		result = map[string]any{"applied": false, "failureReason": "a language server changes no files here"}
+	case "workspace/applyEdit":
+		result = map[string]any{"applied": false} //control:servers-edit-nothing
 	case "workspace/workspaceFolders":
 		result = []any{map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}}
 	case "window/showDocument":

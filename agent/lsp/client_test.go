@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -225,18 +226,24 @@ func TestFiles(t *testing.T) {
 }
 
 func TestLongMessage(t *testing.T) {
-	near, far := net.Pipe()
-	go func() {
-		_, _ = far.Write([]byte("Content-Length: 99999999999\r\n\r\n"))
-		buf := make([]byte, 4096)
-		for {
-			if _, err := far.Read(buf); err != nil {
-				return
-			}
+	for _, length := range []string{"-5", "99999999999"} {
+		near, far := net.Pipe()
+		go func() {
+			_, _ = far.Write([]byte("Content-Length: " + length + "\r\n\r\n"))
+			_, _ = io.Copy(io.Discard, far)
+		}()
+		if _, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}); err == nil {
+			t.Errorf("a message of %s bytes was read", length)
 		}
-	}()
-	if _, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}); err == nil {
-		t.Error("a message without end was read")
+	}
+}
+
+// TestServersEditNothing: a server that asks for an edit is told that it was not made.
+func TestServersEditNothing(t *testing.T) {
+	b := open(t, lsptest.Asks, two)
+	b.sync("a.x", two["a.x"])
+	if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
+		t.Errorf("a server whose edit is refused answers %q", got)
 	}
 }
 

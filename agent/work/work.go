@@ -76,6 +76,7 @@ type Need struct {
 	Workspace *workspace.Workspace
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
+	Languages []workspace.Language
 	Shell     session.Shell
 	Output    func(ctx context.Context, handle string) (string, bool, error) // reads the logged output of a handle
 }
@@ -235,8 +236,17 @@ func (e *Engine) agent(
 	if err != nil {
 		return nil, err
 	}
+	var servers []workspace.LanguageServer
+	for _, s := range e.cfg.Rules.LanguageServers {
+		servers = append(servers, workspace.LanguageServer(s))
+	}
+	languages, err := ws.Languages(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := e.cfg.Agent(
 		Need{
+			Languages: languages,
 			Model:     at.ModelName(),
 			Name:      j.Name,
 			Workspace: ws.Workspace,
@@ -288,6 +298,7 @@ func (e *Engine) agent(
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
 	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
+	cfg.Problems = ws.Problems
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
 		cfg.RunTests = proving.run(e, j, at)
 	}

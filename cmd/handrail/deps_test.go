@@ -105,7 +105,7 @@ var arrows = map[string][]string{
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
 	"agent/workspace/find":          {"agent/workspace", "agent/workspace/outline", "policy/typo"},
 	"agent/workspace/outline":       {},
-	"agent/workspace/host":          {"agent/lsp", "agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
+	"agent/workspace/host":          {"agent/lsp", "agent/workspace/outline", "agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
@@ -318,7 +318,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/lsp/lsptest", "agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

@@ -86,6 +86,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit := tools.Config{Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: need.Name}
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
 	kit.Output = need.Output
+	kit.Code, kit.Languages = ws, need.Languages
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)

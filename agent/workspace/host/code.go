@@ -205,14 +205,14 @@ func (x *question) references(ctx context.Context, p lsp.Position) error {
 	if err != nil {
 		return err
 	}
-	if len(also) > 0 || x.behind(found) {
+	if len(also) > 0 || x.behind(found) { //control:asked-once-more
 		for _, f := range also[:min(len(also), maxOpened)] {
 			if text, err := (survey{x.h}).source(f.Path); err == nil {
 				_ = x.client.Sync(ctx, path.Join(x.h.cfg.Root, f.Path), text) // fails only if the server is gone
 			}
 		}
 		x.client.Ready(ctx, readyTime)
-		if found, err = x.client.Find(ctx, ask, x.abs, p); err != nil { //control:asked-once-more
+		if found, err = x.client.Find(ctx, ask, x.abs, p); err != nil {
 			return err
 		}
 		if also, err = x.missing(ctx, name, found); err != nil {

@@ -43,6 +43,9 @@ func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]wo
 	until := time.Now().Add(max(q.Within, time.Millisecond))
 	var out []workspace.FileProblems
 	for _, p := range paths[:min(len(paths), maxReported)] {
+		if q.Changed && time.Now().After(until) {
+			break
+		}
 		rel, err := s.h.clean(p)
 		if err != nil {
 			return nil, err
@@ -85,7 +88,11 @@ func (s *servers) check(
 	ctx context.Context, rel string, text, was []byte, had bool, until time.Time, base bool,
 ) workspace.FileProblems {
 	f := workspace.FileProblems{Path: rel}
-	v, why := s.serverFor(ctx, rel)
+	v, why, ok := s.serverBy(rel, until)
+	if !ok {
+		f.State, f.Why = string(lsp.Settling), "the language server is starting"
+		return f
+	}
 	client := (*lsp.Client)(nil)
 	if v != nil {
 		client = v.client.Load()
@@ -124,6 +131,27 @@ func (s *servers) check(
 	return f
 }
 
+// serverBy is serverFor within a time limit; a server that is late goes on starting. ok is false then.
+func (s *servers) serverBy(rel string, until time.Time) (v *server, why string, ok bool) {
+	type found struct {
+		v   *server
+		why string
+	}
+	done := make(chan found, 1)
+	s.starting.Go(func() {
+		v, why := s.serverFor(s.ctx, rel)
+		done <- found{v, why}
+	})
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case f := <-done:
+		return f.v, f.why, true
+	case <-t.C:
+		return nil, "", false
+	}
+}
+
 func problemsOf(d lsp.Diagnosis, text []byte) (out []workspace.Problem) {
 	for _, i := range d.Items[:min(len(d.Items), maxProblems)] {
 		out = append(out, workspace.Problem{
@@ -143,29 +171,29 @@ func textOf(text []byte, line int) string {
 	return strings.ToValidUTF8(string(l[:min(len(l), 200)]), "\uFFFD")
 }
 
-// parser is a program that parses a file from its input and runs none of it.
-type parser struct {
+// parseProgram is a program that parses a file from its input and runs none of it.
+type parseProgram struct {
 	argv []string
 	line *regexp.Regexp // its message: the line, and the text
 }
 
 // parserOf returns the parser for files of a name.
-func parserOf(name string) (p parser, ok bool) {
+func parserOf(name string) (p parseProgram, ok bool) {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".py", ".pyi":
 		const program = "import ast,sys\ntry: ast.parse(sys.stdin.buffer.read())\n" +
 			"except SyntaxError as e: print('line %s: %s' % (e.lineno, e.msg))"
-		return parser{[]string{"python3", "-I", "-c", program}, regexp.MustCompile(`^line (\d+): (.*)`)}, true
+		return parseProgram{[]string{"python3", "-I", "-c", program}, regexp.MustCompile(`^line (\d+): (.*)`)}, true
 	case ".rb":
-		return parser{[]string{"ruby", "-c", "-"}, regexp.MustCompile(`^-:(\d+): (.*)`)}, true
+		return parseProgram{[]string{"ruby", "-c", "-"}, regexp.MustCompile(`^-:(\d+): (.*)`)}, true
 	case ".php":
-		return parser{[]string{"php", "-l"}, regexp.MustCompile(`^()PHP Parse error: +(.*)`)}, true
+		return parseProgram{[]string{"php", "-l"}, regexp.MustCompile(`^()PHP Parse error: +(.*)`)}, true
 	case ".js", ".cjs":
-		return parser{[]string{"node", "--check", "-"}, regexp.MustCompile(`^\[stdin\]:(\d+)()`)}, true
+		return parseProgram{[]string{"node", "--check", "-"}, regexp.MustCompile(`^\[stdin\]:(\d+)()`)}, true
 	case ".sh", ".bash":
-		return parser{[]string{"bash", "-n"}, regexp.MustCompile(`line (\d+): (.*)`)}, true
+		return parseProgram{[]string{"bash", "-n"}, regexp.MustCompile(`line (\d+): (.*)`)}, true
 	}
-	return parser{}, false
+	return parseProgram{}, false
 }
 
 // parseTime is the time limit of a parser.
@@ -189,7 +217,7 @@ func (s *servers) parse(ctx context.Context, f *workspace.FileProblems, text, wa
 	return true
 }
 
-func (s *servers) parsed(ctx context.Context, p parser, text []byte) (out []workspace.Problem, ok bool) {
+func (s *servers) parsed(ctx context.Context, p parseProgram, text []byte) (out []workspace.Problem, ok bool) {
 	argv := append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, p.argv...)
 	pr, from, err := s.h.spawn(workspace.Program{Argv: argv}, s.h.cfg.Root)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -23,6 +22,7 @@ import (
 const (
 	idleServer   = 5 * time.Minute
 	watchServer  = 2 * time.Second
+	deafTime     = 5 * time.Second
 	maxRestarts  = 1
 	maxTold      = 5000 // changed files that a server is told of; with more it is started anew
 	serverMemory = 2 << 30
@@ -35,6 +35,8 @@ type servers struct {
 	known  []lsp.Server
 	ctx    context.Context //nolint:containedctx // they outlive the request that starts them
 	cancel context.CancelFunc
+
+	starting sync.WaitGroup
 
 	mu     sync.Mutex
 	all    map[string]*server
@@ -71,6 +73,7 @@ func (s *servers) begin(h *host) {
 
 func (s *servers) close() {
 	s.cancel()
+	s.starting.Wait()
 	s.mu.Lock()
 	s.closed = true
 	all := s.all
@@ -136,8 +139,7 @@ func (s *servers) languages(ctx context.Context, configured []workspace.Language
 	return out, nil
 }
 
-// program returns the path of a server's program, or "". One on the workspace's own PATH comes
-// before one of the operator's directory.
+// program returns the path of a server's program on the workspace's PATH, or "".
 func (s *servers) program(k lsp.Server) string {
 	if len(k.Argv) == 0 {
 		return ""
@@ -149,8 +151,6 @@ func (s *servers) program(k lsp.Server) string {
 		dirs, name = []string{"/"}, name[1:]
 	case strings.Contains(name, "/"):
 		dirs = []string{s.h.cfg.Root}
-	case s.h.cfg.LSP != "":
-		dirs = append(dirs, path.Join(s.h.cfg.LSP, k.Name, "bin"))
 	}
 	for _, dir := range dirs {
 		at := path.Join(dir, name)
@@ -225,9 +225,6 @@ func (s *servers) start(ctx context.Context, v *server) (why string) {
 	for _, kv := range v.Env {
 		name, value, _ := strings.Cut(kv, "=")
 		env[name] = value
-	}
-	if s.h.cfg.LSP != "" { // a bundle may bring its own interpreter
-		env["PATH"] = s.h.pathVar() + ":" + path.Join(s.h.cfg.LSP, v.Name, "bin")
 	}
 	argv := append([]string{s.program(v.Server)}, v.Argv[1:]...)
 	if argv[0] == "" {
@@ -307,16 +304,26 @@ func (ps *processes) memory(fam family) (sum int64) {
 	return sum
 }
 
-// serverPipe is the connection to a server.
-type serverPipe struct {
-	io.Reader
-	io.Writer
+// serverPipe is the connection to a server. One that does not read is given up after a while.
+type serverPipe struct{ out, in *os.File }
+
+// Read implements [io.Reader].
+func (p serverPipe) Read(b []byte) (int, error) { return p.out.Read(b) }
+
+// Write implements [io.Writer].
+func (p serverPipe) Write(b []byte) (int, error) {
+	if err := p.in.SetWriteDeadline(time.Now().Add(deafTime)); err != nil {
+		return 0, err
+	}
+	n, err := p.in.Write(b)
+	if err != nil {
+		p.out.Close() // the reader ends, and with it the connection
+	}
+	return n, err
 }
 
-// Close does nothing: the pipes are closed with the process.
-func (p serverPipe) Close() error {
-	return errors.Join(p.Reader.(*os.File).Close(), p.Writer.(*os.File).Close()) //nolint:errcheck // both are files
-}
+// Close implements [io.Closer].
+func (p serverPipe) Close() error { return errors.Join(p.out.Close(), p.in.Close()) }
 
 // running returns the clients of the servers that run, with their roots.
 func (s *servers) running() (out []*server) {

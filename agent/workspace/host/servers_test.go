@@ -105,7 +105,11 @@ var threeFiles = map[string]string{
 
 func TestCodeAnswers(t *testing.T) {
 	s := serve(t, lsptest.Busy, threeFiles, workspace.Limits{})
-	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "b.x", Name: "Hub"})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"})
+	if got := placesOf(a.Items); got != "a.x:1" {
+		t.Errorf("the first answer does not wait: %q: %+v", got, a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "b.x", Name: "Hub"})
 	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" || len(a.Also) > 0 || len(a.Notes) > 0 {
 		t.Errorf("references are %q: %+v", got, a)
 	}
