@@ -84,7 +84,7 @@ func (r *callRunner) finishCall(ctx context.Context, i int) (*session.Outcome, e
 		return nil, r.refuse(ctx, c, text, false)
 	}
 	if c.Approval().State == policy.Answered {
-		return nil, r.result(ctx, c, session.Result{OK: true, Content: "The person answered: " + c.Request.Answer.Reason})
+		return nil, r.result(ctx, c, session.Result{OK: true, Content: answerText(c.Request)})
 	}
 	if cutOff(c) { //control:cut-off-call
 		return nil, r.result(ctx, c, session.Result{Cut: true, Content: cutOffText(c.Name), Title: c.Title()})
@@ -358,6 +358,8 @@ func (r *callRunner) allowState(s *session.Update) error {
 func callTitle(c *session.CallState, a policy.Action) string {
 	verb := map[policy.Kind]string{policy.Read: "Reading ", policy.Write: "Writing ", policy.Delete: "Deleting "}[a.Kind]
 	switch n := len(a.Paths); {
+	case a.Kind == policy.MCP:
+		return fmt.Sprintf("Using %s of the MCP server %s", firstLine(a.Remote, 80), a.Server)
 	case a.Kind == policy.Execute:
 		return "Running " + firstLine(a.Command, 80)
 	case n > 1:

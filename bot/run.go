@@ -213,6 +213,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	if err := l.Checks().Start(ctx, check); err != nil {
 		return false, err
 	}
+	w.cfg.Log.InfoContext(ctx, "session runs", "session", l.Row.ID, "thread", w.key, "mode", l.State.ModeName(), "model", l.State.ModelName())
 	w.running, w.halt = l.Row.ID, false
 	run, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -261,7 +262,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	cancel(nil)
 	<-watched
 	p.End()
-	w.running, l.Data.Deaths = "", 0
+	w.running, l.Data.Begun = "", nil
 	err = errors.Join(err, use.Count(ctx))
 	var away *session.Away
 	switch {
@@ -274,7 +275,7 @@ func (w *worker) run(ctx context.Context, l *live.Session) (again bool, err erro
 	}
 	w.cfg.Log.InfoContext(
 		ctx,
-		"session ran",
+		"session stopped running",
 		"session",
 		l.Row.ID,
 		"thread",
@@ -325,7 +326,7 @@ func (w *worker) markInterrupted(ctx context.Context) error {
 	if err := l.Reload(ctx); err != nil {
 		return err
 	}
-	l.State.Phase, l.Data.Deaths = session.PhaseQueued, 0
+	l.State.Phase, l.Data.Begun = session.PhaseQueued, nil
 	p, err := l.Follow(ctx)
 	if err != nil {
 		return err

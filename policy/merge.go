@@ -24,6 +24,7 @@ func (c Config) WithDefaults() Config {
 	w.Engine, w.Network, w.Pull = cmp.Or(w.Engine, dw.Engine), cmp.Or(w.Network, dw.Network), cmp.Or(w.Pull, dw.Pull)
 	w.Memory, w.Pids, w.CPUs = cmp.Or(w.Memory, dw.Memory), cmp.Or(w.Pids, dw.Pids), cmp.Or(w.CPUs, dw.CPUs)
 	w.Disk = cmp.Or(w.Disk, dw.Disk)
+	c.SetUp.Propose = cmp.Or(proposeOff(c.SetUp, SetUp{}), "auto") // before the default of the network
 	c.SetUp.Network = cmp.Or(c.SetUp.Network, d.SetUp.Network)
 	c.Budget.Session = c.Budget.Session.or(d.Budget.Session)
 	c.Budget.Thread = c.Budget.Thread.or(d.Budget.Thread)
@@ -97,6 +98,7 @@ func Merge(server, repo Config) Config {
 	out.LongRunningCommands = union(server.LongRunningCommands, repo.LongRunningCommands)
 	out.SetUp = mergeSetUp(server.SetUp, repo.SetUp)
 	out.LanguageServers = slices.Clone(server.LanguageServers) //control:language-servers-of-the-server
+	out.MCP = mergeServers(server.MCP, repo.MCP)
 	return out
 }
 

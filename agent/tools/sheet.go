@@ -68,6 +68,7 @@ type Sheet struct {
 	Modes     []string
 	Beside    Beside
 	Untold    bool
+	Served    Served
 	Doc       string
 	Few       string // short form of Doc; "" means Doc
 	Reads     string // replaces both if no file may be changed; "" means neither
@@ -105,6 +106,7 @@ func (s Sheet) ready() Sheet {
 		Modes:     s.Modes,
 		Beside:    s.Beside,
 		Untold:    s.Untold,
+		Served:    s.Served,
 	}
 	return s
 }

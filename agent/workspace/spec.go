@@ -138,6 +138,9 @@ func Environ(base map[string]string, extra map[string]string) []string {
 	}
 	maps.Copy(env, base)
 	maps.Copy(env, extra)
+	if home := env["HOME"]; home != "" { // last, so that it hides no program of the machine
+		env["PATH"] += ":" + home + "/.local/bin"
+	}
 	out := make([]string, 0, len(env))
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		out = append(out, name+"="+env[name])

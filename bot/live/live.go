@@ -38,6 +38,7 @@ type Config struct {
 
 	Report func(ctx context.Context, l *Session) (url string, err error) // reports the end of a scheduled session, once
 
+	Owner string        // name of this process in leases
 	Every time.Duration // pause between edits of a progress comment
 	Now   func() time.Time
 	Log   *slog.Logger

@@ -59,7 +59,7 @@ func Progress(s *session.State, l Links) untrusted.Post {
 	todo(&b, s.Todo)
 	files(&b, s.Files, since(s))
 	leftOut(&b, s.LeftOut)
-	b.WriteString(notSetUp(s.Timeline))
+	b.WriteString(notSetUp(s.Timeline) + notServed(s.Timeline))
 	checkpoints(&b, s.Checkpoints, l)
 	if l.Pull > 0 {
 		fmt.Fprintf(
@@ -203,6 +203,20 @@ func notSetUp(timeline []session.Moment) string {
 		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteSetUp {
 			first, _, _ := strings.Cut(n.Text, "\n")
 			return map[bool]string{true: "⚠️ " + clean(first) + "\n\n"}[n.Layer == ""]
+		}
+	}
+	return ""
+}
+
+// notServed names the MCP servers that are not used, and why.
+func notServed(timeline []session.Moment) string {
+	for _, m := range slices.Backward(timeline) {
+		if n, ok := m.(*session.Note); ok && n.Kind == session.NoteServers {
+			out := ""
+			for _, l := range strings.Split(n.Text, "\n") {
+				out += "⚠️ " + clean(l) + "\n\n"
+			}
+			return out
 		}
 	}
 	return ""

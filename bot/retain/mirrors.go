@@ -89,6 +89,6 @@ func (k Keeper) hasUnfinished(ctx context.Context, m gitops.Unused) (bool, error
 		if len(list) < page {
 			return false, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }

@@ -203,7 +203,7 @@ func (u *Uninstalled) storedRepositories(ctx context.Context) (map[string]bool, 
 		if len(list) < q.Limit {
 			break
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 	delete(kept, "") // a session without a repository
 	return kept, err
@@ -282,7 +282,7 @@ func (u *Uninstalled) removeSessions(ctx context.Context, repo string) (left int
 			)
 			return left, nil
 		}
-		q.Before = list[len(list)-1].Created
+		q.Below = list[len(list)-1].Seq
 	}
 }
 

@@ -237,6 +237,10 @@ func (r *reader) node(n *yaml.Node, t reflect.Type, path []any) {
 		}
 	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Struct:
 		r.mapping(n, t, path)
+	case n.Kind == yaml.MappingNode && t.Kind() == reflect.Map:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			r.node(n.Content[i+1], t.Elem(), append(path[:len(path):len(path)], n.Content[i].Value))
+		}
 	}
 }
 
