@@ -68,6 +68,8 @@ func TestSetUpIsChecked(t *testing.T) {
 		"setup: {presets: [ruby]}":             `setup.presets[0]: "ruby" is not one of cargo, composer, gem, go`,
 		"setup: {propose: on}":                 `setup.propose: "on" is not one of auto, off`,
 		"setup: {approval: never}":             `setup.approval: "never" is not one of each, once`,
+		"language_servers: [{command: [a]}]":   "language_servers[0].name: a name is needed",
+		"language_servers: [{name: a}]":        "language_servers[0]: write its command or the extensions",
 		"setup: {command: [npm ci]}":           `did you mean "commands"?`,
 		"setup: {commands: [npm ci, \"\\0\"]}": "the command has a NUL character",
 	} {

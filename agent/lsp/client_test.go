@@ -105,7 +105,7 @@ func TestNavigation(t *testing.T) {
 				got != "```go\nfunc Hub\n```" {
 				t.Errorf("hover is %q, %v", got, err)
 			}
-			if _, _, err := b.Hierarchy(t.Context(), lsp.Subtypes, b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
+			if _, _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
 				t.Errorf("a hierarchy that the server does not have: %v", err)
 			}
 		})

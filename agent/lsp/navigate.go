@@ -241,10 +241,10 @@ type Direction string
 
 // The directions of calls and of types.
 const (
-	Incoming   Direction = "incoming"
-	Outgoing   Direction = "outgoing"
-	Supertypes Direction = "supertypes"
-	Subtypes   Direction = "subtypes"
+	incoming   Direction = "incoming"
+	outgoing   Direction = "outgoing"
+	supertypes Direction = "supertypes"
+	subtypes   Direction = "subtypes"
 )
 
 // Node is a symbol of a hierarchy. Sites are the lines of the calls, 0-based, in the file
@@ -261,7 +261,7 @@ type Node struct {
 func (c *Client) Hierarchy(
 	ctx context.Context, d Direction, path string, p Position, depth, most int,
 ) (out []Node, more int, err error) {
-	calls := d == Incoming || d == Outgoing
+	calls := d == incoming || d == outgoing
 	provider, prepare := c.caps.TypeHierarchyProvider, "textDocument/prepareTypeHierarchy"
 	if calls {
 		provider, prepare = c.caps.CallHierarchyProvider, "textDocument/prepareCallHierarchy"
@@ -316,7 +316,7 @@ func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, de
 		}
 		n := Node{Symbol: w.symbol()}
 		n.Depth, n.Caller = depth, pathOf(of.URI)
-		if t.direction == Incoming {
+		if t.direction == incoming {
 			n.Caller = n.Path
 		}
 		for _, s := range sites[i] {
@@ -333,7 +333,7 @@ func (t *tree) below(ctx context.Context, raw json.RawMessage, of wireSymbol, de
 // next returns the items one level on, with the places of the calls.
 func (t *tree) next(ctx context.Context, item json.RawMessage) (items []json.RawMessage, sites [][]span, err error) {
 	params := map[string]any{"item": item}
-	if t.direction == Supertypes || t.direction == Subtypes {
+	if t.direction == supertypes || t.direction == subtypes {
 		err = t.c.call(ctx, "typeHierarchy/"+string(t.direction), params, &items)
 		return items, make([][]span, len(items)), err
 	}
