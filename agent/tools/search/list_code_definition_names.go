@@ -35,8 +35,12 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 	at := tools.PathParam("The root when absent.", false)
 	at.Aliases = append(at.Aliases, "dir", "directory", "folder", "dir_path", "target_directory")
 	d := definer{k}
+	outlines := []string{"get_document_symbols", "document_symbols"}
+	if len(k.Languages) > 0 {
+		outlines = nil // a language server answers
+	}
 	return tools.New(tools.Sheet{Name: "list_code_definition_names", Doc: definitionsDoc, Kind: policy.Read,
-		Aliases: []string{
+		Aliases: append(outlines,
 			"list_code_definitions",
 			"list_definitions",
 			"get_outline",
@@ -46,10 +50,8 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 			"get_file_outline",
 			"list_symbols",
 			"get_symbols_overview",
-			"get_document_symbols",
-			"document_symbols",
 			"view_code_outline",
-		},
+		),
 		Params: []tools.Param{
 			at,
 			{Name: "glob", Aliases: []string{"file_pattern", "pattern", "include", "file_glob"}},
