@@ -7,13 +7,23 @@ QUIET = | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^ *--- PAS
 # Memory is given for time: the processes are many and short.
 CRASH = GOGC=400 $(GO) test ./cmd/handrail -count=1 -run '^TestCrash$$' -v
 
-.PHONY: build test race workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
+.PHONY: build test race lsp workflows release-check vuln mutations bench bench-short bench-large bench-prefix crash-short crash crash-action disk load hostile programs judge stale stale-diffs edits outline-judge orders ladder long pictures first-hour models models-bad review-eval shape bad-github mcp dashboard-shots
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -o handrail ./cmd/handrail
 
 test:
 	$(GO) test ./...
+
+# Real language servers beside the type checker of Go. They are installed into LSP.
+LSP ?= $(CURDIR)/.lsp
+lsp:
+	@mkdir -p $(LSP)/py $(LSP)/ts
+	@test -x $(LSP)/gopls || GOBIN=$(LSP) $(GO) install golang.org/x/tools/gopls@v0.23.0
+	@npm install --silent --no-audit --no-fund --prefix $(LSP)/py basedpyright@1
+	@npm install --silent --no-audit --no-fund --prefix $(LSP)/ts typescript-language-server@6 typescript@5
+	PATH=$(LSP):$(LSP)/py/node_modules/.bin:$(LSP)/ts/node_modules/.bin:$$PATH HANDRAIL_REQUIRE_ENGINES=lsp \
+	  $(GO) test ./agent/workspace/host -count=1 -run 'TestColdServers|TestReferencesOfAModule' -bench BenchmarkDefinition -v
 
 # All cases of what the tests sample otherwise.
 long:

@@ -29,6 +29,7 @@
 //	summary.go       the summary at the end
 //	region.go        the text around a failed edit
 //	remind.go        reminders to the model
+//	problems.go      errors that an edit brought
 //	budget.go        the limits of a session
 //
 // Each file holds a small type with its dependencies; newRun connects them. All of them
@@ -167,6 +168,9 @@ type Config struct {
 	// RunTests runs Tests, the project's test commands, on a saved state in a separate
 	// workspace. If it is nil, the work is not tested before it counts as done.
 	RunTests func(ctx context.Context, commit string, lines []string) (session.Verified, error)
+	// Problems finds errors in the files that a call changed, and at the end in those of the whole
+	// change. Nil disables it.
+	Problems Problems
 	Tests    []string
 	// OnEvent is called after an event was stored, OnLive for progress in between. Both are
 	// called from one goroutine and must not block.

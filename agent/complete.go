@@ -34,6 +34,7 @@ type claims struct {
 	refusals   int                  // completions refused since the user's last request
 	nudged     bool                 // the model was sent back to its todo list since then
 	tested     bool                 // and to the failed tests
+	problems   bool                 // and to errors in its change
 	red        int                  // times that it was sent back to tests that Handrail saw fail
 	back       int                  // discarded answers in a row
 	asides     int                  // answers without a result that stay in view since then
@@ -77,6 +78,8 @@ func (k *claims) note(p *session.Note) {
 		k.refusals++
 	case session.NoteTodo:
 		k.nudged = true
+	case session.NoteProblems:
+		k.problems = true
 	case session.NoteTests:
 		k.tested = true
 		k.red++
@@ -130,6 +133,7 @@ type finisher struct {
 	model    *model
 	planner  *planner
 	tests    *verifier
+	problems Problems
 	saves    Checkpointer
 	inside   bool // a sub-task, which publishes nothing
 }
@@ -219,6 +223,9 @@ func (f *finisher) complete(ctx context.Context, said string) (*session.Outcome,
 	}
 	if f.mayWrite() && !f.changed() {
 		return f.unchanged(ctx, said)
+	}
+	if yes, err := f.checkProblems(ctx); yes || err != nil { //control:errors-are-doubted
+		return nil, err
 	}
 	if say := strayDoubt(f.LeftOut); say != "" && f.claims.refusals == 0 && f.meter.turnsLeft() > 1 { //control:stray-is-no-end
 		return nil, f.tell(ctx, session.NoteRefused, say)

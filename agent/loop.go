@@ -75,6 +75,7 @@ func newRun(a *Agent, j *journal) *run {
 			journal:  j,
 			gate:     g,
 			saves:    cfg.Checkpoints,
+			problems: cfg.Problems,
 			now:      cfg.Now,
 			shrinker: shrink,
 			tasks:    &delegate{journal: j, agent: a, gate: g, meter: meter},
@@ -90,6 +91,7 @@ func newRun(a *Agent, j *journal) *run {
 			model:    m,
 			planner:  plan,
 			tests:    &verifier{journal: j, gate: g, lines: cfg.Tests, run: cfg.RunTests},
+			problems: cfg.Problems,
 			saves:    cfg.Checkpoints,
 		},
 	}

@@ -33,7 +33,8 @@ func (t *toolset) offered() []llm.ToolSpec {
 	small, reads := t.small(), !t.mode.Writes()
 	defines := t.defines(small)
 	for _, s := range t.Specs() {
-		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && s.In(t.mode.Name)
+		offer := (s.Kind == policy.Read || t.mode.Allows(s.Kind)) && (s.Essential || !small) && (small || !s.Small) &&
+			s.In(t.mode.Name)
 		if s.Served != tools.NotServed {
 			offer = offer && t.mode.Allows(policy.MCP) && (s.Served == tools.Definition) == defines //control:mcp-budget
 		}

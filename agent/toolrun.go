@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type callRunner struct {
 	shrinker *shrinker
 	tasks    *delegate
 	reminder *reminder
+	problems Problems
 	now      func() time.Time
 }
 
@@ -235,6 +237,15 @@ func (r *callRunner) execute(ctx context.Context, c *session.CallState, ru rulin
 	}
 	if out.Title == "" {
 		out.Title = title
+	}
+	if out.OK && !slices.ContainsFunc(out.Changes, func(c session.FileChange) bool { return c.Fault != "" }) {
+		say, err := r.problems.after(ctx, ru.action.Kind)
+		if err != nil {
+			return nil, fmt.Errorf("run %s: %w", c.Name, err)
+		}
+		if say != "" { //control:edit-brought
+			out.Content = strings.TrimRight(out.Content, "\n") + "\n" + say
+		}
 	}
 	r.shrinker.asked = r.shrinker.asked || res.Condense
 	if res.Ask != nil {

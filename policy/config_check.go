@@ -78,6 +78,7 @@ func (c Config) Validate() error {
 	c.checkApprovals(&p)
 	c.checkWorkspace(&p)
 	c.checkSetUp(&p)
+	c.checkLanguageServers(&p)
 	c.checkServers(&p)
 	c.checkBudget(&p)
 	c.checkDelivery(&p)

@@ -13,6 +13,29 @@ import (
 type Running struct {
 	LongRunningCommands []string `yaml:"long_running_commands,omitempty" json:"long_running_commands,omitempty" jsonschema:"description=Patterns of commands that may run past the ordinary time limit."`
 	SetUp               SetUp    `yaml:"setup,omitempty" json:"setup,omitzero"`
+
+	LanguageServers []LanguageServer `yaml:"language_servers,omitempty" json:"language_servers,omitempty" only:"server" jsonschema:"description=Language servers of workspaces besides the known ones\\, or in their place; in the server's policy only."`
+}
+
+// LanguageServer is a language server in workspaces. Without a command it is the known one of that
+// name, for other files.
+type LanguageServer struct {
+	Name       string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
+	Command    []string `yaml:"command,omitempty" json:"command,omitempty" jsonschema:"description=Program and arguments; it speaks over its standard input and output."`
+	Extensions []string `yaml:"extensions,omitempty" json:"extensions,omitempty" jsonschema:"description=Of its files\\, such as ex."`
+}
+
+func (c Config) checkLanguageServers(p *problems) {
+	for i, s := range c.LanguageServers {
+		switch {
+		case strings.TrimSpace(s.Name) == "":
+			p.add("a name is needed, such as elixir-ls", "language_servers", i, "name")
+		case len(s.Command) > 0 && strings.TrimSpace(s.Command[0]) == "":
+			p.add("the command has no program", "language_servers", i, "command")
+		case len(s.Command)+len(s.Extensions) == 0:
+			p.add("write its command or the extensions of its files", "language_servers", i)
+		}
+	}
 }
 
 // SetUp configures the set-up, which runs once after approval in a workspace of its own.

@@ -68,12 +68,24 @@ func TestSetUpIsChecked(t *testing.T) {
 		"setup: {presets: [ruby]}":             `setup.presets[0]: "ruby" is not one of cargo, composer, gem, go`,
 		"setup: {propose: on}":                 `setup.propose: "on" is not one of auto, off`,
 		"setup: {approval: never}":             `setup.approval: "never" is not one of each, once`,
+		"language_servers: [{command: [a]}]":   "language_servers[0].name: a name is needed",
+		"language_servers: [{name: a}]":        "language_servers[0]: write its command or the extensions",
 		"setup: {command: [npm ci]}":           `did you mean "commands"?`,
 		"setup: {commands: [npm ci, \"\\0\"]}": "the command has a NUL character",
 	} {
 		if _, err := ParseConfig("agent.yml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestLanguageServers: the server alone names programs that begin by themselves.
+func TestLanguageServers(t *testing.T) {
+	mine, theirs := LanguageServer{Name: "mine", Command: []string{"a"}}, LanguageServer{Name: "theirs", Command: []string{"b"}}
+	got := Merge(Config{Running: Running{LanguageServers: []LanguageServer{mine}}},
+		Config{Running: Running{LanguageServers: []LanguageServer{theirs}}}).LanguageServers
+	if len(got) != 1 || got[0].Name != "mine" {
+		t.Errorf("in force are %+v", got)
 	}
 }
 

@@ -95,6 +95,9 @@ func (b Builder) Build(in Input) string {
 	if offers["search_workspace"] && !in.Small {
 		add(part("search"))
 	}
+	if offers["find_definition"] && !in.Small {
+		add(part("code"))
+	}
 	if !in.Small {
 		add(reading("navigation"))
 	}

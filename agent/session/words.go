@@ -154,6 +154,7 @@ const (
 	NoteTodo       NoteKind = "todo"       // sent back once: the list has open items
 	NoteRefused    NoteKind = "refused"    // sent back: the model declared the task done too early
 	NoteTests      NoteKind = "tests"      // sent back once: the last test run failed
+	NoteProblems   NoteKind = "problems"   // sent back once: the change has errors that the base does not have
 	NoteFallback   NoteKind = "fallback"   // the server does not support native calls
 	NoteReverted   NoteKind = "reverted"   // a change was taken back
 	NoteHeld       NoteKind = "held"       // files that the bot must not push

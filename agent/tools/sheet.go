@@ -54,6 +54,7 @@ type Sheet struct {
 	Kind      policy.Kind
 	Repeats   int
 	Essential bool
+	Small     bool
 	Edits     bool
 	Outer     bool
 	Modes     []string
@@ -91,6 +92,7 @@ func (s Sheet) ready() Sheet {
 		Kind:      s.Kind,
 		Repeats:   s.Repeats,
 		Essential: s.Essential,
+		Small:     s.Small,
 		Edits:     s.Edits,
 		Outer:     s.Outer,
 		Modes:     s.Modes,

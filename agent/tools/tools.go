@@ -1,7 +1,7 @@
 // Package tools defines tools, their registry and the parsing of their arguments. The
 // tools themselves are in the families below, one file each, with the description
-// (.md) beside it: file reads, edit changes, search finds, shell runs commands, talk
-// converses with the user and maintains the to-do list. Package builtin combines
+// (.md) beside it: file reads, edit changes, search finds, code asks language servers,
+// shell runs commands, talk converses with the user and maintains the to-do list. Package builtin combines
 // them.
 //
 // A tool declares before it acts. Intent describes a call's effects, as facts for the
@@ -85,6 +85,9 @@ type Config struct {
 	Context int               // context size to request for it in tokens; 0 means its initial size
 	Start   workspace.Starter // runs pdftotext; nil reports PDF files as binary
 
+	Code      workspace.Coder      // asks language servers, and finds problems
+	Languages []workspace.Language // that have a server here; without any the tools of Code are not announced
+
 	Root string // absolute path of the workspace for commands; "/workspace" also works
 	Name string // display name of the tree; "Name/a.go" means "a.go" if there is no directory Name
 
@@ -116,6 +119,7 @@ type Spec struct {
 	Kind      policy.Kind // usual kind of a call; a mode that forbids it is not offered the tool
 	Repeats   int         // number of equal calls in a row that is too many; 0 means the default
 	Essential bool        // offered even in a small window
+	Small     bool        // offered only in a small window
 	Edits     bool        // changes existing text, which is shown after a failed call
 	Outer     bool        // for the session itself; not offered to sub-tasks
 	Modes     []string    // modes that are offered it; nil means all

@@ -84,6 +84,7 @@ type Need struct {
 	Workspace *workspace.Workspace
 	Rules     policy.Config
 	Tests     []string // commands for the project's tests
+	Languages []workspace.Language
 	Shell     session.Shell
 	// Refuse returns why a command cannot succeed here, Lacks a line about the packages that
 	// a failed one did not find; "" means nothing of the kind.
@@ -284,8 +285,17 @@ func (e *Engine) agent(
 	if err != nil {
 		return nil, err
 	}
+	var servers []workspace.LanguageServer
+	for _, s := range e.cfg.Rules.LanguageServers {
+		servers = append(servers, workspace.LanguageServer(s))
+	}
+	languages, err := ws.Languages(ctx, servers)
+	if err != nil {
+		return nil, err
+	}
 	cfg, err := e.cfg.Agent(
 		Need{
+			Languages: languages,
 			Model:     at.ModelName(),
 			Name:      j.Name,
 			Workspace: ws.Workspace,
@@ -342,6 +352,7 @@ func (e *Engine) agent(
 		cfg.PlaceRules = (&project.Rules{Files: j.base(ws)}).At
 	}
 	cfg.ApprovalFacts, cfg.Confirm = e.approvalFacts(ws, j), j.Confirm
+	cfg.Problems = ws.Problems
 	if cfg.Tests = e.verifies(facts); len(cfg.Tests) > 0 {
 		cfg.RunTests = proving.run(e, j, at)
 	}

@@ -13,7 +13,7 @@ import (
 
 // WireVersion is the version of the protocol between [Workspace] and the tool host.
 // Both are part of one binary, so a difference means a wrong mount.
-const WireVersion = 7
+const WireVersion = 8
 
 // Methods of the wire. The client calls and the host answers, except for MethodProgress
 // and MethodOutput (notifications from the host), MethodCancel and MethodStop
@@ -43,6 +43,10 @@ const (
 	MethodDial     = "dial"
 	MethodUp       = "up"
 	MethodDown     = "down"
+
+	MethodLanguages = "languages"
+	MethodCode      = "code"
+	MethodProblems  = "problems"
 )
 
 // maxMessage is the maximum size in bytes of a message in either direction: messages

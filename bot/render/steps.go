@@ -179,6 +179,7 @@ var notes = map[session.NoteKind]string{
 	session.NoteRefused: "Not done yet; continued", session.NoteReverted: "Reverted a change",
 	session.NoteTodo:       "Open items on the list; continued",
 	session.NoteTests:      "Failing tests; continued",
+	session.NoteProblems:   "Errors in the code; continued",
 	session.NoteFallback:   "The server takes no native tool calls; from here on they are text",
 	session.NoteCompaction: "Summarized earlier steps",
 }

@@ -83,6 +83,8 @@ var arrows = map[string][]string{
 	"agent/project":                 {"agent/session", "agent/testrun", "agent/workspace", "policy", "policy/*"},
 	"agent/project/image":           {"agent/project", "agent/session", "agent/workspace", "policy"},
 	"agent/llm":                     {},
+	"agent/lsp":                     {},
+	"agent/lsp/lsptest":             {},
 	"agent/patch":                   {"agent/patch/syntax", "gitops/lines", "policy/untrusted/marks"},
 	"agent/patch/fragment":          {"agent/workspace/outline"},
 	"agent/patch/syntax":            {},
@@ -107,13 +109,14 @@ var arrows = map[string][]string{
 	"agent/workspace/docker":        {"agent/workspace", "agent/workspace/local"},
 	"agent/workspace/find":          {"agent/workspace", "agent/workspace/outline", "policy/typo"},
 	"agent/workspace/outline":       {},
-	"agent/workspace/host":          {"agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
+	"agent/workspace/host":          {"agent/lsp", "agent/workspace/outline", "agent/workspace", "agent/workspace/find", "agent/workspace/gitdir", "agent/workspace/seccomp", "agent/workspace/watch", "policy", "policy/*"},
 	"agent/workspace/workspacetest": {"agent/layer", "agent/workspace", "agent/workspace/egress", "agent/workspace/forward", "agent/workspace/host"},
 	"agent/tools":                   {"agent/llm", "agent/mcp", "agent/patch", "agent/session", "agent/workspace", "policy", "policy/*"},
 	"agent/testrun":                 {"agent/session", "agent/workspace"},
 	"agent/tools/...":               {"agent/patch", "agent/patch/fragment", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/shell":             {"agent/llm/mend", "agent/session", "agent/testrun", "agent/tools", "agent/workspace", "policy", "policy/untrusted"},
 	"agent/tools/report":            {"agent/llm", "agent/patch", "agent/session", "agent/tools", "policy"},
+	"agent/tools/code":              {"agent/patch/syntax", "agent/tools", "agent/workspace", "policy"},
 	"agent/tools/github":            {"agent/tools", "policy", "policy/untrusted"},
 	"agent/tools/served":            {"agent/mcp", "agent/session", "agent/tools", "policy", "policy/typo", "policy/untrusted"},
 	"agent/tools/builtin":           {"agent/tools", "agent/tools/*", "policy"},
@@ -171,7 +174,7 @@ var homes = map[string][]string{
 	"github.com/modelcontextprotocol":   {"agent/mcp"},
 	"github.com/moby/moby":              {"agent/workspace/docker"},
 	"golang.org/x/net/bpf":              {"agent/workspace/seccomp"},
-	"github.com/sourcegraph/jsonrpc2":   {"agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
+	"github.com/sourcegraph/jsonrpc2":   {"agent/lsp", "agent/lsp/lsptest", "agent/workspace", "agent/workspace/forward", "agent/workspace/host"},
 	"github.com/alecthomas/kong":        {"cmd/handrail", "cmd/terminal"},
 	"github.com/getkin/kin-openapi":     {"bot/ghapp/ghtest/ghcheck"},
 	"github.com/rogpeppe/go-internal":   {"cmd/handrail", "agent/deps", "agent/tools", "agent/tools/builtin", "agent/patch", "agent/llm/toolcall", "agent/project/image", "agent/testrun", "gitops", "policy", "bot/render", "bot/command", "bot/reviewer"},
@@ -324,7 +327,7 @@ func TestArrows(t *testing.T) {
 
 // testOnly are the packages that no program links: conformance suites, and the
 // parts of the doubles that the demo does not need.
-var testOnly = []string{"agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
+var testOnly = []string{"agent/lsp/lsptest", "agent/llm/llmcheck", "agent/llm/llmcheck", "agent/tools/toolstest", "agent/workspace/workspacetest", "bot/ghapp/ghtest/ghcheck", "bot/ghapp/ghtest/graphql", "bot/ghapp/ghtest/webflow", "bot/store/storetest", "cmd/telemetry/telemetrytest", "policy/untrusted/githubcheck"}
 
 // Of what tests need, only the small GitHub and the scripted model are in the
 // program, for the demo.

@@ -38,6 +38,7 @@ var effects = map[string]string{
 	"policy.mcp.servers": "serve_mcp", "policy.mcp.hosts": "TestMCPServersAtURLs", "policy.setup.propose": "TestProposal", "policy.setup.approval": "TestProposal",
 	"metrics.listen": "TestMetrics", "traces.endpoint": "TestTracesOfASession", "traces.content": "TestTracesContent",
 	"dashboard.listen": "TestDashboardActs", "dashboard.url": "TestLogin", "dashboard.client_id": "TestLogin", "dashboard.operators": "TestOperators",
+	"policy.language_servers.name": "TestLanguageServers", "policy.language_servers.command": "TestCodeAnswers", "policy.language_servers.extensions": "TestCodeAnswers",
 	"policy.setup.commands": "run_setup", "policy.setup.files": "run_setup", "policy.setup.network": "TestSetUpOnce", "policy.setup.caches": "TestSetUpCaches", "policy.setup.hosts": "TestMergeSetUpHosts", "policy.setup.presets": "TestSetUpReaches",
 
 	"policy.workspace.engine": "TestMerge", "policy.workspace.image": "TestMerge", "policy.workspace.images": "TestMerge", "policy.workspace.pull": "TestPulls", "policy.workspace.toolchains": "TestToolchains", "policy.workspace.network": "TestWalled", "policy.workspace.hosts": "TestReaches", "policy.workspace.presets": "TestReaches", "policy.workspace.inside": "TestReaches", "policy.workspace.paths": "run_paths", "policy.workspace.unlimited": "TestMustLimit",

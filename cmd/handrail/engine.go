@@ -93,6 +93,7 @@ func (p engineParts) agent(need work.Need) (agent.Config, error) {
 	kit.Model, kit.Context, kit.Tests, kit.Shelled = m, p.context, need.Tests, need.Shell
 	kit.Output, kit.Refuse, kit.Lacks = need.Output, need.Refuse, need.Lacks
 	kit.Servers, kit.Nonce, kit.Answered = need.Servers, need.Nonce, need.Answered
+	kit.Code, kit.Languages = ws, need.Languages
 	kit.Redact = func(text string) string { text, _ = p.secrets.Redactor.Redact(text); return text }
 	kit.LongCommands = need.Rules.LongRunningCommands //control:long-commands
 	out.Tools = builtin.Tools(kit)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/handrail-bot/handrail/agent/llm/llmcheck"
 	"github.com/handrail-bot/handrail/agent/llm/llmtest"
+	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
 )
 
 func TestMain(m *testing.M) {
@@ -25,6 +26,7 @@ func TestMain(m *testing.M) {
 		"handrail-crash":  func() { os.Exit(crashChild()) },
 		"handrail-serve":  func() { os.Exit(storyServe()) },
 		"handrail-action": func() { os.Exit(storyAction()) },
+		"fake-lsp":        func() { (&lsptest.Server{Ext: ".rs"}).Serve(stdio{os.Stdin, os.Stdout}) },
 	})
 }
 

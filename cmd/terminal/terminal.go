@@ -281,7 +281,7 @@ func (t *Terminal) note(n *session.Note) (out []string) {
 		for _, label := range n.Labels() {
 			out = append(out, l.line(l.in(dim, "  with its files: "+untrusted.EscapeLine(label))))
 		}
-	case session.NoteTodo, session.NoteRefused, session.NoteTests: // the "you" in it is the model
+	case session.NoteTodo, session.NoteRefused, session.NoteTests, session.NoteProblems: // the "you" in it is the model
 		out = append(out, l.line(l.in(yellow, "! sent back to the model: "+untrusted.EscapeLine(firstLineOf(n.Text)))))
 	default:
 		out = append(out, l.line(l.in(yellow, "! "+untrusted.EscapeLine(firstLineOf(n.Text)))))

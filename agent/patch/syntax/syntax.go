@@ -61,6 +61,16 @@ func Check(name, text string) error {
 	return fault
 }
 
+// Fault is [Check] with the parts of the fault, both counted from 1. The reason is "" if there is
+// none, and the column 0 if it is unknown.
+func Fault(name, text string) (line, column int, reason string) {
+	var f *fault
+	if !errors.As(Check(name, text), &f) {
+		return 0, 0, ""
+	}
+	return f.Line, f.Column, f.Reason
+}
+
 // Parsed reports whether a parser checks files of this name. Without a fault, the
 // text is then certainly in the language.
 func Parsed(name string) bool {

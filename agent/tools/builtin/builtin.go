@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/tools/code"
 	"github.com/handrail-bot/handrail/agent/tools/edit"
 	"github.com/handrail-bot/handrail/agent/tools/file"
 	"github.com/handrail-bot/handrail/agent/tools/report"
@@ -17,7 +18,7 @@ import (
 // Tools returns the tools that cfg supports, in the order in which they are offered.
 func Tools(cfg tools.Config) []tools.Tool {
 	k := tools.NewKit(cfg)
-	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), shell.Tools(k), talk.Tools(k),
+	all := slices.Concat(file.Tools(k), edit.Tools(k), search.Tools(k), code.Tools(k), shell.Tools(k), talk.Tools(k),
 		report.Tools(k), served.Tools(k))
 	return slices.DeleteFunc(all, func(t tools.Tool) bool { return t == nil })
 }

@@ -35,12 +35,16 @@ func listDefinitions(k *tools.Kit) tools.Tool {
 	at := tools.PathParam("The root when absent.", false)
 	at.Aliases = append(at.Aliases, "dir", "directory", "folder", "dir_path", "target_directory")
 	d := definer{k}
+	outlines := []string{"get_document_symbols", "document_symbols"}
+	if len(k.Languages) > 0 {
+		outlines = nil // a language server answers
+	}
 	return tools.New(tools.Sheet{Name: "list_code_definition_names", Doc: definitionsDoc, Kind: policy.Read,
-		Aliases: []string{
+		Aliases: append(outlines,
 			"list_code_definitions", "list_definitions", "get_outline", "file_outline", "outline", "code_outline",
-			"get_file_outline", "list_symbols", "get_symbols_overview", "get_document_symbols", "document_symbols",
+			"get_file_outline", "list_symbols", "get_symbols_overview",
 			"view_code_outline",
-		},
+		),
 		Params: []tools.Param{
 			at,
 			{Name: "glob", Aliases: []string{"file_pattern", "pattern", "include", "file_glob"}},

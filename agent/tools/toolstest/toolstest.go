@@ -65,7 +65,7 @@ func Open(t testing.TB, files map[string]string) *Bench {
 	})
 	kept := map[string]string{}
 	list, err := tools.NewRegistry(builtin.Tools(tools.Config{
-		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Root: ws.Root(), Name: "demo-project",
+		Files: ws, Search: ws, Shell: ws, Changes: ws, Start: ws, Code: ws, Root: ws.Root(), Name: "demo-project",
 		Redact: func(text string) string { return strings.ReplaceAll(text, "BEGIN\nhidden\nEND", "[gone]") },
 		Output: func(_ context.Context, handle string) (string, bool, error) {
 			return kept[handle], kept[handle] != "", nil

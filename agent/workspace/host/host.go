@@ -63,6 +63,7 @@ type host struct {
 	procs   *processes
 	shell   *shell
 	progs   programs
+	servers servers
 	way     wayOut
 	watch   *watch.Watch // set before base is known
 	past    gitdir.Maker // guarded by the shell's queue
@@ -116,6 +117,7 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, cfg Config) error {
 	}
 	h.stops = nil
 	h.mu.Unlock()
+	h.servers.close()
 	h.progs.stopAll(h)
 	h.way.close()
 	h.work.Wait()
@@ -164,6 +166,7 @@ func newHost(cfg Config) (*host, error) {
 	h.past = gitdir.Maker{Root: root, Past: cfg.Git}
 	h.shell = newShell(h)
 	h.progs.running = map[uint64]*program{}
+	h.servers.begin(h)
 	return h, nil
 }
 
@@ -298,6 +301,16 @@ func (h *host) do(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 		return gitdir.Strays(h.root, h.found), nil
 	case workspace.MethodStart:
 		return with(req, func(p workspace.StartParams) (any, error) { return nil, h.startProgram(ctx, p) })
+	case workspace.MethodLanguages:
+		return with(req, func(c []workspace.LanguageServer) ([]workspace.Language, error) {
+			return h.servers.languages(ctx, c)
+		})
+	case workspace.MethodCode:
+		return with(req, func(q workspace.CodeQuery) (workspace.CodeAnswer, error) { return h.servers.code(ctx, q) })
+	case workspace.MethodProblems:
+		return with(req, func(q workspace.ProblemsQuery) ([]workspace.FileProblems, error) {
+			return h.servers.problems(ctx, q)
+		})
 	case workspace.MethodListen:
 		return nil, h.way.begin(ctx, h)
 	case workspace.MethodDown:

@@ -83,3 +83,17 @@ func children(pid int) (pids []int, ok bool) {
 	}
 	return pids, true
 }
+
+// residentOf returns the resident memory of a process, in bytes.
+func residentOf(pid int) int64 {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
+	if err != nil {
+		return 0
+	}
+	f := strings.Fields(string(text))
+	if len(f) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(f[1], 10, 64) // 0 if it is no number
+	return pages * int64(os.Getpagesize())
+}

@@ -233,6 +233,7 @@ func (h *host) run(ctx context.Context, id jsonrpc2.ID, c workspace.Command) (wo
 		_ = h.conn.Notify(ctx, workspace.MethodProgress, workspace.ProgressParams{ID: id.Num, Text: text})
 	}}
 	res, err := h.shell.run(ctx, c, dir, out)
+	h.servers.ran()
 	h.procs.reap()
 	return res, err
 }

@@ -46,12 +46,32 @@ func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error 
 	if err := h.mayRun(ctx, ""); err != nil {
 		return err
 	}
+	pr, out, err := h.spawn(p.Program, dir)
+	if err != nil {
+		return err
+	}
+	h.progs.mu.Lock()
+	defer h.progs.mu.Unlock()
+	if h.progs.running == nil || ctx.Err() != nil {
+		h.procs.killAll(pr.family())
+		_ = h.ended(pr, out)
+		return workspace.ErrGone
+	}
+	h.progs.running[p.ID] = pr
+	//nolint:contextcheck // the program outlives the request that started it
+	h.work.Go(func() { h.follow(p.ID, pr, out) })
+	return nil
+}
+
+// spawn starts a program in a directory, with pipes for its input and output. The caller calls
+// [host.ended] once it has no more use for it.
+func (h *host) spawn(p workspace.Program, dir string) (*program, *os.File, error) {
 	var pp pipes
 	defer pp.closeChild()
 	inR, inW := pp.pipe()
 	outR, outW := pp.pipe()
 	if pp.err != nil {
-		return errors.Join(fmt.Errorf("start program: %w", pp.err), pp.closeAll())
+		return nil, nil, errors.Join(fmt.Errorf("start program: %w", pp.err), pp.closeAll())
 	}
 	pr := &program{mark: rand.Text(), stdin: inW, ended: make(chan struct{})}
 	pr.cmd = exec.Command(p.Argv[0], p.Argv[1:]...)
@@ -62,19 +82,21 @@ func (h *host) startProgram(ctx context.Context, p workspace.StartParams) error 
 	}
 	pr.cmd.Stdin, pr.cmd.Stdout = inR, outW
 	pr.cmd.SysProcAttr = newSession()
-	h.progs.mu.Lock()
-	defer h.progs.mu.Unlock()
-	if h.progs.running == nil || ctx.Err() != nil {
-		return errors.Join(workspace.ErrGone, pp.closeAll())
-	}
 	if err := h.procs.start(pr.cmd, pr.mark); err != nil {
-		return errors.Join(fmt.Errorf("start program: %w", err), pp.closeAll())
+		return nil, nil, errors.Join(fmt.Errorf("start program: %w", err), pp.closeAll())
 	}
 	pp.child = append(pp.child, inR, outW)
-	h.progs.running[p.ID] = pr
-	//nolint:contextcheck // the program outlives the request that started it
-	h.work.Go(func() { h.follow(p.ID, pr, outR) })
-	return nil
+	return pr, outR, nil
+}
+
+// ended waits for the end of a program, ends its family and closes its pipes.
+func (h *host) ended(pr *program, out *os.File) error {
+	err := pr.cmd.Wait()
+	h.procs.forget(pr.cmd.Process.Pid)
+	h.procs.killAll(pr.family())
+	out.Close()
+	pr.stdin.Close()
+	return err
 }
 
 // follow sends a program's output until it ends.

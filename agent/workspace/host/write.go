@@ -39,6 +39,7 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 		}
 		mode, fresh = info.Mode().Perm(), info.Size() == 0
 	}
+	h.servers.willWrite(rel)
 	dir := path.Dir(rel)
 	if err := h.root.MkdirAll(dir, 0o755); err != nil {
 		return h.explainFull(rootError(err), dir)
@@ -51,6 +52,7 @@ func (h *host) write(ctx context.Context, p string, data []byte) error {
 		return errors.Join(rootError(err), h.root.Remove(tmp))
 	}
 	h.watch.Wrote(int64(len(data)))
+	h.servers.wrote(ctx, rel)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	made := h.wrote[rel] || fresh
@@ -164,6 +166,7 @@ func (h *host) remove(ctx context.Context, p string) error {
 	if err := h.root.Remove(rel); err != nil {
 		return rootError(err)
 	}
+	h.servers.wrote(ctx, rel)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.wrote, path.Join(dir, path.Base(rel)))

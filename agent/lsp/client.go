@@ -1,0 +1,427 @@
+// Package lsp speaks with language servers. It knows the protocol and no workspace: a server
+// is a stream of bytes, and a document is a path with a text that the caller provides.
+//
+// Two contracts make its answers reliable. A [Diagnosis] says if it is about the text that
+// the server was last given; what is not fresh is not to be shown as true. And an answer across
+// files is asked for only after the server has ended its announced work, see
+// [Client.Ready]; the caller compares it with a search for the word.
+//
+//	client.go       the connection: handshake, calls, requests of the server
+//	documents.go    texts with versions, and files that changed
+//	diagnostics.go  freshness
+//	navigate.go     definitions, references, symbols, hierarchies
+//	position.go     columns in the encoding of the server
+//	known.go        the servers that are known by name
+//
+// The servers run code of the project and are not trusted: sizes and counts are bounded.
+package lsp
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// Config configures a client. Root is the absolute path of the server's root.
+type Config struct {
+	Root   string
+	Server Server
+}
+
+// ErrSilent means that the server did not answer in time.
+var ErrSilent = errors.New("the language server did not answer in time")
+
+// ErrLacks means that the server does not have a feature.
+var ErrLacks = errors.New("the language server does not have this")
+
+// Client is a connection to one server. It is safe for concurrent use.
+type Client struct {
+	cfg  Config
+	rpc  *jsonrpc2.Conn
+	work sync.WaitGroup // answers to requests of the server
+	enc  encoding
+	caps capabilities
+
+	mu      sync.Mutex
+	docs    map[string]*document
+	pushed  map[string]pushed
+	busy    map[string]bool // tokens of work in progress
+	worked  bool            // some work has ended
+	pulls   bool            // diagnostics are asked for
+	changed chan struct{}   // closed and replaced at each message of the server
+	began   time.Time
+}
+
+// capabilities are the features of a server that are asked for.
+type capabilities struct {
+	PositionEncoding        string          `json:"positionEncoding"`
+	DefinitionProvider      json.RawMessage `json:"definitionProvider"`
+	ReferencesProvider      json.RawMessage `json:"referencesProvider"`
+	ImplementationProvider  json.RawMessage `json:"implementationProvider"`
+	HoverProvider           json.RawMessage `json:"hoverProvider"`
+	DocumentSymbolProvider  json.RawMessage `json:"documentSymbolProvider"`
+	WorkspaceSymbolProvider json.RawMessage `json:"workspaceSymbolProvider"`
+	CallHierarchyProvider   json.RawMessage `json:"callHierarchyProvider"`
+	TypeHierarchyProvider   json.RawMessage `json:"typeHierarchyProvider"`
+	DiagnosticProvider      json.RawMessage `json:"diagnosticProvider"`
+}
+
+func has(provider json.RawMessage) bool {
+	s := string(provider)
+	return s != "" && s != "null" && s != "false"
+}
+
+// startTime is the time limit of the handshake, callTime that of a request.
+const (
+	startTime = 30 * time.Second
+	callTime  = 20 * time.Second
+)
+
+// Start greets the server at the other end of conn. On failure it closes conn.
+func Start(ctx context.Context, conn io.ReadWriteCloser, cfg Config) (*Client, error) {
+	c := &Client{
+		cfg:     cfg,
+		docs:    map[string]*document{},
+		pushed:  map[string]pushed{},
+		busy:    map[string]bool{},
+		changed: make(chan struct{}),
+	}
+	ready := make(chan struct{})
+	c.rpc = jsonrpc2.NewConn(context.WithoutCancel(ctx), &frames{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)},
+		handlerFunc(func(ctx context.Context, req *jsonrpc2.Request) {
+			<-ready
+			c.handle(ctx, req)
+		}), jsonrpc2.SetLogger(silent{}))
+	close(ready)
+	err := c.greet(ctx)
+	if err != nil {
+		c.Close()
+		return nil, fmt.Errorf("start %s: %w", cfg.Server.Name, err)
+	}
+	return c, nil
+}
+
+func (c *Client) greet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	folder := map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}
+	var res struct {
+		Capabilities capabilities `json:"capabilities"`
+	}
+	err := c.rpc.Call(ctx, "initialize", map[string]any{
+		"processId":             os.Getpid(),
+		"rootUri":               uriOf(c.cfg.Root),
+		"workspaceFolders":      []any{folder},
+		"capabilities":          offered,
+		"initializationOptions": c.cfg.Server.Options,
+	}, &res)
+	if err != nil {
+		return silence(ctx, err)
+	}
+	c.caps = res.Capabilities
+	if c.enc, err = encodingOf(c.caps.PositionEncoding); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.pulls, c.began = has(c.caps.DiagnosticProvider), time.Now()
+	c.mu.Unlock()
+	if err := c.rpc.Notify(ctx, "initialized", struct{}{}); err != nil {
+		return err
+	}
+	return c.rpc.Notify(ctx, "workspace/didChangeConfiguration", map[string]any{"settings": c.cfg.Server.Settings})
+}
+
+// offered are the abilities of this client.
+var offered = json.RawMessage(`{"general":{"positionEncodings":["utf-8","utf-16"]},
+"window":{"workDoneProgress":true},
+"workspace":{"configuration":true,"workspaceFolders":true,"didChangeWatchedFiles":{"dynamicRegistration":true},
+"diagnostics":{"refreshSupport":true},"symbol":{}},
+"textDocument":{"synchronization":{},"publishDiagnostics":{"versionSupport":true},
+"diagnostic":{"dynamicRegistration":true},"definition":{"linkSupport":true},"implementation":{"linkSupport":true},
+"references":{},"callHierarchy":{},"typeHierarchy":{},
+"hover":{"contentFormat":["markdown","plaintext"]},
+"documentSymbol":{"hierarchicalDocumentSymbolSupport":true}}}`)
+
+// Gone returns a channel that is closed when the connection has ended.
+func (c *Client) Gone() <-chan struct{} { return c.rpc.DisconnectNotify() }
+
+// Close ends the connection. The caller ends the process.
+func (c *Client) Close() {
+	_ = c.rpc.Close() // an error means that it has ended already
+	<-c.rpc.DisconnectNotify()
+	c.work.Wait()
+}
+
+// Codes that ask for a repetition.
+const (
+	contentModified = -32801
+	serverCancelled = -32802
+)
+
+// call makes a request. A request that the server drops because it is changing its mind is made
+// again.
+func (c *Client) call(ctx context.Context, method string, params, result any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	for try := 1; ; try++ {
+		err := c.rpc.Call(ctx, method, params, result)
+		var e *jsonrpc2.Error
+		if !errors.As(err, &e) || e.Code != contentModified && e.Code != serverCancelled || try > 8 {
+			return silence(ctx, err)
+		}
+		if err := pause(ctx, time.Duration(try)*50*time.Millisecond); err != nil {
+			return silence(ctx, err)
+		}
+	}
+}
+
+// silence names the timeout of a request.
+func silence(ctx context.Context, err error) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrSilent, err)
+	}
+	return err
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+type handlerFunc func(context.Context, *jsonrpc2.Request)
+
+func (f handlerFunc) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) { f(ctx, r) }
+
+// handle runs on the reading goroutine: notifications are taken in their order, requests are
+// answered beside it.
+func (c *Client) handle(ctx context.Context, req *jsonrpc2.Request) {
+	params := json.RawMessage("null")
+	if req.Params != nil {
+		params = *req.Params
+	}
+	if !req.Notif {
+		c.work.Go(func() { c.answer(ctx, req.ID, req.Method, params) })
+		return
+	}
+	switch req.Method {
+	case "textDocument/publishDiagnostics":
+		c.publish(params)
+	case "$/progress":
+		c.progress(params)
+	}
+}
+
+// answer answers a request of the server: some servers wait for each of them.
+func (c *Client) answer(ctx context.Context, id jsonrpc2.ID, method string, params json.RawMessage) {
+	var result any
+	switch method {
+	case "workspace/configuration":
+		result = c.configuration(params)
+	case "client/registerCapability":
+		c.register(params)
+	case "workspace/applyEdit":
+		result = map[string]any{"applied": false} //control:servers-edit-nothing
+	case "workspace/workspaceFolders":
+		result = []any{map[string]any{"uri": uriOf(c.cfg.Root), "name": filepath.Base(c.cfg.Root)}}
+	case "window/showDocument":
+		result = map[string]any{"success": false}
+	case "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
+		"workspace/diagnostic/refresh", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
+		"workspace/codeLens/refresh", "workspace/foldingRange/refresh", "workspace/inlineValue/refresh":
+	default:
+		_ = c.rpc.ReplyWithError(ctx, id, &jsonrpc2.Error{Code: jsonrpc2.CodeMethodNotFound, Message: method})
+		return
+	}
+	_ = c.rpc.Reply(ctx, id, result) // fails only if the server is gone
+}
+
+// configuration returns one value for each section asked for.
+func (c *Client) configuration(params json.RawMessage) []any {
+	var p struct {
+		Items []struct {
+			Section string `json:"section"`
+		} `json:"items"`
+	}
+	_ = json.Unmarshal(params, &p) // no items, no values
+	out := make([]any, len(p.Items))
+	for i, item := range p.Items {
+		var at any
+		_ = json.Unmarshal(c.cfg.Server.Settings, &at) // none: null
+		if item.Section != "" {
+			for name := range strings.SplitSeq(item.Section, ".") {
+				m, _ := at.(map[string]any)
+				at = m[name]
+			}
+		}
+		out[i] = at
+	}
+	return out
+}
+
+func (c *Client) register(params json.RawMessage) {
+	var p struct {
+		Registrations []struct {
+			Method string `json:"method"`
+		} `json:"registrations"`
+	}
+	_ = json.Unmarshal(params, &p)
+	for _, r := range p.Registrations {
+		if r.Method == "textDocument/diagnostic" {
+			c.mu.Lock()
+			c.pulls = true
+			c.mu.Unlock()
+		}
+	}
+}
+
+// maxBusy is the maximum number of kinds of work in progress that are followed.
+const maxBusy = 1000
+
+func (c *Client) progress(params json.RawMessage) {
+	var p struct {
+		Token json.RawMessage `json:"token"`
+		Value struct {
+			Kind string `json:"kind"`
+		} `json:"value"`
+	}
+	if json.Unmarshal(params, &p) != nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case p.Value.Kind == "begin" && len(c.busy) < maxBusy:
+		c.busy[string(p.Token)] = true
+	case p.Value.Kind == "end":
+		delete(c.busy, string(p.Token))
+		c.worked = true
+	}
+	c.wake()
+}
+
+// wake tells the waiting that something has changed. The caller holds c.mu.
+func (c *Client) wake() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// grace is the time in which a server announces its first work.
+const grace = 700 * time.Millisecond
+
+// Ready waits until the server has ended the work that it announced. It returns false if the
+// time is up before.
+func (c *Client) Ready(ctx context.Context, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	for {
+		c.mu.Lock()
+		idle, changed := len(c.busy) == 0, c.changed
+		left := grace - time.Since(c.began)
+		if c.worked {
+			left = 0
+		}
+		c.mu.Unlock()
+		if idle && left <= 0 {
+			return true
+		}
+		if !idle {
+			left = within
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-changed:
+		case <-t.C:
+		case <-c.Gone():
+			t.Stop()
+			return false
+		case <-ctx.Done():
+			t.Stop()
+			return false
+		}
+		t.Stop()
+	}
+}
+
+func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+
+// pathOf returns the path of a URI of a file, or "".
+func pathOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || !filepath.IsAbs(u.Path) {
+		return ""
+	}
+	return filepath.Clean(u.Path)
+}
+
+type silent struct{}
+
+// Printf drops the messages of the library: errors are returned, too.
+func (silent) Printf(string, ...any) {}
+
+// maxMessage is the maximum size in bytes of a message from a server.
+const maxMessage = 32 << 20
+
+// frames reads and writes messages with their header.
+type frames struct {
+	conn io.ReadWriteCloser
+	in   *bufio.Reader
+}
+
+// WriteObject implements [jsonrpc2.ObjectStream].
+func (f *frames) WriteObject(v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = f.conn.Write(fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(data), data))
+	return err
+}
+
+// ReadObject implements [jsonrpc2.ObjectStream]. It refuses messages above [maxMessage].
+func (f *frames) ReadObject(v any) error {
+	size := -1
+	for {
+		line, err := f.in.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		text := strings.TrimSpace(string(line))
+		if text == "" {
+			break
+		}
+		if name, value, ok := strings.Cut(text, ":"); ok && strings.EqualFold(name, "Content-Length") {
+			if size, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
+				return fmt.Errorf("read header of message: %w", err)
+			}
+		}
+	}
+	if size < 0 || size > maxMessage { //control:server-message-size
+		return fmt.Errorf("read message: its length is %d, and at most %d bytes are taken", size, maxMessage)
+	}
+	data := make([]byte, size)
+	if _, err := io.ReadFull(f.in, data); err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// Close implements [jsonrpc2.ObjectStream].
+func (f *frames) Close() error { return f.conn.Close() }

@@ -1,0 +1,259 @@
+package lsp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/lsp"
+	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
+)
+
+// bench is a client of a fake server on some files.
+type bench struct {
+	*testing.T
+	*lsp.Client
+	dir string
+}
+
+func open(t *testing.T, lies string, files map[string]string) bench {
+	t.Helper()
+	b, err := try(t, lies, files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func try(t *testing.T, lies string, files map[string]string) (bench, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	near, far := net.Pipe()
+	server := &lsptest.Server{Lies: lies}
+	served := make(chan struct{})
+	go func() { defer close(served); server.Serve(far) }()
+	c, err := lsp.Start(t.Context(), near, lsp.Config{
+		Root:   dir,
+		Server: lsp.Server{Name: "fake", Languages: map[string]string{".x": "x"}, Settings: []byte(`{"a":{"b":7}}`)},
+	})
+	t.Cleanup(func() {
+		if c != nil {
+			c.Close()
+		}
+		<-served
+	})
+	return bench{t, c, dir}, err
+}
+
+func (b bench) path(name string) string { return filepath.Join(b.dir, name) }
+
+func (b bench) sync(name, text string) {
+	b.Helper()
+	if err := b.Sync(b.Context(), b.path(name), []byte(text)); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// find returns the answer to a question as "name:line".
+func (b bench) find(ask lsp.Ask, name string, line, at int) string {
+	b.Helper()
+	places, err := b.Find(b.Context(), ask, b.path(name), lsp.Position{Line: line, Byte: at})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out []string
+	for _, p := range places {
+		out = append(out, fmt.Sprintf("%s:%d", filepath.Base(p.Path), p.Line+1))
+	}
+	return strings.Join(out, " ")
+}
+
+var two = map[string]string{"a.x": "func Hub\nHub\n", "b.x": "\nuse Hub\n"}
+
+func TestNavigation(t *testing.T) {
+	for _, lies := range []string{"", lsptest.Asks, lsptest.Modified, lsptest.UTF8} {
+		t.Run(lies, func(t *testing.T) {
+			b := open(t, lies, two)
+			b.sync("a.x", two["a.x"])
+			if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
+				t.Errorf("definition is %q", got)
+			}
+			if got := b.find(lsp.Declared, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
+				t.Errorf("references are %q", got)
+			}
+			if got, err := b.Symbols(t.Context(), b.path("a.x")); err != nil || len(got) != 1 || got[0].Name != "Hub" {
+				t.Errorf("symbols are %+v, %v", got, err)
+			}
+			if got, err := b.Search(t.Context(), "Hub"); err != nil || len(got) != 1 || got[0].Path != b.path("a.x") {
+				t.Errorf("index has %+v, %v", got, err)
+			}
+			if got, err := b.Hover(t.Context(), b.path("a.x"), lsp.Position{Byte: 5}); err != nil ||
+				got != "```go\nfunc Hub\n```" {
+				t.Errorf("hover is %q, %v", got, err)
+			}
+			if _, _, err := b.Hierarchy(t.Context(), "subtypes", b.path("a.x"), lsp.Position{}, 1, 9); !errors.Is(err, lsp.ErrLacks) {
+				t.Errorf("a hierarchy that the server does not have: %v", err)
+			}
+		})
+	}
+}
+
+// TestEncodings: a character beyond ASCII stands in front of the name, and one beyond the basic
+// plane.
+func TestEncodings(t *testing.T) {
+	const text = "ä 𐐀 Hub BROKEN\nfunc Hub\n"
+	for _, lies := range []string{"", lsptest.UTF8} {
+		b := open(t, lies, map[string]string{"a.x": text})
+		b.sync("a.x", text)
+		if got := b.find(lsp.Definition, "a.x", 0, strings.Index(text, "Hub")); got != "a.x:2" {
+			t.Errorf("%s: definition is %q", lies, got)
+		}
+		got := b.Diagnose(t.Context(), b.path("a.x"), 2*time.Second)
+		if len(got.Items) != 1 || got.Items[0].Column != strings.Index(text, "BROKEN")+1 {
+			t.Errorf("%s: diagnosis is %+v", lies, got)
+		}
+	}
+	if _, err := try(t, lsptest.UTF7, nil); err == nil || !strings.Contains(err.Error(), "utf-7") {
+		t.Errorf("an encoding that was not offered: %v", err)
+	}
+}
+
+// TestFreshness: an edit brings an error, and the next one takes it away. A list is shown only if
+// it is about the text of the last edit.
+func TestFreshness(t *testing.T) {
+	const good, bad = "x\n", "x\ny BROKEN\n"
+	brokenNow := lsp.Diagnosis{State: lsp.Fresh, Items: []lsp.Diagnostic{{
+		Line: 2, Column: 3, Severity: 1, Message: "undefined: BROKEN",
+	}}}
+	for _, test := range []struct {
+		lies   string
+		within time.Duration
+		want   [2]lsp.Diagnosis // after the bad edit, after the good one
+	}{
+		{"", 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Pull, 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Late, 5 * time.Second, [2]lsp.Diagnosis{brokenNow, {State: lsp.Fresh}}},
+		{lsptest.Late, 20 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Never, 50 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Stale, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Nameless, 100 * time.Millisecond, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Settling}}},
+		{lsptest.Beyond, 5 * time.Second, [2]lsp.Diagnosis{{State: lsp.Settling}, {State: lsp.Fresh}}},
+	} {
+		t.Run(test.lies, func(t *testing.T) {
+			b := open(t, test.lies, map[string]string{"a.x": good})
+			b.sync("a.x", good)
+			for i, text := range []string{bad, good} {
+				b.sync("a.x", text)
+				got := b.Diagnose(t.Context(), b.path("a.x"), test.within)
+				got.Why = ""
+				if d := cmp.Diff(test.want[i], got); d != "" {
+					t.Errorf("edit %d: %s", i+1, d)
+				}
+			}
+		})
+	}
+}
+
+// TestReady: the first answer across files waits for the work that the server announced.
+func TestReady(t *testing.T) {
+	b := open(t, lsptest.Busy, two)
+	b.sync("a.x", two["a.x"])
+	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2" {
+		t.Errorf("a server that is busy knows %q", got)
+	}
+	if b.Ready(t.Context(), time.Millisecond) {
+		t.Error("a server that is busy is ready")
+	}
+	if !b.Ready(t.Context(), 10*time.Second) {
+		t.Error("a server that has ended its work is not ready")
+	}
+	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2 b.x:2" {
+		t.Errorf("references are %q", got)
+	}
+}
+
+func TestSilence(t *testing.T) {
+	b := open(t, lsptest.Silent, two)
+	b.sync("a.x", two["a.x"])
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := b.Find(ctx, lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); !errors.Is(err, lsp.ErrSilent) {
+		t.Errorf("a server that says nothing: %v", err)
+	}
+}
+
+func TestCrash(t *testing.T) {
+	b := open(t, lsptest.Crash, two)
+	b.sync("a.x", two["a.x"])
+	if _, err := b.Find(t.Context(), lsp.References, b.path("a.x"), lsp.Position{Byte: 5}); err == nil {
+		t.Error("a server that ended has answered")
+	}
+	<-b.Gone()
+}
+
+// TestFiles: files that change on the disk are known after the server was told.
+func TestFiles(t *testing.T) {
+	b := open(t, "", two)
+	b.sync("a.x", two["a.x"])
+	if err := os.WriteFile(b.path("c.x"), []byte("Hub\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(b.path("b.x")), b.Watched(t.Context(), []lsp.Event{
+		{Path: b.path("b.x"), Kind: lsp.Deleted}, {Path: b.path("c.x"), Kind: lsp.Created},
+	})); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.find(lsp.References, "a.x", 0, 5); got != "a.x:1 a.x:2 c.x:1" {
+		t.Errorf("references are %q", got)
+	}
+	if err := b.Forget(t.Context(), b.path("a.x")); err != nil || len(b.Opened()) != 0 {
+		t.Errorf("a closed document is open: %v %v", b.Opened(), err)
+	}
+}
+
+func TestLongMessage(t *testing.T) {
+	for _, length := range []string{"-5", "99999999999"} {
+		near, far := net.Pipe()
+		go func() {
+			_, _ = far.Write([]byte("Content-Length: " + length + "\r\n\r\n"))
+			_, _ = io.Copy(io.Discard, far)
+		}()
+		if _, err := lsp.Start(t.Context(), near, lsp.Config{Root: "/", Server: lsp.Server{Name: "fake"}}); err == nil {
+			t.Errorf("a message of %s bytes was read", length)
+		}
+	}
+}
+
+// TestServersEditNothing: a server that asks for an edit is told that it was not made.
+func TestServersEditNothing(t *testing.T) {
+	b := open(t, lsptest.Asks, two)
+	b.sync("a.x", two["a.x"])
+	if got := b.find(lsp.Definition, "a.x", 1, 1); got != "a.x:1" {
+		t.Errorf("a server whose edit is refused answers %q", got)
+	}
+}
+
+func TestRootOf(t *testing.T) {
+	go1 := lsp.Configured("gopls", nil, nil)
+	has := map[string]bool{"/w/go.mod": true, "/w/sub/go.mod": true}
+	exists := func(dir, name string) bool { return has[filepath.Join(dir, name)] }
+	for file, want := range map[string]string{"/w/a.go": "/w", "/w/sub/x/a.go": "/w/sub", "/w/other/a.go": "/w"} {
+		if got := go1.RootOf("/w", file, exists); got != want {
+			t.Errorf("the root of %s is %s, want %s", file, got, want)
+		}
+	}
+}

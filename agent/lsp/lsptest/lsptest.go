@@ -1,0 +1,396 @@
+// Package lsptest is a language server small enough for tests. It finds definitions by the words
+// "func" and "def", references by whole words, and an error in each line with the word BROKEN, all in files that end in .x. It can
+// be told to lie in the ways of real servers.
+package lsptest
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+
+	"github.com/sourcegraph/jsonrpc2"
+)
+
+// The lies, and other behavior that a server may be told.
+const (
+	Late     = "late"     // diagnostics come 300 ms after the edit
+	Never    = "never"    // no diagnostics come
+	Stale    = "stale"    // those of the text before come, with its version
+	Nameless = "nameless" // they come without a version
+	Pull     = "pull"     // they are to be asked for
+	Beyond   = "beyond"   // they are in lines that the file does not have
+	Partial  = "partial"  // references are only looked for in open documents
+	Missing  = "missing"  // and the last one is never found
+	Crash    = "crash"    // the server ends at the first question after a start
+	Silent   = "silent"   // no question is answered
+	UTF8     = "utf8"     // columns are bytes, and that is said
+	UTF7     = "utf7"     // an encoding is said that was not offered
+	Modified = "modified" // each question has to be asked three times
+	Asks     = "asks"     // the server answers only after its own requests were answered
+	Busy     = "busy"     // it works for 300 ms first, and knows only open documents until then
+	Hungry   = "hungry"   // it takes 200 MB of memory
+)
+
+// Server is one server. Ended is called if it crashes; nil does nothing.
+type Server struct {
+	Lies  string // names with commas between
+	Ext   string // extension of its files; "" means .x
+	Ended func()
+
+	mu    sync.Mutex
+	conn  *jsonrpc2.Conn
+	root  string
+	docs  map[string]doc
+	known map[string]string // what was on the disk when the server was last told
+	ready time.Time
+	asked int
+	timer sync.WaitGroup
+	hoard []byte
+}
+
+type doc struct {
+	text    string
+	version int
+}
+
+func (s *Server) lies(name string) bool { return slices.Contains(strings.Split(s.Lies, ","), name) }
+
+// Serve serves a client until it hangs up.
+func (s *Server) Serve(conn io.ReadWriteCloser) {
+	s.docs = map[string]doc{}
+	stream := jsonrpc2.NewBufferedStream(buffered{bufio.NewReader(conn), conn}, jsonrpc2.VSCodeObjectCodec{})
+	ready := make(chan struct{})
+	s.conn = jsonrpc2.NewConn(context.Background(), stream, handler(func(ctx context.Context, r *jsonrpc2.Request) {
+		<-ready
+		s.handle(ctx, r)
+	}))
+	close(ready)
+	<-s.conn.DisconnectNotify()
+	s.timer.Wait()
+}
+
+type buffered struct {
+	io.Reader
+	io.WriteCloser
+}
+
+type handler func(context.Context, *jsonrpc2.Request)
+
+func (h handler) Handle(ctx context.Context, _ *jsonrpc2.Conn, r *jsonrpc2.Request) { h(ctx, r) }
+
+type params struct {
+	RootURI      string `json:"rootUri"`
+	Query        string `json:"query"`
+	TextDocument struct {
+		URI     string `json:"uri"`
+		Version int    `json:"version"`
+		Text    string `json:"text"`
+	} `json:"textDocument"`
+	Changes  []struct{ Text string } `json:"contentChanges"`
+	Position struct{ Line, Character int }
+	Item     struct {
+		Name string `json:"name"`
+	} `json:"item"`
+}
+
+func (s *Server) handle(ctx context.Context, r *jsonrpc2.Request) {
+	var p params
+	if r.Params != nil {
+		_ = json.Unmarshal(*r.Params, &p)
+	}
+	if !r.Notif && r.Method != "initialize" {
+		s.timer.Go(func() { s.question(ctx, r, p) })
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	path := pathOf(p.TextDocument.URI)
+	switch r.Method {
+	case "initialize":
+		s.root = pathOf(p.RootURI)
+		s.look()
+		_ = s.conn.Reply(ctx, r.ID, map[string]any{"capabilities": s.capabilities()})
+	case "initialized":
+		s.begin(ctx)
+	case "textDocument/didOpen":
+		s.docs[path] = doc{p.TextDocument.Text, p.TextDocument.Version}
+		s.push(ctx, path, doc{})
+	case "textDocument/didChange":
+		was := s.docs[path]
+		s.docs[path] = doc{p.Changes[0].Text, p.TextDocument.Version}
+		s.push(ctx, path, was)
+	case "textDocument/didClose":
+		delete(s.docs, path)
+	case "workspace/didChangeWatchedFiles":
+		s.look()
+	}
+}
+
+func (s *Server) capabilities() map[string]any {
+	out := map[string]any{
+		"definitionProvider": true, "referencesProvider": true, "implementationProvider": true, "hoverProvider": true,
+		"documentSymbolProvider": true, "workspaceSymbolProvider": true, "callHierarchyProvider": true,
+	}
+	switch {
+	case s.lies(UTF8):
+		out["positionEncoding"] = "utf-8"
+	case s.lies(UTF7):
+		out["positionEncoding"] = "utf-7"
+	}
+	if s.lies(Pull) {
+		out["diagnosticProvider"] = map[string]any{}
+	}
+	return out
+}
+
+// begin announces the server's first work.
+func (s *Server) begin(ctx context.Context) {
+	if s.lies(Hungry) {
+		s.hoard = make([]byte, 200<<20)
+		for i := range s.hoard {
+			s.hoard[i] = 1
+		}
+	}
+	if !s.lies(Busy) {
+		return
+	}
+	s.ready = time.Now().Add(300 * time.Millisecond)
+	say := func(kind string) {
+		_ = s.conn.Notify(ctx, "$/progress", map[string]any{"token": "index", "value": map[string]any{"kind": kind}})
+	}
+	say("begin")
+	s.timer.Go(func() {
+		time.Sleep(300 * time.Millisecond)
+		say("end")
+	})
+}
+
+// look reads the files of the root.
+func (s *Server) look() {
+	s.known = map[string]string{}
+	_ = filepath.WalkDir(s.root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && filepath.Ext(path) == cmp.Or(s.Ext, ".x") {
+			data, _ := os.ReadFile(path)
+			s.known[path] = string(data)
+		}
+		return nil
+	})
+}
+
+// push sends the diagnostics of a document.
+func (s *Server) push(ctx context.Context, path string, was doc) {
+	if s.lies(Pull) || s.lies(Never) {
+		return
+	}
+	d := s.docs[path]
+	if s.lies(Stale) && was.version > 0 {
+		d = was
+	}
+	send := func() {
+		m := map[string]any{"uri": uriOf(path), "diagnostics": s.broken(d.text)}
+		if !s.lies(Nameless) {
+			m["version"] = d.version
+		}
+		_ = s.conn.Notify(ctx, "textDocument/publishDiagnostics", m)
+	}
+	if s.lies(Late) {
+		s.timer.Go(func() {
+			time.Sleep(300 * time.Millisecond)
+			send()
+		})
+		return
+	}
+	send()
+}
+
+func (s *Server) broken(text string) []any {
+	out := []any{}
+	for n, line := range strings.Split(text, "\n") {
+		at := strings.Index(line, "BROKEN")
+		if at < 0 {
+			continue
+		}
+		if s.lies(Beyond) {
+			n += 1000
+		}
+		out = append(out, map[string]any{"range": s.span(n, line, at, 6), "severity": 1, "message": "undefined: BROKEN"})
+	}
+	return out
+}
+
+func (s *Server) span(n int, line string, at, length int) map[string]any {
+	end := at + length
+	if !s.lies(UTF8) {
+		at, end = len(utf16.Encode([]rune(line[:at]))), len(utf16.Encode([]rune(line[:end])))
+	}
+	return map[string]any{
+		"start": map[string]any{"line": n, "character": at}, "end": map[string]any{"line": n, "character": end},
+	}
+}
+
+// answers are the right answers to some requests of the server.
+var answers = map[string]string{
+	"workspace/configuration": "[7]", "workspace/applyEdit": `{"applied":false}`, "client/registerCapability": "null",
+}
+
+func (s *Server) question(ctx context.Context, r *jsonrpc2.Request, p params) {
+	if s.lies(Silent) {
+		return
+	}
+	s.mu.Lock()
+	s.asked++
+	n := s.asked
+	s.mu.Unlock()
+	switch {
+	case s.lies(Crash):
+		if s.Ended != nil {
+			s.Ended()
+		}
+		_ = s.conn.Close()
+		return
+	case s.lies(Modified) && n%3 != 0:
+		_ = s.conn.ReplyWithError(ctx, r.ID, &jsonrpc2.Error{Code: -32801, Message: "content modified"})
+		return
+	case s.lies(Asks):
+		for _, method := range []string{
+			"workspace/configuration", "client/registerCapability", "window/workDoneProgress/create",
+			"workspace/applyEdit", "workspace/workspaceFolders", "window/showMessageRequest",
+		} {
+			var got json.RawMessage
+			err := s.conn.Call(ctx, method, map[string]any{"items": []any{map[string]any{"section": "a.b"}}}, &got)
+			want, known := answers[method]
+			if err != nil || known && string(got) != want {
+				return // it waits for the right answer for ever
+			}
+		}
+	}
+	s.mu.Lock()
+	result := s.answer(r.Method, p)
+	s.mu.Unlock()
+	_ = s.conn.Reply(ctx, r.ID, result)
+}
+
+func (s *Server) answer(method string, p params) any {
+	path := pathOf(p.TextDocument.URI)
+	switch method {
+	case "textDocument/diagnostic":
+		return map[string]any{"kind": "full", "items": s.broken(s.docs[path].text)}
+	case "textDocument/documentSymbol":
+		return s.symbols(path, "")
+	case "workspace/symbol":
+		out := []any{}
+		for _, file := range s.files() {
+			for _, d := range s.symbols(file, p.Query) {
+				m := d.(map[string]any)
+				out = append(out, map[string]any{
+					"name": m["name"], "kind": m["kind"], "location": map[string]any{"uri": uriOf(file), "range": m["selectionRange"]},
+				})
+			}
+		}
+		return out
+	case "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls":
+		return []any{}
+	}
+	word := s.word(path, p.Position.Line, p.Position.Character)
+	if word == "" {
+		return nil
+	}
+	switch method {
+	case "textDocument/hover":
+		return map[string]any{"contents": map[string]any{"kind": "markdown", "value": "```go\nfunc " + word + "\n```"}}
+	case "textDocument/prepareCallHierarchy":
+		return []any{map[string]any{"name": word, "kind": 12, "uri": uriOf(path)}}
+	case "textDocument/references":
+		return s.places(`\b`+regexp.QuoteMeta(word)+`\b`, s.lies(Partial), s.lies(Missing))
+	case "textDocument/definition", "textDocument/implementation":
+		return s.places(`\b(?:func|def) +`+regexp.QuoteMeta(word)+`\b`, false, false)
+	}
+	return nil
+}
+
+// files returns the files that the server knows at this time.
+func (s *Server) files() (out []string) {
+	for path := range s.known {
+		out = append(out, path)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *Server) text(path string) string {
+	if d, ok := s.docs[path]; ok {
+		return d.text
+	}
+	return s.known[path]
+}
+
+func (s *Server) places(pattern string, openOnly, missing bool) []any {
+	re, out := regexp.MustCompile(pattern), []any{}
+	for _, path := range s.files() {
+		if _, open := s.docs[path]; !open && (openOnly || time.Now().Before(s.ready)) {
+			continue
+		}
+		for n, line := range strings.Split(s.text(path), "\n") {
+			for _, at := range re.FindAllStringIndex(line, -1) {
+				out = append(out, map[string]any{"uri": uriOf(path), "range": s.span(n, line, at[0], at[1]-at[0])})
+			}
+		}
+	}
+	if missing && len(out) > 0 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+func (s *Server) symbols(path, query string) []any {
+	out := []any{}
+	for n, line := range strings.Split(s.text(path), "\n") {
+		m := regexp.MustCompile(`\b(?:func|def) +(\w+)`).FindStringSubmatchIndex(line)
+		if m == nil || !strings.Contains(line[m[2]:m[3]], query) {
+			continue
+		}
+		name := s.span(n, line, m[2], m[3]-m[2])
+		out = append(out, map[string]any{"name": line[m[2]:m[3]], "kind": 12, "range": name, "selectionRange": name})
+	}
+	return out
+}
+
+func (s *Server) word(path string, line, column int) string {
+	lines := strings.Split(s.text(path), "\n")
+	if line >= len(lines) {
+		return ""
+	}
+	at, text := column, lines[line]
+	if !s.lies(UTF8) {
+		units := utf16.Encode([]rune(text))
+		at = len(string(utf16.Decode(units[:min(column, len(units))])))
+	}
+	for _, m := range regexp.MustCompile(`[\pL_]\w*`).FindAllStringIndex(text, -1) {
+		if m[0] <= at && at < m[1] {
+			return text[m[0]:m[1]]
+		}
+	}
+	return ""
+}
+
+func uriOf(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+
+func pathOf(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}

@@ -1,0 +1,166 @@
+package code
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/handrail-bot/handrail/agent/session"
+	"github.com/handrail-bot/handrail/agent/tools"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/policy"
+)
+
+// scripted answers each question in the same way.
+type scripted struct {
+	workspace.Files
+	workspace.Searcher
+	workspace.Shell
+	answer   workspace.CodeAnswer
+	problems []workspace.FileProblems
+	asked    []workspace.CodeQuery
+}
+
+func (s *scripted) Languages(context.Context, []workspace.LanguageServer) ([]workspace.Language, error) {
+	return nil, nil
+}
+
+func (s *scripted) Code(_ context.Context, q workspace.CodeQuery) (workspace.CodeAnswer, error) {
+	s.asked = append(s.asked, q)
+	return s.answer, nil
+}
+
+func (s *scripted) Problems(context.Context, workspace.ProblemsQuery) ([]workspace.FileProblems, error) {
+	return s.problems, nil
+}
+
+func (s *scripted) List(context.Context, string, bool, int) (workspace.Listing, error) {
+	return workspace.Listing{}, workspace.ErrNotFile
+}
+
+func (s *scripted) Read(_ context.Context, path string, _ ...workspace.Range) (workspace.File, error) {
+	return workspace.File{Path: path}, nil
+}
+
+func registry(t *testing.T, s *scripted, languages ...workspace.Language) *tools.Registry {
+	t.Helper()
+	r, err := tools.NewRegistry(Tools(tools.NewKit(tools.Config{
+		Files: s, Search: s, Shell: s, Code: s, Languages: languages,
+	}))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func run(t *testing.T, r *tools.Registry, name, arguments string) string {
+	t.Helper()
+	tool, ok := r.Find(name)
+	if !ok {
+		t.Fatalf("there is no tool %s", name)
+	}
+	res, err := tool.Run(t.Context(), session.Call{Name: name, Arguments: []byte(arguments)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Content
+}
+
+var goHere = workspace.Language{Server: "gopls", Extensions: []string{".go"}}
+
+func place(path string, line int, text string) workspace.CodeItem {
+	return workspace.CodeItem{Path: path, Line: line, Lines: []workspace.MatchLine{{N: line, Text: text, Hit: true}}}
+}
+
+// TestNotes: an answer that may be incomplete says so, and says where the name also stands.
+func TestNotes(t *testing.T) {
+	s := &scripted{answer: workspace.CodeAnswer{
+		Name:     "Hub",
+		Items:    []workspace.CodeItem{place("a.go", 3, "func Hub() {"), place("a.go", 9, "\tHub()"), place("b.go", 1, "Hub()")},
+		Left:     7,
+		More:     []workspace.FileLeft{{Path: "c.go", Count: 7}},
+		Also:     []workspace.CodeItem{{Path: "d.go", Line: 12}, {Path: "e.go", Line: 40}},
+		AlsoMore: 2,
+	}}
+	want := "── a.go ── (2)\n→ 3: func Hub() {\n→ 9: Hub()\n── b.go ── (1)\n→ 1: Hub()\n" +
+		"… and 7 more in 1 file: c.go (7)\n\n" +
+		"[This may be incomplete: the name also stands in d.go:12, e.go:40, and in 2 more files.]"
+	for _, call := range [][2]string{
+		{"find_references", `{"path":"a.go","symbolName":"Hub"}`},
+		{"find_usages", `{"file":"a.go","symbol":"Hub","line":3}`},
+		{"code", `{"what":"references","path":"a.go","symbolName":"Hub"}`},
+		{"code", `{"what":"find_references","path":"a.go","symbolName":"Hub"}`},
+	} {
+		if d := cmp.Diff(want, run(t, registry(t, s, goHere), call[0], call[1])); d != "" {
+			t.Errorf("%s: %s", call[0], d)
+		}
+	}
+}
+
+// TestBothDirections: without a direction a hierarchy is asked for in both.
+func TestBothDirections(t *testing.T) {
+	s := &scripted{answer: workspace.CodeAnswer{Name: "f", Items: []workspace.CodeItem{
+		{Path: "a.go", Line: 3, Kind: "function", Name: "g", Sites: []int{4, 5}},
+	}}}
+	want := "incoming:\n  function g  a.go:3, called in line 4, 5\noutgoing:\n  function g  a.go:3, called in line 4, 5\n"
+	if d := cmp.Diff(want, run(t, registry(t, s, goHere), "get_call_hierarchy", `{"path":"a.go","symbolName":"f","depth":9}`)); d != "" {
+		t.Error(d)
+	}
+	if len(s.asked) != 2 || s.asked[0].Direction != "incoming" || s.asked[1].Direction != "outgoing" || s.asked[0].Depth != 3 {
+		t.Errorf("asked was %+v", s.asked)
+	}
+}
+
+// TestOffered: models hear of the tools only if a language here has a server.
+func TestOffered(t *testing.T) {
+	for _, languages := range [][]workspace.Language{nil, {goHere}} {
+		r := registry(t, &scripted{}, languages...)
+		for _, spec := range r.Specs() {
+			if spec.Untold != (len(languages) == 0) {
+				t.Errorf("%s with %d languages: not announced is %t", spec.Name, len(languages), spec.Untold)
+			}
+			if spec.Small != (spec.Name == "code") {
+				t.Errorf("%s is only for small windows: %t", spec.Name, spec.Small)
+			}
+		}
+	}
+}
+
+// TestCheckers: the project's own checker is a command, which passes the gate.
+func TestCheckers(t *testing.T) {
+	for _, test := range []struct {
+		languages []workspace.Language
+		path      string
+		want      policy.Action
+	}{
+		{nil, "a b/x.go", policy.Action{Kind: policy.Execute, Command: "go vet ./'a b'"}},
+		{nil, "x.md", policy.Action{Kind: policy.Read}},
+		{[]workspace.Language{goHere}, "x.go", policy.Action{Kind: policy.Read}},
+	} {
+		tool, _ := registry(t, &scripted{}, test.languages...).Find("get_diagnostics")
+		got, err := tool.Intent(t.Context(), session.Call{Name: "get_diagnostics", Arguments: []byte(`{"path":"` + test.path + `"}`)})
+		if err != nil || got.Kind != test.want.Kind || got.Command != test.want.Command {
+			t.Errorf("%s: %+v, %v", test.path, got, err)
+		}
+	}
+}
+
+// TestOnlyFresh: no list is shown that may be about an earlier text.
+func TestOnlyFresh(t *testing.T) {
+	item := workspace.Problem{Line: 5, Column: 12, Severity: 1, Code: "TS2304", Message: "Cannot find name 'c'.", Text: "\tc()"}
+	s := &scripted{problems: []workspace.FileProblems{
+		{Path: "a.ts", State: "fresh", Source: "tsls", Items: []workspace.Problem{item, {Line: 7, Severity: 4}}},
+		{Path: "b.ts", State: "settling", Why: "it has not checked this text yet", Items: []workspace.Problem{item}},
+	}}
+	got := run(t, registry(t, s, workspace.Language{Server: "tsls", Extensions: []string{".ts"}}), "get_diagnostics", `{"path":"a.ts"}`)
+	want := "── a.ts ── (by tsls)\n→ 5:12 error TS2304: Cannot find name 'c'.\n  c()\n" +
+		"[b.ts: no answer: it has not checked this text yet.]\n"
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if strings.Count(got, "TS2304") != 1 {
+		t.Error("a list that is not fresh is shown")
+	}
+}

@@ -1,0 +1,559 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/lsp"
+	"github.com/handrail-bot/handrail/agent/workspace"
+	"github.com/handrail-bot/handrail/agent/workspace/outline"
+)
+
+// Limits of answers about code.
+const (
+	readyTime  = 20 * time.Second // for the first answer across files
+	maxAlso    = 5
+	maxTries   = 5 // occurrences of a name that are tried
+	maxOpened  = 30
+	shownAbove = 2 // lines around a place
+)
+
+// question is one question about code on its way.
+type question struct {
+	*servers
+	q      workspace.CodeQuery
+	v      *server
+	client *lsp.Client
+	text   []byte
+	abs    string
+	out    workspace.CodeAnswer
+}
+
+// code answers a question about code. That there is no answer is an answer, with its reason.
+func (s *servers) code(ctx context.Context, q workspace.CodeQuery) (workspace.CodeAnswer, error) {
+	if q.Ask == workspace.AskSymbol && q.Path == "" {
+		return s.everywhere(ctx, q)
+	}
+	rel, err := s.h.clean(q.Path)
+	if err != nil {
+		return workspace.CodeAnswer{}, err
+	}
+	text, err := survey{s.h}.source(rel)
+	if err != nil {
+		return workspace.CodeAnswer{}, err
+	}
+	for try := 1; ; try++ {
+		x := question{servers: s, q: q, text: text, abs: path.Join(s.h.cfg.Root, rel)}
+		x.out.Name = lastName(q.Name)
+		var why string
+		if x.v, why = s.serverFor(ctx, rel); why != "" {
+			x.out.Why = why
+			return x.out, nil
+		}
+		if x.client = x.v.client.Load(); x.client == nil {
+			continue // it has just ended: the next try starts it again, or says why not
+		}
+		x.out.Server = x.v.Name
+		if err = x.client.Sync(ctx, x.abs, text); err == nil {
+			err = x.ask(ctx)
+		}
+		if err == nil || try > 1 || !x.gone() {
+			return x.end(ctx, err)
+		}
+	}
+}
+
+// gone reports whether the server has ended.
+func (x *question) gone() bool {
+	select {
+	case <-x.client.Gone():
+		return true
+	default:
+		return false
+	}
+}
+
+// end turns a failure of the server into the reason for an answer without items.
+func (x *question) end(ctx context.Context, err error) (workspace.CodeAnswer, error) {
+	var wrong *nameError
+	switch {
+	case err == nil:
+	case errors.As(err, &wrong), ctx.Err() != nil:
+		return x.out, err
+	case errors.Is(err, lsp.ErrLacks):
+		x.out.Lacks, x.out.Why = true, fmt.Sprintf("the language server %s does not have this", x.v.Name)
+	case errors.Is(err, lsp.ErrSilent):
+		x.out.Why = fmt.Sprintf("the language server %s did not answer in time; it may still be indexing", x.v.Name)
+	default:
+		x.out.Why = fmt.Sprintf("the language server %s failed: %s", x.v.Name, shorten(err.Error()))
+	}
+	return x.out, nil
+}
+
+func shorten(s string) string {
+	if len(s) > 200 {
+		s = strings.ToValidUTF8(s[:200], "") + "…"
+	}
+	return s
+}
+
+func (x *question) ask(ctx context.Context) error {
+	x.waitFirst(ctx)
+	switch x.q.Ask {
+	case workspace.AskOutline:
+		return x.outline(ctx)
+	case workspace.AskSymbol:
+		return x.symbols(ctx, x.client)
+	}
+	places, err := x.positions(ctx)
+	if err != nil {
+		return err
+	}
+	for i, p := range places[:min(len(places), maxTries)] {
+		err = x.at(ctx, p)
+		found := len(x.out.Items) > 0 || x.out.Text != ""
+		if err != nil && (i > 0 || errors.Is(err, lsp.ErrLacks) || errors.Is(err, lsp.ErrSilent)) || found {
+			if found && len(places) > 1 {
+				x.note("That is for the occurrence at line %d; there are %d others", p.Line+1, len(places)-1)
+			}
+			return err
+		}
+	}
+	return err
+}
+
+// waitFirst waits before the first answer until the server has ended the work that it announced.
+func (x *question) waitFirst(ctx context.Context) {
+	x.v.mu.Lock()
+	waited := x.v.waited
+	x.v.waited = true
+	x.v.mu.Unlock()
+	if !waited && !x.client.Ready(ctx, readyTime) { //control:first-answer-waits
+		x.note("The language server %s is still indexing after %s, so the answer may be incomplete", x.v.Name, readyTime)
+	}
+}
+
+func (x *question) note(format string, a ...any) {
+	x.out.Notes = append(x.out.Notes, fmt.Sprintf(format, a...))
+}
+
+// at asks about one position.
+func (x *question) at(ctx context.Context, p lsp.Position) error {
+	switch x.q.Ask {
+	case workspace.AskDefinition:
+		return x.places(ctx, lsp.Definition, p)
+	case workspace.AskImplementations:
+		return x.places(ctx, lsp.Implementations, p)
+	case workspace.AskReferences:
+		return x.references(ctx, p)
+	case workspace.AskHover:
+		text, err := x.client.Hover(ctx, x.abs, p)
+		x.out.Text = text
+		return err
+	}
+	nodes, more, err := x.client.Hierarchy(ctx, lsp.Direction(x.q.Direction), x.abs, p, max(x.q.Depth, 1), x.q.Max)
+	for _, n := range nodes {
+		item := x.item(lsp.Place{Path: n.Path, Line: n.Line}, 0)
+		item.Kind, item.Name, item.Container, item.Depth = n.Kind, n.Name, n.Container, n.Depth
+		for _, site := range n.Sites {
+			item.Sites = append(item.Sites, site+1)
+		}
+		x.out.Items = append(x.out.Items, item)
+	}
+	x.out.Left = more
+	return err
+}
+
+// places asks for definitions or implementations.
+func (x *question) places(ctx context.Context, ask lsp.Ask, p lsp.Position) error {
+	found, err := x.client.Find(ctx, ask, x.abs, p)
+	for _, f := range found {
+		if len(x.out.Items) >= x.q.Max {
+			x.out.Left++
+			continue
+		}
+		x.out.Items = append(x.out.Items, x.item(f, shownAbove))
+	}
+	return err
+}
+
+// references asks for the references, and compares them with the files that have the word. Files
+// that are missing are opened in the server, which is then asked once more.
+func (x *question) references(ctx context.Context, p lsp.Position) error {
+	ask := lsp.References
+	if x.q.Declaration {
+		ask = lsp.Declared
+	}
+	found, err := x.client.Find(ctx, ask, x.abs, p)
+	if err != nil {
+		return err
+	}
+	line := lineOf(x.text, p.Line)
+	name := wordAt(line, p.Byte)
+	x.out.Name = name
+	also, err := x.missing(ctx, name, found)
+	if err != nil {
+		return err
+	}
+	if len(also) > 0 || x.behind(found) { //control:asked-once-more
+		for _, f := range also[:min(len(also), maxOpened)] {
+			if text, err := (survey{x.h}).source(f.Path); err == nil {
+				_ = x.client.Sync(ctx, path.Join(x.h.cfg.Root, f.Path), text) // fails only if the server is gone
+			}
+		}
+		x.client.Ready(ctx, readyTime)
+		if found, err = x.client.Find(ctx, ask, x.abs, p); err != nil {
+			return err
+		}
+		if also, err = x.missing(ctx, name, found); err != nil {
+			return err
+		}
+	}
+	if x.behind(found) {
+		x.note("The language server %s names lines that are not there: it is behind, and the answer may be wrong", x.v.Name)
+	}
+	left := map[string]int{}
+	for _, f := range found {
+		item := x.item(f, 0)
+		if len(x.out.Items) >= x.q.Max {
+			x.out.Left++
+			left[item.Path]++
+			continue
+		}
+		x.out.Items = append(x.out.Items, item)
+	}
+	for file, n := range left {
+		x.out.More = append(x.out.More, workspace.FileLeft{Path: file, Count: n})
+	}
+	slices.SortFunc(x.out.More, func(a, b workspace.FileLeft) int { return strings.Compare(a.Path, b.Path) })
+	x.out.Also, x.out.AlsoMore = also[:min(len(also), maxAlso)], max(0, len(also)-maxAlso) //control:incomplete-is-told
+	return nil
+}
+
+// behind reports whether places are in lines that their files do not have.
+func (x *question) behind(found []lsp.Place) bool {
+	return slices.ContainsFunc(found, func(p lsp.Place) bool {
+		rel := x.rel(p.Path)
+		text, err := survey{x.h}.source(rel)
+		return rel != "" && (err != nil || p.Line > bytes.Count(text, []byte("\n")))
+	})
+}
+
+// missing returns the first place of the word in each file of the server's languages that none of
+// found is in.
+func (x *question) missing(ctx context.Context, name string, found []lsp.Place) (out []workspace.CodeItem, err error) {
+	if name == "" {
+		return nil, nil
+	}
+	in := map[string]bool{}
+	for _, f := range found {
+		in[x.rel(f.Path)] = true
+	}
+	matches, err := x.h.search(ctx, workspace.Query{Pattern: `\b` + regexp.QuoteMeta(name) + `\b`, Regex: true, Max: maxMatches})
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range matches.Files {
+		if in[m.Path] || !x.v.Serves(m.Path) {
+			continue
+		}
+		for _, l := range m.Lines {
+			if l.Hit {
+				out = append(out, workspace.CodeItem{Path: m.Path, Line: l.N, Lines: []workspace.MatchLine{l}})
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+// outline returns the symbols of the file.
+func (x *question) outline(ctx context.Context) error {
+	list, err := x.client.Symbols(ctx, x.abs)
+	for _, s := range list {
+		if len(x.out.Items) >= x.q.Max {
+			x.out.Left++
+			continue
+		}
+		x.out.Items = append(x.out.Items, workspace.CodeItem{
+			Path:      x.rel(x.abs),
+			Line:      min(s.From, s.Line) + 1,
+			To:        s.End + 1,
+			Kind:      s.Kind,
+			Name:      s.Name,
+			Container: s.Container,
+			Depth:     s.Depth,
+		})
+	}
+	return err
+}
+
+// everywhere asks each server that has files here for symbols by name.
+func (s *servers) everywhere(ctx context.Context, q workspace.CodeQuery) (workspace.CodeAnswer, error) {
+	x := question{servers: s, q: q}
+	x.out.Name = q.Name
+	// A server knows the index only after a document was opened, so a file with the word is opened.
+	matches, err := s.h.search(ctx, workspace.Query{Pattern: regexp.QuoteMeta(lastName(q.Name)), Regex: true, Max: maxMatches})
+	if err != nil {
+		return x.out, err
+	}
+	asked := map[*server]bool{}
+	x.out.Why = "no file that has this name has a language server here"
+	for _, f := range matches.Files {
+		v, why := s.serverFor(ctx, f.Path)
+		if v == nil || asked[v] {
+			continue
+		}
+		asked[v] = true
+		if x.v, x.client = v, v.client.Load(); why != "" || x.client == nil {
+			x.out.Why = why
+			continue
+		}
+		text, err := survey{s.h}.source(f.Path)
+		if err == nil {
+			err = x.client.Sync(ctx, path.Join(s.h.cfg.Root, f.Path), text)
+		}
+		x.out.Why, x.out.Server = "", v.Name
+		if err == nil {
+			x.waitFirst(ctx)
+			err = x.symbols(ctx, x.client)
+		}
+		if err != nil {
+			if _, err := x.end(ctx, err); err != nil {
+				return x.out, err
+			}
+		}
+	}
+	if len(x.out.Items) > 0 {
+		x.out.Why = ""
+	}
+	return x.out, nil
+}
+
+// symbols adds symbols by name: exact ones first, then those that contain it.
+func (x *question) symbols(ctx context.Context, client *lsp.Client) error {
+	want := lastName(x.q.Name)
+	list, err := client.Search(ctx, want)
+	if err != nil {
+		return err
+	}
+	container := strings.TrimSuffix(strings.TrimSuffix(x.q.Name, want), ".")
+	rank := func(s lsp.Symbol) int {
+		switch name := lastName(s.Name); {
+		case container != "" && name == want && strings.HasSuffix(s.Container+"."+s.Name, container+"."+want):
+			return 0
+		case name == want:
+			return 1
+		case strings.EqualFold(name, want):
+			return 2
+		}
+		return 3
+	}
+	slices.SortStableFunc(list, func(a, b lsp.Symbol) int { return rank(a) - rank(b) })
+	for _, s := range list {
+		rel := x.rel(s.Path)
+		if x.q.Kind != "" && s.Kind != x.q.Kind || x.q.Path != "" && !within(rel, x.q.Path) || rel == "" && rank(s) > 1 {
+			continue
+		}
+		if len(x.out.Items) >= x.q.Max {
+			x.out.Left++
+			continue
+		}
+		item := x.item(lsp.Place{Path: s.Path, Line: s.Line}, 0)
+		item.Kind, item.Name, item.Container = s.Kind, s.Name, s.Container
+		x.out.Items = append(x.out.Items, item)
+	}
+	return nil
+}
+
+func within(p, dir string) bool { return dir == "." || p == dir || strings.HasPrefix(p, dir+"/") }
+
+// item shows a place with lines around it.
+func (x *question) item(p lsp.Place, around int) workspace.CodeItem {
+	rel := x.rel(p.Path)
+	item := workspace.CodeItem{Path: rel, Line: p.Line + 1}
+	var text []byte
+	var err error
+	if rel != "" {
+		text, err = survey{x.h}.source(rel)
+	} else {
+		item.Path = p.Path
+		text, err = outsideSource(p.Path, x.v.Server)
+	}
+	if err != nil {
+		return item
+	}
+	for n := max(p.Line-around, 0); n <= p.Line+around; n++ {
+		if line := lineOf(text, n); line != nil {
+			shown := strings.ToValidUTF8(string(line[:min(len(line), 300)]), "\uFFFD")
+			item.Lines = append(item.Lines, workspace.MatchLine{N: n + 1, Text: shown, Hit: n == p.Line})
+		}
+	}
+	return item
+}
+
+// outsideSource reads a file of the standard library or of a module. The server is not trusted: only
+// source code of its languages is read for it.
+func outsideSource(name string, s lsp.Server) ([]byte, error) {
+	real, err := filepath.EvalSymlinks(name)
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{"/proc", "/sys", "/dev"} {
+		if lsp.Within(dir, real) {
+			return nil, os.ErrPermission
+		}
+	}
+	if !s.Serves(real) || !s.Serves(name) { //control:outside-is-source
+		return nil, os.ErrPermission
+	}
+	f, err := os.Open(real)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(os.ErrPermission, err)
+	}
+	return io.ReadAll(io.LimitReader(f, 4<<20))
+}
+
+// lineOf returns a line, 0-based, or nil if the text does not have it.
+func lineOf(text []byte, n int) []byte {
+	for range n {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return nil
+		}
+		text = text[i+1:]
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	return bytes.TrimSuffix(append([]byte{}, line...), []byte("\r"))
+}
+
+// nameError says that a position does not exist.
+type nameError struct{ text string }
+
+func (e *nameError) Error() string { return e.text }
+
+func isWord(b byte) bool {
+	return b == '_' || b == '$' || b >= 0x80 || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
+}
+
+// wordAt returns the word at a byte of a line, or "".
+func wordAt(line []byte, at int) string {
+	from, to := min(at, len(line)), min(at, len(line))
+	for from > 0 && isWord(line[from-1]) {
+		from--
+	}
+	for to < len(line) && isWord(line[to]) {
+		to++
+	}
+	return string(line[from:to])
+}
+
+// lastName returns the last part of a name path: "Class.method", "Class/method", "(*T).M".
+func lastName(name string) string {
+	return name[strings.LastIndexAny(name, "./:#")+1:]
+}
+
+// positions finds the positions that a query means, best first: line and character; the name, near the
+// line; the first name of the line.
+func (x *question) positions(ctx context.Context) ([]lsp.Position, error) {
+	q, line := x.q, lineOf(x.text, max(x.q.Line-1, 0))
+	if q.Line > 0 && line == nil {
+		return nil, &nameError{fmt.Sprintf("%s has no line %d", x.rel(x.abs), q.Line)}
+	}
+	switch {
+	case q.Line > 0 && q.Character > 0:
+		at := 0
+		for i := range string(line) { // characters of the model
+			if at = i; q.Character <= 1 {
+				break
+			}
+			q.Character--
+		}
+		x.out.Name = wordAt(line, at)
+		return []lsp.Position{{Line: q.Line - 1, Byte: at}}, nil
+	case q.Name != "":
+		return x.named(ctx)
+	}
+	defs, _, _ := outline.Of(x.abs, x.text)
+	for _, d := range defs {
+		if at := bytes.Index(line, []byte(lastName(d.Name))); d.Line == q.Line && at >= 0 {
+			x.note("Taken is %s, the first name of line %d", lastName(d.Name), q.Line)
+			x.out.Name = lastName(d.Name)
+			return []lsp.Position{{Line: q.Line - 1, Byte: at}}, nil
+		}
+	}
+	if at := bytes.IndexFunc(line, func(r rune) bool { return r == '_' || r > 'A' }); at >= 0 {
+		x.out.Name = wordAt(line, at)
+		x.note("Taken is %s, the first name of line %d", x.out.Name, q.Line)
+		return []lsp.Position{{Line: q.Line - 1, Byte: at}}, nil
+	}
+	return nil, &nameError{fmt.Sprintf("there is no name in line %d of %s", q.Line, x.rel(x.abs))}
+}
+
+// named finds a name as a whole word, by exact case and else by any, nearest to the line of the query. A
+// name path is looked up in the outline of the file.
+func (x *question) named(ctx context.Context) ([]lsp.Position, error) {
+	name := lastName(x.q.Name)
+	if container := strings.Trim(strings.TrimSuffix(x.q.Name, name), "./:#()*"); container != "" {
+		if list, err := x.client.Symbols(ctx, x.abs); err == nil {
+			for _, s := range list {
+				if lastName(s.Name) == name && strings.Contains(s.Container+" "+s.Name, container) {
+					return []lsp.Position{x.client.Position(s, x.text)}, nil
+				}
+			}
+		}
+	}
+	for _, flags := range []string{"", "(?i)"} {
+		re, err := regexp.Compile(flags + `(?:^|[^\pL\pN_$])(` + regexp.QuoteMeta(name) + `)(?:[^\pL\pN_$]|$)`)
+		if err != nil {
+			return nil, &nameError{fmt.Sprintf("%q is not a name", name)}
+		}
+		var out []lsp.Position
+		for n, line := range bytes.Split(x.text, []byte("\n")) {
+			if m := re.FindSubmatchIndex(line); m != nil {
+				out = append(out, lsp.Position{Line: n, Byte: m[2]})
+			}
+		}
+		if x.q.Line > 0 {
+			slices.SortStableFunc(out, func(a, b lsp.Position) int {
+				return distance(a.Line, x.q.Line-1) - distance(b.Line, x.q.Line-1)
+			})
+			out = out[:min(len(out), 1)]
+		}
+		if len(out) > 0 {
+			return out, nil
+		}
+	}
+	return nil, &nameError{fmt.Sprintf("%q is not in %s", name, x.rel(x.abs)) + x.near(name)}
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// near names definitions of the file that begin as the name does.
+func (x *question) near(name string) string {
+	defs, _, _ := outline.Of(x.abs, x.text)
+	var names []string
+	for _, d := range defs {
+		if n := lastName(d.Name); n != "" && name != "" && strings.EqualFold(n[:1], name[:1]) && len(names) < 5 {
+			names = append(names, n)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "; it defines " + strings.Join(names, ", ")
+}

@@ -1,0 +1,251 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/lsp"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// Limits of reports about problems.
+const (
+	maxReported = 20 // files of one report
+	maxProblems = 200
+)
+
+// problems reports the problems of files, with those before to compare.
+func (s *servers) problems(ctx context.Context, q workspace.ProblemsQuery) ([]workspace.FileProblems, error) {
+	if err := s.refresh(ctx); err != nil {
+		return nil, err
+	}
+	paths, before := q.Paths, map[string][]byte{}
+	s.mu.Lock()
+	if q.Changed {
+		paths = nil
+		for p := range s.fresh {
+			paths = append(paths, p)
+		}
+		before = s.before
+		s.before, s.fresh = map[string][]byte{}, map[string]bool{}
+	}
+	s.mu.Unlock()
+	slices.Sort(paths)
+	ctx, cancel := context.WithTimeout(ctx, max(q.Within, time.Second)+10*time.Second)
+	defer cancel()
+	until := time.Now().Add(max(q.Within, time.Millisecond))
+	var out []workspace.FileProblems
+	for _, p := range paths[:min(len(paths), maxReported)] {
+		if q.Changed && time.Now().After(until) {
+			break
+		}
+		rel, err := s.h.clean(p)
+		if err != nil {
+			return nil, err
+		}
+		text, err := survey{s.h}.source(rel)
+		if err != nil {
+			if !q.Changed {
+				return nil, err
+			}
+			continue // it is gone, or no source code
+		}
+		was, had := before[rel]
+		if q.Base || !had {
+			was, had = s.h.baseText(rel)
+		}
+		f := s.check(ctx, rel, text, was, had, until, q.Base)
+		if f.State != string(lsp.None) || !q.Changed {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// baseText returns the text of a file in the base; a new file was empty. ok is false if it is unknown.
+func (h *host) baseText(rel string) (text []byte, ok bool) {
+	if h.base.base == nil {
+		return nil, false
+	}
+	f, err := h.base.base.Open(rel)
+	if err != nil {
+		return nil, true
+	}
+	defer f.Close()
+	text, err = io.ReadAll(io.LimitReader(f, maxSource))
+	return text, err == nil
+}
+
+// check checks one file with its server, or with a program that only parses.
+func (s *servers) check(
+	ctx context.Context, rel string, text, was []byte, had bool, until time.Time, base bool,
+) workspace.FileProblems {
+	f := workspace.FileProblems{Path: rel}
+	v, why, ok := s.serverBy(rel, until)
+	if !ok {
+		f.State, f.Why = string(lsp.Settling), "the language server is starting"
+		return f
+	}
+	client := (*lsp.Client)(nil)
+	if v != nil {
+		client = v.client.Load()
+	}
+	if why != "" || client == nil {
+		if s.parse(ctx, &f, text, was, had) {
+			return f
+		}
+		f.State, f.Why = string(lsp.None), why
+		return f
+	}
+	f.Source = v.Name
+	abs := path.Join(s.h.cfg.Root, rel)
+	s.mu.Lock()
+	told, known := s.told[rel]
+	s.mu.Unlock()
+	if f.Before, f.Known = told, known && !base; !f.Known && had {
+		if len(was) == 0 {
+			f.Before, f.Known = nil, true
+		} else if client.Sync(ctx, abs, was) == nil {
+			d := client.Diagnose(ctx, abs, time.Until(until))
+			f.Before, f.Known = problemsOf(d, was), d.State == lsp.Fresh
+		}
+	}
+	if err := client.Sync(ctx, abs, text); err != nil {
+		f.State, f.Why = string(lsp.None), "the language server has ended"
+		return f
+	}
+	d := client.Diagnose(ctx, abs, max(time.Until(until), 100*time.Millisecond))
+	f.State, f.Why, f.Items = string(d.State), d.Why, problemsOf(d, text)
+	if d.State == lsp.Fresh && !base {
+		s.mu.Lock()
+		s.told[rel] = f.Items
+		s.mu.Unlock()
+	}
+	return f
+}
+
+// serverBy is serverFor within a time limit; a server that is late goes on starting. ok is false then.
+func (s *servers) serverBy(rel string, until time.Time) (v *server, why string, ok bool) {
+	type found struct {
+		v   *server
+		why string
+	}
+	done := make(chan found, 1)
+	s.starting.Go(func() {
+		v, why := s.serverFor(s.ctx, rel)
+		done <- found{v, why}
+	})
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case f := <-done:
+		return f.v, f.why, true
+	case <-t.C:
+		return nil, "", false
+	}
+}
+
+func problemsOf(d lsp.Diagnosis, text []byte) (out []workspace.Problem) {
+	for _, i := range d.Items[:min(len(d.Items), maxProblems)] {
+		out = append(out, workspace.Problem{
+			Line:     i.Line,
+			Column:   i.Column,
+			Severity: i.Severity,
+			Code:     i.Code,
+			Message:  i.Message,
+			Text:     textOf(text, i.Line),
+		})
+	}
+	return out
+}
+
+func textOf(text []byte, line int) string {
+	l := lineOf(text, line-1)
+	return strings.ToValidUTF8(string(l[:min(len(l), 200)]), "\uFFFD")
+}
+
+// parseProgram is a program that parses a file from its input and runs none of it.
+type parseProgram struct {
+	argv []string
+	line *regexp.Regexp // its message: the line, and the text
+}
+
+// parserOf returns the parser for files of a name.
+func parserOf(name string) (p parseProgram, ok bool) {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".py", ".pyi":
+		const program = "import ast,sys\ntry: ast.parse(sys.stdin.buffer.read())\n" +
+			"except SyntaxError as e: print('line %s: %s' % (e.lineno, e.msg))"
+		return parseProgram{[]string{"python3", "-I", "-c", program}, regexp.MustCompile(`^line (\d+): (.*)`)}, true
+	case ".rb":
+		return parseProgram{[]string{"ruby", "-c", "-"}, regexp.MustCompile(`^-:(\d+): (.*)`)}, true
+	case ".php":
+		return parseProgram{[]string{"php", "-l"}, regexp.MustCompile(`^()PHP Parse error: +(.*)`)}, true
+	case ".js", ".cjs":
+		return parseProgram{[]string{"node", "--check", "-"}, regexp.MustCompile(`^\[stdin\]:(\d+)()`)}, true
+	case ".sh", ".bash":
+		return parseProgram{[]string{"bash", "-n"}, regexp.MustCompile(`line (\d+): (.*)`)}, true
+	}
+	return parseProgram{}, false
+}
+
+// parseTime is the time limit of a parser.
+const parseTime = 2 * time.Second
+
+// parse checks a file with the parser of its language. It returns false if there is none.
+func (s *servers) parse(ctx context.Context, f *workspace.FileProblems, text, was []byte, had bool) bool {
+	p, ok := parserOf(f.Path)
+	if !ok || s.program(lsp.Server{Argv: p.argv[:1]}) == "" {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, parseTime)
+	defer cancel()
+	if f.Items, ok = s.parsed(ctx, p, text); !ok {
+		return false
+	}
+	f.State, f.Source = string(lsp.Fresh), strings.Join(p.argv[:2], " ")
+	if had {
+		f.Before, f.Known = s.parsed(ctx, p, was)
+	}
+	return true
+}
+
+func (s *servers) parsed(ctx context.Context, p parseProgram, text []byte) (out []workspace.Problem, ok bool) {
+	argv := append([]string{"sh", "-c", `exec "$@" 2>&1`, "sh"}, p.argv...)
+	pr, from, err := s.h.spawn(workspace.Program{Argv: argv}, s.h.cfg.Root)
+	if err != nil {
+		return nil, false
+	}
+	stop := context.AfterFunc(ctx, func() { s.h.procs.killAll(pr.family()) })
+	defer stop()
+	go func() {
+		_, _ = pr.stdin.Write(text) // a parser may end before it has read everything
+		pr.stdin.Close()
+	}()
+	said, _ := io.ReadAll(io.LimitReader(from, 64<<10)) // cut if it is killed, which is seen below
+	_ = s.h.ended(pr, from)                             // the exit code says less than the output
+	if ctx.Err() != nil {
+		return nil, false
+	}
+	for line := range bytes.Lines(said) {
+		m := p.line.FindSubmatch(bytes.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(string(m[1])) // 0 if it is unknown
+		message := strings.ToValidUTF8(string(m[2]), "\uFFFD")
+		if message == "" {
+			message = "syntax error"
+		}
+		out = append(out, workspace.Problem{Line: max(n, 1), Severity: 1, Message: message, Text: textOf(text, max(n, 1))})
+		break
+	}
+	return out, true
+}

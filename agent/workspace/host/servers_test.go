@@ -1,0 +1,284 @@
+package host
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/handrail-bot/handrail/agent/lsp/lsptest"
+	"github.com/handrail-bot/handrail/agent/workspace"
+)
+
+// fakeServer makes this program a language server.
+const fakeServer = "FAKE_LANGUAGE_SERVER"
+
+func TestMain(m *testing.M) {
+	if lies, yes := os.LookupEnv(fakeServer); yes {
+		s := &lsptest.Server{Lies: lies, Ended: func() { os.Exit(3) }}
+		s.Serve(struct {
+			io.Reader
+			io.WriteCloser
+		}{os.Stdin, os.Stdout})
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// served is a workspace on some files, with a fake language server for .x files.
+type served struct {
+	*testing.T
+	*workspace.Workspace
+	dir string
+}
+
+func serve(t *testing.T, lies string, files map[string]string, limits workspace.Limits) served {
+	t.Helper()
+	dir, base := t.TempDir(), t.TempDir()
+	for name, text := range files {
+		for _, at := range []string{dir, base} {
+			if err := os.WriteFile(filepath.Join(at, name), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- Serve(t.Context(), theirs, Config{
+			Root: dir, Base: base, Limits: limits,
+			Env: []string{"PATH=" + os.Getenv("PATH"), fakeServer + "=" + lies},
+		})
+	}()
+	ws, err := workspace.Connect(t.Context(), workspace.Config{Engine: "test", Conn: ours})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(ws.Close(t.Context()), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := ws.Languages(t.Context(), []workspace.LanguageServer{
+		{Name: "none", Command: []string{"/nowhere/server"}, Extensions: []string{"y"}},
+		{Name: "fake", Command: []string{self}, Extensions: []string{"x"}},
+	})
+	if err != nil || len(list) != 1 || list[0].Server != "fake" || !slices.Equal(list[0].Extensions, []string{".x"}) {
+		t.Fatalf("languages are %+v, %v", list, err)
+	}
+	return served{t, ws, dir}
+}
+
+func (s served) ask(q workspace.CodeQuery) workspace.CodeAnswer {
+	s.Helper()
+	q.Max, q.Declaration = 30, true
+	a, err := s.Code(s.Context(), q)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return a
+}
+
+func placesOf(items []workspace.CodeItem) string {
+	var out []string
+	for _, i := range items {
+		out = append(out, i.Path+":"+string(rune('0'+i.Line)))
+	}
+	return strings.Join(out, " ")
+}
+
+var threeFiles = map[string]string{
+	"a.x": "func Hub\nHub\n",
+	"b.x": "use Hub\n",
+	"c.x": "\nHub and Hub\n",
+	"n.y": "Hub\n",
+}
+
+func TestCodeAnswers(t *testing.T) {
+	s := serve(t, lsptest.Busy, threeFiles, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"})
+	if got := placesOf(a.Items); got != "a.x:1" {
+		t.Errorf("the first answer does not wait: %q: %+v", got, a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "b.x", Name: "Hub"})
+	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" || len(a.Also) > 0 || len(a.Notes) > 0 {
+		t.Errorf("references are %q: %+v", got, a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "b.x", Name: "Hub"})
+	if got := placesOf(a.Items); got != "a.x:1" || a.Items[0].Lines[0].Text != "func Hub" || !a.Items[0].Lines[0].Hit {
+		t.Errorf("the definition is %q: %+v", got, a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskDefinition, Path: "n.y", Name: "Hub"})
+	if a.Why != "there is no language server for .y files here" {
+		t.Errorf("without a server: %+v", a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskTypes, Path: "a.x", Name: "Hub", Direction: "subtypes"})
+	if !a.Lacks {
+		t.Errorf("without the feature: %+v", a)
+	}
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskSymbol, Name: "Hub"})
+	if got := placesOf(a.Items); got != "a.x:1" {
+		t.Errorf("the symbol is at %q: %+v", got, a)
+	}
+	for _, q := range []workspace.CodeQuery{
+		{Ask: workspace.AskDefinition, Path: "a.x", Name: "Hubb"},
+		{Ask: workspace.AskDefinition, Path: "a.x", Line: 9},
+	} {
+		if _, err := s.Code(t.Context(), q); err == nil {
+			t.Errorf("%+v has an answer", q)
+		}
+	}
+}
+
+// TestIncompleteAnswers: a server that knows only open documents is asked again with those that have
+// the word. What is missing then is told.
+func TestIncompleteAnswers(t *testing.T) {
+	s := serve(t, lsptest.Partial, threeFiles, workspace.Limits{})
+	a := s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
+	if got := placesOf(a.Items); got != "a.x:1 a.x:2 b.x:1 c.x:2 c.x:2" || len(a.Also) > 0 {
+		t.Errorf("references are %q: %+v", got, a)
+	}
+	one := map[string]string{"a.x": "func Hub\n", "b.x": "use Hub\n"}
+	s = serve(t, lsptest.Missing, one, workspace.Limits{})
+	a = s.ask(workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1})
+	if got := placesOf(a.Items); got != "a.x:1" || placesOf(a.Also) != "b.x:1" {
+		t.Errorf("references are %q, not told are %q", got, placesOf(a.Also))
+	}
+}
+
+// TestCommandsAreTold: a command makes, changes and removes files, and moves one.
+func TestCommandsAreTold(t *testing.T) {
+	s := serve(t, "", threeFiles, workspace.Limits{})
+	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub", Line: 1}
+	s.ask(q)
+	line := "rm b.x; mv c.x d.x; echo 'Hub 2' > e.x; printf 'func Hub\\n' > a.x; echo Hub > .gitignore"
+	if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: line}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:1" {
+		t.Errorf("references are %q", got)
+	}
+	if err := s.Write(t.Context(), "e.x", []byte("\nHub\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := placesOf(s.ask(q).Items); got != "a.x:1 d.x:2 d.x:2 e.x:2" {
+		t.Errorf("after a write references are %q", got)
+	}
+}
+
+func problems(s served, q workspace.ProblemsQuery) string {
+	s.Helper()
+	q.Within = 5 * time.Second
+	list, err := s.Problems(s.Context(), q)
+	if err != nil {
+		s.Fatal(err)
+	}
+	var out []string
+	for _, f := range list {
+		lines := func(list []workspace.Problem) (text string) {
+			for _, p := range list {
+				text += string(rune('0' + p.Line))
+			}
+			return text
+		}
+		before := "?"
+		if f.Known {
+			before = lines(f.Before)
+		}
+		out = append(out, f.Path+" "+f.State+" "+before+">"+lines(f.Items))
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestProblems: the problems of changed files come with those before.
+func TestProblems(t *testing.T) {
+	s := serve(t, lsptest.Late, map[string]string{"a.x": "BROKEN\n", "b.x": "\n"}, workspace.Limits{})
+	changed := workspace.ProblemsQuery{Changed: true}
+	if got := problems(s, changed); got != "" {
+		t.Errorf("at first: %q", got)
+	}
+	if err := s.Write(t.Context(), "a.x", []byte("BROKEN\nBROKEN\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := problems(s, changed); got != "a.x fresh 1>12" {
+		t.Errorf("after a write: %q", got)
+	}
+	if _, err := s.Workspace.Run(t.Context(), workspace.Command{Line: "echo ok > a.x; echo BROKEN > b.x; echo BROKEN > c.x"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := problems(s, changed); got != "a.x fresh 12>, b.x fresh >1, c.x fresh >1" {
+		t.Errorf("after a command: %q", got)
+	}
+	if got := problems(s, workspace.ProblemsQuery{Paths: []string{"a.x"}, Base: true}); got != "a.x fresh 1>" {
+		t.Errorf("beside the base: %q", got)
+	}
+}
+
+// TestParsers: files without a server are parsed by a program of their language.
+func TestParsers(t *testing.T) {
+	s := serve(t, "", map[string]string{"a.sh": "echo\n", "a.x": ""}, workspace.Limits{})
+	if err := s.Write(t.Context(), "a.sh", []byte("echo\nfi\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := problems(s, workspace.ProblemsQuery{Changed: true}); got != "a.sh fresh >2" {
+		t.Errorf("a script: %q", got)
+	}
+}
+
+// TestServerEnds: a server that crashes is started again once; one that takes too much memory is
+// not.
+func TestServerEnds(t *testing.T) {
+	s := serve(t, lsptest.Crash, threeFiles, workspace.Limits{})
+	q := workspace.CodeQuery{Ask: workspace.AskReferences, Path: "a.x", Name: "Hub"}
+	if a := s.ask(q); len(a.Items) > 0 || !strings.Contains(a.Why, "failed") {
+		t.Errorf("a crash: %+v", a)
+	}
+	if a := s.ask(q); a.Why != "the language server fake has ended by itself 2 times and is not started again" {
+		t.Errorf("the second crash: %+v", a)
+	}
+	s = serve(t, lsptest.Hungry, threeFiles, workspace.Limits{MemoryBytes: 300 << 20})
+	s.ask(q)
+	until := time.Now().Add(20 * time.Second)
+	want := "the language server fake was stopped: it used more than 150 MB"
+	for a := s.ask(q); a.Why != want; a = s.ask(q) {
+		if time.Now().After(until) {
+			t.Fatalf("a server with too much memory: %+v", a)
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// TestOutsideSource: a server that names a file outside gets only source code of its language shown.
+func TestOutsideSource(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"lib.go": "package lib\n", "secret.env": "KEY=1\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("secret.env", filepath.Join(dir, "link.go")); err != nil {
+		t.Fatal(err)
+	}
+	var h host
+	h.cfg.Root = dir
+	h.servers.begin(&h)
+	gopls := h.servers.known[0]
+	if text, err := outsideSource(filepath.Join(dir, "lib.go"), gopls); err != nil || string(text) != "package lib\n" {
+		t.Errorf("source code: %q, %v", text, err)
+	}
+	for _, name := range []string{"secret.env", "link.go", "missing.go", "../" + filepath.Base(dir)} {
+		if text, err := outsideSource(filepath.Join(dir, name), gopls); err == nil {
+			t.Errorf("%s is read: %q", name, text)
+		}
+	}
+}
