@@ -9,7 +9,7 @@ import (
 func TestCachedTokens(t *testing.T) {
 	for text, want := range map[string]int{
 		`{"usage": {"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 7}}}`: 7,
-		`{"usage": {"prompt_tokens": 9}}`: 0,
+		`{"usage": {"prompt_tokens": 9}}`:                                                0,
 	} {
 		a := answer{}
 		var c chunk
