@@ -88,8 +88,8 @@ func (r *request) settle(ctx context.Context, verdict policy.ApprovalState) erro
 	return nil
 }
 
-// reactToResult reacts to the effect of an answer. It returns a reply if a reaction does not
-// say enough: for one request of several, and if the answer names none.
+// reactToResult reacts to the effect of an answer. It returns a reply if neither the reaction
+// nor the comment that asks tells which request was meant.
 func (r *request) reactToResult(res session.Resolved, where string, several bool) string {
 	signs := map[policy.ApprovalState]string{policy.Approved: "+1", policy.Denied: "-1"}
 	sign, counts := signs[res.Verdict]
@@ -98,6 +98,9 @@ func (r *request) reactToResult(res session.Resolved, where string, several bool
 		return render.TooLate(res)
 	}
 	r.react(sign)
+	if live.DataOf(r.sess).Reviews[res.ID].In != "" { // the comment that asks says the rest
+		return ""
+	}
 	switch {
 	case res.Verdict == policy.Approved && len(r.cmd.IDs) == 0:
 		return render.AnswerTaken(res.ID, res.By, where)

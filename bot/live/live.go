@@ -33,7 +33,7 @@ type Config struct {
 	Approves func(ctx context.Context, text, request string) (approval.Yes, error)     // the answer that a text gives to a request, parsed as on arrival
 	Lets     func(ctx context.Context, text, commit string) (bool, error)              // whether a text allows work on a commit of a fork
 
-	Report func(ctx context.Context, l *Session) (url string, err error) // reports the end of a scheduled session, once
+	Report func(ctx context.Context, l *Session) error // reports the end of a scheduled session, once
 
 	Every time.Duration // pause between edits of a progress comment
 	Now   func() time.Time

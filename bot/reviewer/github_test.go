@@ -104,6 +104,8 @@ func (p *place) look(list ...session.Finding) Session {
 		Place: Place{Thread: p.ref, Pull: &at, Home: p.gh.URL() + "/" + repository}, ID: "s" + string(rune('a'+p.looks%26)) + at.HeadSHA[:6], State: v, MaxComments: 10, Client: p.client,
 		Earlier: func(context.Context) ([]*session.State, error) { return earlier, nil },
 		Keyed:   func(body string) string { _, key := p.app.Written(body); return key },
+		Asked:   true,
+		Has:     func(context.Context, string) (bool, error) { return false, nil },
 		Ensure:  p.ensure, Later: func(context.Context, string, error) bool { return false },
 	}
 }

@@ -3,6 +3,7 @@
 package reviewer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,12 +30,15 @@ type Session struct {
 	Place
 	ID          string
 	State       *session.State
-	After       int64 // last event with posted findings
-	MaxComments int   // maximum number of comments on lines
+	After       int64            // last event with posted findings
+	MaxComments int              // maximum number of comments on lines
+	Least       session.Severity // least severity to tell; "" means all
 	Client      *ghapp.Client
 	Earlier     func(context.Context) ([]*session.State, error) // earlier sessions of the thread
 	Keyed       func(body string) string                        // returns the key that a text claims to have
 	Ensure      func(context.Context, ghapp.Write) (ghapp.Ref, error)
+	Asked       bool                                                   // by a user, whose request has a comment
+	Has         func(ctx context.Context, key string) (bool, error)    // reports whether a write was made
 	Later       func(ctx context.Context, kind string, err error) bool // reports whether a write is retried in the background
 }
 
@@ -49,19 +53,35 @@ func (s Session) Post(ctx context.Context) (address, coverage string, err error)
 	if err != nil {
 		return "", "", err
 	}
+	all := slices.Clone(in.Said)
 	talks, err := s.earlierOutcomes(ctx, &in)
 	if err != nil {
 		return "", "", err
 	}
-	r := review.Compose(in)
-	if r.Empty() {
-		return "", in.Coverage(), s.settle(ctx, in, talks)
+	told := slices.Clone(in.Said)
+	if err := s.follow(ctx, &in); err != nil {
+		return "", "", err
 	}
-	ref, err := s.put(ctx, in, r)
+	now := map[string]session.Finding{}
+	for i, f := range told {
+		now[review.Mark(f)] = in.Said[i]
+	}
+	r := review.Compose(in)
+	if !r.Empty() {
+		ref, err := s.put(ctx, in, r)
+		if err != nil {
+			return "", "", err
+		}
+		address = ref.URL
+	}
+	coverage, err = s.stand(ctx, in, s.rows(all, now, r, talks))
 	if err != nil {
 		return "", "", err
 	}
-	return ref.URL, "", s.settle(ctx, in, talks)
+	if address == "" {
+		coverage = cmp.Or(coverage, in.Coverage())
+	}
+	return address, coverage, s.settle(ctx, in, talks)
 }
 
 // earlierOutcomes reads the outcome of earlier findings. A rejected finding is never repeated. One
@@ -128,10 +148,12 @@ func (s Session) settle(ctx context.Context, in review.Input, talks []talk) erro
 
 // input collects the facts for a review.
 func (s Session) input(ctx context.Context) (in review.Input, err error) {
-	in = review.Input{MaxComments: s.MaxComments, Link: s.link}
+	in = review.Input{MaxComments: s.MaxComments, Least: s.Least, Link: s.link}
 	for _, f := range s.State.Findings {
 		if f.Seq <= s.After {
-			in.Said = append(in.Said, *f.Finding)
+			if f.Refuted == "" {
+				in.Said = append(in.Said, *f.Finding)
+			}
 			continue
 		}
 		in.Findings = append(in.Findings, *f.Finding)
@@ -141,9 +163,12 @@ func (s Session) input(ctx context.Context) (in review.Input, err error) {
 		return in, err
 	}
 	in.Again = len(before) > 0 || s.After > 0
+	in.At = map[string]string{}
 	for _, v := range before {
 		for _, f := range v.Findings {
-			in.Said = append(in.Said, *f.Finding)
+			if f.Refuted == "" {
+				in.Said, in.At[review.Mark(*f.Finding)] = append(in.Said, *f.Finding), v.Published
+			}
 		}
 	}
 	if out := s.State.Outcome; out != nil {
@@ -166,6 +191,93 @@ func (s Session) input(ctx context.Context) (in review.Input, err error) {
 		}
 	}
 	return in, err
+}
+
+// follow moves the earlier findings to their lines in the commit that was read now.
+func (s Session) follow(ctx context.Context, in *review.Input) error {
+	if s.Pull == nil {
+		return nil
+	}
+	known := map[string][]review.Change{}
+	for i, f := range in.Said {
+		from := in.At[review.Mark(f)]
+		if from == "" || from == s.commit() {
+			continue
+		}
+		if _, ok := known[from]; !ok && len(known) < maxHeads {
+			files, ahead, err := reads.Forward(ctx, s.Client, s.Thread, from, s.commit())
+			if err != nil && ghapp.KindOf(err) != ghapp.Permanent {
+				return err
+			}
+			if err == nil && ahead {
+				known[from] = []review.Change{}
+			}
+			for _, file := range files {
+				if ahead {
+					one := review.Change{From: cmp.Or(file.Previous, file.Path), To: file.Path, Patch: file.Patch}
+					known[from] = append(known[from], one)
+				}
+			}
+		}
+		changes, ok := known[from]
+		if in.Said[i] = review.Follow(f, changes); !ok {
+			in.Said[i].Line, in.Said[i].End = 0, 0
+		}
+	}
+	return nil
+}
+
+// maxHeads is the maximum number of earlier commits whose findings are followed by line.
+const maxHeads = 10
+
+// rows lists all findings of the pull request with their state. now has the earlier ones on
+// their present lines.
+func (s Session) rows(all []session.Finding, now map[string]session.Finding, r review.Review, talks []talk) []review.Row {
+	var rows []review.Row
+	for _, f := range all {
+		row := review.Row{Finding: f, Now: now[review.Mark(f)], State: review.Open}
+		for _, t := range talks {
+			if t.mark != review.Mark(f) {
+				continue
+			}
+			switch row.At = t.root; {
+			case t.isNo:
+				row.State = review.Answered
+			case t.gone || t.ended:
+				row.State = review.Fixed
+			}
+		}
+		rows = append(rows, row)
+	}
+	for _, f := range r.All() {
+		rows = append(rows, review.Row{Finding: f, Now: f, State: review.Open})
+	}
+	return rows
+}
+
+// stand keeps the one comment of a pull request that lists all findings with their state. It
+// is edited across pushes; without any finding there is none. The comment of a request shows
+// the list itself: it is returned then, unless that comment is there already.
+func (s Session) stand(ctx context.Context, in review.Input, rows []review.Row) (list string, err error) {
+	if s.Pull == nil || len(rows) == 0 {
+		return "", nil
+	}
+	text := review.Standing(rows, in, s.commit(), s.Home, s.Thread.Number)
+	key := "standing-" + ghapp.Digest(s.Thread.Key())
+	there, err := s.Has(ctx, key)
+	if err != nil || s.Asked && !there {
+		return text, err
+	}
+	ref, err := s.Ensure(ctx, ghapp.Write{Key: key, Kind: ghapp.WriteComment, Body: text})
+	if err == nil { //control:standing-is-edited
+		_, err = s.Ensure(ctx, ghapp.Write{
+			Key:    key + "-" + ghapp.Digest(s.postingID(), text),
+			Kind:   ghapp.WriteEditComment,
+			Target: ghapp.Target{Comment: ref.ID},
+			Body:   text,
+		})
+	}
+	return "", ghapp.UnlessRefused(err)
 }
 
 // diff returns the diff of the commit that was read. Later pushes are not reviewed.

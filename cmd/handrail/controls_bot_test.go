@@ -3,7 +3,12 @@ package main
 // controlsOfBot are those that a test of a bot's package shows.
 var controlsOfBot = []control{
 	{"permission-in-words", "value refused", "./bot/fault", "TestInWords"},
-	{"line-answer-alone", "value false", "./cmd/handrail", "TestScripts/serve_line_comment"},
+	{"line-answer-alone", "value wr", "./cmd/handrail", "TestScripts/serve_line_comment"},
+	{"one-comment-a-request", "false", "./cmd/handrail", "TestScripts/serve_one_comment"},
+	{"no-comment-left-running", "value v.Began.At > l.Data.Under", "./bot", "TestAnotherMode"},
+	{"end-of-a-long-run", `value e.Progress == ""`, "./bot/approval", "TestDue"},
+	{"quiet-approval", "value true", "./cmd/handrail", "TestScripts/serve_quiet"},
+	{"taken-is-kept", "drop", "./cmd/handrail", "TestScripts/serve_approve_only"},
 	{"plan-approver-told", "false", "./cmd/handrail", "TestScripts/serve_plan$"},
 	{"others-command-mark", "drop", "./bot/conversation", "TestMarkOfTheCommandIsOurs"},
 	{"github-gate", "drop", "./bot/ghapp", "TestEveryWritePassesTheGate"},
